@@ -118,7 +118,7 @@ function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
     ...accountsRoutes(db),
     ...creditsRoutes(db),
     ...modelsRoutes(catalogue),
-    ...promptsRoutes({ db, search, catalogue }),
+    ...promptsRoutes({ db, search, catalogue, sampleUrl: parts.files.samples.urlOf }),
     ...runsRoutes(runs),
     ...batchesRoutes({ ...runs, onReady: () => notifications.notify("batch_ready") }),
   };
@@ -128,6 +128,8 @@ function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
 function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): Endpoint[] {
   const { options, db, clock, newId, models, search } = parts;
   const { catalogue } = models;
+  const { samples } = parts.files;
+  const sampleUrl = samples.urlOf;
   const usage = openUsage(db);
   return toEndpoints({
     entries: MANAGE_ENDPOINTS,
@@ -141,12 +143,14 @@ function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): 
       ...creditsManageRoutes(db, clock),
       ...usageManageRoutes(db, clock),
       ...modelsManageRoutes({ db, catalogue, refresh: () => models.refresh(), testCall: models.testCall }),
-      ...marketplaceManageRoutes({ db, search, catalogue }),
+      ...marketplaceManageRoutes({ db, search, catalogue, sampleUrl }),
       ...promptsManageRoutes({
         db,
         catalogue,
         newId,
         creditsMax: options.config.PROMPTD_HOLD_MAX_CREDITS,
+        sampleUrl,
+        releaseSample: samples.release,
         usageOfPrompts: usage.usageOfPrompts,
         usageOfVersions: usage.usageOfVersions,
       }),

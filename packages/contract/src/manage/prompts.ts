@@ -1,6 +1,6 @@
 import type { Issue } from "../errors.ts";
 import type { Modality, PromptConfig } from "../prompts.ts";
-import type { CreateRunBody, Run } from "../runs.ts";
+import type { CreateRunBody, OutputItem, Run } from "../runs.ts";
 import type { Report } from "./usage.ts";
 
 /** `draft`: never published; `blocked`: unpublished by an operator. */
@@ -82,6 +82,21 @@ export interface OwnPrompt extends OwnPromptRow {
   readonly source: string;
   /** In percent of what others pay for a run; null: the installation's. */
   readonly authorSharePercent: number | null;
+  /** The run that callers see as what the prompt makes; null: they see the first sample of its file. */
+  readonly sample: PromptSample | null;
+}
+
+export interface PromptSample {
+  readonly runId: string;
+  readonly takenAt: string;
+  readonly textInputs: Readonly<Record<string, string>>;
+  /** A text, or the address of a picture that is stored with the prompt. */
+  readonly output: OutputItem;
+}
+
+export interface PromptSampleBody {
+  /** A run of this prompt or of its draft that has succeeded, of the same account. */
+  readonly runId: string;
 }
 
 export interface ListPromptsQuery {

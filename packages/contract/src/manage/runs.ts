@@ -51,6 +51,8 @@ export interface RunMoment {
 }
 
 export interface ManagedRun extends ManagedRunRow {
+  /** True: the account has written the prompt. */
+  readonly isOwnPrompt: boolean;
   readonly outputs: readonly OutputItem[];
   readonly inputs: {
     readonly textInputs: Readonly<Record<string, string>>;

@@ -24,6 +24,7 @@ import { registerFileKeys } from "./outputs/file-keys.ts";
 import { createOpenFile } from "./outputs/open-file.ts";
 import type { SecretReadings } from "./outputs/server-secret.ts";
 import { storeOutput, type GeneratedFile } from "./outputs/store-outputs.ts";
+import { createSamples, type Samples } from "./outputs/samples.ts";
 import { createSweeps } from "./outputs/sweep-files.ts";
 import type { Refused, StoredFile, StoredImage } from "./stored-file.ts";
 
@@ -85,6 +86,8 @@ export interface Files {
   /** For content too large to stay in memory until `storeOutput`. */
   readonly spool: Spool;
   openFile: OpenFile;
+  /** Pictures that authors show of their prompts. */
+  readonly samples: Samples;
   /** All of one account. */
   readonly ofAccount: AccountFiles;
   readonly ticks: readonly Tick[];
@@ -144,6 +147,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
     isReady: () => storage.isReady(),
     isShared: (options.bucket ?? null) !== null,
     spool,
+    samples: createSamples({ blobs, newId, clock, decoding: loadPorts.decoding, keys, publicUrl }),
     ofAccount: createAccountFiles(db, blobs),
     openFile: createOpenFile({ blobs, keys, clock, ttlSeconds }),
     ticks: createSweeps({ db, blobs, spool, clock, newId, log }),

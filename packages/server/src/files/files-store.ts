@@ -51,6 +51,24 @@ export async function insertOutputs(
   ]);
 }
 
+/** Never expires; `expireNow` ends it. */
+const INSERT_SAMPLE = `
+  insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, generated_at, expires_at)
+  values ($3, $1, $2, 0, 'sample', $4, $5, $6, promptd_now(), 'infinity') on conflict (id) do nothing`;
+
+export async function insertSample(
+  tx: Tx,
+  { accountId, runId }: Pick<InputsOwner, "accountId" | "runId">,
+  file: { readonly fileId: string; readonly sha256: string; readonly bytes: number; readonly mediaType: string },
+): Promise<void> {
+  const sha256 = Buffer.from(file.sha256, "hex");
+  await tx.query(INSERT_SAMPLE, [accountId, runId, file.fileId, sha256, file.bytes, file.mediaType]);
+}
+
+export async function expireNow(tx: Tx, fileId: string): Promise<void> {
+  await tx.query("update files set expires_at = promptd_now() where id = $1 and kind = 'sample'", [fileId]);
+}
+
 function columnsOf(
   files: readonly {
     readonly fileId: string;
@@ -173,7 +191,7 @@ export async function insertFileKey(tx: Tx, id: number, fingerprint: Buffer): Pr
 export interface FileOfAccount {
   readonly fileId: string;
   readonly runId: string;
-  readonly kind: "input" | "output";
+  readonly kind: "input" | "output" | "sample";
   readonly bytes: number;
   readonly mediaType: string;
 }

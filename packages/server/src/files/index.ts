@@ -8,5 +8,6 @@ export { imageBytesAtMost } from "./inputs/load-images.ts";
 export { isStorageFailure, StorageFailure, type SpooledFile } from "./blobs/blob-store.ts";
 export { createSpool, type Spool } from "./blobs/spool.ts";
 export { collectBytes, readLimited, ReaderFault, type BodyReader } from "./fetch/limited-body.ts";
+export type { Samples } from "./outputs/samples.ts";
 export type { LoadedImage } from "./inputs/decode.ts";
 export type { StoredFile, StoredImage } from "./stored-file.ts";

@@ -1,4 +1,4 @@
-export { createModelCaller, RunGone, type LimitChange, type ModelCaller } from "./calls/call-model.ts";
+export { createModelCaller, createTestCall, RunGone, type LimitChange, type ModelCaller } from "./calls/call-model.ts";
 export { createAbandonedJobsTick } from "./calls/abandoned-jobs.ts";
 export { CatalogueError, loadCatalogue, meetsNeeds, requireEntry } from "./catalogue/catalogue.ts";
 export type { Catalogue, CatalogueEntry, CatalogueOptions, RoleNeeds } from "./catalogue/catalogue.ts";
@@ -7,13 +7,7 @@ export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
 export { createEnabledModels, type RunLimit } from "./catalogue/enabled-models.ts";
 export { callDirectly, featuresOf, readJsonAnswer, schemaFault, wholeInstructions } from "./calls/text-rules.ts";
-export {
-  createTestCall,
-  wholePrompt,
-  type DirectAnswer,
-  type DirectRequest,
-  type TextSettings,
-} from "./calls/text-rules.ts";
+export { wholePrompt, type DirectAnswer, type DirectRequest, type TextSettings } from "./calls/text-rules.ts";
 export { createProviderCallsTick } from "./calls/provider-calls.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";

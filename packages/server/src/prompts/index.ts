@@ -4,7 +4,7 @@ export type { ImageSlot, LiveVersion, PromptSource, StepDefinition } from "./pro
 export { parsePromptFile, PromptFileError } from "./publishing/parse-prompt-file.ts";
 export { marketplaceManageRoutes, promptsRoutes } from "./marketplace-manage-routes.ts";
 export { addUses, listPopularity, listPromptsOfModels, listSearchedVersions, setAuthorShare } from "./prompts-store.ts";
-export { listLiveCallsOf, type PromptOfModel } from "./prompts-store.ts";
+export { deleteSample, findSample, listLiveCallsOf, saveSample, type PromptOfModel } from "./prompts-store.ts";
 export { findFrozen, freezeTest, judgeTest, promptsManageRoutes, requireOwnPrompt } from "./prompts-manage-routes.ts";
 export { announceRoles, rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, promptsOfAccount, republishPrompt, unpublishPrompt } from "./publishing/live-prompts.ts";

@@ -38,8 +38,8 @@ type Handlers = Pick<
 
 /** The marketplace as pages show it: found as under /v1, and listed without a query. */
 export function marketplaceManageRoutes(options: PromptsRoutesOptions): Handlers {
-  const { db, catalogue } = options;
-  const shownOf = (found: readonly FoundPrompt[]) => found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []);
+  const { db } = options;
+  const shownOf = (found: readonly FoundPrompt[]) => found.flatMap((prompt) => searchRow(prompt, options) ?? []);
   const rowsOf = async (shown: readonly SearchRow[]): Promise<MarketplaceRow[]> => {
     const extras = await listExtras(
       db,
@@ -86,8 +86,9 @@ type MarketplaceQuestion = Parameters<Handlers["searchMarketplace"]>[0]["query"]
 /** Null: the cursor is not a prompt that is listed. */
 async function readMarketplace(
   query: MarketplaceQuestion,
-  { db, catalogue, search }: PromptsRoutesOptions,
+  options: PromptsRoutesOptions,
 ): Promise<Page<SearchRow> | null> {
+  const { db, search } = options;
   const { q, sort = "popular", modality, model, tag, limit = PAGE_ROWS, startingAfter } = query;
   const among = q === undefined ? null : await search.find(q, SEARCH_RANKED_MAX);
   const rows: SearchRow[] = [];
@@ -97,7 +98,7 @@ async function readMarketplace(
     if (ids === null) return null;
     const found = await findRowsOf(db, ids, { withVideos: true });
     // A prompt whose model was retired falls out here, so the page may need more.
-    rows.push(...found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []));
+    rows.push(...found.flatMap((prompt) => searchRow(prompt, options) ?? []));
     after = ids.at(-1);
     isMore = ids.length > limit;
   }

@@ -71,6 +71,9 @@ async function erasePromptsOf(db: Database, authorId: string): Promise<boolean> 
        from prompts p where p.id = v.prompt_id and p.author_id = $1 and v.published_at is not null`,
       [authorId, JSON.stringify(NOTHING.definition), "{}", JSON.stringify(NOTHING.samples)],
     );
+    await tx.query("delete from prompt_samples where prompt_id in (select id from prompts where author_id = $1)", [
+      authorId,
+    ]);
     await tx.query("delete from prompt_labels where prompt_id in (select id from prompts where author_id = $1)", [
       authorId,
     ]);

@@ -50,7 +50,12 @@ beforeAll(async () => {
 afterAll(() => search.close());
 
 function routes(models: Catalogue = catalogue) {
-  const { searchPrompts, getPrompt, getPromptVersion } = promptsRoutes({ db, catalogue: models, search });
+  const { searchPrompts, getPrompt, getPromptVersion } = promptsRoutes({
+    db,
+    catalogue: models,
+    search,
+    sampleUrl: (fileId) => `/files/${fileId}`,
+  });
   const body = undefined;
   return {
     search: async (q: string): Promise<readonly SearchRow[]> => {

@@ -17,6 +17,7 @@ import {
   type NamedVersion,
   type PublicVersion,
 } from "./prompts-store.ts";
+import { publicSample, type SampleUrl } from "./own/samples-store.ts";
 import { currentWebSearch, findGoneModel, publicRunOptions } from "./inputs/run-options.ts";
 
 const SEARCH_ROWS_MAX = 20;
@@ -28,20 +29,17 @@ export interface PromptsRoutesOptions {
   readonly catalogue: Catalogue;
   /** Ids of published prompts, best first. */
   readonly search: { find(query: string, limit: number): Promise<string[]> };
+  readonly sampleUrl: SampleUrl;
 }
 
 /** Drafts, unpublished prompts, other prompts' versions and ids that never existed answer the same bytes. */
-export function promptsRoutes({
-  db,
-  catalogue,
-  search,
-}: PromptsRoutesOptions): Pick<
-  Handlers,
-  "searchPrompts" | "getPrompt" | "getPromptVersion" | "resolveSlug" | "listSlugs"
-> {
+export function promptsRoutes(
+  options: PromptsRoutesOptions,
+): Pick<Handlers, "searchPrompts" | "getPrompt" | "getPromptVersion" | "resolveSlug" | "listSlugs"> {
+  const { db, catalogue } = options;
   return {
     searchPrompts: async ({ query }) => {
-      return { data: { rows: await findRanked(query.q, { db, catalogue, search }) } };
+      return { data: { rows: await findRanked(query.q, options) } };
     },
     getPrompt: async ({ params: { promptId }, query: { versionId } }) => {
       const version = await findPromptVersion(db, promptId, versionId ?? null);
@@ -116,12 +114,13 @@ function namedPrompt(version: NamedVersion, label: string | null, catalogue: Cat
 }
 
 /** The best of what can be run now, in order. */
-async function findRanked(q: string, { db, catalogue, search }: PromptsRoutesOptions): Promise<SearchRow[]> {
+async function findRanked(q: string, options: PromptsRoutesOptions): Promise<SearchRow[]> {
+  const { db, search } = options;
   const promptIds = await search.find(q, SEARCH_RANKED_MAX);
   const rows: SearchRow[] = [];
   for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_ROWS_MAX) {
     const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_ROWS_MAX));
-    rows.push(...found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []));
+    rows.push(...found.flatMap((prompt) => searchRow(prompt, options) ?? []));
   }
   return rows.slice(0, SEARCH_ROWS_MAX);
 }
@@ -140,7 +139,10 @@ function currentConfig(version: PublicVersion, catalogue: Catalogue): PromptConf
 }
 
 /** Null for a prompt of which a model is retired or unknown here: it could not be run. */
-export function searchRow(prompt: FoundPrompt, catalogue: Catalogue): SearchRow | null {
+export function searchRow(
+  prompt: FoundPrompt,
+  { catalogue, sampleUrl }: Pick<PromptsRoutesOptions, "catalogue" | "sampleUrl">,
+): SearchRow | null {
   const entry = catalogue.find(prompt.model);
   if (entry === null || findGoneModel(prompt.steps, catalogue) !== null) return null;
   return {
@@ -155,7 +157,7 @@ export function searchRow(prompt: FoundPrompt, catalogue: Catalogue): SearchRow 
     uses: prompt.uses,
     upVotes: prompt.upVotes,
     publishedAt: isoTime(prompt.publishedAt.getTime()),
-    samples: prompt.samples,
+    samples: prompt.taken === null ? prompt.samples : publicSample(prompt.taken, sampleUrl),
     configs: currentConfig(prompt, catalogue),
   };
 }

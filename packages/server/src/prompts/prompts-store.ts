@@ -2,7 +2,10 @@
 import type { Modality, PromptSamples } from "@promptd/contract";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import type { LiveVersion, PromptDefinition, StoredConfig } from "./prompt-definition.ts";
+import { TAKEN, type TakenSample } from "./own/samples-store.ts";
 import type { StepModel } from "./inputs/run-options.ts";
+
+export { deleteSample, findSample, saveSample } from "./own/samples-store.ts";
 
 export const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
 export const MODALITY_NAMES = ["text", "image", "video"] as const;
@@ -201,7 +204,10 @@ export interface FoundPrompt extends PublicVersion {
   readonly modality: number;
   readonly uses: number;
   readonly upVotes: number;
+  /** Of its file. */
   readonly samples: PromptSamples;
+  /** The run that its author shows instead. */
+  readonly taken: TakenSample | null;
 }
 
 interface FoundRow extends PublicVersionRow {
@@ -212,6 +218,7 @@ interface FoundRow extends PublicVersionRow {
   uses: number;
   up_votes: number;
   samples: PromptSamples;
+  taken: TakenSample | null;
 }
 
 /** Search results with everything that is shown, in the order given; what is not published or makes video falls out. */
@@ -225,7 +232,7 @@ export async function findRowsOf(
   promptIds: readonly string[],
   { withVideos }: { readonly withVideos: boolean },
 ): Promise<FoundPrompt[]> {
-  const text = `select ${PUBLIC_COLUMNS}, v.description, p.slug, v.model, v.modality, p.uses, p.up_votes, v.samples
+  const text = `select ${PUBLIC_COLUMNS}, v.description, p.slug, v.model, v.modality, p.uses, p.up_votes, v.samples, ${TAKEN}
     from unnest($1::uuid[]) with ordinality found (id, rank)
     join prompts p on p.id = found.id join prompt_versions v on v.id = p.latest_version_id
     where ${IS_LIVE}${withVideos ? "" : ` and v.modality <> ${MODALITY_NUMBERS.video}`} order by found.rank`;
@@ -240,6 +247,7 @@ export async function findRowsOf(
     uses: row.uses,
     upVotes: row.up_votes,
     samples: row.samples,
+    taken: row.taken,
   }));
 }
 

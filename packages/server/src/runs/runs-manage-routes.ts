@@ -10,6 +10,7 @@ import { listModelHealth } from "./read/model-health-store.ts";
 import { findManagedRun, listManagedRuns } from "./read/managed-runs-store.ts";
 import { readSystem } from "./read/system-store.ts";
 import { runsRoutes, type RunsRoutesOptions } from "./runs-routes.ts";
+import { samplesManageRoutes } from "./samples-manage-routes.ts";
 import { testRunsManageRoutes } from "./test-runs-manage-routes.ts";
 
 export { runsRoutes, type CreateRunOptions, type RunsRoutesOptions };
@@ -19,6 +20,8 @@ type RunsManageHandlers = Pick<
   | "createRun"
   | "createTestRun"
   | "getTestRun"
+  | "setPromptSample"
+  | "deletePromptSample"
   | "quoteRun"
   | "listRuns"
   | "getRun"
@@ -40,6 +43,7 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
     followRun: ({ params, body }, context) => followRun({ params, body, query: {} }, context),
     cancelRun,
     ...testRunsManageRoutes(options),
+    ...samplesManageRoutes({ db, samples: options.files.samples }),
     listRuns: async ({ query }, { caller }) => {
       const page = await listManagedRuns(db, caller.accountId, query);
       if (page === null) throw unknownCursor(query, "run");

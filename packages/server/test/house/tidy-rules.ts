@@ -311,6 +311,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   prompt_votes: "prompts",
   prompt_drafts: "prompts",
   prompt_labels: "prompts",
+  prompt_samples: "prompts",
   role_bindings: "prompts",
   webhooks: "webhooks",
   webhook_deliveries: "webhooks",

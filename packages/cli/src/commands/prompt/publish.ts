@@ -1,4 +1,5 @@
 import { PromptdError } from "@promptd/client";
+import type { ManageClient } from "@promptd/client/manage";
 import type { PromptPublication } from "@promptd/contract/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { printableLine } from "../../printable.ts";
@@ -18,6 +19,12 @@ Published 1.`,
   options: {
     ...publishHere.options,
     author: { type: "string", value: "EMAIL|USERID", summary: "whose prompts, in the database of this machine" },
+    "sample-from": {
+      type: "string",
+      value: "RUNID",
+      summary:
+        "show this run of yours as what the prompt makes; with --author: write its inputs and texts into the file",
+    },
     note: { type: "string", value: "TEXT", summary: "what changed; callers see it beside the version" },
   },
   run: async (args, io) => {
@@ -27,10 +34,19 @@ Published 1.`,
   },
 };
 
+const ONE_FILE = "--sample-from goes with one file of one prompt.";
+
+async function takeSample(manage: ManageClient, prompts: readonly Published[], runId: string): Promise<void> {
+  const [prompt, ...others] = prompts;
+  if (prompt === undefined || others.length > 0) throw new CommandFailure(ONE_FILE);
+  await manage.send("setPromptSample", { params: { promptId: prompt.promptId }, body: { runId } });
+}
+
 type Published = PromptPublication & { readonly file: string };
 
 async function publishThere(args: CommandArgs, io: CommandIo): Promise<number> {
-  if (args.text("sample-from") !== undefined) throw new CommandFailure("--sample-from goes with --author.");
+  const sampleRun = args.text("sample-from");
+  if (sampleRun !== undefined && args.positionals.length > 1) throw new CommandFailure(ONE_FILE);
   const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
   const failures = read.flatMap((file) => ("why" in file ? [file.why] : []));
   const published: Published[] = [];
@@ -48,6 +64,7 @@ async function publishThere(args: CommandArgs, io: CommandIo): Promise<number> {
         failures.push(`${file.name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
       }
     }
+    if (sampleRun !== undefined && published.length > 0) await takeSample(manage, published, sampleRun);
   });
   if (published.length === 0) throw new CommandFailure(failures.join("\n"));
   for (const failure of failures) io.note(failure);

@@ -11,6 +11,7 @@ import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
+import { SampleAct } from "../../components/run/sample-act.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
@@ -169,7 +170,12 @@ function Result({ runId, prompt }: { readonly runId: string | null; readonly pro
     <Panel
       title={<RunState status={data.runStatus} />}
       aside={tookMs === null ? undefined : formatDuration(tookMs)}
-      acts={open}
+      acts={
+        <>
+          <SampleAct run={data} small />
+          {open}
+        </>
+      }
       foot={
         <>
           <span className="tabular-nums">

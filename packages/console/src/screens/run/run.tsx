@@ -11,6 +11,7 @@ import { Receipt } from "../../components/run/receipt.tsx";
 import { runCode } from "../../components/prompt/run-code.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
+import { SampleAct } from "../../components/run/sample-act.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { BlockShapes, Loading } from "../../components/ui/skeleton.tsx";
@@ -117,6 +118,7 @@ function Acts({ run }: { readonly run: ManagedRun }) {
   return (
     <>
       {inputs.images === 0 ? <CopyButton text={code} label="Copy as curl" small={false} /> : null}
+      <SampleAct run={run} />
       {isLive ? (
         <Button tone="danger" onClick={() => void cancel()}>
           Cancel run

@@ -109,6 +109,23 @@ export const promptsEndpoints = {
     summary: "Runs, failures and credits of a prompt by day and version, whoever ran it",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
   },
+  setPromptSample: {
+    ...writing,
+    method: "PUT",
+    path: "/manage/v1/prompts/:promptId/sample",
+    summary:
+      "Show a run of yours as what the prompt makes: its inputs and its text or picture become public with the prompt",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "promptId",
+  },
+  deletePromptSample: {
+    ...writing,
+    method: "DELETE",
+    path: "/manage/v1/prompts/:promptId/sample",
+    summary: "Show no run as the sample any more; what the prompt file says is shown again",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "promptId",
+  },
   setLabel: {
     ...writing,
     method: "PUT",

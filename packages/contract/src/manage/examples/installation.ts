@@ -5,7 +5,13 @@ import { membersExamples } from "./members.ts";
 import { operationsExamples } from "./operations.ts";
 import { runsExamples } from "./runs.ts";
 
-const { outputs: _outputs, inputs: _inputs, answeredBy: _answeredBy, ...run } = runsExamples.getRun.data;
+const {
+  isOwnPrompt: _isOwn,
+  outputs: _outputs,
+  inputs: _inputs,
+  answeredBy: _answeredBy,
+  ...run
+} = runsExamples.getRun.data;
 const [row] = runsExamples.listRuns.data.rows;
 const [account] = membersExamples.listAccounts.data.rows;
 if (row === undefined || account === undefined) throw new Error("The examples of lists have no rows.");

@@ -53,7 +53,15 @@ const row = {
     },
   ],
 } as const;
-const prompt = { ...row, source, authorSharePercent: null };
+const [output] = createRun.data.outputs;
+if (output === undefined) throw new Error("The example of a run has no output.");
+const sample = {
+  runId: createRun.data.runId,
+  takenAt: "2026-11-22T16:30:00.000Z",
+  textInputs: { topic: "frost" },
+  output,
+};
+const prompt = { ...row, source, authorSharePercent: null, sample };
 const saved = { ...prompt, draft: { ...row.draft, revision: 3 } };
 const version = {
   promptVersionId,
@@ -90,7 +98,7 @@ export const promptsExamples: ExamplesOf<ShapesOf<typeof promptsSchemas>> = {
   listPrompts: { parameters: { limit: 10, state: "published", q: "tea" }, data: { rows: [row], hasMore: false } },
   createDraft: {
     bodies: { empty: {}, written: { source } },
-    data: { ...prompt, state: "draft", slug: null, latest: null },
+    data: { ...prompt, state: "draft", slug: null, latest: null, sample: null },
   },
   getPrompt: { parameters, data: prompt },
   saveDraft: { parameters, bodies: { next: { source, revision: 2 } }, data: saved },
@@ -144,6 +152,12 @@ export const promptsExamples: ExamplesOf<ShapesOf<typeof promptsSchemas>> = {
       isCut: false,
     },
   },
+  setPromptSample: {
+    parameters,
+    bodies: { run: { runId: createRun.data.runId } },
+    data: { sample },
+  },
+  deletePromptSample: { parameters, data: { sample: null } },
   setLabel: {
     parameters: { promptId, label: "production" },
     bodies: { move: { promptVersionId } },

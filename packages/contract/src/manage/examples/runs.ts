@@ -36,6 +36,7 @@ export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
     parameters: { runId: row.runId },
     data: {
       ...row,
+      isOwnPrompt: false,
       outputs: createRun.data.outputs,
       inputs: { textInputs: { topic: "frost" }, images: 0 },
       runOptions: { reasoningEffort: "low" },

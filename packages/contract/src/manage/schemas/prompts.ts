@@ -3,7 +3,14 @@ import { createRunInputsSchema, runOptionsLeaf } from "../../create-run-schema.t
 import { MODALITIES } from "../../prompts.ts";
 import { labelQueryLeaf } from "../../query-schemas.ts";
 import { quote } from "../../quote.ts";
-import { countSchema, idSchema, promptConfigSchema, runSchema, timeSchema } from "../../response-schemas.ts";
+import {
+  countSchema,
+  idSchema,
+  outputItemSchema,
+  promptConfigSchema,
+  runSchema,
+  timeSchema,
+} from "../../response-schemas.ts";
 import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { textRecordLeaf } from "../../text-record-schema.ts";
@@ -18,6 +25,8 @@ import {
   type OwnVersionRow,
   type PreviewBody,
   type PromptPublication,
+  type PromptSample,
+  type PromptSampleBody,
   type PromptUsageReport,
   type PublishBody,
   type TestRunBody,
@@ -82,10 +91,17 @@ const rowMembers = {
   endingModels: z.array(endingSchema),
 } as const;
 const rowSchema: z.ZodType<OwnPromptRow> = z.strictObject(rowMembers);
+const sampleSchema: z.ZodType<PromptSample> = z.strictObject({
+  runId: idSchema,
+  takenAt: timeSchema,
+  textInputs: z.record(z.string(), z.string()),
+  output: outputItemSchema,
+});
 const promptSchema: z.ZodType<OwnPrompt> = z.strictObject({
   ...rowMembers,
   source: z.string(),
   authorSharePercent: countSchema.nullable(),
+  sample: sampleSchema.nullable(),
 });
 
 const versionMembers = {
@@ -242,6 +258,18 @@ export const promptsSchemas = {
   getVersion: { params: versionId, query: none, body: null, data: versionSchema },
   diffPrompt: { params: promptId, query: diffQuery, body: null, data: diffSchema },
   getPromptUsage: { params: promptId, query: usageQuery, body: null, data: usageSchema },
+  setPromptSample: {
+    params: promptId,
+    query: none,
+    body: z.object({ runId: uuidLeaf("runId") }) satisfies z.ZodType<PromptSampleBody>,
+    data: z.strictObject({ sample: sampleSchema.nullable() }),
+  },
+  deletePromptSample: {
+    params: promptId,
+    query: none,
+    body: null,
+    data: z.strictObject({ sample: sampleSchema.nullable() }),
+  },
   setLabel: {
     params: label,
     query: none,

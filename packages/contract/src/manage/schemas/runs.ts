@@ -52,6 +52,7 @@ export const receiptSchema: z.ZodType<ManagedRun["receipt"]> = z.strictObject({
 
 const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
   ...rowMembers,
+  isOwnPrompt: z.boolean(),
   outputs: z.array(outputItemSchema),
   inputs: z.strictObject({ textInputs: z.record(z.string(), z.string()), images: countSchema }),
   runOptions: z.record(z.string(), z.string()),

@@ -109,6 +109,25 @@ export async function encodeOutput(
   return { bytes: encoded.data, mediaType: "image/png" };
 }
 
+/** Of a picture that stands on cards and pages: twice the width that they give it at most. */
+const SAMPLE_SIDE_MAX = 1_024;
+const SAMPLE_WEBP_QUALITY = 82;
+
+/** A picture made small for pages, with its transparency; at most some 200 kB. @throws DecodeRefusal */
+export async function encodeSample(
+  bytes: Uint8Array,
+): Promise<{ readonly bytes: Buffer; readonly mediaType: "image/webp" }> {
+  await inspect(bytes);
+  const image = open(bytes).resize({
+    width: SAMPLE_SIDE_MAX,
+    height: SAMPLE_SIDE_MAX,
+    fit: "inside",
+    withoutEnlargement: true,
+  });
+  const { data } = await encode(image.webp({ quality: SAMPLE_WEBP_QUALITY }));
+  return { bytes: data, mediaType: "image/webp" };
+}
+
 /** The memory that decoding these bytes takes, by their header. @throws DecodeRefusal */
 export async function estimateDecodedBytes(bytes: Uint8Array, purpose: "input" | "output"): Promise<number> {
   const { inputBytes, outputBytes } = await inspect(bytes);

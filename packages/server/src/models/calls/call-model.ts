@@ -28,6 +28,7 @@ import type { CallFailure, FailureCause } from "../providers/failure.ts";
 import type { ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
 
 export type { LimitChange, ModelCaller } from "./model-request.ts";
+export { createTestCall } from "./direct-call.ts";
 export { RunGone } from "./provider-jobs.ts";
 
 export interface ModelCallerOptions {

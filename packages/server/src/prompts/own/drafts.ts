@@ -25,6 +25,7 @@ import {
   updateDraft,
   type Draft,
 } from "./drafts-store.ts";
+import { deleteSample, type ReleaseSample } from "./samples-store.ts";
 import { findMeant, findOwnVersion, isOwnPrompt, type OwnVersionContent } from "./own-prompts-store.ts";
 
 export interface DraftOptions {
@@ -110,12 +111,15 @@ function changedMeanwhile(draft: Draft | null, revision: number): Problem {
 export function deleteDraft(
   { accountId }: Author,
   promptId: string,
-  { db }: DraftOptions,
+  { db, releaseSample }: DraftOptions & { readonly releaseSample: ReleaseSample },
 ): Promise<{ promptId: string; isPromptDeleted: boolean }> {
   return db.tx(async (tx) => {
     const deleted = await deleteDraftRow(tx, accountId, promptId);
     if (deleted === null) throw notFound("prompt with a draft", promptId);
-    if (deleted.isNew) await deleteEmptyPrompt(tx, promptId);
+    if (deleted.isNew) {
+      await deleteSample(tx, promptId, releaseSample);
+      await deleteEmptyPrompt(tx, promptId);
+    }
     return { promptId, isPromptDeleted: deleted.isNew };
   });
 }

@@ -21,6 +21,7 @@ import { diffPrompts, type ComparedPrompt } from "../authoring/diff-prompts.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
 import { currentWebSearch } from "../inputs/run-options.ts";
 import { onlyPrompt, sourceOf, type DraftOptions } from "./drafts.ts";
+import { findSample, type ReleaseSample, type SampleUrl } from "./samples-store.ts";
 import { findDraft } from "./drafts-store.ts";
 import {
   findOwnPrompt,
@@ -39,7 +40,10 @@ interface UsePorts {
   usageOfVersions(promptId: string): Promise<ReadonlyMap<string, UseOfPrompt>>;
 }
 
-export interface OwnPromptsOptions extends DraftOptions, UsePorts {}
+export interface OwnPromptsOptions extends DraftOptions, UsePorts {
+  readonly sampleUrl: SampleUrl;
+  readonly releaseSample: ReleaseSample;
+}
 
 const UNUSED: UseOfPrompt = { runs: 0, failed: 0, credits: 0 };
 const ENDINGS_MAX = 20;
@@ -69,12 +73,16 @@ export async function readOwnPrompt(
   const { db } = options;
   const record = await findOwnPrompt(db, accountId, promptId);
   if (record === null) throw notFound("prompt", promptId);
-  const [draft, rows] = await Promise.all([findDraft(db, accountId, promptId), describePrompts([record], options)]);
+  const [draft, rows, sample] = await Promise.all([
+    findDraft(db, accountId, promptId),
+    describePrompts([record], options),
+    findSample(db, promptId, options.sampleUrl),
+  ]);
   const version = draft === null ? await findOwnVersion(db, promptId, null) : null;
   const [row] = rows;
   if (row === undefined) throw notFound("prompt", promptId);
   const source = draft?.source ?? (version === null ? "" : sourceOf(version));
-  return { ...row, source, authorSharePercent: record.authorShare };
+  return { ...row, source, authorSharePercent: record.authorShare, sample };
 }
 
 async function describePrompts(

@@ -90,6 +90,7 @@ export async function findAccountOfRun(db: Queryable, runId: string): Promise<st
 }
 
 interface DetailRow extends ListedRow {
+  is_own: boolean;
   outputs: OutputItem[];
   inputs: { textInputs?: Record<string, string>; images?: readonly unknown[] };
   run_options: Record<string, string>;
@@ -106,7 +107,7 @@ export interface CallRow {
 
 export async function findManagedRun(db: Queryable, accountId: string, runId: string): Promise<ManagedRun | null> {
   const [row] = await db.query<DetailRow>(
-    `select ${COLUMNS}, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold
+    `select ${COLUMNS}, p.author_id = r.account_id as is_own, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold
      from ${FROM} where r.account_id = $1 and r.id = $2`,
     [accountId, runId],
   );
@@ -119,6 +120,7 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
   const batches = await findBatchesOfRequests(db, [{ accountId, requestId: row.request_id }]);
   return {
     ...toListed(row),
+    isOwnPrompt: row.is_own,
     outputs: visibleOutputs(row.status, row.outputs),
     inputs: { textInputs, images: images.length },
     runOptions: row.run_options,

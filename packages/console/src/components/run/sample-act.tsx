@@ -1,0 +1,70 @@
+import type { ManagedRun } from "@promptd/contract/manage";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { manage, ownPromptQuery } from "../../api.ts";
+import { actAndSay } from "../act-and-say.ts";
+import { FormDialog } from "../form-dialog.tsx";
+import { Button } from "../ui/button.tsx";
+import { toast } from "../ui/toast.tsx";
+
+interface SampleActProps {
+  readonly run: ManagedRun;
+  readonly small?: boolean;
+}
+
+/** For the author of the prompt: this run as what the prompt shows in the marketplace. Nothing where it cannot be. */
+export function SampleAct({ run, small = false }: SampleActProps) {
+  const { isOwnPrompt, runStatus, outputs } = run;
+  const shown = outputs.find(({ type }) => type === "text" || type === "image");
+  if (!isOwnPrompt || runStatus !== "succeeded" || shown === undefined) return null;
+  return <Act run={run} small={small} isPicture={shown.type === "image"} />;
+}
+
+function Act({
+  run: { promptId, runId, inputs },
+  small,
+  isPicture,
+}: Required<SampleActProps> & { isPicture: boolean }) {
+  const queries = useQueryClient();
+  const { data: prompt } = useQuery(ownPromptQuery(promptId));
+  const [isAsking, setAsking] = useState(false);
+  if (prompt === undefined) return null;
+  const params = { promptId };
+  const change = async (work: Promise<unknown>) => {
+    await work;
+    await Promise.all(
+      [ownPromptQuery(promptId).queryKey, ["prompt"], ["marketplace"]].map((queryKey) =>
+        queries.invalidateQueries({ queryKey }),
+      ),
+    );
+  };
+  if (prompt.sample?.runId === runId) {
+    const remove = () =>
+      actAndSay(() => change(manage.send("deletePromptSample", { params })), "It is the sample no more");
+    return (
+      <Button small={small} onClick={() => void remove()}>
+        Remove as sample
+      </Button>
+    );
+  }
+  return (
+    <>
+      <Button small={small} onClick={() => setAsking(true)}>
+        Use as sample
+      </Button>
+      <FormDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title="Use this run as the sample?"
+        description={`Everybody who sees the prompt then sees its ${isPicture ? "picture" : "text"} and the texts that went in${
+          inputs.images === 0 ? "" : ", but no photo that went in"
+        }. It stays when the files of this run expire.${prompt.sample === null ? "" : " It takes the place of the run that is shown now."}`}
+        submit="Use as sample"
+        onSubmit={async () => {
+          await change(manage.send("setPromptSample", { params, body: { runId } }));
+          toast("This run is the sample now");
+        }}
+      />
+    </>
+  );
+}

@@ -1,0 +1,2 @@
+-- promptd: compatible
+alter table files validate constraint files_kind;

@@ -1,0 +1,61 @@
+import type { ManageHandlers } from "../http/endpoint.ts";
+import type { Samples } from "../files/index.ts";
+import { invalid, notFound, type Problem } from "../platform/problem.ts";
+import { deleteSample, findSample, requireOwnPrompt, saveSample } from "../prompts/index.ts";
+import type { Database } from "../platform/database/database.ts";
+import { findManagedRun } from "./read/managed-runs-store.ts";
+
+export interface SamplesRoutesOptions {
+  readonly db: Database;
+  readonly samples: Samples;
+}
+
+/** Reading, decoding and storing one picture; longer than that its author does not wait. */
+const TAKE_MS_MAX = 30_000;
+
+/** A run of its author as what a prompt shows: public from then on, and stored with the prompt. */
+export function samplesManageRoutes({
+  db,
+  samples,
+}: SamplesRoutesOptions): Pick<ManageHandlers, "setPromptSample" | "deletePromptSample"> {
+  return {
+    setPromptSample: async ({ params: { promptId }, body: { runId } }, { caller }) => {
+      const { accountId } = caller;
+      await requireOwnPrompt(db, accountId, promptId);
+      const run = await findManagedRun(db, accountId, runId);
+      if (run === null || run.promptId !== promptId.toLowerCase()) throw notFound("run of this prompt", runId);
+      if (run.runStatus !== "succeeded")
+        throw refused(`The run is ${run.runStatus}: a sample needs one that succeeded.`);
+      const output = run.outputs.find(({ type }) => type === "text" || type === "image");
+      if (output === undefined)
+        throw refused("The run made neither a text nor a picture, and a video cannot be shown.");
+      const { textInputs } = run.inputs;
+      const picture = output.type === "image" ? await takePicture(samples, { url: output.data, accountId }) : null;
+      await db.tx(async (tx) => {
+        if (picture !== null) await samples.record(tx, { accountId, runId: run.runId }, picture);
+        const text = picture === null ? output.data : null;
+        await saveSample(
+          tx,
+          { promptId, runId: run.runId, textInputs, text, fileId: picture?.fileId ?? null },
+          samples.release,
+        );
+      });
+      return { data: { sample: await findSample(db, promptId, samples.urlOf) } };
+    },
+    deletePromptSample: async ({ params: { promptId } }, { caller }) => {
+      await requireOwnPrompt(db, caller.accountId, promptId);
+      await db.tx((tx) => deleteSample(tx, promptId, samples.release));
+      return { data: { sample: null } };
+    },
+  };
+}
+
+async function takePicture(samples: Samples, picture: Parameters<Samples["take"]>[0]) {
+  const taken = await samples.take(picture, AbortSignal.timeout(TAKE_MS_MAX));
+  if (taken.kind === "refused") throw refused(taken.message);
+  return taken;
+}
+
+function refused(message: string): Problem {
+  return invalid([{ path: ["body", "runId"], code: "invalid_value", message }]);
+}

@@ -1,0 +1,115 @@
+/** What a prompt shows: a run that its author has chosen, public with the prompt and stored with it, and gone when it is replaced. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { imagePrompt, textPrompt } from "./prompt-files.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+let bob: TestPerson;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "1000" } });
+  [ada, bob] = await Promise.all([createTestPerson(server), createTestPerson(server)]);
+});
+afterAll(() => server.close());
+
+async function draftOf(source: string): Promise<string> {
+  return (await ada.client.send("createDraft", { body: { source } })).promptId;
+}
+
+async function publishOwn(source: string): Promise<{ promptId: string; promptVersionId: string; slug: string }> {
+  const promptId = await draftOf(source);
+  const body = { revision: 1, baseVersionId: null };
+  return ada.client.send("publishDraft", { params: { promptId }, body });
+}
+
+async function runOf({ client }: TestPerson, promptVersionId: string, topic?: string): Promise<string> {
+  const inputs = { textInputs: topic === undefined ? {} : { topic } };
+  const run = await client.send("createRun", { body: { promptVersionId, inputs } });
+  expect(run.runStatus).toBe("succeeded");
+  return run.runId;
+}
+
+const take = (promptId: string, runId: string, { client }: TestPerson = ada) =>
+  client.send("setPromptSample", { params: { promptId }, body: { runId } });
+const shownOf = async (slug: string) => (await bob.client.send("getMarketplacePrompt", { params: { slug } })).samples;
+const liveFiles = () =>
+  server.app.db.query<{ id: string }>("select id from files where kind = 'sample' and expires_at > promptd_now()");
+
+describe("the sample of a prompt", () => {
+  test("is the picture of a run of its author: small, for everybody, and still there when the run's files are gone", async () => {
+    const { promptId, promptVersionId, slug } = await publishOwn(
+      imagePrompt({ title: "Azure square study", fields: 'options: { size: "1024x1024" }' }),
+    );
+    const runId = await runOf(ada, promptVersionId);
+    const { sample } = await take(promptId, runId);
+    expect(sample).toMatchObject({ runId, output: { type: "image" } });
+    await server.app.db.query("update files set expires_at = promptd_now() where kind = 'output'");
+    const { outputs } = await shownOf(slug);
+    const { rows } = await (await server.createCaller()).client.prompts.search("azure square study");
+    expect(rows.find((row) => row.promptId === promptId)?.samples.outputs).toEqual(outputs);
+    const picture = await fetch(outputs[0]?.data ?? "");
+    expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/webp"]);
+    const { default: sharp } = await import("sharp");
+    const { width, height } = await sharp(Buffer.from(await picture.arrayBuffer())).metadata();
+    expect([width, height]).toEqual([1_024, 1_024]);
+  });
+
+  test("may come from a test run of the draft; another run takes its place, and its file goes", async () => {
+    const before = (await liveFiles()).length;
+    const promptId = await draftOf(imagePrompt());
+    const params = { promptId };
+    const first = await ada.client.send("createTestRun", { params, body: { revision: 1 } });
+    const second = await ada.client.send("createTestRun", { params, body: { revision: 1 } });
+    await take(promptId, first.runId);
+    await take(promptId, second.runId);
+    expect(await liveFiles()).toHaveLength(before + 1);
+    expect((await ada.client.send("getPrompt", { params })).sample?.runId).toBe(second.runId);
+    await ada.client.send("deleteDraft", { params });
+    expect(await liveFiles()).toHaveLength(before);
+  });
+
+  test("is a text with its inputs, in place of what the file says, until its author takes it back", async () => {
+    const fields =
+      'inputs: { topic: {} }\nsamples: [{ inputs: { topic: of the file }, outputs: ["As the file says."] }]';
+    const { promptId, promptVersionId, slug } = await publishOwn(textPrompt({ fields }));
+    const ofFile = await shownOf(slug);
+    const runId = await runOf(ada, promptVersionId, "tea");
+    await take(promptId, runId);
+    const taken = await shownOf(slug);
+    expect(taken).toMatchObject({
+      inputs: { textInputs: { topic: "tea" }, imageInputs: [] },
+      outputs: [{ type: "text" }],
+    });
+    expect(taken.outputs[0]?.data).toContain("tea");
+    expect(await ada.client.send("deletePromptSample", { params: { promptId } })).toEqual({ sample: null });
+    expect(await shownOf(slug)).toEqual(ofFile);
+  });
+
+  test("is no run of another account or another prompt, and nobody else's to choose", async () => {
+    const { promptId, promptVersionId } = await publishOwn(textPrompt());
+    const other = await publishOwn(textPrompt());
+    const codeOf = (work: Promise<unknown>) =>
+      work.then(
+        () => "SUCCESS",
+        (error: unknown) => (error as { code: string }).code,
+      );
+    const [own, foreign, elsewhere] = [
+      await runOf(ada, promptVersionId, "own"),
+      await runOf(bob, promptVersionId, "secret"),
+      await runOf(ada, other.promptVersionId, "x"),
+    ];
+    expect(await codeOf(take(promptId, foreign))).toBe("NOT_FOUND_ERROR");
+    expect(await codeOf(take(promptId, elsewhere))).toBe("NOT_FOUND_ERROR");
+    expect(await codeOf(take(promptId, own, bob))).toBe("NOT_FOUND_ERROR");
+    expect(await codeOf(bob.client.send("deletePromptSample", { params: { promptId } }))).toBe("NOT_FOUND_ERROR");
+  });
+
+  test("needs a picture that is still there", async () => {
+    const { promptId, promptVersionId } = await publishOwn(imagePrompt());
+    const runId = await runOf(ada, promptVersionId);
+    const text = `update runs set outputs = json_build_array(json_build_object('type', 'image', 'data', $2::text)) where id = $1`;
+    await server.app.db.query(text, [runId, `${server.url}/files/${runId}.png`]);
+    await expect(take(promptId, runId)).rejects.toThrow(/has expired/);
+  });
+});
