@@ -35,6 +35,7 @@ test("accounts are found by part of their address, and a slip in one is named", 
 
 test("runs of an account are listed, and one that does not exist is said not to", async () => {
   expect(await admin("run", "list", "--user", "ada@example.org")).toEqual({ rows: [], hasMore: false });
+  expect(await admin("run", "list", "--status", "failed")).toEqual({ rows: [], hasMore: false });
   const id = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
   const { code, stderr } = await runHere(["admin", "run", "show", id], installation.environment);
   expect([code === 0, stderr]).toEqual([false, expect.stringContaining(`No run has the id ${id}.`)]);
@@ -59,9 +60,27 @@ test("a person, what an account has used, and a model are shown", async () => {
     account: { email: "ada@example.org" },
   });
   expect(await admin("usage", "show", "--user", "ada@example.org")).toMatchObject({ rows: [] });
+  expect(await admin("usage", "list", "--days", "7")).toEqual({ rows: [] });
   expect(await admin("models", "show", "sandbox/text")).toMatchObject({ model: "sandbox/text", enabled: true });
   const slip = await runHere(["admin", "models", "show", "sandbox/txet"], installation.environment);
   expect(slip.stderr).toContain("Did you mean sandbox/text?");
+});
+
+test("a key is shown by its id, by what is displayed of it and by itself, with whose it is", async () => {
+  await admin("user", "create", "--email", "keys@example.org");
+  const { apiKey, keyId } = await admin<{ apiKey: string; keyId: string }>(
+    "key",
+    "create",
+    "--user",
+    "keys@example.org",
+  );
+  for (const name of [keyId, `${apiKey.slice(0, 8)}...${apiKey.slice(-4)}`, apiKey]) {
+    const shown = await admin("key", "show", name);
+    expect(shown).toMatchObject({ keyId, email: "keys@example.org", state: "valid" });
+    expect(JSON.stringify(shown)).not.toContain(apiKey);
+  }
+  const none = await runHere(["admin", "key", "show", "pd_no-such-key"], installation.environment);
+  expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining("No API key")]);
 });
 
 test("an account is exported into one file, and deleted once its address is typed again", async () => {

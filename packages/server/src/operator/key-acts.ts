@@ -53,6 +53,13 @@ export class KeyActs {
     return (await listKeys(this.#db, accountId)).map(describeKey);
   }
 
+  /** A key of whichever account. */
+  async show(name: string): Promise<ApiKeyReport & { readonly userId: string; readonly email: string }> {
+    const key = await getApiKeyByName(this.#db, name);
+    const { accountId, email } = await getAccountByName(this.#db, key.accountId);
+    return { ...describeKey(key), userId: accountId, email };
+  }
+
   /** The old key is valid for `overlapSeconds` more. */
   async roll(
     name: string,

@@ -1,5 +1,6 @@
 import type {
   AccountOfInstallation,
+  InstallationRunRow,
   ManagedRun,
   ManagedRunRow,
   ModeratedPrompt,
@@ -12,10 +13,11 @@ import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.t
 import { isoTime, systemClock } from "../platform/clock.ts";
 import { nearestName, SLIPS_MAX } from "../platform/edit-distance.ts";
 import { findModerated, findPromptId, listModerated, listSlugs } from "../prompts/moderation-store.ts";
-import { listUsage } from "../runs/usage/usage-store.ts";
+import { listUsage, type UsageRow as MeasuredUsage } from "../runs/usage/usage-store.ts";
 import type { Database } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
 import { notFound, Problem } from "../platform/problem.ts";
+import { listInstallationRuns } from "../runs/read/installation-runs-store.ts";
 import { findAccountOfRun, findManagedRun, listManagedRuns } from "../runs/read/managed-runs-store.ts";
 
 const ROWS_MAX = 50;
@@ -66,21 +68,26 @@ export class LookupActs {
   /** What an account has used in the last days, today (UTC) included, by prompt and model. */
   async usage(user: string, days: number): Promise<{ userId: string; rows: UsageRow[] }> {
     const { accountId } = await getAccountByName(this.#db, user);
-    const [to, from] = [0, days - 1].map((ago) => isoTime(systemClock.nowMs() - ago * DAY_MS).slice(0, 10));
-    const request = {
-      accountId,
-      from: from ?? "",
-      to: to ?? "",
-      by: ["prompt", "model"],
-      rowsMax: USAGE_ROWS_MAX,
-    } as const;
+    const request = { accountId, ...lastDays(days), by: ["prompt", "model"], rowsMax: USAGE_ROWS_MAX } as const;
     return { userId: accountId, rows: await listUsage(this.#db, request) };
+  }
+
+  /** What every account has used in the last days, today (UTC) included, those that paid most first. */
+  async usageOfAll(days: number): Promise<{ rows: MeasuredUsage[] }> {
+    const request = { accountId: null, ...lastDays(days), by: ["account"], rowsMax: USAGE_ROWS_MAX } as const;
+    return { rows: await listUsage(this.#db, request) };
   }
 
   /** The newest runs of an account. @throws Problem NOT_FOUND_ERROR when there is no such account. */
   async runs(user: string, status: ManagedRunRow["runStatus"] | undefined): Promise<Page<ManagedRunRow>> {
     const { accountId } = await getAccountByName(this.#db, user);
     const page = await listManagedRuns(this.#db, accountId, { limit: ROWS_MAX, status });
+    return page ?? { rows: [], hasMore: false };
+  }
+
+  /** The newest runs of all accounts in the last day. */
+  async runsOfAll(status: ManagedRunRow["runStatus"] | undefined): Promise<Page<InstallationRunRow>> {
+    const page = await listInstallationRuns(this.#db, { limit: ROWS_MAX, status }, systemClock.nowMs());
     return page ?? { rows: [], hasMore: false };
   }
 
@@ -92,4 +99,10 @@ export class LookupActs {
     if (run === null || userId === null) throw notFound("run", runId);
     return { ...run, userId };
   }
+}
+
+/** The last days as they are stored, today (UTC) included. */
+function lastDays(days: number): { readonly from: string; readonly to: string } {
+  const dayOf = (ago: number) => isoTime(systemClock.nowMs() - ago * DAY_MS).slice(0, 10);
+  return { from: dayOf(days - 1), to: dayOf(0) };
 }

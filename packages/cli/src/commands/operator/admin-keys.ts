@@ -1,5 +1,13 @@
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { readAmount, readText, readTime, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
+import {
+  readAmount,
+  readText,
+  readTime,
+  requireText,
+  runAsOperator,
+  warnOfPast,
+  type Operator,
+} from "./run-operator.ts";
 
 const NAME_HELP =
   "A key is named by its id, by what is displayed of it (pd_01234…6789, three dots will do), or by the key itself; - reads it from standard input, so that it stands in no shell history.";
@@ -47,14 +55,33 @@ export const keyList: Command = {
   run: async (args, io) => {
     const [user = ""] = args.positionals;
     const keys = await runAsOperator(io, (operator) => operator.keys.list(user));
-    const lines = keys.map((key) => {
-      const cap = key.monthlyCap === null ? "" : ` of ${key.monthlyCap}`;
-      const prompts = key.promptIds === null ? "" : `, ${key.promptIds.length} allowed prompts`;
-      const end = key.revokedAt ?? key.expiresAt;
-      const used = `last used ${key.lastUsedAt ?? "never"}, ${key.usedThisMonth}${cap} credits this month`;
-      return `${key.keyId}  ${key.display}  ${key.name}: ${key.state}${end === null ? "" : ` (${end})`}, ${used}${prompts}`;
-    });
-    io.result({ keys }, lines.length === 0 ? `${user} has no API keys.` : lines.join("\n"));
+    io.result({ keys }, keys.length === 0 ? `${user} has no API keys.` : keys.map(lineOf).join("\n"));
+  },
+};
+
+type ShownKey = Awaited<ReturnType<Operator["keys"]["list"]>>[number];
+
+function lineOf(key: ShownKey): string {
+  const cap = key.monthlyCap === null ? "" : ` of ${key.monthlyCap}`;
+  const prompts = key.promptIds === null ? "" : `, ${key.promptIds.length} allowed prompts`;
+  const end = key.revokedAt ?? key.expiresAt;
+  const used = `last used ${key.lastUsedAt ?? "never"}, ${key.usedThisMonth}${cap} credits this month`;
+  return `${key.keyId}  ${key.display}  ${key.name}: ${key.state}${end === null ? "" : ` (${end})`}, ${used}${prompts}`;
+}
+
+export const keyShow: Command = {
+  summary: "Show an API key of any account, and whose it is",
+  usage: "<keyId|display|key|->",
+  details: NAME_HELP,
+  session: `$ promptd admin key show pd_01234...wxyz
+01a206a8-ad26-773b-947f-5a06a0e43c4e  pd_01234…wxyz  laptop: valid, last used never, 0 of 100 credits this month
+account 01a206a8-a793-77b3-8286-96323e8a6ed0, ada@example.org`,
+  options: {},
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const name = await readKeyName(args.positionals[0], io);
+    const key = await runAsOperator(io, (operator) => operator.keys.show(name));
+    io.result(key, `${lineOf(key)}\naccount ${key.userId}, ${key.email}`);
   },
 };
 

@@ -1,4 +1,5 @@
-import { CommandFailure, type Command } from "../../command.ts";
+import type { ManagedRunRow, Page } from "@promptd/contract/manage";
+import { CommandFailure, type Command, type CommandArgs } from "../../command.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
 const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
@@ -53,6 +54,35 @@ ada@example.org: an account that nobody signs in to.`,
 };
 
 const DAYS_DEFAULT = "30";
+const DAYS = {
+  type: "string",
+  value: "N",
+  summary: `The last N days, today (UTC) included; ${DAYS_DEFAULT} when absent`,
+} as const;
+
+function readDays(args: CommandArgs): number {
+  const given = args.text("days") ?? DAYS_DEFAULT;
+  const days = /^\d{1,4}$/.test(given) ? Number(given) : 0;
+  if (days < 1) throw new CommandFailure(`--days must be a whole number from 1 to 9999, got "${given}".`);
+  return days;
+}
+
+export const usageList: Command = {
+  summary: "List what each account has used, and what providers were paid for it",
+  usage: "",
+  session: `$ promptd admin usage list --days 7
+      96 credits  12 runs, 1 failed  providers $0.42  ada@example.org`,
+  options: { days: DAYS },
+  run: async (args, io) => {
+    const days = readDays(args);
+    const usage = await runAsOperator(io, (operator) => operator.lookup.usageOfAll(days));
+    const lines = usage.rows.map(
+      ({ accountEmail, runs, failed, credits, costMicro }) =>
+        `${String(credits).padStart(8)} credits  ${runs} runs, ${failed} failed  providers $${(costMicro / 1e6).toFixed(2)}  ${accountEmail ?? ""}`,
+    );
+    io.result(usage, lines.length === 0 ? `Nothing in the last ${days} days.` : lines.join("\n"));
+  },
+};
 
 export const usageShow: Command = {
   summary: "Show what an account has used, by prompt and model",
@@ -61,13 +91,11 @@ export const usageShow: Command = {
       96 credits  12 runs, 1 failed  tea-note  sandbox/text`,
   options: {
     user: { type: "string", value: "U", summary: "E-mail address or id of the account (required)" },
-    days: { type: "string", value: "N", summary: `The last N days, today (UTC) included; ${DAYS_DEFAULT} when absent` },
+    days: DAYS,
   },
   run: async (args, io) => {
     const user = requireText(args.text("user"), "--user", "ada@example.org");
-    const given = args.text("days") ?? DAYS_DEFAULT;
-    const days = /^\d{1,4}$/.test(given) ? Number(given) : 0;
-    if (days < 1) throw new CommandFailure(`--days must be a whole number from 1 to 9999, got "${given}".`);
+    const days = readDays(args);
     const usage = await runAsOperator(io, (operator) => operator.lookup.usage(user, days));
     const lines = usage.rows.map(
       ({ promptSlug, model, runs, failed, credits }) =>
@@ -78,24 +106,27 @@ export const usageShow: Command = {
 };
 
 export const runList: Command = {
-  summary: "List the newest runs of an account",
+  summary: "List the newest runs of an account, or of all accounts in the last day",
   usage: "",
   session: `$ promptd admin run list --user grace@example.org
 No run.`,
   options: {
-    user: { type: "string", value: "U", summary: "E-mail address or id of the account (required)" },
+    user: { type: "string", value: "U", summary: "E-mail address or id of the account; all accounts when absent" },
     status: { type: "string", value: STATUSES.join("|"), summary: "Only runs of this status" },
   },
   run: async (args, io) => {
-    const user = requireText(args.text("user"), "--user", "ada@example.org");
+    const user = args.text("user");
     const given = args.text("status");
     const status = STATUSES.find((one) => one === given);
     if (given !== undefined && status === undefined) {
       throw new CommandFailure(`--status must be one of ${STATUSES.join(", ")}, got "${given}".`);
     }
-    const { rows, hasMore } = await runAsOperator(io, (operator) => operator.lookup.runs(user, status));
-    const lines = rows.map(
-      (row) => `${row.runId}  ${row.createdAt}  ${row.runStatus.padEnd(9)}  ${row.error ?? row.title}`,
+    const { rows, hasMore } = await runAsOperator<Page<ManagedRunRow & { readonly accountEmail?: string }>>(
+      io,
+      ({ lookup }) => (user === undefined ? lookup.runsOfAll(status) : lookup.runs(user, status)),
+    );
+    const lines = rows.map(({ runId, createdAt, runStatus, error, title, accountEmail }) =>
+      [runId, createdAt, runStatus.padEnd(9), accountEmail, error ?? title].filter(Boolean).join("  "),
     );
     io.result({ rows, hasMore }, lines.length === 0 ? "No run." : lines.join("\n"));
     if (hasMore) io.note("There are older ones; --status narrows the list.");
