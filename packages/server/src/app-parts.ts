@@ -13,7 +13,14 @@ import { createDeletions, type Deletions } from "./offboarding/index.ts";
 import type { Log } from "./platform/log.ts";
 import { createNotifications, type Notifications } from "./platform/database/notifications.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
-import { AccountLockQueue, RunFollowers, WaitingHub, type CreateRunOptions } from "./runs/index.ts";
+import {
+  AccountLockQueue,
+  createRunCreates,
+  RunFollowers,
+  WaitingHub,
+  type CreateRunOptions,
+  type RunCreates,
+} from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 import { createSecretVault, type SecretVault } from "./webhooks/index.ts";
 import { readBucket } from "./read-bucket.ts";
@@ -57,6 +64,7 @@ export interface Parts {
   readonly hub: WaitingHub;
   readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
+  readonly creates: RunCreates;
   readonly deletions: Deletions;
   /** A run was canceled: wakes who waits for it, and the worker that has it. */
   readonly onCanceled: (runId: string) => void;
@@ -114,6 +122,7 @@ export async function openParts(options: AppOptions, installation: Installation,
   });
   closers.add(() => search.close());
   const accountLocks = new AccountLockQueue();
+  const creates = createRunCreates({ db, accountLocks });
   const secret = secrets.current.find(({ length }) => length === SECRET_BYTES) ?? secrets.current[0];
   const onCanceled = (runId: string) => {
     hub.wake([runId]);
@@ -131,6 +140,7 @@ export async function openParts(options: AppOptions, installation: Installation,
     hub,
     followers,
     accountLocks,
+    creates,
     address,
     secret,
     vault: createSecretVault(secret, [...secrets.current, ...secrets.previous]),
@@ -140,13 +150,14 @@ export async function openParts(options: AppOptions, installation: Installation,
 }
 
 /** What the creation of a run needs, for a request or an item of a batch. */
-export function createRunOptions({ options, db, models, files, accountLocks }: Parts): CreateRunOptions {
+export function createRunOptions({ options, db, models, files, accountLocks, creates }: Parts): CreateRunOptions {
   const { config } = options;
   return {
     db,
     catalogue: models.catalogue,
     files,
     accountLocks,
+    creates,
     activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
     holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
     authorShare: config.PROMPTD_AUTHOR_SHARE,

@@ -1,4 +1,4 @@
-export { AccountLockQueue } from "./create/account-lock-queue.ts";
+export { AccountLockQueue, createRunCreates, type RunCreates } from "./create/create-group.ts";
 export { checkImages } from "./create/check-images.ts";
 export { createUsesCount } from "./count-uses.ts";
 export { readDelivered, saveDelivered } from "./work/output-items.ts";

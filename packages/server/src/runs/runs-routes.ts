@@ -1,15 +1,11 @@
 import type { CreateRunBody, Run } from "@promptd/contract";
 import { Readable } from "node:stream";
-import type { Files } from "../files/index.ts";
 import type { Answer, Handlers, RequestContext, StreamAnswer } from "../http/endpoint.ts";
-import type { Catalogue } from "../models/index.ts";
-import type { Database } from "../platform/database/database.ts";
 import { isOutage } from "../platform/database/errors.ts";
 import { fault } from "../platform/fault.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
-import type { AccountLockQueue } from "./create/account-lock-queue.ts";
-import { createRun } from "./create/create-run.ts";
+import { createRun, type CreateRunOptions } from "./create/create-run.ts";
 import { findRunOfKey, readIdempotency } from "./create/idempotency.ts";
 import { getRun } from "./read/get-run.ts";
 import { listRuns } from "./read/list-runs.ts";
@@ -21,32 +17,17 @@ import type { RunFollowers } from "./wait/run-followers.ts";
 import { cancelRunRow } from "./runs-store.ts";
 import type { Wait, WaitingHub } from "./wait/wait-for-run.ts";
 
-export interface RunsRoutesOptions {
-  readonly db: Database;
-  readonly catalogue: Catalogue;
-  readonly files: Files;
+export interface RunsRoutesOptions extends CreateRunOptions {
   readonly hub: WaitingHub;
   readonly followers: RunFollowers;
-  readonly accountLocks: AccountLockQueue;
   readonly newId: () => string;
   /** Under which this API's runs are reached, such as `https://example.org/v1`. */
   readonly baseUrl: () => string;
   readonly syncWaitMs: number;
-  readonly activeRunsMax: number;
-  readonly holdMaxCredits: number;
-  /** Of prompts without a share of their own, in percent. */
-  readonly authorShare: number;
-  /** True: authors pay for runs of their own prompts too. */
-  readonly chargesAuthors: boolean;
   /** A run was created and committed: wake the workers. */
   readonly onCreated: (runId: string) => void;
   /** A run was canceled while a worker had it: notify that worker, and everybody who waits. */
   readonly onCanceled: (runId: string) => void;
-}
-
-/** True: a frozen draft of the caller's account may be run, and nothing else. */
-interface TestOption {
-  readonly isTest?: boolean;
 }
 
 type RunsHandlers = Pick<Handlers, "createRun" | "getRun" | "listRuns" | "cancelRun" | "followRun">;
@@ -87,7 +68,7 @@ interface Started extends Awaited {
 export function createRunOf(
   body: CreateRunBody,
   context: RequestContext,
-  options: RunsRoutesOptions & TestOption,
+  options: RunsRoutesOptions,
 ): Promise<Answer<Run>> {
   return startRun(body, context, options).then((started) => {
     context.releaseBody();
@@ -95,11 +76,7 @@ export function createRunOf(
   });
 }
 
-async function startRun(
-  body: CreateRunBody,
-  context: RequestContext,
-  options: RunsRoutesOptions & TestOption,
-): Promise<Started> {
+async function startRun(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Started> {
   const { accountId, keyId } = context.caller;
   const idempotency = readIdempotency(context, body);
   const earlier = idempotency === null ? null : await findRunOfKey(options.db, accountId, idempotency);

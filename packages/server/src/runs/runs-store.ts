@@ -42,6 +42,8 @@ export type CreateOutcome =
   | { readonly kind: "key_conflict" }
   | { readonly kind: "not_found" }
   | { readonly kind: "frozen" }
+  /** The account has as many queued and running runs as it may have. */
+  | { readonly kind: "too_many_active" }
   | { readonly kind: "no_credits"; readonly available: number }
   /** The API key may not run this prompt. */
   | { readonly kind: "not_allowed" }
@@ -63,27 +65,59 @@ export async function createRunRow(db: Queryable, run: RunToCreate): Promise<Cre
       text: `select outcome, run_id, available, at from run_create_by($1, $2, to_timestamp($3::bigint / 1000.0),
         $4, $5, $6, $7, $8, $9, $10, make_interval(secs => $11), $12, $13, $14, $15, $16)`,
     },
-    [
-      run.accountId,
-      run.runId,
-      idTimeMs(run.runId),
-      run.promptVersionId,
-      run.runName,
-      run.model,
-      run.hold,
-      JSON.stringify(run.prices),
-      JSON.stringify(run.inputs),
-      JSON.stringify(run.runOptions),
-      run.deadlineSeconds,
-      run.activeRunsMax,
-      run.idempotency?.key ?? null,
-      run.idempotency?.fingerprint ?? null,
-      run.keyId,
-      run.requestId,
-    ],
+    [run.accountId, ...createValues(run)],
   );
   if (row === undefined) throw new Error("run_create_by answered no row.");
   return toOutcome(row, run.runId);
+}
+
+/** Runs of one account, in this order, each as if it were created alone. @returns an outcome for each, in the same order. */
+export async function createRunRows(
+  db: Queryable,
+  accountId: string,
+  runs: readonly RunToCreate[],
+): Promise<CreateOutcome[]> {
+  const values = runs.map(createValues);
+  const columns = values[0]?.map((_, column) => values.map((row) => row[column])) ?? [];
+  const rows = await db.query<CreateRow>(
+    {
+      name: "run_create_all",
+      text: `select c.* from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::json[],
+          $9::json[], $10::json[], $11::int[], $12::int[], $13::text[], $14::bytea[], $15::uuid[], $16::uuid[]) with ordinality
+          as d (id, at_ms, version, name, model, hold, prices, inputs, options, seconds, active, key, fingerprint, api_key,
+            request, nth)
+        cross join lateral run_create_by($1, d.id, to_timestamp(d.at_ms / 1000.0), d.version, d.name, d.model, d.hold,
+          d.prices, d.inputs, d.options, make_interval(secs => d.seconds), d.active, d.key, d.fingerprint, d.api_key,
+          d.request) c order by d.nth`,
+    },
+    [accountId, ...columns],
+  );
+  return runs.map(({ runId }, i) => {
+    const row = rows[i];
+    if (row === undefined) throw new Error("run_create_by did not answer for every run.");
+    return toOutcome(row, runId);
+  });
+}
+
+/** All but the account, in the order of the parameters of `run_create_by`. */
+function createValues(run: RunToCreate): readonly unknown[] {
+  return [
+    run.runId,
+    idTimeMs(run.runId),
+    run.promptVersionId,
+    run.runName,
+    run.model,
+    run.hold,
+    JSON.stringify(run.prices),
+    JSON.stringify(run.inputs),
+    JSON.stringify(run.runOptions),
+    run.deadlineSeconds,
+    run.activeRunsMax,
+    run.idempotency?.key ?? null,
+    run.idempotency?.fingerprint ?? null,
+    run.keyId,
+    run.requestId,
+  ];
 }
 
 function toOutcome(row: CreateRow, runId: string): CreateOutcome {
@@ -101,6 +135,7 @@ function toOutcome(row: CreateRow, runId: string): CreateOutcome {
     case "key_conflict":
     case "not_found":
     case "not_allowed":
+    case "too_many_active":
     case "frozen":
       return { kind: row.outcome };
     default:

@@ -29,6 +29,7 @@ export interface RunWish {
   readonly key?: string;
   /** What stands for the body of the request, where a key is given. */
   readonly body?: string;
+  readonly inputs?: unknown;
   readonly deadlineSeconds?: number;
   readonly activeRunsMax?: number;
 }
@@ -163,7 +164,7 @@ function runOf(accountId: string, wish: RunWish & { readonly runId: string }, ve
     model: wish.model ?? "sandbox/text",
     hold: wish.hold ?? null,
     prices: { author: wish.author ?? null },
-    inputs: {},
+    inputs: wish.inputs ?? {},
     runOptions: {},
     deadlineSeconds: wish.deadlineSeconds ?? 600,
     activeRunsMax: wish.activeRunsMax ?? NOTHING_RUNS_MAX,

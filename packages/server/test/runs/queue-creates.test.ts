@@ -1,6 +1,5 @@
 /** A run is created once, however often it is asked for, and not above the most an account may have. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { sqlState } from "../../src/platform/database/errors.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 
@@ -14,15 +13,7 @@ afterAll(() => engine.close());
 describe("an idempotency key", () => {
   test("makes one run of many calls at once; the others join it", async () => {
     const account = await engine.createAccount(1_000);
-    const call = async () => {
-      for (;;) {
-        try {
-          return await engine.create(account, { key: "one", hold: 10 });
-        } catch (error) {
-          if ((error as { code?: string }).code !== "PD409") throw error; // the loser calls once more
-        }
-      }
-    };
+    const call = () => engine.create(account, { key: "one", hold: 10 });
     const outcomes = await Promise.all(Array.from({ length: 18 }, call));
     expect(outcomes.filter((outcome) => outcome.kind === "created")).toHaveLength(1);
     expect(outcomes.filter((outcome) => outcome.kind === "joined")).toHaveLength(17);
@@ -68,7 +59,8 @@ test("creating a run twice under one id creates it once: the answer to the first
 test("an account at its most active runs gets no more, and nothing is held for the refused one", async () => {
   const account = await engine.createAccount(100);
   await Promise.all([1, 2].map(() => engine.createRun(account, { activeRunsMax: 2 })));
-  await expect(engine.create(account, { activeRunsMax: 2, hold: 10 })).rejects.toMatchObject({ code: "PD429" });
+  expect(await engine.create(account, { activeRunsMax: 2, hold: 10 })).toEqual({ kind: "too_many_active" });
+  expect(await engine.create(account, { activeRunsMax: 2, hold: 101 })).toEqual({ kind: "no_credits", available: 100 });
   const [balance] = await engine.db.query("select held from credit_accounts where account_id = $1", [account]);
   expect(balance).toEqual({ held: 0 });
 });
@@ -88,12 +80,12 @@ test("a free run is counted before the next one is created, and only its own acc
   });
   await created.promise;
   const settled = vi.fn<() => void>();
-  const second = engine.create(account, { activeRunsMax: 1 }).then(({ kind }) => kind, sqlState);
+  const second = engine.create(account, { activeRunsMax: 1 }).then(({ kind }) => kind);
   void second.then(settled);
   expect((await engine.create(other, { activeRunsMax: 1 })).kind).toBe("created");
   const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   await until(async () => settled.mock.calls.length > 0 || (await engine.db.query(waits)).length === 1);
   seen.resolve();
   await uncommitted;
-  expect(await second).toBe("PD429");
+  expect(await second).toBe("too_many_active");
 });

@@ -16,19 +16,21 @@ import {
   type LivePrompt,
   type LiveVersion,
 } from "../../prompts/index.ts";
-import type { Database, Tx, TxOptions } from "../../platform/database/database.ts";
-import { sqlState } from "../../platform/database/errors.ts";
+import type { Database, Tx } from "../../platform/database/database.ts";
 import { fault } from "../../platform/fault.ts";
 import { invalid, notFound, Problem } from "../../platform/problem.ts";
 import { DEADLINE_MINUTES } from "../run-limits.ts";
 import { countActiveRuns, createRunRow, type CreateOutcome, type RunToCreate } from "../runs-store.ts";
-import { commitOnce, isKnownNotCreated, isRefusal, TOO_MANY_ACTIVE, type CommitOptions } from "./commit-once.ts";
+import { commitOnce, isKnownNotCreated, isRefusal, OutcomeUnknown, type CommitOptions } from "./commit-once.ts";
+import type { RunCreates } from "./create-group.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
 import { quote, type Quote, type QuoteOptions } from "./quote.ts";
 
 export interface CreateRunOptions extends CommitOptions, QuoteOptions {
   readonly db: Database;
   readonly files: Files;
+  /** Of this process. */
+  readonly creates: RunCreates;
   readonly activeRunsMax: number;
   /** True: the version is a frozen draft of the account. */
   readonly isTest?: boolean;
@@ -146,40 +148,37 @@ async function storeAndInsert(
   given: NonNullable<CreateRunBody["inputs"]["imageInputs"]>,
   options: CreateRunOptions,
 ): Promise<CreatedRun> {
-  const { files, activeRunsMax } = options;
+  const { files } = options;
   if (given.some((image) => image.type === "base64")) await refuseBeforehand(planned, options);
   const images = await files.storeInputImages(given);
   if (images.length > 0) await fault("create.blob_stored");
   const run = { ...planned, inputs: { textInputs, images } };
   try {
-    const outcome = await commitOnce(run, options, (limits) => insertRun(run, images, options, limits));
-    const created = judge(outcome, run);
+    const created = judge(await insertRun(run, images, options), run);
     if (created.isReplay) files.discardInputImages(images);
     return created;
   } catch (error) {
     if (isKnownNotCreated(error)) files.discardInputImages(images);
-    throw sqlState(error) === TOO_MANY_ACTIVE ? tooManyActive(activeRunsMax, error) : error;
+    throw error instanceof OutcomeUnknown ? outcomeUnknown(planned.runId, error) : error;
   }
 }
 
-/** A transaction of several statements only where something commits with the run. */
-async function insertRun(
+/** A transaction of its own only where something commits with the run. */
+function insertRun(
   run: RunToCreate,
   images: readonly StoredImage[],
-  { db, files, alongside }: CreateRunOptions,
-  limits: TxOptions,
+  options: CreateRunOptions,
 ): Promise<CreateOutcome> {
-  if (images.length === 0 && alongside === undefined) {
-    await fault("create.before_commit");
-    return createRunRow({ query: (statement, values) => db.once(statement, values, limits) }, run);
-  }
-  return db.tx(async (tx) => {
+  const { db, files, creates, alongside } = options;
+  if (images.length === 0 && alongside === undefined) return creates.create(run);
+  const insert = async (tx: Tx) => {
     const inserted = await createRunRow(tx, run);
     if (inserted.kind === "created" && images.length > 0) await files.recordInputs(tx, run, images);
     if (inserted.kind === "created") await alongside?.(tx);
     await fault("create.before_commit");
     return inserted;
-  }, limits);
+  };
+  return commitOnce(run.accountId, options, (limits) => db.tx(insert, limits));
 }
 
 /**
@@ -218,6 +217,7 @@ function judge(outcome: CreateOutcome, row: PlannedRun): CreatedRun {
   if (outcome.kind === "capped") throw capReached(row.hold, outcome);
   if (outcome.kind === "frozen") throw accountFrozen();
   if (outcome.kind === "no_credits") throw tooFewCredits(row, outcome.available);
+  if (outcome.kind === "too_many_active") throw tooManyActive(row.activeRunsMax);
   return { runId: outcome.runId, isReplay: outcome.kind === "joined" };
 }
 
@@ -266,11 +266,19 @@ function tooFewCredits(
   );
 }
 
-function tooManyActive(activeRunsMax: number, cause?: unknown): Problem {
+function tooManyActive(activeRunsMax: number): Problem {
   const count = activeRunsMax.toLocaleString("en-US");
   return new Problem(
     "TOO_MANY_REQUESTS_ERROR",
     `${count} runs are queued or running, the most one account may have. Wait for some to finish.`,
-    { data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: activeRunsMax }, headers: { "retry-after": "1" }, cause },
+    { data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: activeRunsMax }, headers: { "retry-after": "1" } },
+  );
+}
+
+function outcomeUnknown(runId: string, cause: unknown): Problem {
+  return new Problem(
+    "SERVER_ERROR",
+    `The database went away while the run was created, so it may or may not exist. Check GET /v1/runs/${runId} before you create it again.`,
+    { headers: { "x-should-retry": "false" }, cause },
   );
 }

@@ -1,23 +1,24 @@
 -- Creates a run, holds its credits and takes its idempotency key in one transaction and one round trip.
 -- Outcomes: created; joined (p_key has made a run before: this is it); key_conflict; not_found; not_allowed (the API key
 -- may not run this prompt); capped (the run does not fit into what is left of the API key's monthly cap, `available`;
--- the next month begins `at`); no_credits; frozen (the account is); revoked, expired (the API key p_api_key is no longer
--- valid since `at`; null: the caller has no API key). What a key may do is read here, whatever its admission has seen.
--- Raises PD409 when another call took p_key meanwhile: everything is undone, call once more. Raises PD429 when the
--- account has too many active runs.
+-- the next month begins `at`); no_credits; frozen (the account is); too_many_active (the account has p_max_active runs);
+-- revoked, expired (the API key p_api_key is no longer valid since `at`; null: the caller has no API key). What a key may
+-- do is read here, whatever its admission has seen. After a refusal nothing is written, so several may be called in one
+-- statement.
 create or replace function run_create_by(
   p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
   p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,
   p_api_key uuid, p_request uuid
 ) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql set lock_timeout = 200 as $$
 declare
-  v_fingerprint bytea; v_run uuid; v_active int; v_prompt uuid; v_left bigint;
+  v_fingerprint bytea; v_run uuid; v_is_full boolean; v_is_short boolean; v_prompt uuid; v_left bigint;
   v_api_key record;
   v_month date := date_trunc('month', promptd_now() at time zone 'UTC');
 begin
-  -- A second call after a lost answer waits here until the first one has ended, however slow its commit is. Only then
-  -- does the next statement, which has its own snapshot, show whether the run exists.
-  perform pg_advisory_xact_lock(hashtextextended(p_id::text, 0));
+  -- Creates of an account run one after the other, so that each sees every earlier run, its key, and what is left. The
+  -- lock of the balance is not enough: a free run does not take it. A second call after a lost answer waits here, too,
+  -- until the first one has ended, however slow its commit is. Each statement below has a snapshot of its own, taken after.
+  perform pg_advisory_xact_lock(18019, hashtext(p_account::text));
   if exists (select 1 from runs r where r.account_id = p_account and r.id = p_id) then
     return query select 'created', p_id, null::bigint, null::timestamptz;
     return;
@@ -53,9 +54,6 @@ begin
     return query select 'not_allowed', null::uuid, null::bigint, null::timestamptz;
     return;
   end if;
-  -- Creates of an account run one after the other, so that the budget and the count below see every earlier run. The
-  -- lock of the balance is not enough: a free run does not take it.
-  perform pg_advisory_xact_lock(18019, hashtext(p_account::text));
   if p_hold is not null and v_api_key.monthly_cap is not null then
     v_left := credit_budget_left(p_account, v_api_key.budget_id, v_month, v_api_key.monthly_cap);
     if p_hold > v_left then
@@ -63,17 +61,24 @@ begin
       return;
     end if;
   end if;
-  if p_hold is not null and not credit_hold_for(p_account, p_id, p_hold, v_api_key.budget_id,
-      case when v_api_key.budget_id is not null then v_month end,
-      (p_prices #>> '{author,accountId}')::uuid, (p_prices #>> '{author,sharePercent}')::int) then
-    return query select case when credit_is_frozen(p_account) then 'frozen' else 'no_credits' end, null::uuid,
-      credits_available(p_account), null::timestamptz;
-    return;
-  end if;
-  select count(*) into v_active from (
+  select count(*) >= p_max_active into v_is_full from (
     select 1 from runs r where r.account_id = p_account and r.status in ('queued', 'running') limit p_max_active) active;
-  if v_active >= p_max_active then
-    raise exception 'too many active runs' using errcode = 'PD429';
+  if p_hold is not null then
+    -- credits are spoken of first, and nothing may be held for a run that there is no place for
+    v_is_short := case
+      when v_is_full then p_hold > credits_available(p_account) or credit_is_frozen(p_account)
+      else not credit_hold_for(p_account, p_id, p_hold, v_api_key.budget_id,
+        case when v_api_key.budget_id is not null then v_month end,
+        (p_prices #>> '{author,accountId}')::uuid, (p_prices #>> '{author,sharePercent}')::int) end;
+    if v_is_short then
+      return query select case when credit_is_frozen(p_account) then 'frozen' else 'no_credits' end, null::uuid,
+        credits_available(p_account), null::timestamptz;
+      return;
+    end if;
+  end if;
+  if v_is_full then
+    return query select 'too_many_active', null::uuid, null::bigint, null::timestamptz;
+    return;
   end if;
   insert into runs (account_id, id, prompt_version_id, run_name, model, created_at, deadline_at, hold, credits,
       prices, inputs, run_options, api_key_id, request_id)
@@ -82,12 +87,8 @@ begin
   if p_key is not null then
     insert into idempotency_keys as k (account_id, key, fingerprint, run_id, expires_at)
       values (p_account, p_key, p_fingerprint, p_id, promptd_now() + interval '24 h')
-      on conflict (account_id, key) do update
-        set fingerprint = excluded.fingerprint, run_id = excluded.run_id, expires_at = excluded.expires_at
-        where k.expires_at <= promptd_now();
-    if not found then
-      raise exception 'key taken meanwhile' using errcode = 'PD409';
-    end if;
+      on conflict (account_id, key) do update -- it has expired
+        set fingerprint = excluded.fingerprint, run_id = excluded.run_id, expires_at = excluded.expires_at;
   end if;
   return query select 'created', p_id, null::bigint, null::timestamptz;
 end $$;

@@ -1,0 +1,65 @@
+/** Creates of one account that come together are written together, and each is answered as if it had come alone. */
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
+import { createRunCreates, type RunCreates } from "../../src/runs/create/create-group.ts";
+import type { CreateOutcome } from "../../src/runs/runs-store.ts";
+import { openEngine, type Engine, type RunWish } from "./engine-fixture.ts";
+
+let engine: Engine;
+let creates: RunCreates;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterEach(() => engine.clear());
+afterAll(() => engine.close());
+
+const times = (n: number, wish: RunWish = {}) => Array.from({ length: n }, () => wish);
+
+/** All at once: the first goes alone, and the others while it is under way. @returns also how many statements it took. */
+async function createTogether(accountId: string, wishes: readonly RunWish[]) {
+  let statements = 0;
+  const once: typeof engine.db.once = (...asked) => {
+    statements += 1;
+    return engine.db.once(...asked);
+  };
+  creates = createRunCreates({ db: { ...engine.db, once }, accountLocks: new AccountLockQueue() });
+  const runs = wishes.map((wish) => engine.runToCreate(accountId, wish));
+  const outcomes = await Promise.all(runs.map((run) => creates.create(run)));
+  return { runs, outcomes, statements };
+}
+
+const kindsOf = (outcomes: readonly CreateOutcome[]) => outcomes.map(({ kind }) => kind);
+
+test("creates that come together take two statements, and each has its run", async () => {
+  const account = await engine.createAccount(1_000);
+  const { runs, outcomes, statements } = await createTogether(account, times(20, { hold: 3 }));
+  expect(statements).toBe(2);
+  expect(outcomes).toEqual(runs.map(({ runId }) => ({ kind: "created", runId })));
+  const own = "{id,request_id,created_at,deadline_at,run_at}";
+  const stored = await engine.db.query("select to_jsonb(r) - $1::text[] as row from runs r order by id", [own]);
+  expect(stored).toHaveLength(20);
+  for (const row of stored) expect(row).toEqual(stored[0]); // the first one was written alone
+  expect(await engine.audit()).toEqual([]);
+});
+
+test("the last credits, the last free place and a key are given once within one statement", async () => {
+  const poor = await engine.createAccount(5);
+  const spent = await createTogether(poor, times(4, { hold: 2 }));
+  expect(kindsOf(spent.outcomes)).toEqual(["created", "created", "no_credits", "no_credits"]);
+  const full = await engine.createAccount();
+  const placed = await createTogether(full, times(4, { activeRunsMax: 2 }));
+  expect(kindsOf(placed.outcomes)).toEqual(["created", "created", "too_many_active", "too_many_active"]);
+  const keyed = await engine.createAccount();
+  const joined = await createTogether(keyed, [{}, { key: "k" }, { key: "k" }, { key: "k", body: "another" }]);
+  expect(kindsOf(joined.outcomes)).toEqual(["created", "created", "joined", "key_conflict"]);
+  expect(await engine.audit()).toEqual([]);
+});
+
+test("a large run goes alone, and no statement carries more than 32", async () => {
+  const account = await engine.createAccount();
+  const { outcomes, statements } = await createTogether(account, times(66));
+  expect(new Set(kindsOf(outcomes))).toEqual(new Set(["created"]));
+  expect(statements).toBe(1 + 3); // 32, 32 and 1
+  const large = await createTogether(account, [{}, {}, { inputs: { text: "x".repeat(300_000) } }, {}]);
+  expect(large.statements).toBe(4);
+});
