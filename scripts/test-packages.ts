@@ -207,7 +207,12 @@ interface Serving extends ServerToUse {
 
 /** Starts the server as `npx promptd serve` does, on data of its own. */
 async function serve(cwd: string, node: string): Promise<Serving> {
-  const env = { PORT: "0", PROMPTD_LOCAL_MODELS: "off", PROMPTD_DATA_DIR: mkdtempSync(join(home, "data-")) };
+  const env = {
+    PORT: "0",
+    PROMPTD_LOCAL_MODELS: "off",
+    PROMPTD_SANDBOX_DIRECTIVES: "callers",
+    PROMPTD_DATA_DIR: mkdtempSync(join(home, "data-")),
+  };
   const child = spawn("npx", ["promptd", "serve", "--json"], {
     cwd,
     env: environmentOf({ cwd, node, env }),

@@ -45,7 +45,10 @@ const client = createClient({ baseUrl: ${JSON.stringify(url)}, apiKey: ${JSON.st
 const inputs = ${JSON.stringify(inputs)};
 const plain = await client.run(${JSON.stringify(promptVersionId)}, { inputs });
 
-const task = client.run(${JSON.stringify(promptVersionId)}, { inputs });
+// So slow that its text is read while it is written.
+const [[name, value]] = Object.entries(inputs);
+const slow = { ...inputs, [name]: value + "\\nsandbox: delay=1500 tokens=200\\n" };
+const task = client.run(${JSON.stringify(promptVersionId)}, { inputs: slow });
 const seen = new Set();
 let streamed = "";
 for await (const event of task) {
