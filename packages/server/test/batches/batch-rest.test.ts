@@ -1,0 +1,97 @@
+/** A batch that cannot be looked after: its account rests, others do not notice, and it goes on by itself. */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { directedPrompt } from "../prompts/prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
+
+/** Of an account after an error, as start-batches.ts has it. */
+const REST_MS = 5_000;
+
+let server: TestServer;
+let directed = "";
+beforeAll(async () => {
+  server = await startTestServer();
+  ({ promptVersionId: directed } = await server.publish(directedPrompt()));
+  // What no code foresees: creating a run fails for some accounts. A sequence counts also what is rolled back.
+  await server.app.db.query(`
+    create table broken_accounts (account_id uuid primary key);
+    create sequence broken_tries;
+    create function break_create() returns trigger language plpgsql as $$
+    begin
+      if exists (select 1 from broken_accounts b where b.account_id = new.account_id) then
+        perform nextval('broken_tries');
+        raise exception 'nobody knows why';
+      end if;
+      return new;
+    end $$;
+    create trigger broken before insert on runs for each row execute function break_create()`);
+});
+afterAll(() => server.close());
+
+const query = <Row extends object>(text: string, values: unknown[] = []) => server.app.db.query<Row>(text, values);
+const breakAccount = ({ accountId }: TestCaller) => query("insert into broken_accounts values ($1)", [accountId]);
+const mendAccounts = () => query("delete from broken_accounts");
+async function triesSoFar(): Promise<number> {
+  const [row] = await query<{ n: number }>(
+    "select case when is_called then last_value else 0 end::int as n from broken_tries",
+  );
+  return row?.n ?? 0;
+}
+const itemsOf = (count: number, behaviour: string) =>
+  Array.from({ length: count }, () => ({ inputs: { textInputs: { do: behaviour } } }));
+const countsOf = async ({ client }: TestCaller, batchId: string) => (await client.batches.get(batchId)).counts;
+
+test("an error is tried again after a rest, while the batch of another account goes on, and loses no item", async () => {
+  const [broken, other] = await Promise.all([server.createCaller(), server.createCaller()]);
+  await breakAccount(broken);
+  const startedMs = performance.now();
+  const { batchId } = await broken.client.batches.create({ promptVersionId: directed, items: itemsOf(5, "tokens=1") });
+  await vi.waitFor(async () => expect(await triesSoFar()).toBe(1), { timeout: 10_000, interval: 20 });
+
+  // Each end of a run wakes who looks after batches, and no wake ends the rest.
+  const beside = await other.client.batches.create({ promptVersionId: directed, items: itemsOf(30, "tokens=1") });
+  await other.client.batches.wait(beside.batchId, { pollMs: 50 });
+  const restsOver = Math.floor((performance.now() - startedMs) / REST_MS);
+  expect(await triesSoFar()).toBeLessThanOrEqual(1 + restsOver);
+  expect(await broken.client.batches.get(batchId)).toMatchObject({ batchStatus: "running", pause: null });
+  expect(await countsOf(broken, batchId)).toMatchObject({ notStarted: 5 });
+
+  await mendAccounts();
+  const finished = await broken.client.batches.wait(batchId, { pollMs: 50 });
+  expect(finished.counts).toMatchObject({ total: 5, succeeded: 5 });
+  expect(performance.now() - startedMs).toBeGreaterThan(REST_MS);
+  const [counted] = await query<object>(
+    `select (select count(*)::int from runs where account_id = $1) as runs,
+       (select count(*)::int from credit_holds where account_id = $1 and state = 'held') as held`,
+    [broken.accountId],
+  );
+  expect(counted).toEqual({ runs: 5, held: 0 });
+  expect((await server.checkLedger()).mismatches).toEqual([]);
+});
+
+test("a batch of an account that rests is canceled at once, with what runs of it", async () => {
+  const caller = await server.createCaller({ credits: 500 });
+  const created = await caller.client.batches.create({
+    promptVersionId: directed,
+    items: itemsOf(40, "delay=600000"),
+  });
+  await vi.waitFor(async () => expect((await countsOf(caller, created.batchId)).running).toBe(25), {
+    timeout: 15_000,
+    interval: 50,
+  });
+  const before = await triesSoFar();
+  await breakAccount(caller);
+  const { rows } = await caller.client.runs.list({ limit: 1 });
+  await caller.client.runs.cancel(rows[0]?.runId ?? ""); // makes room, and the next start fails
+  await vi.waitFor(async () => expect(await triesSoFar()).toBeGreaterThan(before), { timeout: 10_000, interval: 20 });
+  await caller.client.batches.cancel(created.batchId);
+  await vi.waitFor(
+    async () => {
+      const batch = await caller.client.batches.get(created.batchId);
+      expect(batch).toMatchObject({ batchStatus: "canceled", counts: { queued: 0, running: 0, canceled: 25 } });
+      expect(batch.finishedAt).not.toBeNull();
+    },
+    { timeout: 10_000, interval: 50 },
+  );
+  expect(await caller.client.me.credits()).toEqual({ credits: 500 });
+  await mendAccounts();
+});
