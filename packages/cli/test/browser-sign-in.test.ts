@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
-import { runCli } from "../src/run-cli.ts";
 import { NO_TERMINAL } from "../src/terminal/terminal.ts";
+import { runCommandHere } from "./run-here.ts";
 
 let server: TestServer;
 let person: TestPerson;
@@ -31,25 +30,19 @@ interface AtTheComputer {
 async function login({ browse, type }: AtTheComputer, ...argv: readonly string[]) {
   const home = await mkdtemp(join(tmpdir(), "promptd-login-"));
   onTestFinished(() => rm(home, { recursive: true }));
-  const [out, err]: [string[], string[]] = [[], []];
-  const code = await runCli(["login", server.url, ...argv], END_USER_COMMANDS, {
+  let noted = "";
+  const ended = await runCommandHere(["login", server.url, ...argv], {
     env: { HOME: home },
-    directory: home,
-    fetch: globalThis.fetch,
     terminal: ON_TERMINAL,
-    ask: async () => null,
-    askSecret: async () => (await type?.(err.join(""))) ?? null,
+    askSecret: async () => (await type?.(noted)) ?? null,
     openBrowser: async (address) => {
       browse?.(address);
       return browse !== null;
     },
-    readStdin: async () => "",
-    writeOut: (text) => out.push(text),
-    writeError: (text) => err.push(text),
-    listenForStop: () => new AbortController().signal,
+    writeError: (text) => void (noted += text),
   });
   const stored = await readFile(join(home, ".config/promptd/config.json"), "utf8").catch(() => "{}");
-  return { code, stdout: out.join(""), stderr: err.join(""), stored: JSON.parse(stored) as Record<string, string> };
+  return { ...ended, stored: JSON.parse(stored) as Record<string, string> };
 }
 
 /** What the page has been asked with, behind the number sign that the address of the program is led to. */

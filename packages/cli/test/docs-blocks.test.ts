@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SCOPES } from "@promptd/contract";
 import { setPlan } from "../../server/src/accounts/index.ts";
 import { createTestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
@@ -13,7 +14,7 @@ import { checkCsv, checkIni, checkJson, promptFileOf } from "./docs/documents.ts
 import {
   openShell,
   portOf,
-  runHere,
+  runDocumented,
   runProgram,
   SAY_PORT,
   startProgram,
@@ -54,15 +55,7 @@ beforeAll(async () => {
   await setPlan(server.app.db, person.accountId, { plan: "pro", untilMs: null });
   const { apiKey, client } = await server.createKey(person.accountId);
   await server.grant(person.accountId, { amount: 100_000 });
-  const { token } = await person.token([
-    "prompts:read",
-    "prompts:write",
-    "keys:write",
-    "webhooks:write",
-    "runs:read",
-    "credits:read",
-    "operator",
-  ]);
+  const { token } = await person.token(SCOPES);
   for (const slug of ["cat-poem", "summarize"]) await server.publish(poem(slug));
   const { promptVersionId } = await server.publish(poem("a-poem-about-tea"));
   const portrait = poem("cat-portrait", "images: [{ label: Cat }]\n")
@@ -212,7 +205,7 @@ async function expectReceiver(child: ReturnType<typeof startProgram>): Promise<v
 async function checkPromptFile(block: Block, folder: string): Promise<void> {
   const { name, text } = promptFileOf(block);
   writeFileSync(join(folder, name), text);
-  const { code, output } = await runHere(["prompt", "check", name], { cwd: folder, env: environment, stdin: "" });
+  const { code, output } = await runDocumented(["prompt", "check", name], { cwd: folder, env: environment, stdin: "" });
   expect(code, output).toBe(0);
 }
 

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { CommandTable } from "../src/command.ts";
 import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
-import { runCli } from "../src/run-cli.ts";
 import { NO_TERMINAL, type Terminal } from "../src/terminal/terminal.ts";
+import { runCommandHere } from "./run-here.ts";
 
 interface Seen {
   readonly route: string;
@@ -75,22 +75,18 @@ export async function setup(routes: Routes = {}, table: CommandTable = END_USER_
   const env: Record<string, string> = { HOME: home, PROMPTD_URL: baseUrl, PROMPTD_API_KEY: "pd_test" };
   const stop = new AbortController();
   const run = async (...argv: string[]): Promise<Outcome> => {
-    const out: string[] = [];
-    const err: string[] = [];
-    const code = await runCli(argv, table, {
+    const around = {
       env,
       directory: home,
-      fetch: globalThis.fetch,
       terminal: { ...NO_TERMINAL, ...person.terminal },
       readStdin: async () => person.stdin ?? "pd_from_stdin\n",
       askSecret: async () => person.secret ?? null,
       ask: async () => person.answer ?? null,
-      openBrowser: async (url) => opened.push(url) > 0,
-      writeOut: (text) => out.push(text),
-      writeError: (text) => err.push(text),
+      openBrowser: async (url: string) => opened.push(url) > 0,
       listenForStop: () => stop.signal,
-    });
-    return { code, stdout: out.join(""), stderr: err.join("") };
+    };
+    const { code, stdout, stderr } = await runCommandHere(argv, around, table);
+    return { code, stdout, stderr };
   };
   const runJson = async (...argv: string[]): Promise<unknown> => {
     const outcome = await run(...argv, "--json");

@@ -7,10 +7,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { COMPILE_CACHE, PROGRAM } from "../../server/test/support/promptd-process.ts";
 import { createTestDatabase } from "../../server/test/support/test-database.ts";
-import { AUTHOR_COMMANDS } from "../src/commands/author-commands.ts";
-import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
-import { runCli } from "../src/run-cli.ts";
-import { NO_TERMINAL } from "../src/terminal/terminal.ts";
+import { runCommandHere } from "./run-here.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -87,27 +84,11 @@ export async function readDocument<Document>(
   return JSON.parse(stdout) as Document;
 }
 
-/** The same command line inside this process, for tables of many cases: starting a process takes most of a second. */
+/** The same command line inside this process, for tables of many cases. */
 export async function runHere(argv: readonly string[], environment: Environment): Promise<Ended> {
-  const [out, err]: [string[], string[]] = [[], []];
-  const code = await runCli(
-    argv,
-    { ...OPERATOR_COMMANDS, ...AUTHOR_COMMANDS },
-    {
-      env: { HOME: "/nonexistent", ...environment }, // whoever runs the tests may have signed in
-      directory: tmpdir(),
-      fetch: globalThis.fetch,
-      terminal: NO_TERMINAL,
-      ask: async () => null,
-      askSecret: async () => null,
-      openBrowser: async () => false,
-      readStdin: async () => "",
-      writeOut: (text) => out.push(text),
-      writeError: (text) => err.push(text),
-      listenForStop: () => new AbortController().signal,
-    },
-  );
-  return { code, stdout: out.join(""), stderr: err.join("") };
+  const env = { HOME: "/nonexistent", ...environment }; // whoever runs the tests may have signed in
+  const { code, stdout, stderr } = await runCommandHere(argv, { env });
+  return { code, stdout, stderr };
 }
 
 /** A directory that the database's own user can enter too. */

@@ -123,3 +123,8 @@ export interface SlugVersion extends PromptVersion {
   /** As it was asked for; null: the latest version. */
   readonly label: string | null;
 }
+
+/** The text inputs of a prompt with their keys, in the order of its form. */
+export function orderedInputs({ textInputs }: Pick<PromptConfig, "textInputs">): [string, TextInputField][] {
+  return Object.entries(textInputs).toSorted(([, a], [, b]) => a.position - b.position);
+}

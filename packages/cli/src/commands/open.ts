@@ -1,7 +1,7 @@
+import { ID_FORM } from "@promptd/contract";
 import { CommandFailure, type Command } from "../command.ts";
 import { readConnection } from "../user-config.ts";
 
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGES: Readonly<Record<string, string>> = {
   marketplace: "/",
   runs: "/runs",
@@ -30,7 +30,7 @@ https://promptd.example.org/p/cat-poem`,
 function pathOf(name: string): string {
   const page = Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
   if (page !== undefined) return page;
-  if (ID.test(name)) return `/runs/${name}`;
+  if (ID_FORM.test(name)) return `/runs/${name}`;
   if (/^[a-z0-9-]{1,200}$/.test(name)) return `/p/${name}`;
   throw new CommandFailure(`"${name}" is not a page, a slug or the id of a run.`, {
     hint: `Pages: ${Object.keys(PAGES).join(", ")}`,

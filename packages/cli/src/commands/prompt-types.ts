@@ -1,4 +1,4 @@
-import type { PromptConfig, TextInputField } from "@promptd/contract";
+import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../command.ts";
@@ -40,9 +40,11 @@ Wrote src/prompts.d.ts.`,
 export function describeTypes(prompts: readonly (readonly [string, PromptConfig])[]): string {
   const members = prompts
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([slug, { textInputs, runOptions }]) => {
-      const inputs = Object.entries(textInputs).toSorted(([, a], [, b]) => a.position - b.position);
-      const options = Object.entries(runOptions).map(([key, { options: values }]) => member(key, false, union(values)));
+    .map(([slug, config]) => {
+      const inputs = orderedInputs(config);
+      const options = Object.entries(config.runOptions).map(([key, { options: values }]) =>
+        member(key, false, union(values)),
+      );
       return `    ${JSON.stringify(slug)}: {
       inputs: {
 ${inputs.map(([key, field]) => describeInput(key, field)).join("\n")}

@@ -1,4 +1,4 @@
-import type { PromptVersion } from "@promptd/contract";
+import { orderedInputs, type PromptVersion } from "@promptd/contract";
 import { describeField, describeOption, describePrice } from "@promptd/mcp/describe";
 import type { Command } from "../command.ts";
 import { exampleCommand } from "../runs/example-command.ts";
@@ -47,13 +47,12 @@ function formatVersion(version: PromptVersion, name: string): string {
     ],
     ["price", describePrice(config)],
   ]);
-  const fields = Object.entries(config.textInputs).sort(([, a], [, b]) => a.position - b.position);
   return [
     printableLine(version.title),
     facts,
     section(
       "Text inputs",
-      fields.map(([key, field]) => [printableLine(key), describeField(key, field)]),
+      orderedInputs(config).map(([key, field]) => [printableLine(key), describeField(key, field)]),
     ),
     section(
       "Images",

@@ -1,4 +1,4 @@
-import type { PromptConfig } from "@promptd/contract";
+import { orderedInputs, type PromptConfig } from "@promptd/contract";
 import { printableLine } from "../printable.ts";
 
 /** A command line that runs the prompt, with a place for each input that it needs. */
@@ -7,8 +7,7 @@ export function exampleCommand(
   config: PromptConfig,
   values: Readonly<Record<string, string>> = {},
 ): string {
-  const inputs = Object.entries(config.textInputs)
-    .toSorted(([, a], [, b]) => a.position - b.position)
+  const inputs = orderedInputs(config)
     .filter(([key, field]) => field.required || Object.hasOwn(values, key))
     .map(([key, field]) => quoteForShell(`${key}=${values[key] ?? field.options?.[0] ?? "…"}`));
   const images = config.imageInputs.map((slot) => `--image ${quoteForShell(`${printableLine(slot.label)}.jpg`)}`);

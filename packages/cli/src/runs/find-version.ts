@@ -1,23 +1,20 @@
 import { PromptdError, type Client } from "@promptd/client";
-import type { PromptVersion } from "@promptd/contract";
+import { ID_FORM, type PromptVersion } from "@promptd/contract";
+import { findById } from "@promptd/mcp/describe";
 import { CommandFailure } from "../command.ts";
 import { printableLine } from "../printable.ts";
 import { suggestName } from "../suggest-name.ts";
 
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /**
- * People have a slug or either id at hand and need not know which. Ids of prompts and versions never coincide, so the
- * order in which they are tried does not matter.
+ * People have a slug or either id at hand and need not know which.
  * @throws CommandFailure when it is none of them.
  */
 export async function findVersion(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
-  if (!ID.test(name)) return findBySlug(client, name, signal);
+  if (!ID_FORM.test(name)) return findBySlug(client, name, signal);
   try {
-    return await client.promptVersions.get(name, { signal });
+    return await findById(client, name, signal);
   } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return (await findPrompt(client, name, signal)) ?? Promise.reject(neitherFailure(name, error));
+    throw isNotFound(error) ? neitherFailure(name, error) : error;
   }
 }
 
@@ -53,16 +50,6 @@ function slugFailure(name: string, meant: string | null, cause: PromptdError): C
 function neitherFailure(id: string, cause: PromptdError): CommandFailure {
   const message = `No published prompt or prompt version has the id ${printableLine(id)}.`;
   return new CommandFailure(message, { hint: 'Find prompts with "promptd search <words>".', cause });
-}
-
-/** @returns the latest published version; null when no prompt has this id. */
-async function findPrompt(client: Client, promptId: string, signal: AbortSignal): Promise<PromptVersion | null> {
-  try {
-    return await client.prompts.get(promptId, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return null;
-    throw error;
-  }
 }
 
 function isNotFound(error: unknown): error is PromptdError {

@@ -6,11 +6,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import { AUTHOR_COMMANDS } from "../../src/commands/author-commands.ts";
-import { END_USER_COMMANDS } from "../../src/end-user-commands.ts";
-import { OPERATOR_COMMANDS } from "../../src/operator-commands.ts";
-import { runCli } from "../../src/run-cli.ts";
-import { NO_TERMINAL } from "../../src/terminal/terminal.ts";
+import { runCommandHere } from "../run-here.ts";
 import { ROOT } from "./blocks.ts";
 
 export interface Ended {
@@ -94,7 +90,7 @@ export async function openShell(home: string): Promise<Shell> {
 async function runAsked(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [words, cwd, env] = ["words", "cwd", "env"].map((name) => decode(String(request.headers[`x-${name}`] ?? "")));
   const stdin = await readText(request);
-  const ended = await runHere(listOf(words), { cwd: cwd?.trim() ?? "", env: environmentOf(listOf(env)), stdin });
+  const ended = await runDocumented(listOf(words), { cwd: cwd?.trim() ?? "", env: environmentOf(listOf(env)), stdin });
   response.writeHead(200, { "x-code": String(ended.code) }).end(ended.output);
 }
 
@@ -144,28 +140,9 @@ export interface Here {
   readonly stdin: string;
 }
 
-export async function runHere(words: readonly string[], { cwd, env, stdin }: Here): Promise<Ended> {
+export function runDocumented(words: readonly string[], { cwd, env, stdin }: Here): Promise<Ended> {
   const argv = ENDLESS.has(words[0] ?? "") ? [...words, "--help"] : words;
-  const printed: string[] = [];
-  const write = (text: string) => void printed.push(text);
-  const code = await runCli(
-    argv,
-    { ...END_USER_COMMANDS, ...OPERATOR_COMMANDS, ...AUTHOR_COMMANDS },
-    {
-      env,
-      directory: cwd,
-      fetch: globalThis.fetch,
-      terminal: NO_TERMINAL,
-      ask: async () => "y",
-      askSecret: async () => null,
-      openBrowser: async () => false,
-      readStdin: async () => stdin,
-      writeOut: write,
-      writeError: write,
-      listenForStop: () => new AbortController().signal,
-    },
-  );
-  return { code, output: printed.join("") };
+  return runCommandHere(argv, { env, directory: cwd, readStdin: async () => stdin, ask: async () => "y" });
 }
 
 async function closeServer(server: Server): Promise<void> {

@@ -1,7 +1,6 @@
+import { ID_FORM } from "@promptd/contract";
 import type { Ask } from "../call-endpoint.ts";
 import { PromptdError } from "../errors.ts";
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export interface Resolving {
   readonly ask: Ask;
@@ -22,7 +21,7 @@ export async function createOfPrompt<Created>(
 ): Promise<Created> {
   const { ask, name, signal, retryForMs } = resolving;
   const sent = { signal, retryForMs };
-  if (!UUID.test(name)) {
+  if (!ID_FORM.test(name)) {
     const [slug = "", label] = name.split("@");
     return create((await ask("resolveSlug", { params: { slug }, query: { label }, ...sent })).promptVersionId);
   }

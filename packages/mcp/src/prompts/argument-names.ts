@@ -1,4 +1,4 @@
-import type { PromptConfig, TextInputField } from "@promptd/contract";
+import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 
 /** What one argument of a prompt's tool stands for. */
 export type ArgumentTarget =
@@ -18,9 +18,8 @@ const NAME_LENGTH_MAX = 64;
  * and models take only letters, digits, `_`, `.` and `-`: other characters become `_`, and a taken name gets a number.
  */
 export function nameArguments(config: PromptConfig): ReadonlyMap<string, ArgumentTarget> {
-  const fields = Object.entries(config.textInputs).toSorted(([, a], [, b]) => a.position - b.position);
   const wanted: (readonly [string, ArgumentTarget])[] = [
-    ...fields.map(([key, field]) => [key, { kind: "text", key, field }] as const),
+    ...orderedInputs(config).map(([key, field]) => [key, { kind: "text", key, field }] as const),
     ...config.imageInputs.map((slot) => [slot.label, { kind: "image", ...slot }] as const),
     ...Object.entries(config.runOptions).map(([key, option]) => [key, { kind: "option", key, ...option }] as const),
   ];

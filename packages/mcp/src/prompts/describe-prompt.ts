@@ -1,5 +1,5 @@
 /** A prompt in words, for models and people: what it makes, what it takes, and what it costs. */
-import type { PromptConfig, TextInputField } from "@promptd/contract";
+import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 import type { ShownPrompt } from "./find-prompts.ts";
 
 /** Texts of authors stand in these lines, and must not begin others. */
@@ -15,25 +15,27 @@ export function describePrice({ estimatedCredits, creditsRequired }: PromptConfi
 
 /** Lines of Markdown below a title: description, price, and a list for inputs, images and options. */
 export function describePrompt({ name, title, description, config }: ShownPrompt): string {
-  const fields = Object.entries(config.textInputs).toSorted(([, a], [, b]) => a.position - b.position);
+  const { inputs, images, options } = describeInputs(config);
   const parts = [
     `# ${oneLine(title)}`,
     oneLine(description),
     `Prompt \`${name}\`; makes ${config.output.type}; ${describePrice(config)} a run.`,
-    list(
-      "Inputs",
-      fields.map(([key, field]) => `\`${oneLine(key)}\`: ${describeField(key, field)}`),
-    ),
-    list(
-      "Images",
-      config.imageInputs.map((slot) => oneLine(`${slot.position + 1}. ${slot.label} ${slot.description}`)),
-    ),
-    list(
-      "Options",
-      Object.entries(config.runOptions).map(([key, option]) => `\`${key}\`: ${describeOption(option)}`),
-    ),
+    list("Inputs", inputs),
+    list("Images", images),
+    list("Options", options),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** A line for each input, image and option. */
+export function describeInputs(
+  config: PromptConfig,
+): Readonly<Record<"inputs" | "images" | "options", readonly string[]>> {
+  return {
+    inputs: orderedInputs(config).map(([key, field]) => `\`${oneLine(key)}\`: ${describeField(key, field)}`),
+    images: config.imageInputs.map((slot) => oneLine(`${slot.position + 1}. ${slot.label} ${slot.description}`)),
+    options: Object.entries(config.runOptions).map(([key, option]) => `\`${key}\`: ${describeOption(option)}`),
+  };
 }
 
 function list(title: string, lines: readonly string[]): string {

@@ -1,8 +1,6 @@
 import { PromptdError, type Client } from "@promptd/client";
-import type { NamedPrompt } from "@promptd/contract";
+import { ID_FORM, type NamedPrompt, type PromptVersion } from "@promptd/contract";
 import { isEmpty, type PromptChoice } from "./choice.ts";
-
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** A prompt as a tool describes it. Found by an id, it has neither slug nor description. */
 export interface ShownPrompt extends Omit<NamedPrompt, "slug" | "label" | "description"> {
@@ -28,14 +26,18 @@ export async function findChosen(
  * @throws PromptdError NOT_FOUND_ERROR when it is none of them.
  */
 export async function findPrompt(client: Client, name: string, signal: AbortSignal): Promise<ShownPrompt> {
-  if (ID.test(name)) return { name, description: "", ...(await findById(client, name, signal)) };
+  if (ID_FORM.test(name)) return { name, description: "", ...(await findById(client, name, signal)) };
   const [slug = "", label] = name.split("@");
   const { prompts } = await findChosen(client, { names: [label === undefined ? slug : name], label: null }, signal);
   // The server's own refusal, in its own words.
   return prompts[0] ?? { name, description: "", ...(await client.prompts.getBySlug(slug, { label, signal })) };
 }
 
-async function findById(client: Client, id: string, signal: AbortSignal) {
+/**
+ * The version of an id, or the latest one of the prompt that has it. Ids of prompts and versions never coincide.
+ * @throws PromptdError NOT_FOUND_ERROR when it is neither.
+ */
+export async function findById(client: Client, id: string, signal: AbortSignal): Promise<PromptVersion> {
   try {
     return await client.promptVersions.get(id, { signal });
   } catch (error) {

@@ -1,13 +1,6 @@
 import type { Client } from "@promptd/client";
 import type { PromptSamples } from "@promptd/contract";
-import {
-  describeField,
-  describeOption,
-  describePrice,
-  findPrompt,
-  oneLine,
-  type ShownPrompt,
-} from "@promptd/mcp/describe";
+import { describeInputs, describePrice, findPrompt, oneLine, type ShownPrompt } from "@promptd/mcp/describe";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
@@ -70,10 +63,8 @@ function skillName(name: string): string {
 
 function describeSkill(title: string, prompt: ShownPrompt, samples: PromptSamples | null): string {
   const { name, config } = prompt;
-  const fields = Object.entries(config.textInputs).toSorted(([, a], [, b]) => a.position - b.position);
-  const inputs = fields.map(([key, field]) => `- \`${oneLine(key)}\`: ${describeField(key, field)}`);
-  const images = config.imageInputs.map((slot) => oneLine(`${slot.position + 1}. ${slot.label} ${slot.description}`));
-  const options = Object.entries(config.runOptions).map(([key, one]) => `- \`${key}\`: ${describeOption(one)}`);
+  const { inputs, images, options } = describeInputs(config);
+  const listed = (lines: readonly string[]) => lines.map((line) => `- ${line}`);
   return [
     frontMatter(title, prompt),
     `# ${oneLine(prompt.title)}`,
@@ -82,9 +73,9 @@ function describeSkill(title: string, prompt: ShownPrompt, samples: PromptSample
     "## Run it",
     codeBlock("sh", exampleCommand(name, config)),
     usageOf(prompt),
-    ...section("Inputs", inputs),
+    ...section("Inputs", listed(inputs)),
     ...section("Images", images),
-    ...section("Options", options),
+    ...section("Options", listed(options)),
     ...exampleOf(prompt, samples),
   ]
     .filter((part) => part !== "")

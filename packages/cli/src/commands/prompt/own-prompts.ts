@@ -1,4 +1,5 @@
 import type { ManageClient } from "@promptd/client/manage";
+import { ID_FORM } from "@promptd/contract";
 import type { OwnPrompt, OwnPromptRow, OwnVersionRow } from "@promptd/contract/manage";
 import { CommandFailure, type CommandArgs, type CommandIo } from "../../command.ts";
 import { printableLine } from "../../printable.ts";
@@ -8,8 +9,6 @@ import { readConnection } from "../../user-config.ts";
 /** What every command says that works in both ways. */
 export const WHERE = `With a management token ("promptd login") this works on your account at the server. Without one, or with --author, it
 works on the database of a server on this machine.`;
-
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Whether a command speaks to a server: somebody has signed in with a token, and names no other author. */
 export async function isRemote(args: CommandArgs, io: CommandIo): Promise<boolean> {
@@ -30,7 +29,7 @@ export async function listAll(manage: ManageClient, io: CommandIo, q?: string): 
 /** @param name a promptId or a slug. @throws CommandFailure when the account has no such prompt. */
 export async function findOwn(manage: ManageClient, name: string, io: CommandIo): Promise<OwnPrompt> {
   const { signal } = io;
-  if (ID.test(name)) return manage.send("getPrompt", { params: { promptId: name }, signal });
+  if (ID_FORM.test(name)) return manage.send("getPrompt", { params: { promptId: name }, signal });
   const found = (await listAll(manage, io, name)).find((row) => row.slug === name) ?? null;
   if (found !== null) return manage.send("getPrompt", { params: { promptId: found.promptId }, signal });
   const slugs = (await listAll(manage, io)).flatMap(({ slug }) => slug ?? []);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ID_FORM } from "../../ids.ts";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
 import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
@@ -32,15 +33,13 @@ const rolledKeySchema: z.ZodType<RolledKey> = z.strictObject({
   oldKeyExpiresAt: timeSchema,
 });
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 const promptIdsLeaf = leaf<readonly string[] | null | undefined>(
   { type: ["array", "null"], items: { type: "string", format: "uuid" }, minItems: 1, maxItems: PROMPTS_MAX },
   (payload) => {
     const { value } = payload;
     if (value === undefined || value === null) return;
     const isList = Array.isArray(value) && value.length > 0 && value.length <= PROMPTS_MAX;
-    if (isList && value.every((id) => typeof id === "string" && UUID.test(id))) {
+    if (isList && value.every((id) => typeof id === "string" && ID_FORM.test(id))) {
       payload.value = [...new Set(value.map((id: string) => id.toLowerCase()))];
       return;
     }
