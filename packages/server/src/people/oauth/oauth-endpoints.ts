@@ -32,12 +32,12 @@ export interface Authorization {
 }
 
 /** The program gets an API key of the account. */
-export interface KeyTerms {
+interface KeyTerms {
   readonly monthlyCap: number | null;
 }
 
 /** The program gets a management token of the person. */
-export interface TokenTerms {
+interface TokenTerms {
   readonly personId: string;
   readonly scopes: readonly Scope[];
 }
