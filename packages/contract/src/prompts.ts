@@ -1,5 +1,8 @@
 import type { ImageInput, OutputItem } from "./runs.ts";
 
+/** Every id is a UUID, in small or capital letters. No slug has this form. */
+export const ID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 export const MODALITIES = ["text", "image", "video"] as const;
 export type Modality = (typeof MODALITIES)[number];
 
