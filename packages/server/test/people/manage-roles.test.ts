@@ -10,7 +10,7 @@ import { SCOPES } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
-import { createTestPerson, type TestPerson } from "./people-fixture.ts";
+import { clientOf, createTestPerson, type TestPerson } from "./people-fixture.ts";
 
 interface Who {
   readonly headers: Readonly<Record<string, string>>;
@@ -23,6 +23,8 @@ let owner: TestPerson;
 let member: TestPerson;
 const who: Record<string, Who> = {};
 const tokens = new Map<string, string>();
+/** Of the member, for the account that somebody else owns. */
+const tokensOfMember = new Map<string, string>();
 
 beforeAll(async () => {
   server = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: 10_000 } });
@@ -47,6 +49,11 @@ beforeAll(async () => {
   who["operator"] = session(operator, operator.accountId);
   who["elsewhere"] = session(stranger, owner.accountId);
   for (const scope of SCOPES) tokens.set(scope, (await operator.token([scope])).token);
+  const there = clientOf(server, { cookie: member.cookie }, owner.accountId);
+  for (const scope of SCOPES.filter((each) => each !== "operator")) {
+    const { token } = await there.send("createToken", { body: { name: scope, scopes: [scope], expiresInDays: 1 } });
+    tokensOfMember.set(scope, token);
+  }
 });
 afterAll(() => server.close());
 
@@ -116,6 +123,14 @@ describe.each(closed)("%s", (name, entry) => {
       takesTokens && (entry.scope === undefined || entry.scope === scope),
     ]);
     expect(allowed).toEqual(expected);
+  });
+
+  test("gives the token of a member no more than the member has", async () => {
+    const takesTokens = kindsOf(entry).includes("token") && (entry.role ?? "member") === "member";
+    for (const [scope, token] of tokensOfMember) {
+      const allowed = isAllowed(await send(name, { headers: { authorization: `Bearer ${token}` } }));
+      expect([scope, allowed]).toEqual([scope, takesTokens && (entry.scope === undefined || entry.scope === scope)]);
+    }
   });
 
   test("shows a person of another account what an account that does not exist shows", async () => {
