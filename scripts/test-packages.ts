@@ -307,6 +307,9 @@ title: Tea note
 slug: tea-note
 model: sandbox/text
 inputs: { topic: {} }
+tests:
+  - inputs: { topic: rain }
+    expect: { contains: rain }
 ---
 Write a note about {{ topic }}.
 `;
@@ -319,12 +322,22 @@ async function checkAuthor(tarballs: readonly string[], serving: Serving): Promi
     const cwd = install("author", tarballs, node);
     writeFileSync(join(cwd, "tea.prompt.md"), PROMPT_FILE);
     const own = { cwd, node, env: { XDG_CONFIG_HOME: join(cwd, "config") } };
-    const promptd = (args: readonly string[], input?: string) =>
-      run("promptd", args, input === undefined ? own : { ...own, input });
+    const took: string[] = [];
+    const promptd = (args: readonly string[], input?: string) => {
+      const startedMs = performance.now();
+      const output = run("promptd", args, input === undefined ? own : { ...own, input });
+      const step = args[0] === "prompt" ? args[1] : args[0];
+      took.push(`${step} ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
+      return output;
+    };
     promptd(["login", serving.url, "--token", "-"], token);
     promptd(["prompt", "check", "tea.prompt.md"]);
+    const preview = promptd(["prompt", "preview", "tea.prompt.md", "-i", "topic=rain"]);
+    if (!preview.includes("Write a note about rain.")) throw new Error(preview);
+    promptd(["prompt", "test", "tea.prompt.md"]);
     promptd(["prompt", "push", "tea.prompt.md", "--write-id"]);
     promptd(["prompt", "publish", "tea.prompt.md", "--note", "First"]);
+    if (!promptd(["run", "tea-note", "topic=rain"]).includes("a note about rain")) throw new Error("It did not run.");
     writeFileSync(
       join(cwd, "tea.prompt.md"),
       readFileSync(join(cwd, "tea.prompt.md"), "utf8").replace("a note", "a letter"),
@@ -338,6 +351,7 @@ async function checkAuthor(tarballs: readonly string[], serving: Serving): Promi
     if (!types.includes('"topic": string;')) throw new Error(types);
     promptd(["usage"]);
     promptd(["keys", "list"]);
+    return took.join(", ");
   });
 }
 
