@@ -1,6 +1,6 @@
 /**
  * A thousand followers of runs in one API process: the memory of each, whether it grows while they wait, and how fast the
- * end of a run reaches its follower.
+ * end of a run, written by another process, reaches its follower.
  *
  *   node --conditions=promptd-source bench/followers.ts [--followers 1000] [--hold-seconds 60] [--wakes 200]
  *
@@ -34,8 +34,10 @@ await measureOnDatabase("embedded", values.out, measure);
 async function measure(server: ChaosDatabase) {
   const fixture = await openInstallationFixture(server.url, { PROMPTD_ACTIVE_RUNS_MAX: "100000" });
   const caller = await fixture.createCaller();
-  const api = await fixture.start("api"); // no worker: runs end when they are canceled
+  // No worker: runs end when they are canceled, which another process does.
+  const [api, other] = await Promise.all([fixture.start("api"), fixture.start("api")]);
   const client = createClient({ baseUrl: api.url, apiKey: caller.apiKey, maxRetries: 100 });
+  const canceling = createClient({ baseUrl: other.url, apiKey: caller.apiKey, maxRetries: 100 });
   const body = { promptVersionId: fixture.prompts.free, inputs: { textInputs: { ask: "x" } } };
   const runIds: string[] = [];
   while (runIds.length < FOLLOWERS) {
@@ -58,14 +60,14 @@ async function measure(server: ChaosDatabase) {
   const held = rssOf(api.pid);
   const wakeMs: number[] = [];
   for (const runId of runIds.slice(0, Number(values.wakes))) {
-    await client.runs.cancel(runId);
+    await canceling.runs.cancel(runId);
     const answeredMs = performance.now();
     while (!ended.has(runId)) await wait(1);
     wakeMs.push(Math.max(0, (ended.get(runId) ?? 0) - answeredMs));
   }
   await Promise.all(runIds.map((runId) => client.runs.cancel(runId)));
   await Promise.all(following);
-  await api.stop();
+  await Promise.all([api.stop(), other.stop()]);
   await fixture.close();
   return {
     followers: FOLLOWERS,
