@@ -64,7 +64,10 @@ export function PublishDialog({ prompt, draft, onClose }: PublishDialogProps) {
       submit="Publish"
       onSubmit={publish}
     >
-      <Field label="Note" help="What changed, in one line. Callers see it beside the version.">
+      <Field
+        label="Note"
+        help={`${latest === null ? "Optional" : "What changed"}, in one line. Callers see it beside the version.`}
+      >
         {(control) => <TextArea {...control} name="note" maxLength={500} autoFocus />}
       </Field>
       {latest === null || revision === null ? null : (

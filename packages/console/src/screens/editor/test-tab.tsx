@@ -91,7 +91,7 @@ function TestForm(props: TestFormProps) {
   };
   const canRun = checked.prompt !== null && !running.isBusy;
   useEffect(() => {
-    if (runId !== undefined) result.current?.scrollIntoView({ block: "nearest" });
+    if (runId !== undefined) result.current?.scrollIntoView({ block: "center" });
   }, [runId]);
   return (
     <>

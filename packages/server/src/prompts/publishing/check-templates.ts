@@ -170,7 +170,7 @@ function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplat
   for (const [key, first] of found) {
     if (declared.has(key)) continue;
     const names = [...declared].map((name) => `"${name}"`).join(", ");
-    const message = `"${key}" is used here but not declared under inputs. Declared: ${names === "" ? "none" : names}.`;
+    const message = `"${key}" is used here but not declared under inputs. Declared: ${names === "" ? "none" : names}. Add "${key}: {}" below inputs, or remove it here.`;
     addReadFault(first, "INPUT_UNDECLARED", message, faults);
   }
   // A template that cannot be read may use them.

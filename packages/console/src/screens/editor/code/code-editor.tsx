@@ -1,7 +1,7 @@
 /** The field for a prompt file: colors, completion, and faults underlined where they are. */
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { indentUnit } from "@codemirror/language";
+import { indentService, indentUnit } from "@codemirror/language";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { EditorState, type Text } from "@codemirror/state";
 import {
@@ -15,6 +15,7 @@ import {
 import type { PromptFileFault } from "@promptd/contract/manage";
 import { useEffect, useRef } from "react";
 import { completePrompt, type Known } from "./completion.ts";
+import { indentAfter } from "./indent.ts";
 import { promptLanguage } from "./prompt-language.ts";
 
 interface CodeEditorProps {
@@ -139,6 +140,7 @@ function createState(latest: Latest): EditorState {
       highlightActiveLine(),
       highlightActiveLineGutter(),
       indentUnit.of("  "),
+      indentService.of(({ state }, at) => indentAfter(state.doc.sliceString(0, at))),
       EditorView.lineWrapping,
       promptLanguage,
       autocompletion({ override: [completePrompt(() => latest.current.known)], icons: false }),
@@ -159,6 +161,8 @@ function diagnosticOf({ line: number, column, message, excerpt }: PromptFileFaul
   const indent = line.text.length - line.text.trimStart().length;
   const from = Math.min(line.to, line.from + (column === null ? indent : column - 1));
   const fits = column !== null && excerpt !== null && line.text.startsWith(excerpt, column - 1);
-  const to = fits ? from + excerpt.length : line.to;
+  // Where only the beginning is known, the word that begins there is meant.
+  const word = column === null ? null : /^[\p{L}\p{N}_-]+/u.exec(line.text.slice(column - 1));
+  const to = fits ? from + excerpt.length : word === null ? line.to : from + word[0].length;
   return [{ from: to > from ? from : line.from, to: Math.max(to, line.from), severity: "error", message }];
 }
