@@ -39,7 +39,7 @@ const DOCS = { to: "/docs", label: "Docs", icon: BookOpen } as const;
 const OPERATOR = { to: "/operator", label: "Operator", icon: Activity } as const;
 
 const ITEM =
-  "flex items-center gap-2.5 rounded-2 text-dim hover:bg-hover hover:text-ink max-lg:h-12 max-lg:flex-1 max-lg:flex-col max-lg:justify-center max-lg:gap-[3px] max-lg:text-11 lg:h-8 lg:px-2.5";
+  "flex items-center gap-2.5 rounded-2 text-dim hover:bg-hover hover:text-ink max-lg:h-12 max-lg:flex-col max-sm:flex-1 max-lg:justify-center max-lg:gap-[3px] max-lg:text-11 lg:h-8 lg:px-2.5";
 const ACTIVE = "bg-press font-medium text-ink!";
 
 /** Sidebar from 1024 px, a rail from 640, a bar at the bottom below. */

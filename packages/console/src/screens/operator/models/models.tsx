@@ -1,6 +1,7 @@
 import type { ManagedModel, ModelHealth, ModelSwitchBody } from "@promptd/contract/manage";
 import { useQueries, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { Power, PowerOff } from "lucide-react";
 import { useState } from "react";
 import { manage, modelsQuery } from "../../../api.ts";
 import { actAndSay } from "../../../components/act-and-say.ts";
@@ -109,7 +110,7 @@ function Row({ row, health }: RowProps) {
       <Td num>
         {isInUse(row) ? (
           <div className="flex justify-end gap-1">
-            {row.modality === "video" ? null : <TestCall model={row.model} />}
+            {row.modality === "video" || row.isOff ? null : <TestCall model={row.model} />}
             <Switch row={row} />
           </div>
         ) : null}
@@ -129,14 +130,16 @@ function Switch({ row: { model, isOff } }: Pick<RowProps, "row">) {
     const switchOn = () => void actAndSay(() => change({ model, isOff: false }), `${model} is on again`);
     return (
       <Button small aria-label={`Switch on ${model}`} onClick={switchOn}>
-        Switch on
+        <Power aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
+        <span className="max-sm:hidden">Switch on</span>
       </Button>
     );
   }
   return (
     <>
       <Button small tone="quiet" aria-label={`Switch off ${model}`} onClick={() => setAsking(true)}>
-        Switch off
+        <PowerOff aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
+        <span className="max-sm:hidden">Switch off</span>
       </Button>
       <FormDialog
         isOpen={isAsking}
@@ -212,8 +215,11 @@ const PER: Readonly<Record<string, string>> = {
 /** Credits by the names of the catalogue, `inputPer1k 0.1, outputPer1k 0.5`, as words. Tokens count by the thousand. */
 function priceWords(price: string): string {
   const words = price.split(", ").map((part) => {
+    const [, search = null] = /^webSearch (.+)$/.exec(part) ?? [];
+    if (search !== null) return search.replace(" per ", " a ");
     const [name = "", value = ""] = part.split(" ");
     return `${value.replace("-", " to ")} ${PER[name] ?? name}`;
   });
-  return price.includes("Per1k") ? `${words.join(", ")} per 1k tokens` : words.join(", ");
+  const last = price.split(", ").findLastIndex((part) => part.includes("Per1k"));
+  return words.map((word, index) => (index === last ? `${word} per 1k tokens` : word)).join(", ");
 }

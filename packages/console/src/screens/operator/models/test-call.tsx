@@ -1,5 +1,6 @@
 /** Whether a model answers now: one small call, and what came of it. */
 import type { ModelTest } from "@promptd/contract/manage";
+import { Zap } from "lucide-react";
 import { useState } from "react";
 import { manage } from "../../../api.ts";
 import { Facts } from "../../../components/facts.tsx";
@@ -24,7 +25,8 @@ export function TestCall({ model }: { readonly model: string }) {
   return (
     <>
       <Button small tone="quiet" aria-label={`Test ${model}`} onClick={() => setOpen(true)}>
-        Test
+        <Zap aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
+        <span className="max-sm:hidden">Test</span>
       </Button>
       <Dialog
         open={isOpen}
