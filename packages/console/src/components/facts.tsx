@@ -11,16 +11,13 @@ export interface Fact {
 /** Labels and values; numbers to the right where it is a receipt. */
 export function Facts({ facts, isReceipt = false }: { readonly facts: readonly Fact[]; readonly isReceipt?: boolean }) {
   return (
-    <dl className="grid gap-1.5">
+    <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-4 gap-y-1.5">
       {facts.map(({ label, value, isSum = false }) => (
         <div
           key={label}
-          className={cx(
-            "grid grid-cols-[minmax(72px,auto)_minmax(0,1fr)] gap-4",
-            isSum && "border-t border-line pt-1.5 font-semibold",
-          )}
+          className={cx("col-span-2 grid grid-cols-subgrid", isSum && "border-t border-line pt-1.5 font-semibold")}
         >
-          <dt className={isSum ? "" : "text-dim"}>{label}</dt>
+          <dt className={cx("min-w-18 [overflow-wrap:anywhere]", !isSum && "text-dim")}>{label}</dt>
           <dd className={cx("min-w-0 tabular-nums [overflow-wrap:anywhere]", isReceipt && "text-right")}>{value}</dd>
         </div>
       ))}

@@ -1,3 +1,4 @@
+import type { CSSProperties } from "react";
 import { formatDay, formatWhole } from "../../components/format.ts";
 import { cx } from "../../components/ui/class-names.ts";
 import { roundUp, type UsageOfDays } from "./usage-series.ts";
@@ -10,7 +11,6 @@ const LABELS_MAX = 5;
 export function UsageChart({ usage: { days, series } }: { readonly usage: UsageOfDays }) {
   const sums = days.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const top = roundUp(Math.max(...sums));
-  const every = Math.ceil((days.length - 1) / (LABELS_MAX - 1));
   const total = sums.reduce((sum, value) => sum + value, 0);
   return (
     <figure className="grid grid-cols-[minmax(0,1fr)] gap-4">
@@ -58,18 +58,35 @@ export function UsageChart({ usage: { days, series } }: { readonly usage: UsageO
           </div>
         </div>
         <span />
-        <div className="flex justify-between pt-1.5 text-11 whitespace-nowrap text-dim">
-          {days
-            .filter((_, index) => index % every === 0 || index === days.length - 1)
-            .filter((_, index, all) => index === 0 || index === all.length - 1 || all.length <= LABELS_MAX)
-            .map((day) => (
-              <span key={day}>{formatDay(day).replace(/ \d{4}$/, "")}</span>
-            ))}
+        <div className="relative mt-1.5 h-4 text-11 whitespace-nowrap text-dim">
+          {days.map((day, index) =>
+            isLabeled(index, days.length) ? (
+              <span key={day} className="absolute" style={placeOf(index, days.length)}>
+                {formatDay(day).replace(/ \d{4}$/, "")}
+              </span>
+            ) : null,
+          )}
         </div>
       </div>
       <Legend series={series} />
     </figure>
   );
+}
+
+/** Each few days, and the last one, beside which no other stands. */
+function isLabeled(index: number, days: number): boolean {
+  const every = Math.ceil((days - 1) / (LABELS_MAX - 1));
+  return index === days - 1 || (index % every === 0 && index + every / 2 <= days - 1);
+}
+
+/** From so many days on a label is wider than the room of its day. */
+const NARROW_DAYS = 14;
+
+/** Below the middle of its bar; at the edges of many days inside of the chart. */
+function placeOf(index: number, days: number): CSSProperties {
+  if (days > NARROW_DAYS && index === 0) return { left: 0 };
+  if (days > NARROW_DAYS && index === days - 1) return { right: 0 };
+  return { left: `${(100 * (index + 0.5)) / days}%`, translate: "-50%" };
 }
 
 function Legend({ series }: Pick<UsageOfDays, "series">) {

@@ -47,7 +47,7 @@ function SearchField({ value, onChange }: SearchFieldProps) {
       <input
         type="search"
         aria-label="Search prompts"
-        placeholder="What do you need? A tagline, a translation, a portrait of your dog"
+        placeholder="What do you need? A logo, a toast"
         autoFocus
         autoComplete="off"
         maxLength={CHARACTERS_MAX}

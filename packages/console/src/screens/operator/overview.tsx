@@ -33,7 +33,7 @@ export function OverviewSection() {
     <>
       <Problems problems={findProblems(known)} />
       <Figures system={system.data} />
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_320px]">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-6 xl:grid-cols-[minmax(0,1fr)_320px]">
         <Failures failures={system.data.failures} />
         <Panel title="Installation">
           <Facts
