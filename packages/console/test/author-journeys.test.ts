@@ -112,6 +112,9 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.getByLabel("Topic").fill("a cold harbor");
       await page.getByRole("button", { name: "Run draft" }).click();
       await page.getByText(/Write about a cold harbor/).waitFor();
+      await page.getByRole("button", { name: "Use as sample" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Use as sample" }).click();
+      await page.getByRole("button", { name: "Remove as sample" }).waitFor();
       await page.getByRole("button", { name: "Run all" }).click();
       await page.getByText("names the leaf: passed").waitFor();
       await page.getByText("is very short: failed").waitFor();
@@ -147,6 +150,10 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await travel(browser, "reader", async ({ page: other }) => {
         await signInAs(other, server.url, reader);
         await other.goto(`${server.url}/p/tea-poem`);
+        await other
+          .getByText(/Write about a cold harbor/)
+          .first()
+          .waitFor();
         await other.getByLabel("Topic").fill("salt");
         await other.keyboard.press("Control+Enter");
         await other.getByText(/Write about salt/).waitFor();

@@ -145,10 +145,14 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     expect(rows.map((row) => row.promptId)).toEqual([promptId]);
   });
 
-  test("switches a model off and on again, and reads in the overview that it is off", async () => {
+  test("tests a model, switches one off and on again, and reads in the overview that it is off", async () => {
     await travel(browser, "switching", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/models`);
+      await page.getByRole("button", { name: "Test sandbox/text", exact: true }).click();
+      await page.getByRole("button", { name: "Make the call" }).click();
+      await page.getByText("It answers").waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Switch off sandbox/video" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Switch off" }).click();
       await page.getByText("Switched off", { exact: true }).waitFor();
