@@ -1,5 +1,7 @@
 /** A claim costs the same whatever the statistics say: they are of a moment, such as an empty queue before a rush. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openDatabase, type Queryable } from "../../src/platform/database/database.ts";
+import { createLog } from "../../src/platform/log.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 
 let engine: Engine;
@@ -28,9 +30,9 @@ async function queue(runs: number): Promise<void> {
 }
 
 /** 8 kB pages that one claim of 10 runs reads, with the count of what waits. */
-async function readPages(): Promise<number> {
+async function readPages(db: Queryable = engine.db): Promise<number> {
   const worker = await engine.registerWorker();
-  const [row] = await engine.db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
+  const [row] = await db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
     `explain (analyze, buffers, format json)
      select * from run_claim($1, 0, 10, '00000000-0000-0000-0000-000000000000', '', interval '6 seconds', 100000),
        run_waiting(0, 11)`,
@@ -53,6 +55,20 @@ describe("a claim reads few pages", () => {
     await analyze();
     await queue(10_000);
     expect(await readPages()).toBeLessThan(2_000);
+  });
+
+  test("when its session planned it for an empty table", async () => {
+    const session = await openDatabase({
+      url: engine.url,
+      role: "test",
+      log: createLog("error", "stderr"),
+      poolMax: 1,
+    });
+    onTestFinished(() => session.close());
+    await analyze();
+    for (let i = 0; i < 10; i += 1) await readPages(session);
+    await queue(20_000);
+    expect(await readPages(session)).toBeLessThan(2_000);
   });
 
   test("when statistics are of a full queue", async () => {

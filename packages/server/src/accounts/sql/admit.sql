@@ -21,18 +21,23 @@ end $$;
 -- Checks key, plan and rate limit of a batch of requests in one statement. Returns one row per known key. A key that was
 -- revoked or has expired has a row too, but is not counted; a missing row is an unknown key. `expired_at` is null while a
 -- key is valid. `rank` numbers the requests of a scope within the batch: rank > admitted is over the limit. Scopes are
--- locked in id order, so two batches cannot deadlock.
+-- locked in id order, so two batches cannot deadlock. One plan serves every batch, since planning took as long as admitting;
+-- by indexes alone and one key after the other, it is right however many keys there are by then.
 create or replace function admit_keys(p_hashes bytea[], p_limit int, p_per_key boolean)
 returns table (
   nth int, key_id uuid, account_id uuid, revoked_at timestamptz, expired_at timestamptz, pro_until timestamptz,
   pro boolean, admitted int, rank int, used int, wait_us bigint
-) language sql as $$
+) language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  return query
   with known as materialized (
     select h.nth::int as nth, k.id as key_id, a.id as account_id, k.revoked_at,
       case when k.expires_at <= promptd_now() then k.expires_at end as expired_at, a.pro_until,
       a.pro_until > promptd_now() as pro, case when p_per_key then k.id else a.id end as scope_id
     from unnest(p_hashes) with ordinality h (hash, nth)
-    join api_keys k on k.key_hash = h.hash join accounts a on a.id = k.account_id
+    cross join lateral (select * from api_keys where key_hash = h.hash limit 1) k
+    cross join lateral (select * from accounts where id = k.account_id limit 1) a
   ), ranked as materialized (
     select known.*, (row_number() over (partition by scope_id order by nth))::int as rank
     from known where revoked_at is null and expired_at is null
@@ -53,5 +58,5 @@ returns table (
       greatest(1, rings.times[1] + 1000000 - (extract(epoch from promptd_now()) * 1000000)::bigint) end
   from known
   left join ranked on ranked.nth = known.nth
-  left join rings on rings.scope_id = known.scope_id
-$$;
+  left join rings on rings.scope_id = known.scope_id;
+end $$;

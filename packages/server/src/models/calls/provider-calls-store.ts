@@ -39,9 +39,7 @@ interface BeginRow {
 }
 
 /**
- * Counts calls before they are made, many in one statement and one commit: the earlier calls of each item are read, and
- * the next one is inserted unless three were made or a started job is open. No two may be for one item.
- * Rows are inserted in the order of their key, so that two processes cannot block each other.
+ * Counts calls before they are made, many in one statement and one commit. No two may be for one item.
  * @returns in their order; null where another attempt took the number in the same moment: count again.
  */
 export async function countCalls(db: Queryable, calls: readonly CallToCount[]): Promise<(CallStart | null)[]> {
@@ -49,37 +47,8 @@ export async function countCalls(db: Queryable, calls: readonly CallToCount[]): 
   const rows = await db.query<BeginRow>(
     {
       name: "provider_calls_begin",
-      text: `with asked as (
-          select * from unnest($1::uuid[], $2::int[], $3::int[], $4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[],
-              $9::uuid[])
-            with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model,
-              request_token, nth)
-        ), state as materialized (
-          select a.*, counted.calls, counted.own, open.call_number as open, open.model as open_model, open.operation
-          from asked a
-          cross join lateral (
-            select coalesce(max(c.call_number), 0) as calls,
-              max(c.call_number) filter (where c.request_token = a.request_token) as own
-            from provider_calls c
-            where c.run_id = a.run_id and c.step = a.step and c.item = a.item) counted
-          left join lateral (select c.call_number, c.model, c.operation from provider_calls c
-            where c.run_id = a.run_id and c.step = a.step and c.item = a.item
-              and c.operation is not null and (c.outcome is null or c.outcome in ('image', 'video'))
-            order by c.call_number desc limit 1) open on true
-        ), begun as (
-          insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model,
-            request_token)
-          select run_id, step, item, calls + 1, account_id, attempt, model, provider, provider_model, request_token
-          from state
-          where calls < ${ATTEMPTS_MAX} and own is null and open is null order by run_id, step, item
-          on conflict do nothing
-          returning run_id, step, item, call_number
-        )
-        select s.calls, coalesce(s.own, b.call_number) as begun, s.open, s.open_model, s.operation,
-          exists (select from run_followers f where f.run_id = s.run_id and f.until > promptd_now()) as followed
-        from state s
-        left join begun b on b.run_id = s.run_id and b.step = s.step and b.item = s.item
-        order by s.nth`,
+      text: `select calls, begun, open, open_model, operation, followed
+        from provider_calls_begin($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     },
     [
       column(({ request }) => request.runId),
@@ -91,6 +60,7 @@ export async function countCalls(db: Queryable, calls: readonly CallToCount[]): 
       column(({ entry }) => entry.provider),
       column(({ entry }) => entry.providerModel),
       column(({ id }) => id),
+      ATTEMPTS_MAX,
     ],
   );
   return calls.map(({ request }, index) => startOf(request, rows[index]));
@@ -149,29 +119,14 @@ export interface CallEnd {
   readonly costMicro: number | null;
 }
 
-/**
- * Records how calls ended, many at once; one that has ended already keeps its first end. A job that took too long goes
- * on at its provider: its call ends when it has been canceled there (abandoned-jobs.ts).
- */
+/** Records how calls ended, many at once; one that has ended already keeps its first end. */
 export async function recordEnds(db: Queryable, ends: readonly CallEnd[]): Promise<void> {
   if (ends.length === 0) return;
   const column = (read: (end: CallEnd) => unknown): unknown[] => ends.map(read);
   await db.query(
     {
-      name: "provider_call_end",
-      text: `with ends as (
-          select * from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::text[], $6::int[], $7::text[], $8::text[],
-            $9::text[], $10::boolean[], $11::bigint[])
-          as e (run_id, step, item, call_number, outcome, http_status, provider_code, request_id, usage, usage_estimated,
-            cost_micro)
-        )
-        update provider_calls c
-        set ended_at = case when e.outcome = 'timeout' and c.operation is not null then null else promptd_now() end,
-          outcome = e.outcome, http_status = e.http_status, provider_code = e.provider_code, request_id = e.request_id,
-          usage = e.usage::json, usage_estimated = e.usage_estimated, cost_micro = e.cost_micro
-        from ends e
-        where c.run_id = e.run_id and c.step = e.step and c.item = e.item and c.call_number = e.call_number
-          and c.ended_at is null`,
+      name: "provider_calls_end",
+      text: "select provider_calls_end($1, $2, $3, $4, $5, $6, $7, $8, $9::json[], $10, $11)",
     },
     [
       column((end) => end.key.runId),

@@ -15,7 +15,7 @@ import type { Tx } from "./database.ts";
 /** `src` also when this file runs from `dist`: the package carries the SQL files where they are. */
 const SOURCES = join(import.meta.dirname, "../../../src");
 /** From left to right: what is defined in SQL (and not in PL/pgSQL) calls only what stands before it. */
-const FOLDERS = ["platform/database", "accounts", "credits", "people", "prompts", "webhooks", "runs"];
+const FOLDERS = ["platform/database", "accounts", "credits", "people", "models", "prompts", "webhooks", "runs"];
 /** Column defaults call it, so it comes before the tables. */
 const BEFORE_TABLES = "platform/database/sql/now.sql";
 

@@ -4,14 +4,15 @@
 -- cursor (next_account, next_model; null = end of the circle), even when nothing was claimed.
 -- Statistics are of a moment: where they say that nothing waits, every index looks as good as runs_waiting. It alone gives
 -- the orders that are asked for, so sorting is off; before PostgreSQL 18 such a plan looks dear enough to be compiled, which
--- would take longer than all the rest.
+-- would take longer than all the rest. One plan serves every claim, made of indexes alone.
 create or replace function run_claim(
   p_worker uuid, p_lane int, p_n int, p_after uuid, p_after_model text, p_lease interval, p_inputs int,
   p_scan int default 300
 ) returns table (
   account_id uuid, id uuid, attempt int, max_attempts int, deadline_at timestamptz, prompt_version_id uuid, model text,
   hold bigint, prices json, inputs json, run_options json, next_account uuid, next_model text
-) language plpgsql set enable_sort = off set jit = off as $$
+) language plpgsql set enable_sort = off set enable_seqscan = off set jit = off
+  set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_now timestamptz;
@@ -75,14 +76,14 @@ begin
     order by f.round, f.run_at, f.id limit p_n
   ), own as materialized (
     -- by primary key, one after the other: conditions in this form lead to no other index
-    select r.account_id, r.id from pick k cross join lateral (
-      select r.account_id, r.id from runs r
+    select r.place from pick k cross join lateral (
+      select r.ctid as place from runs r
       where r.account_id = k.account_id and r.id = k.id and num_nonnulls(r.worker, r.finished_at) = 0
       for update skip locked) r
   ), taken as (
     update runs r set status = 'running', attempt = r.attempt + 1, worker = p_worker,
       started_at = coalesce(r.started_at, promptd_now())
-    from own where r.account_id = own.account_id and r.id = own.id returning r.*
+    from own where r.ctid = own.place returning r.* -- by place: joined by key, all runs were read where few were known
   )
   select t.account_id, t.id, t.attempt, t.max_attempts, t.deadline_at, t.prompt_version_id, t.model, t.hold, t.prices,
     case when t.inputs_bytes <= p_inputs then t.inputs end, t.run_options, last.account_id, last.model
@@ -92,8 +93,10 @@ end $$;
 -- How many runs of a lane wait, due or not, counted up to p_max, as the calling statement saw them when it began. As above,
 -- runs_waiting alone gives this order.
 create or replace function run_waiting(p_lane int, p_max int) returns int
-language sql stable set enable_sort = off set jit = off as $$
-  select count(*)::int from (
+language plpgsql stable set enable_sort = off set enable_seqscan = off set jit = off
+  set plan_cache_mode = force_generic_plan as $$
+begin
+  return (select count(*)::int from (
     select 1 from runs r where r.lane = p_lane and r.worker is null and r.finished_at is null
-    order by r.account_id, r.model, r.run_at, r.id limit p_max) w
-$$;
+    order by r.account_id, r.model, r.run_at, r.id limit p_max) w);
+end $$;

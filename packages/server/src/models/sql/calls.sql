@@ -1,0 +1,62 @@
+-- Calls of providers: counted before they are made, and how they ended. One plan serves every call, for planning them took
+-- longer than all the rest. It is right however many rows there are by then: by indexes alone, one call after the other.
+
+-- Counts calls before they are made, many at once: the earlier calls of each item are read, and the next one is inserted
+-- unless p_max were made or a started job is open. No two may be for one item. A request token that is there already is
+-- counted once. Rows are inserted in the order of their key, so that two processes cannot block each other. Returns a row
+-- for each, in their order; begun and open are null where another attempt took the number in the same moment.
+create or replace function provider_calls_begin(
+  p_run uuid[], p_step int[], p_item int[], p_account uuid[], p_attempt int[], p_model text[], p_provider text[],
+  p_provider_model text[], p_token uuid[], p_max int
+) returns table (calls int, begun int, open int, open_model text, operation json, followed boolean)
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  return query
+  with asked as (
+    select * from unnest(p_run, p_step, p_item, p_account, p_attempt, p_model, p_provider, p_provider_model, p_token)
+      with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model, request_token, nth)
+  ), state as materialized (
+    select a.*, counted.calls, counted.own, open.call_number as open, open.model as open_model, open.operation
+    from asked a
+    cross join lateral (
+      select coalesce(max(c.call_number), 0) as calls,
+        max(c.call_number) filter (where c.request_token = a.request_token) as own
+      from provider_calls c
+      where c.run_id = a.run_id and c.step = a.step and c.item = a.item) counted
+    left join lateral (select c.call_number, c.model, c.operation from provider_calls c
+      where c.run_id = a.run_id and c.step = a.step and c.item = a.item
+        and c.operation is not null and (c.outcome is null or c.outcome in ('image', 'video'))
+      order by c.call_number desc limit 1) open on true
+  ), begun as (
+    insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model,
+      request_token)
+    select run_id, step, item, calls + 1, account_id, attempt, model, provider, provider_model, request_token
+    from state
+    where calls < p_max and own is null and open is null order by run_id, step, item
+    on conflict do nothing
+    returning run_id, step, item, call_number
+  )
+  select s.calls, coalesce(s.own, b.call_number), s.open, s.open_model, s.operation,
+    exists (select from run_followers f where f.run_id = s.run_id and f.until > promptd_now())
+  from state s
+  left join begun b on b.run_id = s.run_id and b.step = s.step and b.item = s.item
+  order by s.nth;
+end $$;
+
+-- Records how calls ended, many at once, in this order; one that has ended already keeps its first end. A job that took too
+-- long goes on at its provider: its call ends when it has been canceled there.
+create or replace function provider_calls_end(
+  p_run uuid[], p_step int[], p_item int[], p_call int[], p_outcome text[], p_status int[], p_code text[],
+  p_request text[], p_usage json[], p_estimated boolean[], p_cost bigint[]
+) returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  for i in 1 .. cardinality(p_run) loop
+    update provider_calls c
+    set ended_at = case when p_outcome[i] = 'timeout' and c.operation is not null then null else promptd_now() end,
+      outcome = p_outcome[i], http_status = p_status[i], provider_code = p_code[i], request_id = p_request[i],
+      usage = p_usage[i], usage_estimated = p_estimated[i], cost_micro = p_cost[i]
+    where c.run_id = p_run[i] and c.step = p_step[i] and c.item = p_item[i] and c.call_number = p_call[i]
+      and c.ended_at is null;
+  end loop;
+end $$;
