@@ -50,6 +50,7 @@ describe("the packages", () => {
     expect(workflow).toContain("--provenance");
     const published = PACKAGES.map((name) => (name === "cli" ? "promptd" : `promptd-${name}`)).join(" ");
     expect(workflow).toContain(`for name in ${published}; do`);
+    expect(workflow.match(/npm publish \S+/g)).toEqual(['npm publish "./tarballs/$name-$version.tgz"']); // a bare path names a repository
   });
 });
 
