@@ -17,6 +17,7 @@ import { createLog } from "../packages/server/src/platform/log.ts";
 import { migrate } from "../packages/server/src/platform/database/migrate.ts";
 import { killLeftovers } from "../packages/server/test/support/promptd-process.ts";
 import { readCommit } from "./commit.ts";
+import { awaitDeliveries, checkBatches } from "./chaos/check-batches.ts";
 import { checkHistory } from "./chaos/check-history.ts";
 import { checkStorage } from "./chaos/check-storage.ts";
 import { startChaosDatabase } from "./chaos/database-server.ts";
@@ -123,11 +124,12 @@ interface Settled {
 }
 
 /** Lets callers and runs come to their ends. */
-async function settle({ load, fleet, db }: Scene): Promise<Settled> {
+async function settle({ load, batchLoad, fleet, db }: Scene): Promise<Settled> {
   console.error("chaos: injections are over, waiting for the last run to end");
   const startedMs = performance.now();
-  const told = await load.stop();
+  const told = (await Promise.all([load.stop(), batchLoad.stop()])).flat();
   const isSettled = await fleet.settle(db, SETTLE_MS_MAX);
+  await awaitDeliveries(db, SETTLE_MS_MAX);
   return { told, isSettled, drainMs: Math.round(performance.now() - startedMs) };
 }
 
@@ -140,8 +142,8 @@ async function judge(scene: Scene, plan: readonly Step[], { injected, settled }:
   const late = await scene.zombies.stop();
   const checked = await checkHistory(scene.db, {
     told: settled.told,
-    accounts: scene.load.accounts,
-    readBack: await scene.load.readBack(),
+    accounts: [...scene.load.accounts, scene.batchLoad.account],
+    readBack: new Map([...(await scene.load.readBack()), ...(await scene.batchLoad.readBack())]),
     kills: injected.killTimes,
     outages: injected.outages,
     slowdowns: await scene.machine.stop(),
@@ -151,10 +153,17 @@ async function judge(scene: Scene, plan: readonly Step[], { injected, settled }:
   const violations = [
     ...findShortfall(countKinds(plan), injected),
     ...checked.violations,
+    ...(await checkBatches(scene.db, scene.batchLoad.heard())),
     ...late.violations,
     ...(await checkStorage(scene.server.superuserUrl)),
   ];
-  return { lateFinishes: late.lateFinishes, topUps: scene.load.topUps, checked, violations };
+  return {
+    lateFinishes: late.lateFinishes,
+    topUps: scene.load.topUps,
+    batches: scene.batchLoad.batches,
+    checked,
+    violations,
+  };
 }
 
 function describe(
@@ -170,6 +179,7 @@ function describe(
     lateFinishes: judged.lateFinishes,
     ...judged.checked,
     topUps: judged.topUps,
+    batches: judged.batches,
     violationCount: judged.violations.length,
     violations: judged.violations.slice(0, VIOLATIONS_SHOWN),
     leaseMs: options.leaseMs,

@@ -10,6 +10,7 @@ import {
 import { startTcpProxy, type TcpProxy } from "../../packages/server/test/support/tcp-proxy.ts";
 import type { ChaosDatabase } from "./database-server.ts";
 import { createFleet, type Fleet } from "./fleet.ts";
+import { startBatchLoad, type BatchLoad } from "./batch-load.ts";
 import { startLoad, type Load } from "./load.ts";
 import type { PlanWish } from "./plan-faults.ts";
 import { beginTrace } from "./trace.ts";
@@ -35,6 +36,8 @@ export interface Scene {
   readonly machine: MachineWatch;
   readonly zombies: Zombies;
   readonly load: Load;
+  /** Batches, and the webhook that hears of their runs. */
+  readonly batchLoad: BatchLoad;
 }
 
 /** @param closers gets each part as soon as it is open, so that a scene that is only half there is closed too. */
@@ -53,9 +56,12 @@ export async function openScene(wish: SceneWish, closers: Closers): Promise<Scen
   closers.add(() => machine.stop());
   const zombies = await startZombies(server.url);
   closers.add(() => zombies.stop());
+  const batchLoad = await startBatchLoad(fixture, { apiUrls: fleet.apiUrls, seed: wish.seed + 2 });
+  closers.add(() => batchLoad.close());
+  closers.add(async () => void batchLoad.stop()); // as that of the load
   const load = await openLoad(wish, fixture, fleet);
   closers.add(async () => void load.stop()); // not waited for: a caller asks for long when nobody answers any more
-  return { server, leaseMs, proxy, db, fleet, machine, zombies, load };
+  return { server, leaseMs, proxy, db, fleet, machine, zombies, load, batchLoad };
 }
 
 function environmentOf({ seed, home, leaseMs }: SceneWish, proxy: TcpProxy): Record<string, string> {
@@ -66,6 +72,7 @@ function environmentOf({ seed, home, leaseMs }: SceneWish, proxy: TcpProxy): Rec
     PROMPTD_DRAIN_SECONDS: "1",
     PROMPTD_AUTHOR_SHARE: "37",
     PROMPTD_DATABASE_POOL: "4",
+    PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: "on",
     PROMPTD_LOG_LEVEL: "error",
     NODE_COMPILE_CACHE: join(home, "compile-cache"), // a start costs a third of the time: more kills hit working processes
   };
