@@ -7,6 +7,19 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   TOO_MANY_REQUESTS_ERROR: "Try again in a moment.",
 };
 
+/** What lists the ids of things, by how the server's messages about a wrong one begin. */
+const LISTS: readonly (readonly [RegExp, string])[] = [
+  [/^(runId must|No run has)/, "promptd runs list"],
+  [/^(batchId must|No batch has)/, "promptd batches list"],
+  [/^(keyId must|No API key has)/, "promptd keys list"],
+  [/^(webhookId must|No webhook has)/, "promptd webhooks list"],
+];
+
+function explainId({ message }: PromptdError): string | null {
+  const [, list] = LISTS.find(([start]) => start.test(message)) ?? [];
+  return list === undefined ? null : `Find it with "${list}".`;
+}
+
 /** What the management API misses; null for every other answer. */
 function explainAccess({ code, data }: PromptdError): string | null {
   if (code !== "UNAUTHORIZED_ERROR" || typeof data !== "object" || data === null || !("reason" in data)) return null;
@@ -21,7 +34,7 @@ function explainAccess({ code, data }: PromptdError): string | null {
 /** What a person should read about an error a command threw; null when it is none of those expected. */
 export function explainError(error: unknown): { message: string; hint: string | null } | null {
   if (error instanceof PromptdError) {
-    const hint = explainAccess(error) ?? HINTS[error.code] ?? null;
+    const hint = explainAccess(error) ?? explainId(error) ?? HINTS[error.code] ?? null;
     const request = error.code === "SERVER_ERROR" && error.requestId !== null ? `Request id: ${error.requestId}` : null;
     return { message: printable(error.message), hint: hint ?? request };
   }

@@ -233,13 +233,14 @@ The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DI
     expect(seen.map(({ route }) => route)).not.toContain(POST);
   });
 
-  test("all faults the server found are shown", async () => {
+  test("all faults the server found are shown, with what tells the inputs", async () => {
     const message = 'Text input "a" is required. Text input "b" is required.';
     const { run } = await setup({
       ...found,
       "POST /v1/runs": { status: 422, error: { code: "VALIDATION_ERROR", message } },
     });
-    expect((await run("run", VERSION)).stderr).toBe(`${message}\n`);
+    const hint = `Nothing was charged. See what it takes: promptd show ${VERSION}`;
+    expect((await run("run", VERSION)).stderr).toBe(`${message}\n${hint}\n`);
   });
 });
 
@@ -388,6 +389,16 @@ More: promptd runs list --after ${RUN}
     const { code, stderr } = await run("runs", "list", ...argv);
     expect({ code, seen }).toEqual({ code: 1, seen: [] });
     expect(stderr).toContain(sentence);
+  });
+
+  test("get of what is no id says where ids are", async () => {
+    const error = { code: "VALIDATION_ERROR", message: 'runId must be a UUID, got "nope".' };
+    const { run } = await setup({ "GET /v1/runs/nope": { status: 422, error } });
+    expect(await run("runs", "get", "nope")).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: 'runId must be a UUID, got "nope".\nFind it with "promptd runs list".\n',
+    });
   });
 
   test("get waits when asked, and exits 1 for a failed run", async () => {

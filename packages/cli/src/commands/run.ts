@@ -1,7 +1,8 @@
-import { PromptdRunError, toImageInput, type Client } from "@promptd/client";
+import { PromptdError, PromptdRunError, toImageInput, type Client } from "@promptd/client";
 import type { Run } from "@promptd/contract";
 import { runBatch } from "../batches/run-batch.ts";
 import { CommandFailure, EXIT_INTERRUPTED, type Command, type CommandIo } from "../command.ts";
+import { printable, printableLine } from "../printable.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
 import { findVersion } from "../runs/find-version.ts";
 import { reportRun } from "../runs/report-run.ts";
@@ -66,12 +67,25 @@ Saved poems.csv`,
       const inputs = await readInputs(args, config, io);
       refuseUnknownNames(config, Object.keys(inputs.texts), Object.keys(options));
       const wanted: Wanted = { promptVersionId, inputs, options };
-      return args.flag("no-wait") ? createOnly(client, wanted, io) : createAndWait(client, wanted, { io, view });
+      try {
+        return await (args.flag("no-wait")
+          ? createOnly(client, wanted, io)
+          : createAndWait(client, wanted, { io, view }));
+      } catch (error) {
+        throw explainRefusal(error, args.positionals[0] ?? "");
+      }
     });
     if (args.flag("no-wait")) return io.result(finished, finished.runId);
     return reportRun(finished, { folder: args.text("out"), unseen: view.finish(finished) }, io);
   },
 };
+
+/** Inputs that do not fit: the prompt says which do. */
+function explainRefusal(error: unknown, name: string): unknown {
+  if (!(error instanceof PromptdError) || error.code !== "VALIDATION_ERROR") return error;
+  const hint = `Nothing was charged. See what it takes: promptd show ${printableLine(name)}`;
+  return new CommandFailure(printable(error.message), { hint, cause: error });
+}
 
 interface Wanted {
   readonly promptVersionId: string;

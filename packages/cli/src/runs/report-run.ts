@@ -28,7 +28,7 @@ export async function reportRun(run: Run, { folder, unseen = run }: ReportOption
 }
 
 function noteEnd({ runId, runStatus, tokens }: Run, io: CommandIo): void {
-  io.note(shade(io.terminal, "dim", `${runId}  ${runStatus}  ${tokens} credits`));
+  io.note(shade(io.terminal, "dim", `${runId}  ${runStatus}  ${tokens} ${tokens === 1 ? "credit" : "credits"}`));
 }
 
 /** In terminals that can. What cannot be loaded is still there as an address. */
