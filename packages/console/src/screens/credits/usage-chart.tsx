@@ -76,7 +76,7 @@ export function UsageChart({ usage: { days, series } }: { readonly usage: UsageO
 /** Each few days, and the last one, beside which no other stands. */
 function isLabeled(index: number, days: number): boolean {
   const every = Math.ceil((days - 1) / (LABELS_MAX - 1));
-  return index === days - 1 || (index % every === 0 && index + every / 2 <= days - 1);
+  return index === days - 1 || (index % every === 0 && index + 0.75 * every <= days - 1);
 }
 
 /** From so many days on a label is wider than the room of its day. */

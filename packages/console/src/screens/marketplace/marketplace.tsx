@@ -192,10 +192,12 @@ function Filters({ rows, count, search, onChange }: FiltersProps) {
           <option key={model}>{model}</option>
         ))}
       </Select>
-      <span role="status" className="ml-auto text-12 text-dim tabular-nums">
-        {count} {count === "1" ? "prompt" : "prompts"}
-      </span>
-      {search.q === undefined ? <SortSelect search={search} onChange={onChange} /> : null}
+      <div className="ml-auto flex items-center gap-2">
+        <span role="status" className="text-12 text-dim tabular-nums">
+          {count} {count === "1" ? "prompt" : "prompts"}
+        </span>
+        {search.q === undefined ? <SortSelect search={search} onChange={onChange} /> : null}
+      </div>
       <Tags tags={tagsOf(rows, search.tag)} chosen={search.tag} onChange={(tag) => onChange({ tag })} />
     </div>
   );

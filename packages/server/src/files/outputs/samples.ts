@@ -14,7 +14,7 @@ import type { PublishedMediaType, Refused } from "../stored-file.ts";
 import { fileIdOf, signedPath, type KeyRing } from "./signed-urls.ts";
 
 /** Its bytes are durable; it counts from the transaction that records it on. */
-export interface StoredSample {
+interface StoredSample {
   readonly kind: "stored";
   readonly fileId: string;
   readonly bytes: number;
