@@ -26,8 +26,8 @@ interface PageScope {
 }
 
 const HEIGHT = 800;
-const WIDTHS = { wide: 1_280, middle: 768, narrow: 360 } as const;
-/** Where pictures of all pages are wanted, in both themes, wide and narrow. */
+const WIDTHS = { wide: 1_440, middle: 768, narrow: 360 } as const;
+/** Where pictures of all pages are wanted, in both themes and all widths. */
 const picturesDir = process.env["PROMPTD_TEST_PICTURES"] === undefined ? null : join(PICTURES, "pages");
 
 /** Opens each path as a link does, and looks at it wide and light, then narrow and dark. */
@@ -104,7 +104,7 @@ export async function settle(page: Page): Promise<void> {
 async function takePictures(page: Page, name: string): Promise<void> {
   mkdirSync(join(name, ".."), { recursive: true });
   for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [WIDTHS.wide, WIDTHS.narrow]) {
+    for (const width of Object.values(WIDTHS)) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: HEIGHT });
       await page.screenshot({ path: `${name}-${colorScheme}-${width}.png`, fullPage: true });
