@@ -138,8 +138,9 @@ function toOutcome(row: CreateRow, runId: string): CreateOutcome {
     case "too_many_active":
     case "frozen":
       return { kind: row.outcome };
-    default:
-      return row satisfies never;
+    default: // of a newer release: no run is better than one that does not exist
+      row satisfies never;
+      throw new Error(`run_create_by answered ${JSON.stringify(row)}.`);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Creates of one account that come together are written together, and each is answered as if it had come alone. */
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createRunCreates, type RunCreates } from "../../src/runs/create/create-group.ts";
 import type { CreateOutcome } from "../../src/runs/runs-store.ts";
@@ -62,4 +62,20 @@ test("a large run goes alone, and no statement carries more than 32", async () =
   expect(statements).toBe(1 + 3); // 32, 32 and 1
   const large = await createTogether(account, [{}, {}, { inputs: { text: "x".repeat(300_000) } }, {}]);
   expect(large.statements).toBe(4);
+});
+
+test("a run that the database refuses fails alone", async () => {
+  await engine.db.query(`create function refuse_run() returns trigger language plpgsql as
+      $$ begin if new.run_options ->> 'x' is not null then raise 'refused' using errcode = 'P0001'; end if; return new; end $$;
+    create trigger refuse_run before insert on runs for each row execute function refuse_run()`);
+  onTestFinished(() => void engine.db.query("drop function refuse_run cascade"));
+  const account = await engine.createAccount(100);
+  creates = createRunCreates({ db: engine.db, accountLocks: new AccountLockQueue() });
+  const runs = [0, 1, 2, 3].map((i) => ({
+    ...engine.runToCreate(account, { hold: 5 }),
+    runOptions: i === 2 ? { x: "y" } : {},
+  }));
+  const settled = await Promise.allSettled(runs.map((run) => creates.create(run)));
+  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+  expect(await engine.audit()).toEqual([]);
 });

@@ -2,8 +2,8 @@
  * The functions, triggers and views of the database. They stand in `sql/` beside their slice, one file per rule, each as
  * `create or replace`, and are re-applied when their text has changed.
  *
- * Old and new processes run side by side, so a function keeps its name, parameters and columns for as long as an older
- * process may call it: a new signature takes a new name. A migration of a later release drops the old function.
+ * Old and new processes run side by side, so a function keeps its name, parameters, columns and outcomes for as long as an
+ * older process may call it: a new signature takes a new name. A migration of a later release drops the old function.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";

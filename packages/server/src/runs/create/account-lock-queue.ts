@@ -16,7 +16,7 @@ import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
 const SIDE_BY_SIDE_MAX = 4;
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
 /** A queue of commits on a slow disk may take seconds. */
-const TIMEOUT_MS = 30_000;
+export const LOCK_TIMEOUT_MS = 30_000;
 /** In a shutdown: enough for what only waits for others of this process, and well before connections are closed. */
 const SHUTDOWN_TIMEOUT_MS = 2_000;
 
@@ -40,7 +40,7 @@ export class AccountLockQueue {
 
   /** @throws the last error of `attempt`, AccountLocked at the timeout, or TurnedAway. */
   run<Result>(accountId: string, attempt: Attempt<Result>): Promise<Result> {
-    const timeoutMs = this.#isDraining ? SHUTDOWN_TIMEOUT_MS : TIMEOUT_MS;
+    const timeoutMs = this.#isDraining ? SHUTDOWN_TIMEOUT_MS : LOCK_TIMEOUT_MS;
     return withDeadline(
       timeoutMs,
       (signal) => this.#run(accountId, attempt, { lockTimeoutMs: ACCOUNT_LOCK_MS, signal }),

@@ -77,7 +77,7 @@ function createRetryRule(): (error: unknown) => boolean {
 }
 
 /** A database that is away, out of connections or failing over is back in a moment; one with a full disk is not. */
-export function isMomentary(error: unknown): boolean {
+function isMomentary(error: unknown): boolean {
   if (isConnectionLoss(error) || error instanceof TurnedAway) return true;
   return isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
 }

@@ -3,12 +3,18 @@
  * that come while one is under way go together when it has ended: one statement, one lock, one flush. An account that
  * creates one run at a time never waits.
  */
-import { AccountLocked, TurnedAway } from "../../platform/database/errors.ts";
+import {
+  AccountLocked,
+  isOutage,
+  isRolledBack,
+  isStatementTimeout,
+  TurnedAway,
+} from "../../platform/database/errors.ts";
 import type { Database, Queryable, TxOptions } from "../../platform/database/database.ts";
 import { fault } from "../../platform/fault.ts";
 import { createRunRow, createRunRows, type CreateOutcome, type RunToCreate } from "../runs-store.ts";
-import { AccountLockQueue } from "./account-lock-queue.ts";
-import { commitOnce, isMomentary, OutcomeUnknown, type CommitOptions } from "./commit-once.ts";
+import { AccountLockQueue, LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
+import { commitOnce, type CommitOptions } from "./commit-once.ts";
 
 export { AccountLockQueue };
 
@@ -18,12 +24,17 @@ const RUNS_MAX = 32;
 const INPUTS_BYTES_MAX = 256 * 1_024;
 
 export interface RunCreates {
-  /** @throws what `commitOnce` throws; TurnedAway when a group before this run met a failure that it would meet as well. */
+  /**
+   * @throws what `commitOnce` throws; TurnedAway when a group before this run met a failure that it would meet as well;
+   * AccountLocked when it has waited for too long.
+   */
   create(run: RunToCreate): Promise<CreateOutcome>;
 }
 
 interface Waiting {
   readonly run: RunToCreate;
+  readonly bytes: number;
+  readonly sinceMs: number;
   readonly resolve: (outcome: CreateOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -38,14 +49,20 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
     for (const [i, { resolve }] of group.entries()) resolve(outcomes[i] as CreateOutcome);
   }
 
+  /** One run that the database refuses must not fail the others: each is then created alone. */
+  async function createEach(accountId: string, group: readonly Waiting[]): Promise<void> {
+    for (const one of group) await createGroup(accountId, [one]).catch(one.reject);
+  }
+
   async function createAll(accountId: string, waiting: Waiting[]): Promise<void> {
-    while (waiting.length > 0) {
-      const group = takeGroup(waiting);
-      await createGroup(accountId, group).catch((error: unknown) => {
-        for (const { reject } of group) reject(error);
-        const isOfAll = error instanceof OutcomeUnknown || error instanceof AccountLocked || isMomentary(error);
-        if (isOfAll) for (const { reject } of waiting.splice(0)) reject(new TurnedAway(error));
-      });
+    for (let group = takeGroup(waiting); group.length > 0; group = takeGroup(waiting)) {
+      try {
+        await createGroup(accountId, group);
+      } catch (error) {
+        if (group.length > 1 && isAboutOne(error)) await createEach(accountId, group);
+        else rejectAll(group, error);
+        if (!isAboutOne(error)) rejectAll(waiting.splice(0), new TurnedAway(error));
+      }
     }
     waitingOf.delete(accountId);
   }
@@ -53,8 +70,9 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
   return {
     create: (run) =>
       new Promise((resolve, reject) => {
-        const one = { run, resolve, reject };
         const waiting = waitingOf.get(run.accountId);
+        const bytes = waiting === undefined ? 0 : Buffer.byteLength(JSON.stringify(run.inputs));
+        const one = { run, bytes, sinceMs: performance.now(), resolve, reject };
         if (waiting !== undefined) {
           waiting.push(one);
           return;
@@ -64,6 +82,15 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
         void createAll(run.accountId, first);
       }),
   };
+}
+
+function rejectAll(creates: readonly Waiting[], error: unknown): void {
+  for (const { reject } of creates) reject(error);
+}
+
+/** Whatever else failed would fail for the others as well. */
+function isAboutOne(error: unknown): boolean {
+  return isRolledBack(error) && (isStatementTimeout(error) || !isOutage(error)) && !(error instanceof AccountLocked);
 }
 
 /** A run alone is sent by itself: its statement is planned once, and one with lists each time. */
@@ -81,13 +108,16 @@ async function send(
     : createRunRows(once, accountId, runs);
 }
 
-/** Removes the first ones, as many as one statement may carry. */
+/** Removes the first ones, as many as one statement may carry, and rejects those that have waited too long before them. */
 function takeGroup(waiting: Waiting[]): readonly Waiting[] {
-  if (waiting.length === 1) return waiting.splice(0);
+  const nowMs = performance.now();
+  while (waiting[0] !== undefined && nowMs - waiting[0].sinceMs > LOCK_TIMEOUT_MS)
+    waiting.shift()?.reject(new AccountLocked(LOCK_TIMEOUT_MS));
   let bytes = 0;
-  const past = waiting.findIndex(({ run }, i) => {
-    bytes += Buffer.byteLength(JSON.stringify(run.inputs));
-    return i > 0 && (i === RUNS_MAX || bytes > INPUTS_BYTES_MAX);
+  const past = waiting.findIndex((one, i) => {
+    if (i === RUNS_MAX) return true;
+    bytes += one.bytes;
+    return i > 0 && bytes > INPUTS_BYTES_MAX;
   });
   return waiting.splice(0, past === -1 ? waiting.length : past);
 }

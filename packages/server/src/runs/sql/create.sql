@@ -3,8 +3,8 @@
 -- may not run this prompt); capped (the run does not fit into what is left of the API key's monthly cap, `available`;
 -- the next month begins `at`); no_credits; frozen (the account is); too_many_active (the account has p_max_active runs);
 -- revoked, expired (the API key p_api_key is no longer valid since `at`; null: the caller has no API key). What a key may
--- do is read here, whatever its admission has seen. After a refusal nothing is written, so several may be called in one
--- statement.
+-- do is read here, whatever its admission has seen. After a refusal nothing of the run is written, so several may be called in
+-- one statement.
 create or replace function run_create_by(
   p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
   p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,

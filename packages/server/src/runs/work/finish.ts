@@ -37,6 +37,7 @@ interface Ending {
 }
 
 const BATCH_MAX = 200;
+/** Results that come while others are written go together. */
 const GATHER_MS = 3;
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
 
@@ -51,15 +52,11 @@ export interface FinisherOptions {
 }
 
 export function createFinisher(options: FinisherOptions): Finisher {
-  const waiting: Ending[] = [];
   /** By account, while results that met a lock are still to be written. */
   const lockQueues = new Map<string, Ending[]>();
-  let timer: NodeJS.Timeout | null = null;
+  let writing = 0;
 
-  function flush(): void {
-    timer = null;
-    const batch = waiting.splice(0, BATCH_MAX);
-    if (waiting.length > 0) timer = setTimeout(flush, 0);
+  function writeOrQueue(batch: readonly Ending[]): void {
     const isQueued = ({ run }: Ending) => lockQueues.has(run.accountId);
     queueByAccount(batch.filter(isQueued));
     void writeTogether(batch.filter((ending) => !isQueued(ending)));
@@ -68,7 +65,9 @@ export function createFinisher(options: FinisherOptions): Finisher {
   async function writeTogether(endings: readonly Ending[]): Promise<void> {
     const ours = dropLost(endings);
     if (ours.length === 0) return;
+    writing += 1;
     const outcome = await tryWrite(ours, options);
+    writing -= 1;
     if (outcome === "locked") queueByAccount(ours);
     if (outcome === "failed") retryAlone(ours);
   }
@@ -105,26 +104,43 @@ export function createFinisher(options: FinisherOptions): Finisher {
       batchSize.shrink(1); // to one at once: halving would wait for the lock eight times
       failures += 1;
       if (outcome === "failed") retryAlone(batch);
-      else if (batch.length > 1) queue.unshift(...batch);
-      else queue.push(...batch); // behind the others, which may be free
+      else putBack(queue, batch);
       if (batch.length === 1) await pause(fullJitterDelayMs(failures, BACKOFF));
     }
     lockQueues.delete(accountId);
   }
 
+  const add = createGathering(() => writing > 0, writeOrQueue);
   return {
-    finish: (run, result, signal) => {
-      const { promise, resolve } = Promise.withResolvers<Finished>();
-      waiting.push({ run, result, signal, resolve, attempts: 0 });
-      if (waiting.length >= BATCH_MAX && timer !== null) {
-        clearTimeout(timer);
-        flush();
-      } else {
-        timer ??= setTimeout(flush, GATHER_MS);
-      }
-      return promise;
-    },
+    finish: (run, result, signal) => new Promise((resolve) => add({ run, result, signal, resolve, attempts: 0 })),
   };
+}
+
+/** While nothing is written a result waits for the others of its moment alone, else for a little longer. */
+function createGathering(isWriting: () => boolean, send: (batch: readonly Ending[]) => void): (one: Ending) => void {
+  const waiting: Ending[] = [];
+  let isScheduled = false;
+  function flush(): void {
+    isScheduled = false;
+    send(waiting.splice(0, BATCH_MAX));
+    schedule();
+  }
+  function schedule(): void {
+    if (isScheduled || waiting.length === 0) return;
+    isScheduled = true;
+    if (isWriting() && waiting.length < BATCH_MAX) setTimeout(flush, GATHER_MS);
+    else setImmediate(flush);
+  }
+  return (one) => {
+    waiting.push(one);
+    schedule();
+  };
+}
+
+/** Together in front, and one alone behind the others, which may be free. */
+function putBack(queue: Ending[], batch: readonly Ending[]): void {
+  if (batch.length > 1) queue.unshift(...batch);
+  else queue.push(...batch);
 }
 
 /** @returns those that are still ours; the others are answered. */
