@@ -25,14 +25,17 @@ interface AtTheComputer {
   readonly browse: ((address: string) => void) | null;
   /** What is typed when a secret is asked for, by what was printed before. */
   readonly type?: (printed: string) => Promise<string>;
+  /** How the server answers; for real when absent. */
+  readonly fetch?: typeof globalThis.fetch;
 }
 
-async function login({ browse, type }: AtTheComputer, ...argv: readonly string[]) {
+async function login({ browse, type, fetch = globalThis.fetch }: AtTheComputer, ...argv: readonly string[]) {
   const home = await mkdtemp(join(tmpdir(), "promptd-login-"));
   onTestFinished(() => rm(home, { recursive: true }));
   let noted = "";
   const ended = await runCommandHere(["login", server.url, ...argv], {
     env: { HOME: home },
+    fetch,
     terminal: ON_TERMINAL,
     askSecret: async () => (await type?.(noted)) ?? null,
     openBrowser: async (address) => {
@@ -116,6 +119,7 @@ test("a code that nobody was given, and a page that says no, store nothing and s
     const strange = new URL(request.redirectUri);
     strange.search = "code=stolen&state=guessed";
     expect((await fetch(strange)).status).toBe(404); // and the command waits on
+    expect((await fetch(`${strange.origin}//`)).status).toBe(404);
     const back = new URL(request.redirectUri);
     back.search = String(new URLSearchParams({ error: "access_denied", state: request.state, iss: server.url }));
     await fetch(back);
@@ -133,4 +137,23 @@ test("a code in the name of another server is not exchanged", async () => {
   };
   const { code, stderr } = await login({ browse: (address) => void browse(address) });
   expect([code, stderr]).toEqual([1, expect.stringContaining("came back without a code of this server")]);
+});
+
+test("a server that names another address as its own, or a program to start, opens nothing but its keys page", async () => {
+  const real = (await (await fetch(`${server.url}/.well-known/oauth-authorization-server`)).json()) as object;
+  const lies = [
+    { issuer: "https://other.example.org" },
+    { issuer: `${server.url}.example.org` },
+    { authorization_endpoint: "file:///bin/sh" },
+    { token_endpoint: "https://other.example.org/oauth/token" },
+  ];
+  for (const lie of lies) {
+    const opened: string[] = [];
+    const { code, stored, stderr } = await login({
+      browse: (address) => void opened.push(address),
+      fetch: async () => Response.json({ ...real, ...lie }),
+    });
+    expect([code === 0, stored, opened]).toEqual([false, {}, [`${server.url}/keys`]]);
+    expect(stderr).toContain("set PROMPTD_PUBLIC_URL on the server.");
+  }
 });

@@ -7,6 +7,7 @@ import { CARRIED_CODE } from "@promptd/contract/manage";
 import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { CommandFailure, type CommandIo } from "../command.ts";
+import { printableLine } from "../printable.ts";
 import { parseObject } from "../user-config.ts";
 import { LOOPBACK_ADDRESS, openLoopback } from "./loopback.ts";
 
@@ -109,22 +110,31 @@ interface AuthorizationServer {
 
 const METADATA_PATH = "/.well-known/oauth-authorization-server";
 
-async function readServer(url: string, { fetch, signal }: CommandIo): Promise<AuthorizationServer | null> {
+/** Null where the document is missing, or names other addresses than the one that was asked for it (RFC 8414, 3.3). */
+async function readServer(url: string, io: CommandIo): Promise<AuthorizationServer | null> {
+  const { fetch, signal } = io;
   const timeout = AbortSignal.timeout(REQUEST_MS_MAX);
   const answer = await fetch(`${url}${METADATA_PATH}`, { signal: AbortSignal.any([signal, timeout]) }).catch(
     () => null,
   );
   signal.throwIfAborted();
   const found = answer?.status === 200 ? parseObject(await answer.text()) : null;
-  const [issuer, authorize, token, register] = [
-    "issuer",
-    "authorization_endpoint",
-    "token_endpoint",
-    "registration_endpoint",
-  ].map((name) => found?.[name]);
-  const isWhole = [issuer, authorize, token, register].every((one) => typeof one === "string" && URL.canParse(one));
-  return isWhole ? ({ issuer, authorize, token, register } as AuthorizationServer) : null;
+  const named = ["issuer", "authorization_endpoint", "token_endpoint", "registration_endpoint"].map(
+    (name) => found?.[name],
+  );
+  if (!named.every((one) => typeof one === "string")) return null;
+  const [issuer = "", authorize = "", token = "", register = ""] = named;
+  // Else a server could lead a person to another one, and take the code that this one gives.
+  const own = withOneSlash(url);
+  const foreign = named.find((one) => !withOneSlash(one).startsWith(own));
+  if (foreign === undefined && withOneSlash(issuer) === own) return { issuer, authorize, token, register };
+  io.note(`The server at ${url} calls itself by another address: ${printableLine(foreign ?? issuer)}`);
+  io.note("To sign in by its page, use that address, or set PROMPTD_PUBLIC_URL on the server.");
+  return null;
 }
+
+/** The same text for every way to write an address: with and without a slash, in capitals, with the usual port. */
+const withOneSlash = (address: string): string => (URL.parse(address)?.href ?? "").replace(/\/*$/, "/");
 
 async function send(
   address: string,

@@ -16,13 +16,16 @@ export const LOOPBACK_ADDRESS = "http://127.0.0.1/callback";
 export async function openLoopback(): Promise<Loopback> {
   const answers = new Map<string, (answer: URLSearchParams) => void>();
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? "/", LOOPBACK_ADDRESS);
+    // A request may have any text there, and so no address at all.
+    const asked = URL.parse(`http://127.0.0.1${request.url ?? "/"}`);
+    const { pathname, searchParams } = asked ?? new URL(LOOPBACK_ADDRESS); // without a state
     const take = pathname === "/callback" ? answers.get(searchParams.get("state") ?? "") : undefined;
     // Any page can lead a browser here; what it does not know is the state.
     if (take === undefined) return show(response, 404, "This address is for signing in to promptd, once.");
     show(response, 200, "promptd has the answer. Close this page, and go back to your terminal.");
     take(searchParams);
   });
+  server.on("connection", (socket) => socket.unref()); // a browser may connect ahead, and send nothing
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
   const address = new URL(LOOPBACK_ADDRESS);
   address.port = String((server.address() as AddressInfo).port);
