@@ -16,11 +16,16 @@ afterAll(() => installation.remove());
 const admin = <Document>(...words: string[]) =>
   readDocument<Document>(["admin", ...words], installation.environment, runHere);
 
-async function audited() {
+async function query(sql: string): Promise<unknown[]> {
   const connection = openConnection(installation.url, "asking-test");
   await connection.connect();
-  const { rows } = await connection.query("select actor, action, subject, outcome from audit_entries order by id");
+  const { rows } = await connection.query(sql);
   await connection.end();
+  return rows;
+}
+
+async function audited() {
+  const rows = await query("select actor, action, subject, outcome from audit_entries order by id");
   return rows as { actor: string; action: string; subject: string | null; outcome: string }[];
 }
 
@@ -64,6 +69,14 @@ test("a person, what an account has used, and a model are shown", async () => {
   expect(await admin("models", "show", "sandbox/text")).toMatchObject({ model: "sandbox/text", enabled: true });
   const slip = await runHere(["admin", "models", "show", "sandbox/txet"], installation.environment);
   expect(slip.stderr).toContain("Did you mean sandbox/text?");
+});
+
+test("what providers were paid is shown in credits, as what callers paid is", async () => {
+  await admin("user", "create", "--email", "paying@example.org");
+  await query(`insert into usage_days (day, account_id, model, runs, failed, credits, input_tokens, output_tokens, cost_micro, earned_hundredths)
+    select (promptd_now() at time zone 'UTC')::date, id, 'gpt-5-mini', 12, 1, 96, 900, 300, 42500000, 0 from accounts where email = 'paying@example.org'`);
+  const { stdout } = await runHere(["admin", "usage", "list", "--days", "2"], installation.environment);
+  expect(stdout).toBe("      96 credits  12 runs, 1 failed  providers 42.50 credits  paying@example.org\n");
 });
 
 test("a key is shown by its id, by what is displayed of it and by itself, with whose it is", async () => {

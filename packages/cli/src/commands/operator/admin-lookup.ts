@@ -71,14 +71,14 @@ export const usageList: Command = {
   summary: "List what each account has used, and what providers were paid for it",
   usage: "",
   session: `$ promptd admin usage list --days 7
-      96 credits  12 runs, 1 failed  providers $0.42  ada@example.org`,
+      96 credits  12 runs, 1 failed  providers 42.50 credits  ada@example.org`,
   options: { days: DAYS },
   run: async (args, io) => {
     const days = readDays(args);
     const usage = await runAsOperator(io, (operator) => operator.lookup.usageOfAll(days));
     const lines = usage.rows.map(
       ({ accountEmail, runs, failed, credits, costMicro }) =>
-        `${String(credits).padStart(8)} credits  ${runs} runs, ${failed} failed  providers $${(costMicro / 1e6).toFixed(2)}  ${accountEmail ?? ""}`,
+        `${String(credits).padStart(8)} credits  ${runs} runs, ${failed} failed  providers ${(costMicro / 1e6).toFixed(2)} credits  ${accountEmail ?? ""}`,
     );
     io.result(usage, lines.length === 0 ? `Nothing in the last ${days} days.` : lines.join("\n"));
   },
