@@ -28,10 +28,14 @@ async function withdrawVotes(tx: Tx, accountId: string): Promise<void> {
   );
 }
 
-/** Drafts, and all that was never published. No run may need them: test runs are the author's own. */
+/**
+ * Drafts, all that was never published, and samples: the runs and pictures that they came from are gone. No run may need
+ * them: test runs are the author's own.
+ */
 async function deleteDraftsOf(tx: Tx, authorId: string): Promise<void> {
   const own = "select id from prompts where author_id = $1";
   await tx.query(`delete from prompt_drafts where prompt_id in (${own})`, [authorId]);
+  await tx.query(`delete from prompt_samples where prompt_id in (${own})`, [authorId]);
   await tx.query(
     `delete from prompt_versions where prompt_id in (${own}) and published_at is null
        and not exists (select 1 from runs r where r.prompt_version_id = prompt_versions.id and r.finished_at is null)`,
@@ -71,9 +75,6 @@ async function erasePromptsOf(db: Database, authorId: string): Promise<boolean> 
        from prompts p where p.id = v.prompt_id and p.author_id = $1 and v.published_at is not null`,
       [authorId, JSON.stringify(NOTHING.definition), "{}", JSON.stringify(NOTHING.samples)],
     );
-    await tx.query("delete from prompt_samples where prompt_id in (select id from prompts where author_id = $1)", [
-      authorId,
-    ]);
     await tx.query("delete from prompt_labels where prompt_id in (select id from prompts where author_id = $1)", [
       authorId,
     ]);

@@ -147,6 +147,28 @@ test("keeps prompts published without a name where that is chosen, and nobody ea
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
+test("takes the samples of kept prompts away: what they showed came from runs and pictures that are gone", async () => {
+  const ann = await createTestPerson(server, { email: "ann@example.org" });
+  const { accountId, client } = ann;
+  await server.grant(accountId, { amount: 500 });
+  await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [accountId]);
+  const shownOf = async (slug: string) =>
+    (await operator.client.send("getMarketplacePrompt", { params: { slug } })).samples;
+  const publishWithSample = async (source: string, textInputs: Record<string, string>) => {
+    const { promptId, promptVersionId, slug } = await server.publish(source, { authorId: accountId });
+    const ofFile = await shownOf(slug);
+    const { runId } = await client.send("createRun", { body: { promptVersionId, inputs: { textInputs } } });
+    await client.send("setPromptSample", { params: { promptId }, body: { runId } });
+    expect(await shownOf(slug)).not.toEqual(ofFile);
+    return { slug, ofFile };
+  };
+  const picture = await publishWithSample(PICTURE.replace("Picture", "Shown picture"), {});
+  const text = await publishWithSample(QUICK.replace("Quick", "Shown text"), { ask: "the words of a run" });
+  await remove(ann, "ann@example.org", "keep");
+  await finished(accountId);
+  for (const { slug, ofFile } of [picture, text]) expect(await shownOf(slug)).toEqual(ofFile);
+});
+
 test("leaves the name of a removed prompt taken, and the vote of somebody else stops nothing", async () => {
   const eve = await createTestPerson(server, { email: "eve@example.org" });
   const { promptId, slug } = await server.publish(QUICK.replace("Quick", "Named"), { authorId: eve.accountId });
