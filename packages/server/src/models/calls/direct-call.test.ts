@@ -1,11 +1,16 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { entryOf } from "../../../test/providers/adapter-rig.ts";
+import { openAllProviders } from "../../../test/providers/all-providers.ts";
+import { json } from "../../../test/providers/own-server.ts";
+import { replicatePrediction } from "../../../test/providers/provider-answers.ts";
 import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { loadCatalogue, requireEntry } from "../catalogue/catalogue.ts";
 import { failure } from "../providers/failure.ts";
-import { createTestCall } from "./direct-call.ts";
+import { callDirectly, createTestCall } from "./direct-call.ts";
 
 const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
 const entry = requireEntry(catalogue, "sandbox/text");
+afterEach(() => void vi.useRealTimers());
 
 function answering(result: ModelResult): { readonly adapter: ModelAdapter; readonly calls: ModelCall[] } {
   const calls: ModelCall[] = [];
@@ -34,4 +39,40 @@ test("a test call that fails is made once, and says the cause with the provider'
 test("a test call that the model declines is no answer", async () => {
   const { adapter } = answering({ kind: "refused", usage: null });
   expect(await createTestCall(adapter)(entry)).toMatchObject({ isAnswered: false, cause: "refused" });
+});
+
+/** A provider that never finishes the picture it was asked for. */
+async function openSlowProvider() {
+  const polled = Promise.withResolvers<void>();
+  const { adapter, server } = await openAllProviders((request, response, url) => {
+    if (request.method === "GET") polled.resolve();
+    json(response, replicatePrediction(`${url}/v1/predictions/p1`, "processing", null), 201);
+  });
+  const last = () => {
+    const { method, path } = server.received.at(-1) ?? {};
+    return [method, path];
+  };
+  return { adapter, polled: polled.promise, last };
+}
+
+test("a picture that a test call gives up is canceled at its provider, which would bill it", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { adapter, polled, last } = await openSlowProvider();
+  const call = createTestCall(adapter)(entryOf("replicate/flux-schnell"));
+  await polled;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await call).toMatchObject({ isAnswered: false, costCredits: 0, cause: "timeout" });
+  expect(last()).toEqual(["POST", "/v1/predictions/p1/cancel"]);
+});
+
+test("a picture whose author stops the test is canceled at its provider", async () => {
+  const { adapter, polled, last } = await openSlowProvider();
+  const author = new AbortController();
+  const request = { options: {}, instructions: "", prompt: "A fox", images: [], maxOutputTokens: null, item: 0 };
+  const call = callDirectly(adapter, entryOf("replicate/flux-schnell"), request, author.signal);
+  await polled;
+  const stop = new Error("stopped");
+  author.abort(stop);
+  await expect(call).rejects.toBe(stop);
+  expect(last()).toEqual(["POST", "/v1/predictions/p1/cancel"]);
 });

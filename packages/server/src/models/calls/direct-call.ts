@@ -4,6 +4,7 @@ import { fullJitterDelayMs, systemRandom } from "../../platform/resilience/retry
 import { sleep } from "../../platform/resilience/deadline.ts";
 import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { JsonValue } from "../catalogue/mapping.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
 import { ratesOf } from "../pricing/price-plan.ts";
 import { costMicro } from "../pricing/usage.ts";
@@ -36,6 +37,9 @@ export type DirectAnswer =
 
 const CALLS_MAX = 3;
 const BACKOFF = { baseMs: 1_000, capMs: 10_000 };
+const CANCEL_MS = 10_000;
+/** What is paid for goes on, whether anybody waits or not. */
+const NEVER = new AbortController().signal;
 
 /** Retries what may pass, and asks once more for JSON that does not fit. Videos are not made here. */
 export async function callDirectly(
@@ -89,11 +93,19 @@ function make(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Prom
   return makeOnce(adapter, call, limited);
 }
 
-function makeOnce(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
-  const { provider, modality } = call.entry;
-  if (!makesJobs(providerOf(provider), modality)) return adapter.callModel(call, signal);
-  const store = async (): Promise<void> => {}; // there is no other process that could go on with it
-  return runJob({ adapter, wait: sleep }, { call, operation: null, store }, signal);
+/** There is no other process that could go on with a job, or stop it: one that this one gives up is canceled. */
+async function makeOnce(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
+  const { entry } = call;
+  if (!makesJobs(providerOf(entry.provider), entry.modality)) return adapter.callModel(call, signal);
+  const started: { operation: JsonValue } = { operation: null };
+  const store = async (operation: JsonValue) => void (started.operation = operation);
+  try {
+    return await runJob({ adapter, wait: sleep }, { call, operation: null, store }, signal);
+  } catch (error) {
+    const { operation } = started;
+    if (operation !== null) await withinTime(CANCEL_MS, NEVER, (own) => adapter.cancelJob({ entry, operation }, own));
+    throw error;
+  }
 }
 
 /** For an operator who wants to know whether a model answers: one small call, without a second try. */
@@ -101,8 +113,6 @@ type TestCall = (entry: CatalogueEntry) => Promise<ModelTest>;
 
 /** An operator waits in front of it. */
 const TEST_MS_MAX = 60_000;
-/** The call is paid for, whether its operator waits or not. */
-const NEVER = new AbortController().signal;
 const TEXT_SHOWN_MAX = 500;
 const PROMPTS = { text: "Answer with the one word: ready", image: "A plain blue circle on white" } as const;
 
