@@ -6,7 +6,7 @@ import { deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
 import { describe, expect, test } from "vitest";
 import { chunk, writePng } from "../../../test/files/png-bytes.ts";
-import { encodeOutput, estimateDecodedBytes, prepareForModel, type DecodeFault } from "./decode.ts";
+import { encodeOutput, encodeSample, estimateDecodedBytes, prepareForModel, type DecodeFault } from "./decode.ts";
 
 const LIMITS = { bytesMax: 10_000_000, sideMax: 4_096 };
 
@@ -290,4 +290,22 @@ describe("generated images", () => {
       expect((await encodeOutput(polyglot)).bytes.includes("CANARY")).toBe(false);
     }
   });
+});
+
+test("a picture for pages becomes a WebP of 1,024 pixels a side at most, and keeps its transparency", async () => {
+  const background = { r: 0, g: 0, b: 255, alpha: 0.5 };
+  const picture = (width: number, height: number) =>
+    sharp({ create: { width, height, channels: 4, background } })
+      .png()
+      .toBuffer();
+  const large = await encodeSample(await picture(2_048, 1_024));
+  expect(large.mediaType).toBe("image/webp");
+  expect(await sharp(large.bytes).metadata()).toMatchObject({
+    mediaType: "image/webp",
+    width: 1_024,
+    height: 512,
+    hasAlpha: true,
+  });
+  const small = await encodeSample(await picture(40, 20));
+  expect(await sharp(small.bytes).metadata()).toMatchObject({ width: 40, height: 20 });
 });
