@@ -49,21 +49,7 @@ export async function callDirectly(
   signal: AbortSignal,
 ): Promise<DirectAnswer> {
   if (entry.modality === "video") return { kind: "failed", message: "Videos are not made in a test." };
-  const mapping = resolveMapping(entry, request.options);
-  const { maxOutputTokens, item, ...rest } = request;
-  let call: ModelCall = {
-    ...rest,
-    entry,
-    mapping,
-    authorsText: null,
-    maxOutputTokens: outputTokensMax(entry, mapping, maxOutputTokens),
-    itemIndex: item,
-    callNumber: 1,
-    idempotencyKey: crypto.randomUUID(),
-    timeLimitMs: entry.limits.timeoutMs,
-    key: 0,
-    onText: null,
-  };
+  let call = callOf(entry, request);
   let problem = "";
   let hasRetriedOnce = false;
   for (let callNumber = 1; callNumber <= CALLS_MAX; callNumber += 1) {
@@ -86,6 +72,24 @@ export async function callDirectly(
     await sleep(Math.max(result.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, systemRandom)), signal);
   }
   return { kind: "failed", message: `The answer is not JSON that fits: ${problem}` };
+}
+
+function callOf(entry: CatalogueEntry, request: DirectRequest): ModelCall {
+  const { options, maxOutputTokens, item, ...rest } = request;
+  const mapping = resolveMapping(entry, options);
+  return {
+    ...rest,
+    entry,
+    mapping,
+    authorsText: null,
+    maxOutputTokens: outputTokensMax(entry, mapping, maxOutputTokens),
+    itemIndex: item,
+    callNumber: 1,
+    idempotencyKey: crypto.randomUUID(),
+    timeLimitMs: entry.limits.timeoutMs,
+    key: 0,
+    onText: null,
+  };
 }
 
 function make(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
@@ -115,36 +119,20 @@ type TestCall = (entry: CatalogueEntry) => Promise<ModelTest>;
 const TEST_MS_MAX = 60_000;
 const TEXT_SHOWN_MAX = 500;
 const PROMPTS = { text: "Answer with the one word: ready", image: "A plain blue circle on white" } as const;
+const NOTHING_ELSE = { options: {}, instructions: "", images: [], maxOutputTokens: null, item: 0 } as const;
 
 /** @param entry of a model that makes texts or pictures: a video would cost too much. */
 export function createTestCall(adapter: ModelAdapter): TestCall {
   return async (entry) => {
-    const call = callOf(entry);
+    const prompt = entry.modality === "image" ? PROMPTS.image : PROMPTS.text;
+    const timeLimitMs = Math.min(entry.limits.timeoutMs, TEST_MS_MAX);
+    const call = { ...callOf(entry, { ...NOTHING_ELSE, prompt }), timeLimitMs };
     const startMs = performance.now();
-    const result = await withinTime(call.timeLimitMs, NEVER, (signal) => makeOnce(adapter, call, signal));
+    const result = await withinTime(timeLimitMs, NEVER, (signal) => makeOnce(adapter, call, signal));
     const tookMs = Math.round(performance.now() - startMs);
     const rates = ratesOf({ ...entry, priceFactor: "1" }, call.mapping);
     const costCredits = result.usage === null ? 0 : costMicro(rates, result.usage) / 1_000_000;
     return { model: entry.model, tookMs, costCredits, ...describe(result) };
-  };
-}
-
-function callOf(entry: CatalogueEntry): ModelCall {
-  const mapping = resolveMapping(entry, {});
-  return {
-    entry,
-    mapping,
-    instructions: "",
-    prompt: entry.modality === "image" ? PROMPTS.image : PROMPTS.text,
-    authorsText: null,
-    images: [],
-    maxOutputTokens: outputTokensMax(entry, mapping, null),
-    itemIndex: 0,
-    callNumber: 1,
-    idempotencyKey: crypto.randomUUID(),
-    timeLimitMs: Math.min(entry.limits.timeoutMs, TEST_MS_MAX),
-    key: 0,
-    onText: null,
   };
 }
 
