@@ -186,7 +186,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
   });
 
   test("who is led here by a program signs in, sees who asks, and gives access with a cap, refuses, or carries a code", async () => {
-    await createTestPerson(server, { email: "agent@example.org" });
+    const agent = await createTestPerson(server, { email: "agent@example.org" });
     const program = createServer((_request, response) => response.end("back"));
     await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void program.close());
@@ -233,8 +233,14 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
         iss: server.url,
       });
       asked.set("redirect_uri", CARRIED_CODE);
-      asked.set("scope", "prompts:write runs:read of-another-server");
+      asked.set("scope", "prompts:write runs:read operator of-another-server");
       await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
+      await page.getByLabel("save and publish prompts").waitFor();
+      expect(await page.getByLabel("everything an operator may do").count()).toBe(0);
+      await server.app.db.query("update auth_users set is_operator = true where id = $1", [agent.personId]);
+      await page.reload();
+      await page.getByLabel("everything an operator may do").waitFor();
+      expect(await page.getByLabel("everything an operator may do").isChecked()).toBe(false);
       await page.getByLabel("save and publish prompts").uncheck();
       await page.getByRole("button", { name: "Give access" }).click();
       await page.getByRole("heading", { name: "Your code" }).waitFor();

@@ -13,6 +13,7 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
 interface ScopeFieldsProps {
   readonly legend: string;
   readonly offered: readonly Scope[];
+  /** Ticked beforehand; `operator` never is: it is chosen by hand. */
   readonly areChosen?: boolean;
 }
 
@@ -27,7 +28,7 @@ export function ScopeFields({ legend, offered, areChosen = false }: ScopeFieldsP
             type="checkbox"
             name="scopes"
             value={scope}
-            defaultChecked={areChosen}
+            defaultChecked={areChosen && scope !== "operator"}
             className="translate-y-px accent-accent"
           />
           <span>

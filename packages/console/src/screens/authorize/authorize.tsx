@@ -80,12 +80,17 @@ function Consent({ name, request, scopes }: ConsentProps) {
   const act = useAct();
   const [code, setCode] = useState<string | null>(null);
   const { redirectUri } = request;
+  const isOperator = session?.person.isOperator === true;
+  const offered = scopes.filter((scope) => scope !== "operator" || isOperator);
   const account = session?.accounts.find(({ accountId }) => accountId === (chosenAccount() ?? session.accountId));
   const allow = async (form: FormData) => {
     const { redirectTo } = scopes.length === 0 ? await giveKey(request, form) : await giveToken(request, form);
     if (redirectUri === CARRIED_CODE) setCode(new URL(redirectTo).searchParams.get("code"));
     else location.assign(redirectTo);
   };
+  if (scopes.length > 0 && offered.length === 0) {
+    return <Failure title="The program asks for what only operators may do.">You are not an operator here.</Failure>;
+  }
   if (code !== null) return <CarriedCode name={name} code={code} />;
   const accountName = <strong>{account?.name ?? "your account"}</strong>;
   return (
@@ -101,6 +106,7 @@ function Consent({ name, request, scopes }: ConsentProps) {
           <p className="text-pretty">
             “{name}” wants to act for you in {accountName}. It gets a management token, which you can revoke under
             Settings at any time.
+            {offered.includes("keys:write") ? " API keys that it makes stay until you revoke them under Keys." : null}
           </p>
         )}
         <p className="text-dim [overflow-wrap:anywhere]">
@@ -115,7 +121,7 @@ function Consent({ name, request, scopes }: ConsentProps) {
               {(control) => <Input {...control} name="cap" type="number" min={1} step={1} defaultValue={CAP_DEFAULT} />}
             </Field>
           ) : (
-            <ScopeFields legend="It may" offered={scopes} areChosen />
+            <ScopeFields legend="It may" offered={offered} areChosen />
           )}
           <DaysField label="Ends" choices={[7, 30, 90, 365]} defaultDays={90} />
         </ActForm>
