@@ -171,6 +171,17 @@ describe("an author with a folder of prompts and a token", () => {
     expect((await run("prompt", "push", "torn.prompt.md")).stderr).toContain("or push with --write-id.");
   });
 
+  test("is told what was published when its sample was not taken", async () => {
+    await write("sampled.prompt.md", TEA.replace("Tea poem", "Sampled").replace("tea-poem", "sampled"));
+    const noRun = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
+    const published = await run("prompt", "publish", "sampled.prompt.md", "--sample-from", noRun);
+    expect([published.code, published.stdout]).toEqual([
+      1,
+      expect.stringContaining("v1  sampled  Sampled\nPublished 1."),
+    ]);
+    expect(published.stderr).toMatch(/^The sample was not taken: ./m);
+  });
+
   test("is told which scope a token lacks", async () => {
     const reading = await ada.token(["prompts:read"]);
     env = { ...env, PROMPTD_TOKEN: reading.token };

@@ -2,6 +2,7 @@ import { PromptdError } from "@promptd/client";
 import type { ManageClient } from "@promptd/client/manage";
 import type { PromptPublication } from "@promptd/contract/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
+import { explainError } from "../../explain-error.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
 import { promptPublish as publishHere } from "../operator/admin-prompts.ts";
@@ -36,10 +37,34 @@ Published 1.`,
 
 const ONE_FILE = "--sample-from goes with one file of one prompt.";
 
-async function takeSample(manage: ManageClient, prompts: readonly Published[], runId: string): Promise<void> {
-  const [prompt, ...others] = prompts;
-  if (prompt === undefined || others.length > 0) throw new CommandFailure(ONE_FILE);
-  await manage.send("setPromptSample", { params: { promptId: prompt.promptId }, body: { runId } });
+interface SampleRequest {
+  readonly published: readonly Published[];
+  readonly runId: string;
+  readonly io: CommandIo;
+}
+
+/** @returns why the sample was not taken: what was published before is said all the same. */
+async function takeSample(manage: ManageClient, { published, runId, io }: SampleRequest): Promise<string[]> {
+  const [prompt, ...others] = published;
+  if (prompt === undefined) return [];
+  if (others.length > 0) return [`The sample was not taken: ${ONE_FILE}`];
+  const sample = { params: { promptId: prompt.promptId }, body: { runId }, signal: io.signal };
+  try {
+    await manage.send("setPromptSample", sample);
+    return [];
+  } catch (error) {
+    io.signal.throwIfAborted();
+    const explained = explainError(error);
+    if (explained === null) throw error;
+    return [
+      `The sample was not taken: ${explained.message}${
+        explained.hint === null
+          ? ""
+          : `
+${explained.hint}`
+      }`,
+    ];
+  }
 }
 
 type Published = PromptPublication & { readonly file: string };
@@ -64,7 +89,7 @@ async function publishThere(args: CommandArgs, io: CommandIo): Promise<number> {
         failures.push(`${file.name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
       }
     }
-    if (sampleRun !== undefined && published.length > 0) await takeSample(manage, published, sampleRun);
+    if (sampleRun !== undefined) failures.push(...(await takeSample(manage, { published, runId: sampleRun, io })));
   });
   if (published.length === 0) throw new CommandFailure(failures.join("\n"));
   for (const failure of failures) io.note(failure);
