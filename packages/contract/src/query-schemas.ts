@@ -77,21 +77,22 @@ export const runsFilter = {
   until: timeLeaf("until"),
 } as const;
 
-/** Names that nothing here knows have no effect, as parameters that nothing here knows have none. */
-const includeLeaf = z
-  .string()
-  .meta({ description: "More about each run, as a comma list; `batch` adds the batch that it belongs to." })
-  .optional();
+const INCLUDE_SCHEMA = {
+  type: "string",
+  enum: ["batch"],
+  description: "More about each run: `batch` adds the batch that it belongs to.",
+};
+
+const includeLeaf = leaf<"batch" | undefined>(INCLUDE_SCHEMA, (payload) => {
+  const given = rawText(payload);
+  if (given === undefined || given === "batch") return;
+  report(payload, { code: "invalid_value", message: `include must be batch, got ${quote(given)}.` });
+}).optional();
 
 /** Reads the raw texts of a query string: no coercion, which would take `1e1`, `0x10` and the empty string for numbers. */
 export const listRunsQuerySchema = z
   .object({ ...runsFilter, include: includeLeaf })
   .check(checkListQuery) satisfies z.ZodType<ListRunsQuery>;
-
-/** @param include as listRunsQuerySchema has read it. */
-export function includesBatch({ include = "" }: ListRunsQuery): boolean {
-  return include.split(",").some((name) => name.trim() === "batch");
-}
 
 const CONTROLS = /\p{Cc}/gu;
 

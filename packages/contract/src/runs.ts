@@ -96,6 +96,6 @@ export interface ListRunsQuery {
   readonly since?: number | undefined;
   /** Unix time in seconds or milliseconds, exclusive. */
   readonly until?: number | undefined;
-  /** More about each run, as a comma list: `batch`. */
-  readonly include?: string | undefined;
+  /** More about each run: the batch that it belongs to. */
+  readonly include?: "batch" | undefined;
 }

@@ -31,7 +31,7 @@ import { uuidLeaf } from "./schema-leaves.ts";
 
 export { batchItemSchema, batchResultSchema, batchSchema } from "./batches/batch-schemas.ts";
 export { createRunBodySchema } from "./create-run-schema.ts";
-export { includesBatch, listRunsQuerySchema, slugNames, unixTimeMs } from "./query-schemas.ts";
+export { listRunsQuerySchema, slugNames, unixTimeMs } from "./query-schemas.ts";
 export { REQUEST_LIMITS } from "./request-limits.ts";
 export * from "./response-schemas.ts";
 export { textFault } from "./schema-leaves.ts";

@@ -242,10 +242,11 @@ test("who manages the account sees of a run which batch it belongs to", async ()
     [single.runId, null],
     [result?.runId, batch],
   ]);
-  const included = await client.runs.list({ include: "model, batch" });
+  const included = await client.runs.list({ include: "batch" });
   expect(included.rows.map((row) => row.batch)).toEqual([null, batch]);
-  const plain = await client.runs.list({ include: "model" });
-  expect(plain.rows.some((row) => "batch" in row)).toBe(false);
+  expect((await client.runs.list()).rows.some((row) => "batch" in row)).toBe(false);
+  const slip = client.runs.list({ include: "batches" as "batch" });
+  await expect(slip).rejects.toThrow('include must be batch, got "batches".');
 });
 
 test("the batches of a page of runs are found without reading the account's other batches", async () => {

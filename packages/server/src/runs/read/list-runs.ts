@@ -1,5 +1,5 @@
 import type { ListRunsQuery, RunList, RunListRow } from "@promptd/contract";
-import { includesBatch, unixTimeMs } from "@promptd/contract/schemas";
+import { unixTimeMs } from "@promptd/contract/schemas";
 import type { Database } from "../../platform/database/database.ts";
 import { firstIdOfMs } from "../../platform/ids.ts";
 import { invalid } from "../../platform/problem.ts";
@@ -28,7 +28,7 @@ export async function listRuns(db: Database, accountId: string, query: ListRunsQ
     rowsMax: query.limit ?? LIMIT_DEFAULT,
     bytesMax: PAGE_BYTES_MAX,
   });
-  const rows = includesBatch(query) ? await withBatches(db, accountId, found) : found.map(({ listed }) => listed);
+  const rows = query.include === "batch" ? await withBatches(db, accountId, found) : found.map(({ listed }) => listed);
   // Backwards the rows nearest to the cursor were read, oldest first; the page itself is newest first all the same.
   return { rows: query.endingBefore === undefined ? rows : rows.toReversed(), hasMore };
 }
