@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
+import { findBrowser, openBrowser, signInAs, travel, type Route, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
 import { faultsOfPages } from "./support/pages.ts";
 
@@ -149,8 +149,21 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     await travel(browser, "switching", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/models`);
-      await page.getByRole("button", { name: "Test sandbox/text", exact: true }).click();
-      await page.getByRole("button", { name: "Make the call" }).click();
+      const open = page.getByRole("button", { name: "Test sandbox/text", exact: true });
+      const call = page.getByRole("button", { name: "Make the call" });
+      const late = Promise.withResolvers<void>();
+      const answerLate = (route: Route) => late.promise.then(() => route.continue());
+      await page.route("**/system/models/test", answerLate, { times: 1 });
+      await open.click();
+      await call.click();
+      await page.getByRole("button", { name: "Calling" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await open.click();
+      const answered = page.waitForResponse("**/system/models/test");
+      late.resolve();
+      await answered;
+      await call.click(); // the answer to who had left is not shown
       await page.getByText("It answers").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Switch off sandbox/video" }).click();

@@ -14,14 +14,7 @@ import { causeWords } from "../cause-words.ts";
 
 export function TestCall({ model }: { readonly model: string }) {
   const [isOpen, setOpen] = useState(false);
-  const [result, setResult] = useState<ModelTest | null>(null);
-  const act = useAct();
-  const close = () => {
-    setOpen(false);
-    setResult(null);
-    act.clear();
-  };
-  const call = () => act.run(async () => setResult(await manage.send("testModel", { body: { model } })));
+  const close = () => setOpen(false);
   return (
     <>
       <Button small tone="quiet" aria-label={`Test ${model}`} onClick={() => setOpen(true)}>
@@ -33,18 +26,28 @@ export function TestCall({ model }: { readonly model: string }) {
         onClose={close}
         title={`Test ${model}`}
         description="Makes one small call, as a run would, without a second try. The provider bills it to this installation; no account pays."
-        acts={
-          <>
-            <Button onClick={close}>Close</Button>
-            <Button tone="main" disabled={act.isBusy} onClick={() => void call()}>
-              {act.isBusy ? "Calling" : result === null ? "Make the call" : "Call again"}
-            </Button>
-          </>
-        }
       >
-        {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
-        <div aria-live="polite">{act.isBusy || result === null ? null : <Result result={result} />}</div>
+        <Call model={model} onClose={close} />
       </Dialog>
+    </>
+  );
+}
+
+/** It is there while the dialog is open: an answer that comes after nobody waits for it is dropped with it. */
+function Call({ model, onClose }: { readonly model: string; readonly onClose: () => void }) {
+  const [result, setResult] = useState<ModelTest | null>(null);
+  const act = useAct();
+  const call = () => act.run(async () => setResult(await manage.send("testModel", { body: { model } })));
+  return (
+    <>
+      {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+      <div aria-live="polite">{act.isBusy || result === null ? null : <Result result={result} />}</div>
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button onClick={onClose}>Close</Button>
+        <Button tone="main" disabled={act.isBusy} onClick={() => void call()}>
+          {act.isBusy ? "Calling" : result === null ? "Make the call" : "Call again"}
+        </Button>
+      </div>
     </>
   );
 }
@@ -60,7 +63,8 @@ function Result({ result }: { readonly result: ModelTest }) {
       <Facts
         facts={[
           { label: "Time", value: formatDuration(tookMs) },
-          { label: "Cost", value: costWords(costCredits) },
+          // A call that failed says nothing of what it used: that is not the same as nothing.
+          ...(isAnswered || costCredits > 0 ? [{ label: "Cost", value: costWords(costCredits) }] : []),
           ...(pictureBytes === null
             ? []
             : [{ label: "Answer", value: `A picture of ${formatWhole(pictureBytes)} bytes` }]),
