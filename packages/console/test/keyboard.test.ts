@@ -22,6 +22,9 @@ images:
 Write about {{ topic }}, {{ tone }}.
 `;
 
+/** Where a program is led back to: nobody goes there. */
+const PROGRAM = "http://127.0.0.1/callback";
+
 let server: TestServer;
 let browser: TestBrowser;
 let operator: TestPerson;
@@ -44,13 +47,21 @@ beforeAll(async () => {
   const { promptVersionId } = await server.publish(SOURCE.replace(/^images:\n.*\n/m, "").replace("by key", "to run"));
   const inputs = { textInputs: { topic: "keys" } };
   const { runId } = await client.send("createRun", { body: { promptVersionId, inputs } });
+  const asked = new URLSearchParams({
+    response_type: "code",
+    code_challenge_method: "S256",
+    client_id: await registerProgram(),
+    redirect_uri: PROGRAM,
+    code_challenge: "A".repeat(43),
+    scope: "prompts:read",
+  });
   addresses = {
     "/": "/",
     "/p/$slug": "/p/words-by-key",
     "/runs": "/runs",
     "/runs/$runId": `/runs/${runId}`,
     "/keys": "/keys",
-    "/authorize": "/authorize#client_id=none",
+    "/authorize": `/authorize#${asked.toString()}`,
     "/credits": "/credits",
     "/author": "/author",
     "/author/new": "/author/new",
@@ -83,6 +94,14 @@ afterAll(async () => {
   await server?.close();
 });
 
+/** @returns the id of a program that asks for access. */
+async function registerProgram(): Promise<string> {
+  const body = JSON.stringify({ client_name: "Agent Desk", redirect_uris: [PROGRAM] });
+  const registered = await fetch(`${server.url}/oauth/register`, { method: "POST", body });
+  const { client_id: clientId } = (await registered.json()) as { client_id: string };
+  return clientId;
+}
+
 const FOR_STRANGERS = [
   "/sign-in",
   "/sign-up",
@@ -105,6 +124,7 @@ async function faultsOfPaths(page: Page, paths: readonly string[]): Promise<stri
     const isEditor = path.startsWith("/author/0");
     // The form, the price and the acts of a draft come with the check of its file.
     if (isEditor) await page.getByText("No faults").waitFor();
+    if (path.startsWith("/authorize")) await page.getByRole("button", { name: "Give access" }).waitFor();
     // In the editor Tab indents; Escape, then Tab leaves it.
     found.push(...(await faultsOfTabbing(page, isEditor ? ["Escape", "Tab"] : ["Tab"])).map((one) => `${path} ${one}`));
   }
