@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../../server/test/support/test-server.ts";
-import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
-import { runCli } from "../src/run-cli.ts";
 import { NO_TERMINAL, type Terminal } from "../src/terminal/terminal.ts";
+import { runCommandHere } from "./run-here.ts";
 
 const PROMPT = `---
 promptd: 1
@@ -57,24 +56,17 @@ interface Started {
 
 async function promptd(argv: readonly string[], { terminal = {}, answer, stopAt }: Started = {}) {
   const stop = new AbortController();
-  let [out, error] = ["", ""];
-  const code = await runCli(argv, END_USER_COMMANDS, {
+  const ended = await runCommandHere(argv, {
     env: { HOME: home, PROMPTD_URL: server.url, PROMPTD_API_KEY: caller.apiKey },
     directory: home,
-    fetch: globalThis.fetch,
     terminal: { ...NO_TERMINAL, ...terminal },
-    readStdin: async () => "",
     ask: async () => answer ?? null,
-    askSecret: async () => null,
-    openBrowser: async () => false,
-    writeOut: (text) => (out += text),
     writeError: (text) => {
-      error += text;
       if (stopAt?.test(text) === true) stop.abort(new Error("Ctrl-C"));
     },
     listenForStop: () => stop.signal,
   });
-  return { code, out, error };
+  return { code: ended.code, out: ended.stdout, error: ended.stderr };
 }
 
 const linesOf = (text: string) =>

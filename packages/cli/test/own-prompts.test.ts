@@ -5,10 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clientOf, createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import { AUTHOR_COMMANDS } from "../src/commands/author-commands.ts";
-import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
-import { runCli } from "../src/run-cli.ts";
-import { NO_TERMINAL } from "../src/terminal/terminal.ts";
+import { runCommandHere } from "./run-here.ts";
 
 let server: TestServer;
 let ada: TestPerson;
@@ -39,27 +36,7 @@ inputs:
 Write about {{ topic }}, {{ tone }}.
 `;
 
-async function run(...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const [out, err]: [string[], string[]] = [[], []];
-  const code = await runCli(
-    argv,
-    { ...AUTHOR_COMMANDS, ...END_USER_COMMANDS },
-    {
-      env,
-      directory,
-      fetch: globalThis.fetch,
-      terminal: NO_TERMINAL,
-      readStdin: async () => "",
-      ask: async () => null,
-      askSecret: async () => null,
-      openBrowser: async () => false,
-      writeOut: (text) => out.push(text),
-      writeError: (text) => err.push(text),
-      listenForStop: () => new AbortController().signal,
-    },
-  );
-  return { code, stdout: out.join(""), stderr: err.join("") };
-}
+const run = (...argv: string[]) => runCommandHere(argv, { env, directory });
 const write = (name: string, text: string) => writeFile(join(directory, name), text);
 
 describe("an author with a folder of prompts and a token", () => {

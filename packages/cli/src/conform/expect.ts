@@ -1,5 +1,5 @@
 /** What answers are held against. Every one throws a Mismatch that says what was expected. */
-import { ERRORS, type ErrorCode } from "@promptd/contract";
+import { ERRORS, ID_FORM, type ErrorCode } from "@promptd/contract";
 import { Mismatch, type Exchange } from "./check.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -37,7 +37,6 @@ export function expectError(exchange: Exchange, ...codes: readonly ErrorCode[]):
   throw new Mismatch("a message that describes the failure", exchange);
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** What a field must be, and a word for it. */
@@ -47,7 +46,7 @@ export interface Form {
 }
 
 export const FORMS = {
-  uuid: { is: (value) => typeof value === "string" && UUID.test(value), words: "a UUID" },
+  uuid: { is: (value) => typeof value === "string" && ID_FORM.test(value), words: "a UUID" },
   text: { is: (value) => typeof value === "string", words: "a string" },
   textOrNull: { is: (value) => value === null || typeof value === "string", words: "a string or null" },
   integer: { is: (value) => Number.isInteger(value), words: "an integer" },

@@ -1,7 +1,7 @@
 /** The form of any prompt, made from its input configuration. */
-import type { PromptConfig, TextInputField } from "@promptd/contract";
+import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 import { ImageField } from "./image-field.tsx";
-import { countCharacters, fieldsOf, type FormFaults, type FormImage, type FormState } from "./prompt-form.ts";
+import { countCharacters, type FormFaults, type FormImage, type FormState } from "./prompt-form.ts";
 import { Field, Input, Segments, Select, TextArea } from "../ui/field.tsx";
 
 interface PromptFieldsProps {
@@ -33,7 +33,7 @@ export function PromptFields({ config, form, faults, onChange }: PromptFieldsPro
           onChange={(image) => setImage(index, image)}
         />
       ))}
-      {fieldsOf(config).map(([name, field]) => (
+      {orderedInputs(config).map(([name, field]) => (
         <TextField
           key={name}
           field={field}

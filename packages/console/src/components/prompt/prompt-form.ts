@@ -1,5 +1,11 @@
 /** What a generated form holds, and what is sent of it. */
-import type { CreateRunBody, ImageInput, PromptConfig, TextInputField } from "@promptd/contract";
+import {
+  orderedInputs,
+  type CreateRunBody,
+  type ImageInput,
+  type PromptConfig,
+  type TextInputField,
+} from "@promptd/contract";
 
 export interface FormImage {
   readonly input: ImageInput;
@@ -25,11 +31,6 @@ export const emptyForm = ({ imageCount }: PromptConfig): FormState => ({
   options: {},
 });
 
-/** Text inputs in the author's order. */
-export function fieldsOf({ textInputs }: PromptConfig): [name: string, field: TextInputField][] {
-  return Object.entries(textInputs).sort(([, a], [, b]) => a.position - b.position);
-}
-
 export function countCharacters(text: string): number {
   return Array.from(text).length;
 }
@@ -37,7 +38,7 @@ export function countCharacters(text: string): number {
 /** The body of the run that the form stands for. */
 export function bodyOf(promptVersionId: string, config: PromptConfig, form: FormState): CreateRunBody {
   const texts: Record<string, string> = {};
-  for (const [name, field] of fieldsOf(config)) {
+  for (const [name, field] of orderedInputs(config)) {
     const text = form.texts[name] ?? "";
     if (text !== "") texts[name] = text;
     else if (field.default !== null && field.default !== "") texts[name] = field.default;
@@ -54,7 +55,7 @@ export function bodyOf(promptVersionId: string, config: PromptConfig, form: Form
 /** What the server would refuse, found before anything is sent. */
 export function checkForm(config: PromptConfig, form: FormState): FormFaults {
   const faults: Record<string, string> = {};
-  for (const [name, field] of fieldsOf(config)) {
+  for (const [name, field] of orderedInputs(config)) {
     const fault = textFault(field, form.texts[name] ?? "");
     if (fault !== null) faults[name] = fault;
   }

@@ -1,4 +1,5 @@
 /** ⌘K: prompts, runs by id, pages and acts, from anywhere. */
+import { ID_FORM } from "@promptd/contract";
 import { Dialog } from "@base-ui/react/dialog";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -23,7 +24,6 @@ import { setTheme } from "../../theme.ts";
 import { formatCredits } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
 import { useOpener } from "../ui/dialog.tsx";
-import { isUuid } from "../uuid.ts";
 
 interface Entry {
   readonly id: string;
@@ -167,7 +167,7 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
   const entries = useMemo(() => {
     const words = text.toLowerCase();
     const fitting = acts.filter(({ label }) => label.toLowerCase().includes(words));
-    const runs: Entry[] = isUuid(text)
+    const runs: Entry[] = ID_FORM.test(text)
       ? [
           {
             id: "run",

@@ -1,11 +1,11 @@
 /** What a model would be sent: the exact messages, without calling one. */
-import type { PromptConfig } from "@promptd/contract";
+import { orderedInputs, type PromptConfig } from "@promptd/contract";
 import type { PromptPreview } from "@promptd/contract/manage";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { previewQuery } from "../../api.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
-import { bodyOf, fieldsOf, type FormState } from "../../components/prompt/prompt-form.ts";
+import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { TextShape } from "../../components/run/output-view.tsx";
 import { fitForm, type DraftTabProps, type Trial } from "./test-run.ts";
@@ -27,7 +27,7 @@ export function RenderedTab({ draft, checked, trial }: RenderedTabProps) {
   const form = fitForm(trial.form, withoutImages);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)]">
-      {fieldsOf(config).length === 0 ? null : (
+      {orderedInputs(config).length === 0 ? null : (
         <div className="border-b border-line p-4">
           <PromptFields
             config={withoutImages}

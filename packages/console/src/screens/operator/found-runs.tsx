@@ -1,4 +1,4 @@
-import { RUN_STATUSES } from "@promptd/contract";
+import { ID_FORM, RUN_STATUSES } from "@promptd/contract";
 import type { InstallationRunRow } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -11,7 +11,6 @@ import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
-import { isUuid } from "../../components/uuid.ts";
 import type { FoundRunsSearch } from "../../search.ts";
 import { causeWords } from "./cause-words.ts";
 import { foundRunsQuery } from "./queries.ts";
@@ -31,7 +30,7 @@ export function FoundRunsSection() {
   const navigate = useNavigate({ from: "/operator/runs" });
   const change = (next: FoundRunsSearch) => void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
   const find = (text: string | undefined) => {
-    if (text !== undefined && !isUuid(text))
+    if (text !== undefined && !ID_FORM.test(text))
       toast("An id looks like 019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18.", { isBad: true });
     else change({ ...NOTHING, id: text?.toLowerCase() });
   };

@@ -1,9 +1,8 @@
-import type { CreateRunBody, PromptConfig } from "@promptd/contract";
+import { orderedInputs, type CreateRunBody, type PromptConfig } from "@promptd/contract";
 import type { RunQuote } from "@promptd/contract/manage";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { manage } from "../../api.ts";
-import { fieldsOf } from "../../components/prompt/prompt-form.ts";
 
 const TYPING_MS = 400;
 
@@ -25,7 +24,7 @@ export function useQuote(body: CreateRunBody, config: PromptConfig): RunQuote {
 
 /** A price is wanted before the form is complete: what is missing counts as one character, or as its first choice. */
 function filled({ promptVersionId, inputs, runOptions }: CreateRunBody, config: PromptConfig): CreateRunBody {
-  const missing = fieldsOf(config)
+  const missing = orderedInputs(config)
     .filter(([name, { required }]) => required && inputs.textInputs?.[name] === undefined)
     .map(([name, { options, type }]) => [name, options?.[0] ?? (type === "text" ? "x" : "1")] as const);
   const textInputs = { ...Object.fromEntries(missing), ...inputs.textInputs };
