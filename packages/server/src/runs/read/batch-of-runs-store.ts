@@ -42,3 +42,16 @@ export async function findBatchesOfRequests(
   ]);
   return new Map(rows.map(({ id, name, request_id: requestId }) => [requestId, { batchId: id, name }]));
 }
+
+/** The rows with the batches that they belong to. */
+export async function withBatches<Row extends Pick<RequestOfRun, "requestId">>(
+  db: Queryable,
+  rows: readonly Row[],
+  accountOf: (row: Row) => string,
+): Promise<(Row & { readonly batch: BatchOfRun | null })[]> {
+  const batches = await findBatchesOfRequests(
+    db,
+    rows.map((row) => ({ accountId: accountOf(row), requestId: row.requestId })),
+  );
+  return rows.map((row) => ({ ...row, batch: batches.get(row.requestId ?? "") ?? null }));
+}

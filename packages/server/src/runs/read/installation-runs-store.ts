@@ -10,8 +10,8 @@ import { unixTimeMs } from "@promptd/contract/schemas";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
-import { COLUMNS, FROM, receiptOf, timelineOf, toListed, withBatches, type ListedRow } from "./managed-runs-store.ts";
-import { REQUEST_SPAN_MS } from "./batch-of-runs-store.ts";
+import { COLUMNS, FROM, receiptOf, timelineOf, toListed, type ListedRow } from "./managed-runs-store.ts";
+import { REQUEST_SPAN_MS, withBatches } from "./batch-of-runs-store.ts";
 
 interface FoundRow extends ListedRow {
   account_id: string;
@@ -51,7 +51,7 @@ export async function listInstallationRuns(
     id: "r.id",
     toItem: toFound,
   });
-  return page === null ? null : { ...page, rows: await withBatches(db, page.rows) };
+  return page === null ? null : { ...page, rows: await withBatches(db, page.rows, accountOf) };
 }
 
 function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number): [number, number | null] {
@@ -85,7 +85,7 @@ export async function findInstallationRun(db: Queryable, runId: string): Promise
     runId,
   ]);
   if (row === undefined) return null;
-  const [found] = await withBatches(db, [toFound(row)]);
+  const [found] = await withBatches(db, [toFound(row)], accountOf);
   if (found === undefined) return null;
   const calls = await db.query<CallRow>(
     `select attempt, step, item, model, provider, sent_at, ended_at, outcome, http_status, provider_code, request_id
@@ -100,6 +100,8 @@ export async function findInstallationRun(db: Queryable, runId: string): Promise
     calls: calls.map(toCall),
   };
 }
+
+const accountOf = ({ accountId }: Pick<InstallationRunRow, "accountId">) => accountId;
 
 function toFound(row: FoundRow): Omit<InstallationRunRow, "batch"> {
   return { ...toListed(row), accountId: row.account_id, accountEmail: row.account_email, cause: row.cause };

@@ -1,10 +1,10 @@
-import type { ListRunsQuery, RunList, RunListRow } from "@promptd/contract";
+import type { ListRunsQuery, RunList } from "@promptd/contract";
 import { unixTimeMs } from "@promptd/contract/schemas";
 import type { Database } from "../../platform/database/database.ts";
 import { firstIdOfMs } from "../../platform/ids.ts";
 import { invalid } from "../../platform/problem.ts";
-import { hasRun, listRunRows, type PageOfRuns } from "../runs-store.ts";
-import { findBatchesOfRequests } from "./batch-of-runs-store.ts";
+import { hasRun, listRunRows } from "../runs-store.ts";
+import { withBatches } from "./batch-of-runs-store.ts";
 
 const LIMIT_DEFAULT = 10;
 /** Of outputs on one page: fifty runs may have a gigabyte of them. */
@@ -28,17 +28,12 @@ export async function listRuns(db: Database, accountId: string, query: ListRunsQ
     rowsMax: query.limit ?? LIMIT_DEFAULT,
     bytesMax: PAGE_BYTES_MAX,
   });
-  const rows = query.include === "batch" ? await withBatches(db, accountId, found) : found.map(({ listed }) => listed);
+  const rows =
+    query.include === "batch"
+      ? (await withBatches(db, found, () => accountId)).map(({ listed, batch }) => ({ ...listed, batch }))
+      : found.map(({ listed }) => listed);
   // Backwards the rows nearest to the cursor were read, oldest first; the page itself is newest first all the same.
   return { rows: query.endingBefore === undefined ? rows : rows.toReversed(), hasMore };
-}
-
-async function withBatches(db: Database, accountId: string, found: PageOfRuns["rows"]): Promise<RunListRow[]> {
-  const batches = await findBatchesOfRequests(
-    db,
-    found.map(({ requestId }) => ({ accountId, requestId })),
-  );
-  return found.map(({ listed, requestId }) => ({ ...listed, batch: batches.get(requestId ?? "") ?? null }));
 }
 
 /** The schema has refused since not before until, so the range is never upside down. */

@@ -6,7 +6,7 @@ import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 import { visibleOutputs } from "../run-state.ts";
-import { findBatchesOfRequests, REQUEST_SPAN_MS } from "./batch-of-runs-store.ts";
+import { findBatchesOfRequests, REQUEST_SPAN_MS, withBatches } from "./batch-of-runs-store.ts";
 
 export interface ListedRow {
   id: string;
@@ -67,20 +67,9 @@ export async function listManagedRuns(
     where: where.join(" and "),
     values,
     id: "r.id",
-    toItem: (row: ListedRow) => ({ ...toListed(row), accountId }),
+    toItem: toListed,
   });
-  return page === null
-    ? null
-    : { ...page, rows: (await withBatches(db, page.rows)).map(({ accountId: _own, ...row }) => row) };
-}
-
-/** The rows with the batches that they belong to. */
-export async function withBatches<Row extends Unmarked & { readonly accountId: string }>(
-  db: Queryable,
-  rows: readonly Row[],
-): Promise<(Row & Pick<ManagedRunRow, "batch">)[]> {
-  const batches = await findBatchesOfRequests(db, rows);
-  return rows.map((row) => ({ ...row, batch: batches.get(row.requestId ?? "") ?? null }));
+  return page === null ? null : { ...page, rows: await withBatches(db, page.rows, () => accountId) };
 }
 
 /** Whose run it is, by the order of ids: no index begins with them. */
@@ -164,9 +153,7 @@ function moment(event: RunMoment["event"], at: Date, attempt: number): RunMoment
 }
 
 /** A row before the batch that it belongs to was looked up. */
-export type Unmarked = Omit<ManagedRunRow, "batch">;
-
-export function toListed(row: ListedRow): Unmarked {
+export function toListed(row: ListedRow): Omit<ManagedRunRow, "batch"> {
   return {
     runId: row.id,
     runStatus: row.status,
