@@ -274,7 +274,8 @@ export const ERROR_EXAMPLES: {
       data: { reason: "MODEL_RETIRED", model: "example/old-model" },
     },
     fileExpired: {
-      message: "This file expired on 2026-11-21 at 09:15 UTC. Generated files are available for 24 hours.",
+      message:
+        "This file expired on 2026-11-21 at 09:15 UTC. Files of runs are available for 24 hours. A prompt shows its sample at a new address every day.",
       data: { reason: "FILE_EXPIRED" },
     },
   },

@@ -144,7 +144,8 @@ describe("a generated image", () => {
     expect((await getFile(files, stored.url)).status).toBe(200);
     const gone = {
       status: "GONE_ERROR",
-      message: "This file expired on 2026-11-21 at 10:15 UTC. Generated files are available for 24 hours.",
+      message:
+        "This file expired on 2026-11-21 at 10:15 UTC. Files of runs are available for 24 hours. A prompt shows its sample at a new address every day.",
       data: { reason: "FILE_EXPIRED" },
     };
     for (const ms of [0, 1_000, 400 * 24 * HOUR_MS]) {
@@ -175,7 +176,7 @@ describe("a generated image", () => {
     await unlink(blobPath(rig, other.fileId));
     const unknown = {
       status: "NOT_FOUND_ERROR",
-      message: "No file has this address. Use the address exactly as the run gave it.",
+      message: "No file has this address. Use the address exactly as the run gave it, or as the prompt shows it now.",
       data: null,
     };
     for (const address of [

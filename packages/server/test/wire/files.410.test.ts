@@ -111,7 +111,8 @@ describe("after 24 hours", () => {
     expect(answer.httpStatus).toBe(410);
     expect(errorOf(answer)).toEqual({
       status: "GONE_ERROR",
-      message: "This file expired on 2126-11-21 at 10:15 UTC. Generated files are available for 24 hours.",
+      message:
+        "This file expired on 2126-11-21 at 10:15 UTC. Files of runs are available for 24 hours. A prompt shows its sample at a new address every day.",
       data: { reason: "FILE_EXPIRED" },
     });
   });
@@ -138,7 +139,7 @@ test("PROMPTD_FILE_TTL_SECONDS shortens the life of a file: an address that work
     const ask = () => client.request({ method: "GET", path: pathname + search, headers: { authorization: null } });
     expect((await ask()).httpStatus).toBe(200);
     await expect.poll(async () => (await ask()).httpStatus, { timeout: 10_000 }).toBe(410);
-    expect(errorOf(await ask()).message).toContain("Generated files are available for 2 seconds.");
+    expect(errorOf(await ask()).message).toContain("Files of runs are available for 2 seconds.");
   } finally {
     await short.close();
   }
