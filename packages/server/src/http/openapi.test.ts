@@ -119,6 +119,7 @@ describe("the OpenAPI document", () => {
       "status",
       "since",
       "until",
+      "include",
     ]);
   });
 

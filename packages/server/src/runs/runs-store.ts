@@ -262,7 +262,7 @@ export interface RunPage {
   readonly bytesMax: number;
 }
 
-export interface PageOfRuns {
+interface PageOfRuns {
   readonly rows: readonly { readonly listed: RunListRow; readonly requestId: string | null }[];
   readonly hasMore: boolean;
 }
