@@ -1,5 +1,6 @@
 /** A batch that cannot be looked after: its account rests, others do not notice, and it goes on by itself. */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { directedPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 
@@ -94,4 +95,34 @@ test("a batch of an account that rests is canceled at once, with what runs of it
   );
   expect(await caller.client.me.credits()).toEqual({ credits: 500 });
   await mendAccounts();
+});
+
+test("a look that was answered late starts no more items than there is room for", async () => {
+  const caller = await server.createCaller({ credits: 500 });
+  await query("insert into run_limits (scope, max_running) values ('account:' || $1, 8)", [caller.accountId]);
+  await query(`create function slow_create() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.15); return new; end $$;
+    create trigger slow before insert on runs for each row execute function slow_create()`);
+  const { db } = server.app;
+  const send = db.query.bind(db);
+  let looks = 0;
+  const late = vi.spyOn(db, "query").mockImplementation(async (statement, values) => {
+    const rows = await send(statement, values);
+    if (typeof statement !== "string" && statement.name === "batches_open") {
+      looks += 1;
+      await delay(900); // longer than four slow starts take
+    }
+    return rows;
+  });
+  onTestFinished(async () => {
+    late.mockRestore();
+    await query("drop function slow_create cascade");
+  });
+  const items = itemsOf(40, "delay=600000");
+  const { batchId } = await caller.client.batches.create({ promptVersionId: directed, items });
+  await vi.waitFor(async () => expect((await countsOf(caller, batchId)).running).toBe(4), { timeout: 15_000 });
+  const before = looks;
+  await vi.waitFor(() => expect(looks).toBe(before + 3), { timeout: 15_000 });
+  expect(await countsOf(caller, batchId)).toMatchObject({ queued: 0, running: 4 });
+  await caller.client.batches.cancel(batchId);
 });

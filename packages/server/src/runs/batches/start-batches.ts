@@ -110,10 +110,12 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   /** @returns whether there are batches to look after. */
   async function pass(stop: AbortSignal | undefined): Promise<boolean> {
     const { db } = options.create;
+    const busy = new Set(starting.keys()); // what they start now may not be counted in what is read
     const { batches: open, next } = await listOpenBatches(db, cursor);
     cursor = next ?? FIRST_BATCHES;
     for (const batch of open) if (batch.isToCollect) await collectBatch(db, batch);
-    for (const [accountId, batches] of Map.groupBy(open, (batch) => batch.accountId)) serve(accountId, batches, stop);
+    for (const [accountId, batches] of Map.groupBy(open, (batch) => batch.accountId))
+      if (!busy.has(accountId)) serve(accountId, batches, stop);
     return open.some(({ isDue, unfinished }) => isDue || unfinished > 0);
   }
 
