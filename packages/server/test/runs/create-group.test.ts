@@ -68,7 +68,9 @@ test("a run that the database refuses fails alone", async () => {
   await engine.db.query(`create function refuse_run() returns trigger language plpgsql as
       $$ begin if new.run_options ->> 'x' is not null then raise 'refused' using errcode = 'P0001'; end if; return new; end $$;
     create trigger refuse_run before insert on runs for each row execute function refuse_run()`);
-  onTestFinished(() => void engine.db.query("drop function refuse_run cascade"));
+  onTestFinished(async () => {
+    await engine.db.query("drop function refuse_run cascade");
+  });
   const account = await engine.createAccount(100);
   creates = createRunCreates({ db: engine.db, accountLocks: new AccountLockQueue() });
   const runs = [0, 1, 2, 3].map((i) => ({
