@@ -58,6 +58,7 @@ export async function faultsOfPage(page: Page): Promise<string[]> {
   for (const [colorScheme, width] of [["light", WIDTHS.wide] as const, ["dark", WIDTHS.narrow] as const]) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: HEIGHT });
+    await untilDrawn(page);
     found.push(...(await runAxe(page)).map((fault) => `${colorScheme}, ${width} px: ${fault}`));
   }
   for (const width of Object.values(WIDTHS)) {
@@ -71,6 +72,15 @@ export async function faultsOfPage(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: WIDTHS.wide, height: HEIGHT });
   return found;
+}
+
+/** The page is drawn at its new size, and once more with what follows: a table that no longer fits can have the focus. */
+async function untilDrawn(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const scope = globalThis as unknown as PageScope;
+    const frame = () => new Promise<void>((resolve) => scope.requestAnimationFrame(() => resolve()));
+    return frame().then(frame).then(frame);
+  });
 }
 
 /** What axe calls serious or critical. */
