@@ -12,6 +12,8 @@ export interface SamplesRoutesOptions {
 
 /** Reading, decoding and storing one picture; longer than that its author does not wait. */
 const TAKE_MS_MAX = 30_000;
+/** Of inputs and output together, as much as the front matter of a file: search shows them in each of its rows. */
+const TEXTS_BYTES_MAX = 64 * 1_024;
 
 /** A run of its author as what a prompt shows: public from then on, and stored with the prompt. */
 export function samplesManageRoutes({
@@ -30,6 +32,8 @@ export function samplesManageRoutes({
       if (output === undefined)
         throw refused("The run made neither a text nor a picture, and a video cannot be shown.");
       const { textInputs } = run.inputs;
+      const bytes = Buffer.byteLength(JSON.stringify([textInputs, output.type === "text" ? output.data : ""]));
+      if (bytes > TEXTS_BYTES_MAX) throw refused(tooLong(bytes));
       const picture = output.type === "image" ? await takePicture(samples, { url: output.data, accountId }) : null;
       await db.tx(async (tx) => {
         if (picture !== null) await samples.record(tx, { accountId, runId: run.runId }, picture);
@@ -54,6 +58,11 @@ async function takePicture(samples: Samples, picture: Parameters<Samples["take"]
   const taken = await samples.take(picture, AbortSignal.timeout(TAKE_MS_MAX));
   if (taken.kind === "refused") throw refused(taken.message);
   return taken;
+}
+
+function tooLong(bytes: number): string {
+  const [has, may] = [bytes, TEXTS_BYTES_MAX].map((count) => count.toLocaleString("en-US"));
+  return `The texts of this run have ${has} bytes, inputs and output together. A sample may have ${may}: take a run with shorter texts.`;
 }
 
 function refused(message: string): Problem {

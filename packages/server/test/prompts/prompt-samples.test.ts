@@ -105,6 +105,21 @@ describe("the sample of a prompt", () => {
     expect(await codeOf(bob.client.send("deletePromptSample", { params: { promptId } }))).toBe("NOT_FOUND_ERROR");
   });
 
+  test("has no more text than a file may say, since search shows it in each row", async () => {
+    const { promptId, promptVersionId, slug } = await publishOwn(textPrompt());
+    const before = await shownOf(slug);
+    // Of these the sandbox repeats some 6 KiB: neither inputs nor output are too long by themselves.
+    const [long, short] = [
+      await runOf(ada, promptVersionId, "x".repeat(60_000)),
+      await runOf(ada, promptVersionId, "x".repeat(40_000)),
+    ];
+    const refusal = await take(promptId, long).catch(String);
+    expect(refusal).toMatch(/have 66,\d{3} bytes.+ may have 65,536/);
+    expect(await shownOf(slug)).toEqual(before);
+    await take(promptId, short);
+    expect((await shownOf(slug)).inputs.textInputs["topic"]?.length).toBe(40_000);
+  });
+
   test("needs a picture that is still there", async () => {
     const { promptId, promptVersionId } = await publishOwn(imagePrompt());
     const runId = await runOf(ada, promptVersionId);
