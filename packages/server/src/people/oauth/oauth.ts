@@ -91,6 +91,5 @@ export function createOAuth(options: OAuthOptions): OAuth {
 }
 
 function identifierOf(code: string): string {
-  // Not the name that older programs gave it: beside this one they read another form.
-  return `oauth-grant:${code}`;
+  return `oauth-code:${code}`;
 }
