@@ -5,10 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import secrets
+import time
 import urllib.error
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
-from ._errors import ConnectionLost
+from ._errors import ApiError, ConnectionLost
 from ._generated import Batch, BatchResult
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 _CREATE_TIME = 60.0
 #: The server reads a page of results in far less.
 _SILENCE_MAX = 30.0
-_TRIES_MAX = 5
 _POLL = 1.0
 
 
@@ -93,19 +93,25 @@ class Batches:
         return rows
 
     def results(self, batch_id: str, *, starting_after: Optional[int] = None) -> Iterator[BatchResult]:
-        """Items that have ended, in their order. A lost connection is opened again and goes on behind the last item."""
-        failed_before = 0
+        """Items that have ended, in their order. After a lost connection or a 429 it goes on behind the last item."""
+        failed_before, paused, failing_since = 0, 0.0, 0.0
         while True:
             try:
                 for result in self._read(batch_id, starting_after):
                     yield result
-                    starting_after, failed_before = result["index"], 0
+                    starting_after, failed_before, paused = result["index"], 0, 0.0
                 return
-            except (OSError, http.client.HTTPException) as error:
-                failed_before += 1
-                if failed_before > _TRIES_MAX:
-                    raise ConnectionLost(f"The results of the batch {batch_id} broke off: {error}") from error
-                self._client._sleep(_POLL)
+            except (ApiError, ConnectionLost) as error:
+                if failed_before == 0:
+                    failing_since = time.monotonic()
+                pause = self._client._pause(error, True, failed_before)
+                if pause is None:
+                    raise
+                paused += pause
+                if max(paused, time.monotonic() - failing_since) > self._client._retry_for:
+                    raise
+            failed_before += 1
+            self._client._sleep(pause)
 
     def cancel(self, batch_id: str) -> Batch:
         """Nothing of it is started any more, and its runs are canceled."""
@@ -130,14 +136,19 @@ class Batches:
         headers = {"accept": "application/x-ndjson"}
         request = self._client._request("getBatchResults", {"batchId": batch_id}, query, None, headers)
         try:
-            response = self._client._opener.open(request, timeout=_SILENCE_MAX)
-        except urllib.error.HTTPError as error:
-            with error:
-                self._client._read(error.code, error.headers, error.read())
-            return
-        with response:
-            for line in response:
-                if not line.endswith(b"\n"):
-                    raise OSError("the last line was cut")
-                result: BatchResult = json.loads(line)
-                yield result
+            try:
+                response = self._client._opener.open(request, timeout=_SILENCE_MAX)
+            except urllib.error.HTTPError as error:
+                with error:
+                    self._client._read(error.code, error.headers, error.read())
+                return
+            with response:
+                for line in response:
+                    if not line.endswith(b"\n"):
+                        raise OSError("the last line was cut")
+                    result: BatchResult = json.loads(line)
+                    yield result
+                if getattr(response, "length", None):  # bytes that were announced and have not come
+                    raise OSError("the answer was cut")
+        except (OSError, http.client.HTTPException) as error:
+            raise ConnectionLost(f"The results of the batch {batch_id} broke off: {error}") from error

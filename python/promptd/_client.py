@@ -275,6 +275,11 @@ class Client:
         """Raises ApiError for an error envelope."""
         return _read(status, headers, content)
 
+    @staticmethod
+    def _pause(error: Union[ApiError, ConnectionLost], may_repeat: bool, failed_before: int) -> Optional[float]:
+        """Seconds until it is tried again; None: it is not."""
+        return _pause(error, may_repeat, failed_before)
+
     def _call(
         self,
         name: str,

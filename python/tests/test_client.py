@@ -180,5 +180,32 @@ class StreamTest(unittest.TestCase):
         self.assertEqual("3", server.seen[4][2]["last-event-id"])
 
 
+class BatchTest(unittest.TestCase):
+    @staticmethod
+    def lines(*indexes: int, cut: int = 0) -> Line:
+        text = "".join(json.dumps({"index": index, "status": "succeeded"}) + "\n" for index in indexes)
+        return 200, text, {"content-type": "application/x-ndjson", "x-cut": str(cut), "connection": "close"}
+
+    def test_results_go_on_after_a_429_an_outage_and_a_cut(self) -> None:
+        limited = failure(429, "TOO_MANY_REQUESTS_ERROR", retry_after="2")
+        with Scripted([limited, page(502), self.lines(0, 1, cut=5), failure(500, "SERVER_ERROR"), self.lines(2)]) as server:
+            results = list(server.client.batches.results(ID))
+        self.assertEqual([0, 1, 2], [result["index"] for result in results])
+        self.assertGreaterEqual(server.pauses[0], 2)
+        self.assertEqual(f"GET /v1/batches/{ID}/results?startingAfter=1", server.lines[-1])
+
+    def test_results_that_nobody_may_read_are_not_asked_for_again(self) -> None:
+        with Scripted([failure(404, "NOT_FOUND_ERROR")]) as server:
+            with self.assertRaises(ApiError):
+                list(server.client.batches.results(ID))
+        self.assertEqual(1, len(server.seen))
+
+    def test_results_are_given_up_when_retry_for_has_passed(self) -> None:
+        with Scripted([page(502)]) as server:
+            with self.assertRaises(ConnectionLost):
+                list(server.client.batches.results(ID))
+        self.assertGreater(sum(server.pauses), 60)
+
+
 if __name__ == "__main__":
     unittest.main()

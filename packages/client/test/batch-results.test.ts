@@ -43,6 +43,14 @@ describe("the results of a batch", () => {
     expect(seen).toHaveLength(1);
   });
 
+  test("as CSV are asked for again after a 429 and a lost connection", async () => {
+    const csv = "index,key\n0,a1\n";
+    const limited = failure(429, "TOO_MANY_REQUESTS_ERROR");
+    const { client, seen } = await setup([limited, "reset", sent(csv, { "content-type": "text/csv; charset=utf-8" })]);
+    expect(await Array.fromAsync(client.batches.resultsAsCsv(ID))).toEqual([csv]);
+    expect(seen).toHaveLength(3);
+  });
+
   test("are given up after as many failures in a row as the client makes retries", async () => {
     const { client, seen } = await setup(["reset"], { maxRetries: 2 });
     await expect(collect(client.batches.results(ID))).rejects.toThrow("No connection to");

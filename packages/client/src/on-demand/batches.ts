@@ -61,7 +61,7 @@ const POLL_MS = 1_000;
 const PAGE_LIMIT = 50;
 
 export function createBatchesClient(parts: ClientParts): BatchesClient {
-  const { ask, policy, newIdempotencyKey, timeoutMs } = parts;
+  const { ask, newIdempotencyKey, timeoutMs } = parts;
   const list: BatchesClient["list"] = (query = {}, { signal } = {}) => ask("listBatches", { query, signal });
   return {
     list,
@@ -77,8 +77,7 @@ export function createBatchesClient(parts: ClientParts): BatchesClient {
       ),
     results: (batchId, options = {}) => readResults(parts, batchId, options),
     resultsAsCsv: async function* resultsAsCsv(batchId, { signal } = {}) {
-      const retries = createRetries(policy, { signal });
-      yield* await openResults(parts, retries, { batchId, signal, accept: "text/csv" });
+      yield* await openCsv(parts, { batchId, signal, accept: "text/csv" });
     },
     wait: (batchId, options = {}) => waitFor(parts, batchId, options),
     cancel: (batchId, { signal } = {}) => ask("cancelBatch", { params: { batchId }, signal, isRepeatable: true }),
@@ -116,6 +115,18 @@ function openResults(
   const call = { params: { batchId }, query: { startingAfter }, headers: { accept }, signal };
   const request = requestOf(ENDPOINTS.getBatchResults, call);
   return openStream(exchange, request, retries);
+}
+
+/** Asked for again until it begins: what has been given of it cannot be continued. */
+async function openCsv(parts: ClientParts, request: ResultsRequest): Promise<AsyncIterable<string>> {
+  const retries = createRetries(parts.policy, request);
+  for (;;) {
+    try {
+      return await openResults(parts, retries, request);
+    } catch (error) {
+      await retries.next(error);
+    }
+  }
 }
 
 async function* readResults(
