@@ -52,6 +52,10 @@ describe("a file that cannot be written", () => {
     expect(describeWriteFailure("file", onto)).toBe(
       "file cannot be written: a part of its path is a file, not a folder. Choose another path.",
     );
+    const nowhere = await failed(writeFile(join(directory, "none/x"), "x"));
+    expect(describeWriteFailure("none/x", nowhere)).toBe(
+      "none/x cannot be written: its folder does not exist. Make the folder, or choose another path.",
+    );
     const over = await failed(writeFile(directory, "x"));
     expect(describeWriteFailure("d", over)).toBe("d cannot be written: it is a folder. Choose another path.");
     expect(describeWriteFailure("d", failure("EACCES"))).toBe(

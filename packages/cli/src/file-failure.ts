@@ -24,6 +24,8 @@ export function describeReadFailure(name: string, error: unknown, ifDirectory: s
 export function describeWriteFailure(name: string, error: unknown): string {
   const shown = printableLine(name);
   switch (codeOf(error)) {
+    case "ENOENT":
+      return `${shown} cannot be written: its folder does not exist. Make the folder, or choose another path.`;
     case "ENOTDIR":
     case "EEXIST":
       return `${shown} cannot be written: a part of its path is a file, not a folder. Choose another path.`;

@@ -9,7 +9,10 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
   }
   return rows
     .map((row) =>
-      row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join("  "),
+      row
+        .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+        .join("  ")
+        .trimEnd(),
     )
     .join("\n");
 }

@@ -139,6 +139,9 @@ describe("promptd prompt import", () => {
     expect(await again()).toMatchObject({ code: 1, stderr: expect.stringContaining("exists and was not overwritten") });
     const wrong = await runHere(["prompt", "import", "--from", "word", path, "--out", out], await withoutDatabase());
     expect(wrong.stderr).toContain("--from must be one of: openai, langfuse");
+    const onto = await runHere(["prompt", "import", "--from", "openai", path, "--out", path], await withoutDatabase());
+    expect(onto).toMatchObject({ code: 1, stdout: "" });
+    expect(onto.stderr).toContain("a part of its path is a file, not a folder. Choose another path.");
     expect((await here("check", path)).stdout).toContain("promptd prompt import --from openai");
   });
 });

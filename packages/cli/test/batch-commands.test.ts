@@ -140,6 +140,9 @@ test("what cannot be run is said by the lines of the file, before anything is ch
   expect(gap.error).toContain("Nothing was run, and nothing was charged.");
   await writeFile(join(home, "none.csv"), "do\n");
   expect((await promptd(["run", "directed", "--batch", "none.csv"])).error).toContain("none.csv has no rows.");
+  const strange = await promptd(["run", "directed", "--batch", "slips.csv", "--out", "results.xml"]);
+  expect(strange).toMatchObject({ code: 1, out: "" });
+  expect(strange.error).toContain('--out must end in .jsonl or .csv, got "results.xml".');
   expect(await caller.client.batches.list()).toEqual({ rows: [], hasMore: false });
 });
 

@@ -91,7 +91,7 @@ describe("an author with a folder of prompts and a token", () => {
       "Deleted production of tea-poem.\n",
     );
     expect((await run("run", "tea-poem@production", "topic=rain")).stderr).toContain(
-      "No published prompt has the slug",
+      'The prompt "tea-poem" has no label "production".',
     );
   });
 
@@ -118,7 +118,7 @@ describe("an author with a folder of prompts and a token", () => {
     const refused = await run("prompt", "push", "tea.prompt.md");
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("tea.prompt.md was not saved: its prompt has another draft");
-    expect((await run("prompt", "push", "tea.prompt.md", "--force")).stdout).toMatch(/draft +[0-9a-f-]{36} +4 /);
+    expect((await run("prompt", "push", "tea.prompt.md", "--force")).stdout).toMatch(/draft +[0-9a-f-]{36} +3 /);
   });
 
   test("runs samples and tests of a draft at the server", async () => {

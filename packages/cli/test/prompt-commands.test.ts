@@ -74,6 +74,14 @@ Run it:
   });
 });
 
+test("a label that the prompt does not have is named, not the slug that it has", async () => {
+  const refused: Reply = { status: 404, error: { code: "NOT_FOUND_ERROR", message: "No prompt has it." } };
+  const route = "GET /v1/prompt-slugs/cat-poem";
+  const { run } = await setup({ [`${route}?label=prod`]: refused, [route]: { data: version } });
+  const stderr = 'The prompt "cat-poem" has no label "prod".\nFor its latest version give "cat-poem" alone.\n';
+  expect(await run("show", "cat-poem@prod")).toEqual({ code: 1, stdout: "", stderr });
+});
+
 describe("models", () => {
   const models = [
     { model: "sandbox/image", modality: "image", availableRunOptions: [{ key: "quality", options: ["low", "high"] }] },
@@ -85,7 +93,7 @@ describe("models", () => {
     const { run } = await setup({ "GET /v1/resources": reply });
     const { stdout } = await run("models");
     expect(stdout).toBe(
-      "MODEL          MODALITY  OPTIONS\nsandbox/image  image     quality=low|high\nsandbox/video  video     \n",
+      "MODEL          MODALITY  OPTIONS\nsandbox/image  image     quality=low|high\nsandbox/video  video\n",
     );
   });
 

@@ -13,7 +13,7 @@ import { readInputs, readPairs } from "../runs/run-inputs.ts";
 import { withSession } from "../session.ts";
 import { readItems } from "./batch-items.ts";
 import { readRows, type Row } from "./read-rows.ts";
-import { watchBatch } from "./watch-batch.ts";
+import { readResultsFile, watchBatch } from "./watch-batch.ts";
 
 /** The server checks and stores ten thousand items before it answers. */
 const CREATE_MS_MAX = 90_000;
@@ -25,6 +25,7 @@ export async function runBatch(file: string, args: CommandArgs, io: CommandIo): 
   if (args.list("image").length > 0) {
     throw new CommandFailure("--batch and --image do not go together: images come from columns of the file.");
   }
+  const out = readResultsFile(args);
   const rows = readRows(file, await readText(file, io));
   const runOptions = readPairs("--option", args.list("option"));
   const [prompt = ""] = args.positionals;
@@ -39,7 +40,7 @@ export async function runBatch(file: string, args: CommandArgs, io: CommandIo): 
     if (!(await mayRun(client, version, { items: items.length, isSure: args.flag("yes"), io }))) return 1;
     const batch = await createBatch(client, body, { key, file, rows, io });
     if (args.flag("no-wait")) return io.result(batch, batch.batchId);
-    return watchBatch(client, { batchId: batch.batchId, out: args.text("out") }, io);
+    return watchBatch(client, { batchId: batch.batchId, out }, io);
   });
 }
 

@@ -5,14 +5,22 @@ import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { CommandFailure, EXIT_INTERRUPTED, type CommandIo } from "../command.ts";
+import { CommandFailure, EXIT_INTERRUPTED, type CommandArgs, type CommandIo } from "../command.ts";
 import { describeWriteFailure } from "../file-failure.ts";
+import { printableLine } from "../printable.ts";
 import { createBatchView, formatBatch } from "./batch-view.ts";
 
 export interface Watched {
   readonly batchId: string;
   /** Where its results go; undefined: standard output, unless a person reads it. */
   readonly out: string | undefined;
+}
+
+/** The ending says in which form results are saved. @throws CommandFailure for another one. */
+export function readResultsFile(args: CommandArgs): string | undefined {
+  const out = args.text("out");
+  if (out === undefined || /\.(csv|jsonl)$/i.test(out)) return out;
+  throw new CommandFailure(`--out must end in .jsonl or .csv, got "${printableLine(out)}".`);
 }
 
 /**

@@ -67,7 +67,7 @@ file     ~/.config/promptd/config.json`,
       secretRow("token", token, connection.tokenOrigin),
       ["file", configPath(io.env), ""],
     ]);
-    io.result({ url, apiKey, token, path: configPath(io.env) }, text.replaceAll(/ +$/gm, ""));
+    io.result({ url, apiKey, token, path: configPath(io.env) }, text);
   },
 };
 

@@ -16,5 +16,5 @@ export function exampleCommand(
 
 /** Single quotes protect everything but themselves. */
 function quoteForShell(word: string): string {
-  return /^[A-Za-z0-9_./=-]+$/.test(word) ? word : `'${printableLine(word).replaceAll("'", `'\\''`)}'`;
+  return /^[A-Za-z0-9_./=…-]+$/.test(word) ? word : `'${printableLine(word).replaceAll("'", `'\\''`)}'`;
 }

@@ -27,8 +27,24 @@ async function findBySlug(client: Client, name: string, signal: AbortSignal): Pr
     return version;
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw slugFailure(name, label === undefined ? await findSimilar(client, slug, signal) : null, error);
+    if (label !== undefined && (await isPublished(client, slug, signal))) throw labelFailure(slug, label, error);
+    throw slugFailure(slug, await findSimilar(client, slug, signal), error);
   }
+}
+
+async function isPublished(client: Client, slug: string, signal: AbortSignal): Promise<boolean> {
+  return client.call("resolveSlug", { params: { slug }, query: {}, body: undefined, signal }).then(
+    () => true,
+    (error: unknown) => {
+      if (isNotFound(error)) return false;
+      throw error;
+    },
+  );
+}
+
+function labelFailure(slug: string, label: string, cause: PromptdError): CommandFailure {
+  const message = `The prompt "${printableLine(slug)}" has no label "${printableLine(label)}".`;
+  return new CommandFailure(message, { hint: `For its latest version give "${printableLine(slug)}" alone.`, cause });
 }
 
 /** A published slug that may have been meant. */

@@ -162,6 +162,19 @@ describe("publishing", () => {
     expect([answer.httpStatus, errorOf(answer).data]).toMatchObject([422, { issues: [{ code: "not_allowed" }] }]);
   });
 
+  test("of a file that is the draft too leaves no draft, and leaves one that says something else", async () => {
+    const file = textPrompt({ title: "Pushed" });
+    const { promptId } = await ada.client.send("createDraft", { body: { source: file } });
+    const draft = async () => (await ada.client.send("getPrompt", { params: { promptId } })).draft;
+    const source = file.replace("title:", `id: ${promptId}\ntitle:`);
+    await ada.client.send("publishPromptFile", { body: { source } });
+    expect(await draft()).toBeNull();
+    const save = { source: source.replace("Write about", "Sing of"), revision: 0 };
+    await ada.client.send("saveDraft", { params: { promptId }, body: save });
+    await ada.client.send("publishPromptFile", { body: { source: source.replace("Write about", "Speak of") } });
+    expect(await draft()).toMatchObject({ revision: 1 });
+  });
+
   test("of two prompts of one title in one file makes two, whatever draft has that title too", async () => {
     await ada.client.send("createDraft", { body: { source: textPrompt({ title: "Twins" }) } });
     const twin = { title: "Twins", description: "One of two.", model: "sandbox/text", template: "Say {{ topic }}." };

@@ -1,6 +1,6 @@
 import { CommandFailure, type Command } from "../../command.ts";
 import { formatBatch, formatBatchRows } from "../../batches/batch-view.ts";
-import { giveResults, watchBatch } from "../../batches/watch-batch.ts";
+import { giveResults, readResultsFile, watchBatch } from "../../batches/watch-batch.ts";
 import { withSession } from "../../session.ts";
 
 const ID = "01a1f90c-6c02-7e4f-9b1d-3d8e5f20a7c4";
@@ -53,9 +53,10 @@ export const batchesWatch: Command = {
 Saved results.csv`,
   options: { out: OUT },
   positionals: { min: 1, max: 1 },
-  run: (args, io) => {
+  async run(args, io) {
     const [batchId = ""] = args.positionals;
-    return withSession(io, ({ client }) => watchBatch(client, { batchId, out: args.text("out") }, io));
+    const out = readResultsFile(args);
+    return withSession(io, ({ client }) => watchBatch(client, { batchId, out }, io));
   },
 };
 
@@ -72,9 +73,10 @@ Saved results.csv`,
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [batchId = ""] = args.positionals;
+    const out = readResultsFile(args);
     await withSession(io, async ({ client }) => {
       const batch = await client.batches.get(batchId, { signal: io.signal });
-      await giveResults(client, batch, { out: args.text("out"), io, isAsked: true });
+      await giveResults(client, batch, { out, io, isAsked: true });
     });
   },
 };

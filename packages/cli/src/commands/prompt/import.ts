@@ -58,11 +58,11 @@ Made 1.`,
 async function writeFiles(made: readonly Made[], out: string, io: CommandIo): Promise<(Made & { file: string })[]> {
   const written: (Made & { file: string })[] = [];
   const names = new Set<string>();
+  if (made.length > 0) await makeFolder(out, io);
   for (const one of made) {
     const file = join(out, freeName(one.name, names));
     const path = resolve(io.directory, file);
     try {
-      await mkdir(resolve(io.directory, out), { recursive: true });
       await writeFile(path, one.text, { flag: "wx" });
       written.push({ ...one, file });
     } catch (error) {
@@ -71,6 +71,14 @@ async function writeFiles(made: readonly Made[], out: string, io: CommandIo): Pr
     }
   }
   return written;
+}
+
+async function makeFolder(out: string, io: CommandIo): Promise<void> {
+  try {
+    await mkdir(resolve(io.directory, out), { recursive: true });
+  } catch (error) {
+    throw new CommandFailure(describeWriteFailure(out, error), { cause: error });
+  }
 }
 
 /** Two prompts of one name become two files. */

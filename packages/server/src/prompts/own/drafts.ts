@@ -232,12 +232,25 @@ export async function publishPromptFile(
   const { publications, numbers } = await db.tx(async (tx) => {
     const options = { authorId: accountId, catalogue, newId, note, publishedBy: personId };
     const made = await publishIn(tx, sources, options);
+    const [only, ...others] = made;
+    if (only !== undefined && others.length === 0) await deleteSameDraft(tx, accountId, { ...only, text });
     return { publications: made, numbers: await numbersOf(tx, made) };
   }, BULK);
   return publications.flatMap((publication, at) => {
     const source = sources[at];
     return source === undefined ? [] : [describe(publication, source, numbers)];
   });
+}
+
+/** A file that was pushed or tested is the draft too, perhaps before it named its prompt: nothing of it is left to do. */
+async function deleteSameDraft(
+  tx: Parameters<typeof publishIn>[0],
+  accountId: string,
+  { promptId, text }: { readonly promptId: string; readonly text: string },
+): Promise<void> {
+  const withoutId = (source: string) => source.replace(/^id[ \t]*:.*\n/m, "");
+  const draft = await lockDraft(tx, accountId, promptId);
+  if (draft !== null && withoutId(draft.source) === withoutId(text)) await deleteDraftRow(tx, accountId, promptId);
 }
 
 /**
