@@ -107,12 +107,27 @@ function readNumber(args: CommandArgs, name: string, fallback: number): number {
   throw new CommandFailure(`--${name} must be a whole number from 1, got "${text}".`);
 }
 
+/** Without an answer, and with a key that is not valid, all checks would fail alike. */
+function refuseHopeless({ exchange, message }: Mismatch): void {
+  if (exchange === null) {
+    const [request, reason] = message.replace("an answer to ", "").split(", and not: ");
+    throw new CommandFailure(`Nothing can be checked: ${request} got no answer (${reason}).`, {
+      hint: "Check the address, and that the server runs.",
+    });
+  }
+  if (exchange.came.httpStatus !== 401) return;
+  throw new CommandFailure("Nothing can be checked: the server refuses this API key (401).", {
+    hint: "Give a key that is valid at this server.",
+  });
+}
+
 /** Says what the run may cost. @throws CommandFailure when that is more than was allowed. */
 async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo): Promise<KitPrompt | null> {
   const named = args.text("prompt") ?? null;
   const inputs = readPairs("--input", args.list("input"));
   const prompt = await findPrompt(requests, { promptId: named, inputs }).catch((error: unknown) => {
     if (!(error instanceof Mismatch)) throw error;
+    refuseHopeless(error);
     if (named !== null) throw new CommandFailure(`The prompt ${named} cannot be read: ${error.message} did not come.`);
     return null;
   });
@@ -125,8 +140,9 @@ async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo
     prompt.estimatedCredits === null
       ? "at a price that the server does not say"
       : `about ${formatCredits(prompt.estimatedCredits * runs)}`;
+  const atMost = args.list("only").length > 0 ? "at most " : "";
   io.note(
-    `This creates ${runs === 1 ? "1 run" : `${runs} runs`} of the prompt "${printableLine(prompt.title)}", ${price}.`,
+    `This creates ${atMost}${runs === 1 ? "1 run" : `${runs} runs`} of the prompt "${printableLine(prompt.title)}", ${price}.`,
   );
   const most = readNumber(args, "credits", CREDITS_DEFAULT);
   if ((prompt.estimatedCredits ?? 0) * runs <= most) return prompt;

@@ -46,5 +46,5 @@ export function countResults(outcomes: readonly Outcome[]): Record<Outcome["resu
 
 export function describeCounts(outcomes: readonly Outcome[]): string {
   const { passed, failed, skipped } = countResults(outcomes);
-  return `${outcomes.length} checks: ${passed} passed, ${failed} failed, ${skipped} skipped.`;
+  return `${outcomes.length} ${outcomes.length === 1 ? "check" : "checks"}: ${passed} passed, ${failed} failed, ${skipped} skipped.`;
 }

@@ -27,9 +27,11 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function conform(url: string, ...options: string[]) {
+const conform = (url: string, ...options: string[]) => conformWith(caller.apiKey, url, ...options);
+
+async function conformWith(apiKey: string, url: string, ...options: string[]) {
   const [out, err]: [string[], string[]] = [[], []];
-  const code = await runCli(["conform", url, caller.apiKey, ...options], END_USER_COMMANDS, {
+  const code = await runCli(["conform", url, apiKey, ...options], END_USER_COMMANDS, {
     env: {},
     directory: "/",
     fetch: globalThis.fetch,
@@ -95,7 +97,7 @@ describe("on our own server", () => {
     const { code, stdout } = await conform(server.url, "--rate", "1000", "--only", "the profile has username");
     expect([code, stdout]).toEqual([
       0,
-      "Profile and credits\n  ✓ the profile has username: a string or null\n1 checks: 1 passed, 0 failed, 0 skipped.\n",
+      "Profile and credits\n  ✓ the profile has username: a string or null\n1 check: 1 passed, 0 failed, 0 skipped.\n",
     ]);
     const gateway = await startGateway((answer) => ({ ...answer, text: answer.text.replace('"username"', '"name"') }));
     const broken = await conform(gateway.url, "--rate", "1000", "--only", "the profile has username");
@@ -107,6 +109,15 @@ describe("on our own server", () => {
       "      expected  username as a string or null (specification: User (GET /v1/me))\n",
     );
     expect(broken.stdout).not.toContain(caller.apiKey);
+  });
+
+  test("nothing is checked with a key that the server refuses, or where nobody answers", async () => {
+    const refused = await conformWith("pd_unknown", server.url, ...FAST);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("the server refuses this API key (401).");
+    const absent = await conform("http://127.0.0.1:1", ...FAST);
+    expect(absent).toMatchObject({ code: 1, stdout: "" });
+    expect(absent.stderr).toContain("Nothing can be checked: GET /v1/prompts/publish?q=poem got no answer (");
   });
 
   test("a run that would cost more than was allowed is refused before it is made", async () => {
