@@ -90,7 +90,7 @@ export interface PromptSample {
   readonly runId: string;
   readonly takenAt: string;
   readonly textInputs: Readonly<Record<string, string>>;
-  /** A text, or the address of a picture that is stored with the prompt. */
+  /** A text, or the address of a picture or a video that is stored with the prompt. */
   readonly output: OutputItem;
 }
 

@@ -54,7 +54,7 @@ function routes(models: Catalogue = catalogue) {
     db,
     catalogue: models,
     search,
-    sampleUrl: (fileId) => `/files/${fileId}`,
+    sampleUrl: ({ fileId }) => `/files/${fileId}`,
   });
   const body = undefined;
   return {

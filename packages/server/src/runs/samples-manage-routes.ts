@@ -10,7 +10,7 @@ export interface SamplesRoutesOptions {
   readonly samples: Samples;
 }
 
-/** Reading, decoding and storing one picture; longer than that its author does not wait. */
+/** Reading, decoding and storing one file; longer than that its author does not wait. */
 const TAKE_MS_MAX = 30_000;
 /** Of inputs and output together, as much as the front matter of a file: search shows them in each of its rows. */
 const TEXTS_BYTES_MAX = 64 * 1_024;
@@ -28,21 +28,17 @@ export function samplesManageRoutes({
       if (run === null || run.promptId !== promptId.toLowerCase()) throw notFound("run of this prompt", runId);
       if (run.runStatus !== "succeeded")
         throw refused(`The run is ${run.runStatus}: a sample needs one that succeeded.`);
-      const output = run.outputs.find(({ type }) => type === "text" || type === "image");
-      if (output === undefined)
-        throw refused("The run made neither a text nor a picture, and a video cannot be shown.");
+      // Of a prompt with steps the last one makes what it is for.
+      const output = run.outputs.findLast(({ type }) => type !== "error");
+      if (output === undefined) throw refused("The run made nothing that can be shown. Take another run.");
       const { textInputs } = run.inputs;
       const bytes = Buffer.byteLength(JSON.stringify([textInputs, output.type === "text" ? output.data : ""]));
       if (bytes > TEXTS_BYTES_MAX) throw refused(tooLong(bytes));
-      const picture = output.type === "image" ? await takePicture(samples, { url: output.data, accountId }) : null;
+      const file = output.type === "text" ? null : await takeFile(samples, { url: output.data, accountId });
       await db.tx(async (tx) => {
-        if (picture !== null) await samples.record(tx, { accountId, runId: run.runId }, picture);
-        const text = picture === null ? output.data : null;
-        await saveSample(
-          tx,
-          { promptId, runId: run.runId, textInputs, text, fileId: picture?.fileId ?? null },
-          samples.release,
-        );
+        if (file !== null) await samples.record(tx, { accountId, runId: run.runId }, file);
+        const text = file === null ? output.data : null;
+        await saveSample(tx, { promptId, runId: run.runId, textInputs, text, file }, samples.release);
       });
       return { data: { sample: await findSample(db, promptId, samples.urlOf) } };
     },
@@ -54,8 +50,8 @@ export function samplesManageRoutes({
   };
 }
 
-async function takePicture(samples: Samples, picture: Parameters<Samples["take"]>[0]) {
-  const taken = await samples.take(picture, AbortSignal.timeout(TAKE_MS_MAX));
+async function takeFile(samples: Samples, file: Parameters<Samples["take"]>[0]) {
+  const taken = await samples.take(file, AbortSignal.timeout(TAKE_MS_MAX));
   if (taken.kind === "refused") throw refused(taken.message);
   return taken;
 }

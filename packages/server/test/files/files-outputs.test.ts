@@ -261,3 +261,26 @@ describe("a generated video", () => {
     expect(await listBlobs(rig)).toEqual([]);
   });
 });
+
+describe("a video that a prompt shows", () => {
+  const videoOf = async (files: Files, bytes: number) => {
+    const content = Buffer.alloc(bytes);
+    content.write("ftypisom", 4, "latin1");
+    const stored = await files.storeOutput({ modality: "video", content, mediaType: "video/mp4" }, never);
+    return stored.kind === "stored" ? stored.url : "";
+  };
+
+  test("is a copy of a run's, of 20 MiB at most", async () => {
+    const files = await openFiles(rig);
+    const { accountId } = OWNER;
+    const url = await videoOf(files, 20 * 1_048_576);
+    const sample = await files.samples.take({ url, accountId }, never);
+    expect(sample).toMatchObject({ kind: "stored", bytes: 20 * 1_048_576, mediaType: "video/mp4" });
+    const larger = await videoOf(files, 20 * 1_048_576 + 1);
+    const refused = await files.samples.take({ url: larger, accountId }, never);
+    expect(refused).toMatchObject({
+      kind: "refused",
+      message: expect.stringContaining("larger than 20 MiB") as string,
+    });
+  });
+});

@@ -69,6 +69,28 @@ describe("the sample of a prompt", () => {
     expect(await liveFiles()).toHaveLength(before);
   });
 
+  test("may be a video, as it was made", async () => {
+    const source = imagePrompt({ title: "Crimson wheel study", model: "sandbox/video", fields: "options: {}" });
+    const { promptId, promptVersionId, slug } = await publishOwn(source);
+    const runId = await runOf(ada, promptVersionId);
+    const { outputs: made } = await ada.client.send("getRun", { params: { runId } });
+    const bytesOf = async (url = "") => Buffer.from(await (await fetch(url)).arrayBuffer());
+    await take(promptId, runId);
+    const [shown] = (await shownOf(slug)).outputs;
+    expect([shown?.type, new URL(shown?.data ?? "").pathname.split(".").at(-1)]).toEqual(["video", "mp4"]);
+    expect((await bytesOf(shown?.data)).equals(await bytesOf(made[0]?.data))).toBe(true);
+    const part = await fetch(shown?.data ?? "", { headers: { range: "bytes=0-99" } });
+    expect([part.status, part.headers.get("content-type")]).toEqual([206, "video/mp4"]);
+  });
+
+  test("of a prompt with steps is what its last step made", async () => {
+    const fields = "steps:\n  draft: { model: sandbox/text }\n  cover: { options: { size: 256x256 } }";
+    const body = "<!-- step: draft -->\nSay something.\n<!-- step: cover -->\nA square for {{ steps.draft }}";
+    const { promptId, promptVersionId, slug } = await publishOwn(imagePrompt({ fields, body }));
+    await take(promptId, await runOf(ada, promptVersionId));
+    expect((await shownOf(slug)).outputs).toMatchObject([{ type: "image" }]);
+  });
+
   test("is a text with its inputs, in place of what the file says, until its author takes it back", async () => {
     const fields =
       'inputs: { topic: {} }\nsamples: [{ inputs: { topic: of the file }, outputs: ["As the file says."] }]';
@@ -125,6 +147,6 @@ describe("the sample of a prompt", () => {
     const runId = await runOf(ada, promptVersionId);
     const text = `update runs set outputs = json_build_array(json_build_object('type', 'image', 'data', $2::text)) where id = $1`;
     await server.app.db.query(text, [runId, `${server.url}/files/${runId}.png`]);
-    await expect(take(promptId, runId)).rejects.toThrow(/has expired/);
+    await expect(take(promptId, runId)).rejects.toThrow(/file of this run has expired/);
   });
 });

@@ -12,19 +12,17 @@ interface SampleActProps {
   readonly small?: boolean;
 }
 
+const KINDS = { text: "text", image: "picture", video: "video", error: "" } as const;
+
 /** For the author of the prompt: this run as what the prompt shows in the marketplace. Nothing where it cannot be. */
 export function SampleAct({ run, small = false }: SampleActProps) {
   const { isOwnPrompt, runStatus, outputs } = run;
-  const shown = outputs.find(({ type }) => type === "text" || type === "image");
+  const shown = outputs.findLast(({ type }) => type !== "error");
   if (!isOwnPrompt || runStatus !== "succeeded" || shown === undefined) return null;
-  return <Act run={run} small={small} isPicture={shown.type === "image"} />;
+  return <Act run={run} small={small} what={KINDS[shown.type]} />;
 }
 
-function Act({
-  run: { promptId, runId, inputs },
-  small,
-  isPicture,
-}: Required<SampleActProps> & { isPicture: boolean }) {
+function Act({ run: { promptId, runId, inputs }, small, what }: Required<SampleActProps> & { readonly what: string }) {
   const queries = useQueryClient();
   const { data: prompt } = useQuery(ownPromptQuery(promptId));
   const [isAsking, setAsking] = useState(false);
@@ -56,7 +54,7 @@ function Act({
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title="Use this run as the sample?"
-        description={`Everybody who sees the prompt then sees its ${isPicture ? "picture" : "text"} and the texts that went in${
+        description={`Everybody who sees the prompt then sees its ${what} and the texts that went in${
           inputs.images === 0 ? "" : ", but no photo that went in"
         }. It stays when the files of this run expire.${prompt.sample === null ? "" : " It takes the place of the run that is shown now."}`}
         submit="Use as sample"

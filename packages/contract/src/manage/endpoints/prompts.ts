@@ -114,7 +114,7 @@ export const promptsEndpoints = {
     method: "PUT",
     path: "/manage/v1/prompts/:promptId/sample",
     summary:
-      "Show a run of yours as what the prompt makes: its inputs and its text or picture become public with the prompt",
+      "Show a run of yours as what the prompt makes: its inputs and its text, picture or video become public with the prompt",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "promptId",
   },

@@ -1,6 +1,6 @@
 /**
- * Pictures that authors show as what their prompts make. Each is a file of its own, since the files of runs expire; it
- * goes when it is replaced, or with its prompt or account. Its address is made anew whenever it is shown.
+ * Pictures and videos that authors show as what their prompts make. Each is a file of its own, since the files of runs
+ * expire; it goes when it is replaced, or with its prompt or account. Its address is made anew whenever it is shown.
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
@@ -11,7 +11,7 @@ import { expireNow, insertSample } from "../files-store.ts";
 import { DecodeRefusal, encodeSample } from "../inputs/decode.ts";
 import type { DecodingBudget } from "../inputs/decoding-budget.ts";
 import type { PublishedMediaType, Refused } from "../stored-file.ts";
-import { fileIdOf, signedPath, type KeyRing } from "./signed-urls.ts";
+import { fileOf, signedPath, type KeyRing } from "./signed-urls.ts";
 
 /** Its bytes are durable; it counts from the transaction that records it on. */
 interface StoredSample {
@@ -22,19 +22,21 @@ interface StoredSample {
   readonly sha256: string;
 }
 
+type SampleFile = Pick<StoredSample, "fileId" | "mediaType">;
+
 export interface Samples {
   /**
-   * Makes a copy of a generated picture, decoded, encoded again and small enough for pages.
+   * Makes a copy of a generated file: a picture decoded, encoded again and small enough for pages, a video as it is.
    * @param url the address that the run gave it. Rejects when aborted, and with a StorageFailure.
    */
   take(
-    picture: { readonly url: string; readonly accountId: string },
+    file: { readonly url: string; readonly accountId: string },
     signal: AbortSignal,
   ): Promise<StoredSample | Refused>;
   /** Inside the transaction that shows it. */
   record(tx: Tx, owner: { readonly accountId: string; readonly runId: string }, sample: StoredSample): Promise<void>;
   /** Where a page finds it today and tomorrow. */
-  readonly urlOf: (fileId: string) => string;
+  readonly urlOf: (file: SampleFile) => string;
   /** Its bytes go with the next sweeps. Inside the transaction that shows it no longer. */
   readonly release: (tx: Tx, fileId: string) => Promise<void>;
 }
@@ -49,38 +51,76 @@ export interface SamplesPorts {
 }
 
 const DAY_SECONDS = 86_400;
-const GONE = "The picture of this run has expired. Run the prompt again, and take that run.";
+/** Pages load the beginning of each, and the whole of one that is played; 16 seconds of 1080p have about as much. */
+const VIDEO_BYTES_MAX = 20 * 1_048_576;
+const GONE = "The file of this run has expired. Run the prompt again, and take that run.";
 const UNREADABLE = "The picture of this run cannot be read.";
+const TOO_LARGE = "The video of this run is larger than 20 MiB. Take a run with a shorter or smaller one.";
 
 export function createSamples(ports: SamplesPorts): Samples {
-  const { blobs, newId, clock, decoding, keys, publicUrl } = ports;
+  const { clock, keys, publicUrl } = ports;
   return {
     take: async ({ url, accountId }, signal) => {
-      const madeId = fileIdOf(url);
-      const made = madeId === null ? null : await orAborted(blobs.get(madeId, null), signal);
-      if (made === null) return { kind: "refused", message: GONE };
-      const bytes = Buffer.concat((await orAborted(made.body.toArray(), signal)) as Buffer[]);
-      try {
-        const encoded = await decoding.run({ bytes, accountId, signal }, () => encodeSample(bytes));
-        const fileId = newId();
-        await orAborted(
-          blobs.put(fileId, () => [encoded.bytes], encoded.bytes.byteLength),
-          signal,
-        );
-        const sha256 = createHash("sha256").update(encoded.bytes).digest("hex");
-        return { kind: "stored", fileId, bytes: encoded.bytes.byteLength, mediaType: encoded.mediaType, sha256 };
-      } catch (error) {
-        if (!(error instanceof DecodeRefusal)) throw error;
-        return { kind: "refused", message: UNREADABLE };
-      }
+      const made = fileOf(url);
+      const size = made === null ? null : await orAborted(ports.blobs.size(made.fileId), signal);
+      if (made === null || size === null) return { kind: "refused", message: GONE };
+      if (!made.mediaType.startsWith("video/")) return takePicture({ fileId: made.fileId, accountId }, signal, ports);
+      if (size > VIDEO_BYTES_MAX) return { kind: "refused", message: TOO_LARGE };
+      return copyVideo({ ...made, size }, signal, ports);
     },
     record: insertSample,
     release: expireNow,
-    urlOf: (fileId) => {
+    urlOf: ({ fileId, mediaType }) => {
       // The same all day, so that browsers load it once; what is shown no longer can be read until tomorrow at most.
       const today = Math.floor(clock.nowMs() / 1_000 / DAY_SECONDS);
       const expiresAt = (today + 2) * DAY_SECONDS;
-      return publicUrl() + signedPath({ fileId, mediaType: "image/webp", expiresAt }, keys.current);
+      return publicUrl() + signedPath({ fileId, mediaType, expiresAt }, keys.current);
     },
   };
+}
+
+async function takePicture(
+  made: { readonly fileId: string; readonly accountId: string },
+  signal: AbortSignal,
+  { blobs, newId, decoding }: SamplesPorts,
+): Promise<StoredSample | Refused> {
+  const blob = await orAborted(blobs.get(made.fileId, null), signal);
+  if (blob === null) return { kind: "refused", message: GONE };
+  const bytes = Buffer.concat((await orAborted(blob.body.toArray(), signal)) as Buffer[]);
+  try {
+    const { accountId } = made;
+    const encoded = await decoding.run({ bytes, accountId, signal }, () => encodeSample(bytes));
+    const fileId = newId();
+    const length = encoded.bytes.byteLength;
+    await orAborted(
+      blobs.put(fileId, () => [encoded.bytes], length),
+      signal,
+    );
+    const sha256 = createHash("sha256").update(encoded.bytes).digest("hex");
+    return { kind: "stored", fileId, bytes: length, mediaType: encoded.mediaType, sha256 };
+  } catch (error) {
+    if (!(error instanceof DecodeRefusal)) throw error;
+    return { kind: "refused", message: UNREADABLE };
+  }
+}
+
+/** Nothing here decodes video: its bytes were checked when the run stored them. It is never in memory as a whole. */
+async function copyVideo(
+  made: { readonly fileId: string; readonly mediaType: PublishedMediaType; readonly size: number },
+  signal: AbortSignal,
+  { blobs, newId }: SamplesPorts,
+): Promise<StoredSample> {
+  let hash = createHash("sha256");
+  async function* copy(): AsyncGenerator<Uint8Array> {
+    hash = createHash("sha256"); // a retry begins anew
+    const blob = await blobs.get(made.fileId, null);
+    if (blob === null) throw new Error("The bytes of a video went while they were copied.");
+    for await (const chunk of blob.body as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const fileId = newId();
+  await orAborted(blobs.put(fileId, copy, made.size), signal);
+  return { kind: "stored", fileId, bytes: made.size, mediaType: made.mediaType, sha256: hash.digest("hex") };
 }

@@ -54,9 +54,11 @@ function signatureOf(file: SignedFile, key: Buffer): string {
 
 const NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([a-z0-9]{3,4})$/;
 /** Of an address that this service gave; null: of something else. */
-export function fileIdOf(url: string): string | null {
+export function fileOf(url: string): Pick<SignedFile, "fileId" | "mediaType"> | null {
   const name = URL.parse(url)?.pathname.split("/").at(-1) ?? "";
-  return NAME.exec(name)?.[1] ?? null;
+  const [, fileId, ending] = NAME.exec(name) ?? [];
+  const mediaType = mediaTypeOf(ending);
+  return fileId === undefined || mediaType === null ? null : { fileId, mediaType };
 }
 
 const NUMBERS = { e: /^[1-9][0-9]{0,11}$/, k: /^[1-9][0-9]{0,8}$/ };

@@ -1,41 +1,49 @@
-/** SQL of what authors show of their prompts (migration 0032). */
+/** SQL of what authors show of their prompts (migrations 0032 and 0033). */
 import type { OutputItem, PromptSamples } from "@promptd/contract";
 import type { PromptSample } from "@promptd/contract/manage";
 import { isoTime } from "../../platform/clock.ts";
+import type { Samples } from "../../files/index.ts";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 
-/** Where pages find the picture of this file. */
-export type SampleUrl = (fileId: string) => string;
+/** Where pages find this file. */
+export type SampleUrl = Samples["urlOf"];
+type SampleFile = Parameters<SampleUrl>[0];
 
 /** What is public of it. */
 export interface TakenSample {
   readonly textInputs: Readonly<Record<string, string>>;
   readonly text: string | null;
   readonly fileId: string | null;
+  /** Of the file. */
+  readonly mediaType: SampleFile["mediaType"];
 }
 
-export interface NewSample extends TakenSample {
+export interface NewSample extends Pick<TakenSample, "textInputs" | "text"> {
   readonly promptId: string;
   readonly runId: string;
+  /** Null: it is a text. */
+  readonly file: SampleFile | null;
 }
 
 /** Of prompts p, for statements of other files: null where its author has taken none. */
-export const TAKEN = `(select json_build_object('textInputs', s.text_inputs, 'text', s.output_text, 'fileId', s.file_id)
+export const TAKEN = `(select json_build_object('textInputs', s.text_inputs, 'text', s.output_text, 'fileId', s.file_id,
+      'mediaType', s.media_type)
     from prompt_samples s where s.prompt_id = p.id) as taken`;
 
-/** Ends what the file of a picture is stored for. */
+/** Ends what a file is stored for. */
 export type ReleaseSample = (tx: Tx, fileId: string) => Promise<void>;
 
-/** In place of the one before, whose picture goes. */
+/** In place of the one before, whose file goes. */
 export async function saveSample(
   tx: Tx,
-  { promptId, runId, textInputs, text, fileId }: NewSample,
+  { promptId, runId, textInputs, text, file }: NewSample,
   release: ReleaseSample,
 ): Promise<void> {
   await deleteSample(tx, promptId, release);
   await tx.query(
-    `insert into prompt_samples (prompt_id, run_id, text_inputs, output_text, file_id) values ($1, $2, $3, $4, $5)`,
-    [promptId, runId, JSON.stringify(textInputs), text, fileId],
+    `insert into prompt_samples (prompt_id, run_id, text_inputs, output_text, file_id, media_type)
+     values ($1, $2, $3, $4, $5, coalesce($6, 'image/webp'))`,
+    [promptId, runId, JSON.stringify(textInputs), text, file?.fileId ?? null, file?.mediaType ?? null],
   );
 }
 
@@ -51,7 +59,7 @@ export async function deleteSample(tx: Tx, promptId: string, release: ReleaseSam
 
 export async function findSample(db: Queryable, promptId: string, urlOf: SampleUrl): Promise<PromptSample | null> {
   const [row] = await db.query<TakenSample & { runId: string; takenAt: Date }>(
-    `select run_id as "runId", taken_at as "takenAt", text_inputs as "textInputs", output_text as text, file_id as "fileId"
+    `select run_id as "runId", taken_at as "takenAt", text_inputs as "textInputs", output_text as text, file_id as "fileId", media_type as "mediaType"
      from prompt_samples where prompt_id = $1`,
     [promptId],
   );
@@ -65,6 +73,7 @@ export function publicSample(taken: TakenSample, urlOf: SampleUrl): PromptSample
   return { inputs: { textInputs: taken.textInputs, imageInputs: [] }, outputs: [outputOf(taken, urlOf)] };
 }
 
-function outputOf({ text, fileId }: TakenSample, urlOf: SampleUrl): OutputItem {
-  return fileId === null ? { type: "text", data: text ?? "" } : { type: "image", data: urlOf(fileId) };
+function outputOf({ text, fileId, mediaType }: TakenSample, urlOf: SampleUrl): OutputItem {
+  if (fileId === null) return { type: "text", data: text ?? "" };
+  return { type: mediaType.startsWith("video/") ? "video" : "image", data: urlOf({ fileId, mediaType }) };
 }
