@@ -16,7 +16,7 @@ import { createClosers, type Closers } from "../packages/server/src/closers.ts";
 import { createLog } from "../packages/server/src/platform/log.ts";
 import { migrate } from "../packages/server/src/platform/database/migrate.ts";
 import { killLeftovers } from "../packages/server/test/support/promptd-process.ts";
-import { readCommit } from "./commit.ts";
+import { readCommit } from "./harness/measurement.ts";
 import { awaitDeliveries, checkBatches } from "./chaos/check-batches.ts";
 import { checkHistory } from "./chaos/check-history.ts";
 import { checkStorage } from "./chaos/check-storage.ts";

@@ -1,7 +1,8 @@
 /**
  * Adds the optional packages of other platforms that package-lock.json lacks. npm leaves out those which the registry
  * in use does not have, and `npm ci` then refuses the whole lock file. Run it after every `npm install`; the added
- * entries are never fetched on a platform they are not made for.
+ * entries are never fetched on a platform they are not made for. It completes the lock file of the project, or the one it is
+ * given: `node --conditions=promptd-source scripts/complete-lockfile.ts bench/peers/package-lock.json`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ interface Entry {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-const FILE = join(import.meta.dirname, "../package-lock.json");
+const FILE = process.argv[2] ?? join(import.meta.dirname, "../package-lock.json");
 const PLATFORM = /(?<os>android|darwin|freebsd|linux|openharmony|win32)-(?<cpu>[a-z0-9]+)(?:-(?<abi>[a-z]+))?$/;
 
 const lock = JSON.parse(readFileSync(FILE, "utf8")) as { packages: Record<string, Entry> };

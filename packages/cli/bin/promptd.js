@@ -12,7 +12,7 @@ const VERSION_MIN = [22, 19];
 
 /**
  * glibc gives threads heaps of their own, up to eight for each core, and returns little of what was freed in them. With
- * two a worker under a flood of large images needs 374 MiB instead of 644 (2026-11-22, bench/fairness.ts). It is read when a process starts, and means nothing to another C library.
+ * two a worker under a flood of large images needs 374 MiB instead of 644 (2026-11-22, bench/cases/fairness.ts). It is read when a process starts, and means nothing to another C library.
  */
 const HEAPS = process.platform === "linux" ? { MALLOC_ARENA_MAX: "2" } : {};
 

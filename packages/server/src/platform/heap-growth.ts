@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 /**
  * By itself V8 lets its heap grow to about four times what a full collection leaves, in a server that is busy. With 100 it
  * collects at twice that. Over 100,000 runs resident memory then stayed within 3 % of what it was after 10,000, where it
- * had grown by 23 % (2026-11-23, bench/memory-growth.ts; docs/decisions/2026-11-23-a-server-has-two-heaps.md).
+ * had grown by 23 % (2026-11-23, bench/cases/memory.ts; docs/decisions/2026-11-23-a-server-has-two-heaps.md).
  */
 const GROWTH_PERCENT = 100;
 

@@ -2,50 +2,44 @@
  * How soon pages of the console can be used, with as many prompts and runs as a large installation has, and on a slow
  * line.
  *
- *   node --conditions=promptd-source bench/console-pages.ts [--prompts 4098] [--runs 100000] [--rounds 5]
- *
- * Needs Chromium (see CONTRIBUTING.md). Prints one JSON line and writes it to bench/results/. Times are milliseconds from
+ * Needs Chromium (see CONTRIBUTING.md). Times are milliseconds from
  * the opening of an address in a fresh profile to what a person waits for, as medians.
  */
-import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { launchBrowser, signInAs, type Browser, type Page } from "../packages/console/test/support/browser.ts";
-import { buildConsole } from "../packages/console/test/support/build.ts";
-import { loadCatalogue } from "../packages/server/src/models/index.ts";
-import { systemClock } from "../packages/server/src/platform/clock.ts";
-import { createIdSource } from "../packages/server/src/platform/ids.ts";
-import { parsePromptFile, publishPrompts } from "../packages/server/src/prompts/index.ts";
-import { createTestPerson, type TestPerson } from "../packages/server/test/people/people-fixture.ts";
+import { launchBrowser, signInAs, type Browser, type Page } from "../../packages/console/test/support/browser.ts";
+import { buildConsole } from "../../packages/console/test/support/build.ts";
+import { loadCatalogue } from "../../packages/server/src/models/index.ts";
+import { systemClock } from "../../packages/server/src/platform/clock.ts";
+import { createIdSource } from "../../packages/server/src/platform/ids.ts";
+import { parsePromptFile, publishPrompts } from "../../packages/server/src/prompts/index.ts";
+import { createTestPerson, type TestPerson } from "../../packages/server/test/people/people-fixture.ts";
 import {
   openInstallationFixture,
   type InstallationFixture,
-} from "../packages/server/test/support/installation-fixture.ts";
-import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { describeMeasurement } from "./commit.ts";
-import { measureOnDatabase } from "./measure-on-database.ts";
-import { readCorpus, type CorpusPrompt } from "./search/evaluation-data.ts";
-import { growCatalogue } from "./search/grown-catalogue.ts";
-import { percentile } from "./search/measures.ts";
+} from "../../packages/server/test/support/installation-fixture.ts";
+import type { ChaosDatabase } from "../chaos/database-server.ts";
+import { defineCase, type Bench } from "../harness/bench-case.ts";
+import { onDatabase } from "../harness/on-database.ts";
+import { readCorpus, type CorpusPrompt } from "../search/evaluation-data.ts";
+import { growCatalogue } from "../search/grown-catalogue.ts";
+import { percentile } from "../search/measures.ts";
 
-const { values } = parseArgs({
-  options: {
-    prompts: { type: "string", default: "4098" },
-    runs: { type: "string", default: "100000" },
-    rounds: { type: "string", default: "5" },
-    out: { type: "string", default: join(import.meta.dirname, "results", "console-pages.json") },
-  },
-});
-const [PROMPTS, RUNS, ROUNDS] = [Number(values.prompts), Number(values.runs), Number(values.rounds)];
 const QUERY = "portrait of my dog";
 /** Between two keys of somebody who types quickly. */
 const KEY_MS = 60;
 /** "Slow 3G" of the browsers' own tools, in bytes a second. */
 const SLOW = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };
 
-buildConsole();
-await measureOnDatabase("embedded", values.out, measure);
+export const consolePages = defineCase({
+  sizes: { prompts: [4_098, 200], runs: [100_000, 1_000], rounds: [5, 1] },
+  measure: ({ database, sizes }) => {
+    buildConsole();
+    return onDatabase(database, (server) => measure(server, sizes));
+  },
+});
 
-async function measure(database: ChaosDatabase) {
+type Sizes = Bench<"prompts" | "runs" | "rounds">["sizes"];
+
+async function measure(database: ChaosDatabase, sizes: Sizes) {
   const environment = {
     PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND: "1000",
     PROMPTD_LOCAL_MODELS: "off",
@@ -55,11 +49,11 @@ async function measure(database: ChaosDatabase) {
   const server = await fixture.start("all");
   const { url } = server;
   const person = await createTestPerson({ url, app: { db: fixture.db } });
-  await publishCorpus(fixture, person.accountId);
-  await addRuns(fixture, person);
+  await publishCorpus(fixture, person.accountId, sizes.prompts);
+  await addRuns(fixture, person, sizes.runs);
   const browser = await launchBrowser();
   try {
-    return { prompts: PROMPTS, runs: RUNS, ...(await measurePages(browser, url, person)), ...describeMeasurement() };
+    return await measurePages(browser, { url, person, rounds: sizes.rounds });
   } finally {
     await browser.close();
     await server.stop();
@@ -67,9 +61,15 @@ async function measure(database: ChaosDatabase) {
   }
 }
 
-async function measurePages(browser: Browser, url: string, person: TestPerson) {
+interface Visitor {
+  readonly url: string;
+  readonly person: TestPerson;
+  readonly rounds: number;
+}
+
+async function measurePages(browser: Browser, { url, person, rounds }: Visitor) {
   const open = (path: string, what: (page: Page) => Promise<unknown>, isSlow = false) =>
-    medianOf(() => timeOf(browser, { url, person, path, what, isSlow }));
+    medianOf(rounds, () => timeOf(browser, { url, person, path, what, isSlow }));
   const card = (page: Page) => page.getByRole("list", { name: "Prompts" }).getByRole("link").first().waitFor();
   const table = (page: Page) => page.getByRole("table", { name: "Runs" }).getByRole("link").first().waitFor();
   return {
@@ -116,9 +116,9 @@ async function openPage(browser: Browser, url: string, person: TestPerson): Prom
   return page;
 }
 
-async function medianOf(work: () => Promise<number>): Promise<number> {
+async function medianOf(rounds: number, work: () => Promise<number>): Promise<number> {
   const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) times.push(await work());
+  for (let round = 0; round < rounds; round += 1) times.push(await work());
   return Math.round(percentile(times, 0.5));
 }
 
@@ -162,11 +162,11 @@ async function measureShowMore(browser: Browser, url: string, person: TestPerson
   return { showMoreRunsMs: Math.round(percentile(times, 0.5)) };
 }
 
-async function publishCorpus(fixture: InstallationFixture, authorId: string): Promise<void> {
+async function publishCorpus(fixture: InstallationFixture, authorId: string, prompts: number): Promise<void> {
   const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
   const newId = createIdSource(systemClock);
   const seen = new Set<string>();
-  const files = growCatalogue(readCorpus(), PROMPTS).map((one, index) => {
+  const files = growCatalogue(readCorpus(), prompts).map((one, index) => {
     const title = seen.has(one.title.toLowerCase()) ? `${one.title.slice(0, 100)} ${index}` : one.title.slice(0, 120);
     seen.add(title.toLowerCase());
     return fileOf({ ...one, title });
@@ -193,7 +193,7 @@ function fileOf({ title, description, tags }: CorpusPrompt): string {
 }
 
 /** Runs of a year, one in a hundred of which failed: copies of one that the account has really made. */
-async function addRuns({ db, prompts }: InstallationFixture, person: TestPerson): Promise<void> {
+async function addRuns({ db, prompts }: InstallationFixture, person: TestPerson, runs: number): Promise<void> {
   const body = { promptVersionId: prompts.free, inputs: { textInputs: { ask: "hello" } } };
   const { runId } = await person.client.send("createRun", { body });
   await db.tx(
@@ -210,7 +210,7 @@ async function addRuns({ db, prompts }: InstallationFixture, person: TestPerson)
            lateral (select r.created_at - n * interval '5 minutes' as at) t,
            lateral (select lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as prefix) p
          where r.id = $1`,
-        [runId, RUNS],
+        [runId, runs],
       );
       await tx.query("analyze runs");
     },

@@ -1,30 +1,18 @@
 /**
  * How long a search takes, beside plain full text over the same prompts in the same run (specification of the method:
  * interleaved rounds, ratios, an A/A control).
- *
- *   npm run bench:search [-- --docs 4098,10000,100000 --rounds 5 --json FILE]
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
-import { readCommit } from "./commit.ts";
-import { readCorpus, readJudgments } from "./search/evaluation-data.ts";
-import type { CorpusPrompt } from "./search/evaluation-data.ts";
-import { DEAR_QUERIES, dearPrompts, growCatalogue } from "./search/grown-catalogue.ts";
-import { describeMachine } from "./search/machine.ts";
-import { meanOf, percentile } from "./search/measures.ts";
-import { createLegs, createOwnSearch, indexCorpus } from "./search/own-systems.ts";
-import { createFullText } from "./search/peers.ts";
-import type { System } from "./search/peers.ts";
-import { createScratchDatabase } from "./search/scratch-database.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { defineCase } from "../harness/bench-case.ts";
+import { readCorpus, readJudgments } from "../search/evaluation-data.ts";
+import type { CorpusPrompt } from "../search/evaluation-data.ts";
+import { DEAR_QUERIES, dearPrompts, growCatalogue } from "../search/grown-catalogue.ts";
+import { meanOf, percentile } from "../search/measures.ts";
+import { createLegs, createOwnSearch, indexCorpus } from "../search/own-systems.ts";
+import { createFullText } from "../search/peers.ts";
+import type { System } from "../search/peers.ts";
+import { createScratchDatabase } from "../search/scratch-database.ts";
 
-const { values: flags } = parseArgs({
-  options: {
-    docs: { type: "string", default: "4098,10000,100000" },
-    rounds: { type: "string", default: "5" },
-    json: { type: "string" },
-  },
-});
-const ROUNDS = Number(flags.rounds);
 const HELD_ROUNDS = 7;
 /** Of the main thread: time on a processor, time ready without one, both in ns. */
 const SCHEDULE = "/proc/self/schedstat";
@@ -45,21 +33,20 @@ interface Timed {
   readonly ratio: number;
 }
 
-async function main(): Promise<void> {
-  const results = [];
-  for (const count of flags.docs.split(",").map(Number)) results.push(await measureSize(count));
-  const report = {
-    schema: 1,
-    case: "search-latency",
-    at: new Date().toISOString(),
-    machine: describeMachine(),
-    commit: readCommit(),
-    results,
-  };
-  if (flags.json !== undefined) writeFileSync(flags.json, `${JSON.stringify(report, null, 1)}\n`);
-}
+/** Prompts. */
+const COUNTS = [4_098, 10_000, 100_000];
 
-async function measureSize(count: number) {
+/** `docs`: the largest catalogue. */
+export const searchLatency = defineCase({
+  sizes: { docs: [100_000, 4_098], rounds: [5, 1] },
+  measure: async ({ sizes }) => {
+    const results = [];
+    for (const count of COUNTS.filter((one) => one <= sizes.docs)) results.push(await measureSize(count, sizes.rounds));
+    return { results };
+  },
+});
+
+async function measureSize(count: number, rounds: number) {
   const corpus = growCatalogue(readCorpus(), count);
   const scratch = await createScratchDatabase();
   const rssBeforeMb = process.memoryUsage().rss / 1e6;
@@ -72,7 +59,7 @@ async function measureSize(count: number) {
   const again = { name: "full text again", find: (query: string) => full.find(query) };
   const [lexical, dense] = await createLegs(scratch.db);
   const systems = [full, own, lexical, dense, again].filter((system) => system !== undefined);
-  const timed = await measureRounds(systems);
+  const timed = await measureRounds(systems, rounds);
   const blocked = await measureBlocking(own);
   const timedBusy = await measureWhilePublishing(own, scratch.db, corpus);
   await indexCorpus(scratch.db, dearPrompts());
@@ -87,12 +74,12 @@ async function measureSize(count: number) {
 const queries = readJudgments().map(({ q }) => q);
 
 /** Round r begins with another system each time, so that none always runs on a warmer machine. */
-async function measureRounds(systems: readonly System[]): Promise<Timed[]> {
+async function measureRounds(systems: readonly System[], rounds: number): Promise<Timed[]> {
   const times = new Map(systems.map(({ name }) => [name, [] as number[][]]));
   const cold = new Map<string, number>();
   for (const system of systems) cold.set(system.name, await timeOf(() => system.find(queries[0] ?? "")));
   for (const system of systems) for (const query of queries) await system.find(query);
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     for (let i = 0; i < systems.length; i += 1) {
       const system = systems[(i + round) % systems.length];
       if (system === undefined) continue;
@@ -103,13 +90,13 @@ async function measureRounds(systems: readonly System[]): Promise<Timed[]> {
   }
   const base = (times.get("full text") ?? []).map((round) => percentile(round, 0.5));
   return systems.map(({ name }) => {
-    const rounds = times.get(name) ?? [];
-    const p50s = rounds.map((round) => percentile(round, 0.5));
+    const own = times.get(name) ?? [];
+    const p50s = own.map((round) => percentile(round, 0.5));
     return {
       name,
       coldMs: cold.get(name) ?? 0,
-      p50Ms: percentile(rounds.flat(), 0.5),
-      p95Ms: percentile(rounds.flat(), 0.95),
+      p50Ms: percentile(own.flat(), 0.5),
+      p95Ms: percentile(own.flat(), 0.95),
       minRoundP50Ms: Math.min(...p50s),
       ratio: percentile(
         p50s.map((p50, i) => p50 / (base[i] ?? 1)),
@@ -203,26 +190,26 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
 
 function print(result: Awaited<ReturnType<typeof measureSize>>): void {
   const { count, indexMs, rssAddedMb, timed, eventLoop, dear, whilePublishing } = result;
-  console.log(
+  console.error(
     `\n${count} prompts; indexed in ${(indexMs / 1_000).toFixed(1)} s; index copy and data +${rssAddedMb.toFixed(0)} MB`,
   );
-  console.log(`${"".padEnd(18)}p50 ms   p95 ms   best p50  cold ms  p50 / full text`);
+  console.error(`${"".padEnd(18)}p50 ms   p95 ms   best p50  cold ms  p50 / full text`);
   for (const { name, p50Ms, p95Ms, minRoundP50Ms, coldMs, ratio } of timed) {
     const cells = [p50Ms, p95Ms, minRoundP50Ms, coldMs, ratio].map((value) => value.toFixed(2).padStart(8));
-    console.log(`${name.padEnd(16)}${cells.join(" ")}`);
+    console.error(`${name.padEnd(16)}${cells.join(" ")}`);
   }
-  console.log(
+  console.error(
     `event loop held by a query (median of ${HELD_ROUNDS} tries): p50 ${eventLoop.p50Ms.toFixed(1)}, p99 ${eventLoop.p99Ms.toFixed(1)}, most ${eventLoop.maxMs.toFixed(1)} ms; longest single try ${eventLoop.longestMs.toFixed(1)} ms`,
   );
-  console.log("queries made to be dear".padEnd(54) + "held ms  longest   p50 ms");
+  console.error("queries made to be dear".padEnd(54) + "held ms  longest   p50 ms");
   for (const { name, heldMs, longestMs, p50Ms } of dear) {
     const cells = [heldMs, longestMs, p50Ms].map((value) => value.toFixed(1).padStart(8));
-    console.log(`  ${name.padEnd(50)}${cells.join(" ")}`);
+    console.error(`  ${name.padEnd(50)}${cells.join(" ")}`);
   }
-  console.log(`while publishing: p50 ${whilePublishing.p50Ms.toFixed(1)}, p95 ${whilePublishing.p95Ms.toFixed(1)} ms`);
+  console.error(
+    `while publishing: p50 ${whilePublishing.p50Ms.toFixed(1)}, p95 ${whilePublishing.p95Ms.toFixed(1)} ms`,
+  );
   const required = REQUIRED_MS[String(count)];
   if (required !== undefined)
-    console.log(`required on a quiet machine: p50 <= ${required.p50}, p95 <= ${required.p95} ms`);
+    console.error(`required on a quiet machine: p50 <= ${required.p50}, p95 <= ${required.p95} ms`);
 }
-
-await main();

@@ -1,52 +1,38 @@
 /**
  * How long one command takes to publish a folder of a thousand prompt files, and to publish it again unchanged.
  *
- *   node --conditions=promptd-source bench/publish-folder.ts --catalogue prompts.json [--files 1000]
- *
- * The catalogue is a JSON list of `{title, description, tags, modality, variables, text}`, such as a collection of
- * published prompts; inputs, options and images of the files are varied by their number. Prints one JSON line and
- * writes it to bench/results/. The command runs in a process of its own, on an embedded database.
+ * The files are those prompts of the search corpus that have a text; inputs, options and images are varied by their number. The command runs in a process of its own, on an embedded database.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { expressionOf } from "../packages/server/src/prompts/template/template-language.ts";
-import { keyProblem } from "../packages/server/src/prompts/input-rules.ts";
-import { writePromptFile } from "../packages/server/src/prompts/format/write-prompt-file.ts";
-import { readCommit } from "./commit.ts";
-import { measureOnDatabase } from "./measure-on-database.ts";
+import { expressionOf } from "../../packages/server/src/prompts/template/template-language.ts";
+import { keyProblem } from "../../packages/server/src/prompts/input-rules.ts";
+import { writePromptFile } from "../../packages/server/src/prompts/format/write-prompt-file.ts";
+import { defineCase } from "../harness/bench-case.ts";
+import { onDatabase } from "../harness/on-database.ts";
+import { readCorpus, type CorpusPrompt } from "../search/evaluation-data.ts";
 
-interface CollectedPrompt {
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly modality: "text" | "image";
-  readonly variables: readonly { readonly name: string; readonly default?: string }[];
-  readonly text: string;
-}
+type CollectedPrompt = CorpusPrompt & { readonly text: string };
 
-const { values } = parseArgs({
-  options: {
-    catalogue: { type: "string" },
-    files: { type: "string", default: "1000" },
-    out: { type: "string", default: join(import.meta.dirname, "results", "publish-folder.json") },
-  },
-});
-const PROGRAM = join(import.meta.dirname, "../packages/cli/bin/promptd.js");
+const PROGRAM = join(import.meta.dirname, "../../packages/cli/bin/promptd.js");
 
-await measureOnDatabase("embedded", values.out, async (server) => {
-  const folder = mkdtempSync(join(tmpdir(), "promptd-folder-"));
-  try {
-    return measure(folder, server.url);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+export const publishFolder = defineCase({
+  sizes: { files: [1_000, 40] },
+  measure: ({ database, sizes }) =>
+    onDatabase(database, async (server) => {
+      const folder = mkdtempSync(join(tmpdir(), "promptd-folder-"));
+      try {
+        return measure(folder, server.url, sizes.files);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    }),
 });
 
-function measure(folder: string, url: string) {
-  const names = writeFiles(folder, Number(values.files));
+function measure(folder: string, url: string, files: number) {
+  const names = writeFiles(folder, files);
   const env = { ...process.env, DATABASE_URL: url, PROMPTD_DATA_DIR: join(folder, "data") };
   const promptd = (...argv: string[]): string =>
     execFileSync(process.execPath, [PROGRAM, ...argv], { cwd: folder, env, encoding: "utf8", maxBuffer: 1e9 });
@@ -65,17 +51,15 @@ function measure(folder: string, url: string) {
     return { seconds, ...counts };
   };
   const [first, second] = [publish(), publish()];
-  const load = Number((loadavg()[0] ?? 0).toFixed(1));
-  return { commit: readCommit(), files: names.length, first, second, cpus: cpus().length, load };
+  return { first, second };
 }
 
 function writeFiles(folder: string, count: number): string[] {
-  if (values.catalogue === undefined) throw new Error("--catalogue FILE is required.");
-  const collected = JSON.parse(readFileSync(values.catalogue, "utf8")) as CollectedPrompt[];
+  const collected = readCorpus().filter((prompt): prompt is CollectedPrompt => prompt.text !== undefined);
   mkdirSync(join(folder, "prompts"));
   return Array.from({ length: count }, (_, number) => {
     const prompt = collected[Math.floor((number * collected.length) / count)];
-    if (prompt === undefined) throw new Error("The catalogue is empty.");
+    if (prompt === undefined) throw new Error("The corpus has no prompt with a text.");
     const name = join("prompts", `${String(number).padStart(4, "0")}.prompt.md`);
     writeFileSync(join(folder, name), textOf(prompt, number));
     return name;
@@ -84,9 +68,7 @@ function writeFiles(folder: string, count: number): string[] {
 
 /** As an author would write it: placeholders of the collection become inputs, which differ in what they say. */
 function textOf(prompt: CollectedPrompt, number: number): string {
-  const variables = prompt.variables.filter(
-    ({ name }, at, all) => keyProblem(name) === null && all.findIndex((other) => other.name === name) === at,
-  );
+  const variables = prompt.variables.filter((name, at, all) => keyProblem(name) === null && all.indexOf(name) === at);
   const kinds = [
     () => ({}),
     () => ({ label: "What it is about", description: "In a few words", maxLength: 400 }),
@@ -94,12 +76,12 @@ function textOf(prompt: CollectedPrompt, number: number): string {
     () => ({ options: ["short", "long"], default: "short" }),
     () => ({ default: "", allowEmpty: true }),
   ];
-  const inputs = variables.map(({ name }, at): [string, object] => [
+  const inputs = variables.map((name, at): [string, object] => [
     name,
     (kinds[(number + at) % kinds.length] ?? Object)(),
   ]);
-  const reads = variables.map(({ name }) => `{{ ${expressionOf(name)} }}`);
-  const isImage = prompt.modality === "image" || number % 4 === 0;
+  const reads = variables.map((name) => `{{ ${expressionOf(name)} }}`);
+  const isImage = number % 4 === 0;
   const body = /\{[{%]/.test(prompt.text) ? `{% raw %}${prompt.text}{% endraw %}` : prompt.text;
   return writePromptFile({
     comments: [],
@@ -119,7 +101,7 @@ function textOf(prompt: CollectedPrompt, number: number): string {
 }
 
 function replacePlaceholders(text: string, variables: CollectedPrompt["variables"]): string {
-  const names = new Set(variables.map(({ name }) => name));
+  const names = new Set(variables);
   return text.replaceAll(
     /\$?\{\s*([^{}\n:]{1,100}?)\s*(?::[^{}\n]*)?\}|\[\[\s*([^[\]\n]+?)\s*\]\]/g,
     (whole, one, two) => {

@@ -1,10 +1,8 @@
 /**
- * How the memory of one process that is API and worker grows over many runs of a sandbox model: resident memory, and what
- * Node knows of it. The process is started as its users start it.
+ * The memory of one process that is API and worker, started as its users start it: idle after its first start, beside a bare
+ * Node process with one connection, and how it grows over many runs of a sandbox model.
  *
- *   node --conditions=promptd-source bench/memory-growth.ts [--runs 100000] [--parallel 64] [--database embedded|postgres]
- *
- * Prints one JSON line and writes it to bench/results/. `growth` is the most resident memory of a sample after 10,000 runs
+ * `growth` is the most resident memory of a sample after 10,000 runs
  * against the most of one up to them; it may be 1.10 at most. The most, since the heap breathes: a process that had
  * nothing to do for a moment shrinks.
  */
@@ -12,24 +10,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { parseArgs } from "node:util";
-import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
-import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { describeMeasurement } from "./commit.ts";
-import { measureOnDatabase } from "./measure-on-database.ts";
+import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
+import { defineCase, type Bench } from "../harness/bench-case.ts";
+import { startServer } from "../harness/child-server.ts";
+import { residentMib } from "../harness/cpu.ts";
+import { onDatabase } from "../harness/on-database.ts";
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: "string", default: "100000" },
-    parallel: { type: "string", default: "64" },
-    database: { type: "string", default: "embedded" },
-    out: { type: "string", default: join(import.meta.dirname, "results", "memory-growth.json") },
-  },
-});
-const RUNS = Number(values.runs);
-const PARALLEL = Number(values.parallel);
 const BASE_RUNS = 10_000;
-const SAMPLE_EVERY = Math.min(2_500, RUNS);
+const SAMPLE_EVERY = 2_500;
 const MIB = 2 ** 20;
 
 interface Sample {
@@ -43,14 +31,33 @@ interface Sample {
   readonly heapAfterCollection: number;
 }
 
-await measureOnDatabase(values.database === "postgres" ? "postgres" : "embedded", values.out, measure);
+export const memory = defineCase({
+  sizes: { idleSeconds: [30, 2], runs: [100_000, 1_000], parallel: [64, 16] },
+  measure: ({ database, sizes }) =>
+    onDatabase(database, async ({ url }) => {
+      const idle = await measureIdle(url, sizes.idleSeconds);
+      return { ...idle, ...(await measureGrowth(url, sizes)) };
+    }),
+});
 
-async function measure(server: ChaosDatabase) {
+/** A first start: it publishes the seed marketplace. */
+async function measureIdle(url: string, seconds: number) {
+  const bare = await startServer({ file: join(import.meta.dirname, "../harness/bare-process.js"), args: [url] });
+  const fixture = await openInstallationFixture(url);
+  const promptd = await fixture.start("all", { PROMPTD_SEED: "on" });
+  await wait(seconds * 1_000);
+  const idleMib = { promptd: residentMib(promptd.pid), bareNode: residentMib(bare.pid) };
+  await Promise.all([bare.stop(), promptd.stop()]);
+  await fixture.close();
+  return { idleMib };
+}
+
+async function measureGrowth(url: string, { runs, parallel }: Bench<"runs" | "parallel">["sizes"]) {
   const directory = mkdtempSync(join(tmpdir(), "promptd-memory-"));
   const file = join(directory, "memory.json");
-  const fixture = await openInstallationFixture(server.url, {
+  const fixture = await openInstallationFixture(url, {
     PROMPTD_LEASE_MS: "15000",
-    NODE_OPTIONS: `--import=${join(import.meta.dirname, "memory-probe.ts")}`,
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, "../harness/memory-probe.ts")}`,
     BENCH_MEMORY_FILE: file,
   });
   const caller = await fixture.createCaller();
@@ -71,8 +78,9 @@ async function measure(server: ChaosDatabase) {
     }
   }
   const startedMs = performance.now();
-  for (let until = SAMPLE_EVERY; until <= RUNS; until += SAMPLE_EVERY) {
-    await Promise.all(Array.from({ length: PARALLEL }, () => runSome(until)));
+  const every = Math.min(SAMPLE_EVERY, runs);
+  for (let until = every; until <= runs; until += every) {
+    await Promise.all(Array.from({ length: parallel }, () => runSome(until)));
     samples.push(await takeSample(promptd.pid, file, until));
     console.error(JSON.stringify(samples.at(-1)));
   }
@@ -81,24 +89,20 @@ async function measure(server: ChaosDatabase) {
   await promptd.stop();
   await fixture.close();
   rmSync(directory, { recursive: true });
-  const mostOf = (isCounted: (runs: number) => boolean) =>
-    Math.max(...samples.filter(({ runs }) => isCounted(runs)).map(({ resident }) => resident));
-  const growth = mostOf((runs) => runs > BASE_RUNS) / mostOf((runs) => runs <= BASE_RUNS);
+  const mostOf = (isCounted: (count: number) => boolean) =>
+    Math.max(...samples.filter((sample) => isCounted(sample.runs)).map(({ resident }) => resident));
+  const growth = mostOf((count) => count > BASE_RUNS) / mostOf((count) => count <= BASE_RUNS);
   return {
-    runs: RUNS,
-    parallel: PARALLEL,
-    perSecond: round(RUNS / seconds),
-    growth: round(growth),
+    perSecond: round(runs / seconds),
+    growth: runs > BASE_RUNS ? round(growth) : null,
     faults: faults.length,
     samples,
-    database: server.version,
-    ...describeMeasurement(),
   };
 }
 
 async function takeSample(pid: number, file: string, runs: number): Promise<Sample> {
   rmSync(file, { force: true });
-  const resident = residentOf(pid);
+  const resident = residentMib(pid);
   process.kill(pid, "SIGUSR2");
   for (;;) {
     await wait(50);
@@ -124,11 +128,6 @@ function readOrNull(file: string): string | null {
   } catch {
     return null;
   }
-}
-
-function residentOf(pid: number): number {
-  const kB = /^VmRSS:\s+(?<kB>\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.groups?.["kB"];
-  return round(Number(kB) / 1_024);
 }
 
 function round(value: number): number {

@@ -1,29 +1,15 @@
 /**
  * A caller who sends exactly as much as the limit admits, five requests in every second, in turn to two API processes of
  * one installation: how many are admitted. Each request is sent by a clock that is not set back by slow answers.
- *
- *   node --conditions=promptd-source bench/steady-five.ts [--requests 1500] [--database embedded|postgres]
- *
- * Prints one JSON line and writes it to bench/results/.
  */
 import { Agent, get } from "node:http";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { parseArgs } from "node:util";
-import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
-import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { describeMeasurement } from "./commit.ts";
-import { measureOnDatabase } from "./measure-on-database.ts";
-import { percentile } from "./search/measures.ts";
+import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
+import type { ChaosDatabase } from "../chaos/database-server.ts";
+import { defineCase } from "../harness/bench-case.ts";
+import { onDatabase } from "../harness/on-database.ts";
+import { percentile } from "../search/measures.ts";
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: "string", default: "1500" },
-    database: { type: "string", default: "embedded" },
-    out: { type: "string", default: join(import.meta.dirname, "results", "steady-five.json") },
-  },
-});
-const REQUESTS = Number(values.requests);
 const PER_SECOND = 5;
 
 interface Answer {
@@ -32,38 +18,41 @@ interface Answer {
 }
 
 const agent = new Agent({ keepAlive: true });
-await measureOnDatabase(values.database === "postgres" ? "postgres" : "embedded", values.out, measure);
-agent.destroy();
 
-async function measure(server: ChaosDatabase) {
+export const steadyFive = defineCase({
+  sizes: { requests: [1_500, 25] },
+  measure: ({ database, sizes }) => onDatabase(database, (server) => measure(server, sizes.requests)),
+});
+
+async function measure(server: ChaosDatabase, requests: number) {
   const fixture = await openInstallationFixture(server.url, { PROMPTD_RATE_LIMIT_PER_SECOND: String(PER_SECOND) });
   const { apiKey } = await fixture.createCaller();
   const apis = [await fixture.start("api"), await fixture.start("api")];
   const answers = await sendSteadily(
     apis.map(({ url }) => `${url}/v1/me`),
     apiKey,
+    requests,
   );
+  agent.destroy();
   for (const api of apis) await api.stop();
   await fixture.close();
   const count = (status: number) => answers.filter((answer) => answer.status === status).length;
   const times = answers.map(({ ms }) => ms);
   return {
-    requests: REQUESTS,
+    requests,
     perSecond: PER_SECOND,
     processes: apis.length,
     admitted: count(200),
     refused: count(429),
     other: answers.length - count(200) - count(429),
     ms: { p50: round(percentile(times, 0.5)), p99: round(percentile(times, 0.99)) },
-    database: server.version,
-    ...describeMeasurement(),
   };
 }
 
-async function sendSteadily(urls: readonly string[], apiKey: string): Promise<Answer[]> {
+async function sendSteadily(urls: readonly string[], apiKey: string, requests: number): Promise<Answer[]> {
   const startedMs = performance.now();
   const answers: Promise<Answer>[] = [];
-  for (let i = 0; i < REQUESTS; i += 1) {
+  for (let i = 0; i < requests; i += 1) {
     await wait(Math.max(0, startedMs + (i * 1_000) / PER_SECOND - performance.now()));
     answers.push(send(urls[i % urls.length] ?? "", apiKey));
   }

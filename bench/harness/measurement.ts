@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { cpus, loadavg } from "node:os";
+import { readFileSync } from "node:fs";
+import { cpus, loadavg, release, totalmem } from "node:os";
 
 /** The commit that a measurement was taken of; "with changes" when the tree was not that of a commit. */
 export function readCommit(): string {
@@ -12,13 +13,24 @@ export function readCommit(): string {
   }
 }
 
-/** Where, when and of what a measurement was taken. */
+/** Where, when and of what a measurement is taken. Called before it begins: the load is that of others. */
 export function describeMeasurement() {
   return {
     machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    kernel: release(),
+    isVirtual: /hypervisor/.test(readCpuFlags()),
     loadAverage: loadavg().map((load) => Math.round(load * 100) / 100),
     node: process.version,
     commit: readCommit(),
     at: new Date().toISOString(),
   };
+}
+
+function readCpuFlags(): string {
+  try {
+    return readFileSync("/proc/cpuinfo", "utf8");
+  } catch {
+    return ""; // not Linux
+  }
 }

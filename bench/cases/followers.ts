@@ -1,37 +1,25 @@
 /**
  * A thousand followers of runs in one API process: the memory of each, whether it grows while they wait, and how fast the
  * end of a run, written by another process, reaches its follower.
- *
- *   node --conditions=promptd-source bench/followers.ts [--followers 1000] [--hold-seconds 60] [--wakes 200]
- *
- * Prints one JSON line and writes it to bench/results/.
  */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { createClient } from "@promptd/client";
-import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
-import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { describeMeasurement } from "./commit.ts";
-import { measureOnDatabase } from "./measure-on-database.ts";
-import { percentile } from "./search/measures.ts";
+import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
+import type { ChaosDatabase } from "../chaos/database-server.ts";
+import { defineCase, type Bench } from "../harness/bench-case.ts";
+import { onDatabase } from "../harness/on-database.ts";
+import { percentile } from "../search/measures.ts";
 
-const { values } = parseArgs({
-  options: {
-    followers: { type: "string", default: "1000" },
-    "hold-seconds": { type: "string", default: "60" },
-    wakes: { type: "string", default: "200" },
-    out: { type: "string", default: join(import.meta.dirname, "results", "followers.json") },
-  },
-});
-const FOLLOWERS = Number(values.followers);
 /** What was garbage when they came is collected by then. */
 const SETTLE_MS = 15_000;
 
-await measureOnDatabase("embedded", values.out, measure);
+export const followers = defineCase({
+  sizes: { followers: [1_000, 50], holdSeconds: [60, 1], wakes: [200, 10] },
+  measure: ({ database, sizes }) => onDatabase(database, (server) => measure(server, sizes)),
+});
 
-async function measure(server: ChaosDatabase) {
+async function measure(server: ChaosDatabase, sizes: Bench<"followers" | "holdSeconds" | "wakes">["sizes"]) {
   const fixture = await openInstallationFixture(server.url, { PROMPTD_ACTIVE_RUNS_MAX: "100000" });
   const caller = await fixture.createCaller();
   // No worker: runs end when they are canceled, which another process does.
@@ -40,9 +28,9 @@ async function measure(server: ChaosDatabase) {
   const canceling = createClient({ baseUrl: other.url, apiKey: caller.apiKey, maxRetries: 100 });
   const body = { promptVersionId: fixture.prompts.free, inputs: { textInputs: { ask: "x" } } };
   const runIds: string[] = [];
-  while (runIds.length < FOLLOWERS) {
+  while (runIds.length < sizes.followers) {
     const created = await Promise.all(
-      Array.from({ length: Math.min(20, FOLLOWERS - runIds.length) }, () =>
+      Array.from({ length: Math.min(20, sizes.followers - runIds.length) }, () =>
         client.runs.create(body, { respondAsync: true, stream: true }),
       ),
     );
@@ -56,10 +44,10 @@ async function measure(server: ChaosDatabase) {
   });
   await wait(SETTLE_MS);
   const opened = rssOf(api.pid);
-  await wait(Number(values["hold-seconds"]) * 1_000);
+  await wait(sizes.holdSeconds * 1_000);
   const held = rssOf(api.pid);
   const wakeMs: number[] = [];
-  for (const runId of runIds.slice(0, Number(values.wakes))) {
+  for (const runId of runIds.slice(0, sizes.wakes)) {
     await canceling.runs.cancel(runId);
     const answeredMs = performance.now();
     while (!ended.has(runId)) await wait(1);
@@ -70,12 +58,11 @@ async function measure(server: ChaosDatabase) {
   await Promise.all([api.stop(), other.stop()]);
   await fixture.close();
   return {
-    followers: FOLLOWERS,
+    followers: sizes.followers,
     rssMiB: { before: mib(before), opened: mib(opened), held: mib(held) },
-    bytesPerFollower: Math.round((opened - before) / FOLLOWERS),
-    heldSeconds: Number(values["hold-seconds"]),
+    bytesPerFollower: Math.round((opened - before) / sizes.followers),
+    heldSeconds: sizes.holdSeconds,
     wakeMs: { p50: round(percentile(wakeMs, 0.5)), p99: round(percentile(wakeMs, 0.99)) },
-    ...describeMeasurement(),
   };
 }
 

@@ -1,18 +1,16 @@
 /**
  * What the admission statement costs beside that of an earlier commit: both run in turn on one PostgreSQL, in rotated
- * order, so that the ratio holds on a busy machine too. Usage: admission.ts --before COMMIT [--rounds 2000] [--out FILE]
+ * order, so that the ratio holds on a busy machine too. It wants --before COMMIT.
  */
 import { execFileSync } from "node:child_process";
-import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { createAccount, createApiKey, hashApiKey } from "../packages/server/src/accounts/index.ts";
-import { systemClock } from "../packages/server/src/platform/clock.ts";
-import { openDatabase, type Database } from "../packages/server/src/platform/database/database.ts";
-import { createIdSource } from "../packages/server/src/platform/ids.ts";
-import { createLog } from "../packages/server/src/platform/log.ts";
-import { describeMeasurement } from "./commit.ts";
-import { measureOnDatabase } from "./measure-on-database.ts";
-import { percentile } from "./search/measures.ts";
+import { createAccount, createApiKey, hashApiKey } from "../../packages/server/src/accounts/index.ts";
+import { systemClock } from "../../packages/server/src/platform/clock.ts";
+import { openDatabase, type Database } from "../../packages/server/src/platform/database/database.ts";
+import { createIdSource } from "../../packages/server/src/platform/ids.ts";
+import { createLog } from "../../packages/server/src/platform/log.ts";
+import { defineCase } from "../harness/bench-case.ts";
+import { onDatabase } from "../harness/on-database.ts";
+import { percentile } from "../search/measures.ts";
 
 const SQL_FILE = "packages/server/src/accounts/sql/admit.sql";
 const CALLERS = [1, 8, 64] as const;
@@ -21,17 +19,6 @@ const KEYS_PER_ACCOUNT = 4;
 const LIMIT_PER_SECOND = 5;
 const SCHEMA = "earlier";
 const WARM_UP_ROUNDS = 100;
-
-const { values: options } = parseArgs({
-  options: {
-    before: { type: "string" },
-    rounds: { type: "string", default: "2000" },
-    out: { type: "string", default: join(import.meta.dirname, "results", "admission.json") },
-  },
-});
-if (options.before === undefined) throw new Error("--before COMMIT is missing: which statement to compare with.");
-const { before, out } = options;
-const rounds = Number(options.rounds);
 
 const newId = createIdSource(systemClock);
 const text = (commit: string) => execFileSync("git", ["show", `${commit}:${SQL_FILE}`], { encoding: "utf8" });
@@ -78,10 +65,11 @@ interface Comparison {
   readonly hashes: readonly Buffer[];
   readonly way: keyof typeof WAYS;
   readonly callers: number;
+  readonly rounds: number;
 }
 
 /** Medians in milliseconds, and what the second statement costs beside the first. */
-async function compare(db: Database, { statements, hashes, way, callers }: Comparison) {
+async function compare(db: Database, { statements, hashes, way, callers, rounds }: Comparison) {
   const times = new Map(statements.map((statement) => [statement, [] as number[]]));
   for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
     const start = (Math.abs(round) * 7) % hashes.length;
@@ -96,7 +84,15 @@ async function compare(db: Database, { statements, hashes, way, callers }: Compa
   return { beforeMs, nowMs, ratio: Math.round((nowMs / beforeMs) * 1_000) / 1_000 };
 }
 
-await measureOnDatabase("embedded", out, async ({ url }) => {
+export const admission = defineCase({
+  sizes: { rounds: [2_000, 50] },
+  measure: async ({ before, database, sizes }) => {
+    if (before === null) throw new Error("--before COMMIT is missing: which statement to compare with.");
+    return onDatabase(database, ({ url }) => measure(url, before, sizes.rounds));
+  },
+});
+
+async function measure(url: string, before: string, rounds: number) {
   const db = await openDatabase({
     url,
     role: "bench",
@@ -119,9 +115,9 @@ await measureOnDatabase("embedded", out, async ({ url }) => {
     const results = [];
     for (const way of ["together", "apart"] as const)
       for (const callers of CALLERS)
-        results.push({ way, callers, ...(await compare(db, { statements, hashes, way, callers })) });
-    return { measurement: describeMeasurement(), before, rounds, limit: "ratio at most 1.1", results };
+        results.push({ way, callers, ...(await compare(db, { statements, hashes, way, callers, rounds })) });
+    return { before, limit: "ratio at most 1.1", results };
   } finally {
     await db.close();
   }
-});
+}

@@ -2,35 +2,20 @@
  * Ten thousand requests that wait for their runs in one API process: memory of each, beside what node:http alone takes
  * for as many; how fast an end wakes one of them; and how long SIGTERM takes to answer them all.
  *
- *   node --conditions=promptd-source bench/waiting-10k.ts [--waits 10000] [--hold-seconds 120] [--wakes 300]
- *
- * Needs `ulimit -n` above the number of waits. Prints one JSON line and writes it to bench/results/.
+ * Needs `ulimit -n` above the number of waits.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { parseArgs } from "node:util";
-import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
-import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { describeMeasurement } from "./commit.ts";
-import { measureOnDatabase } from "./measure-on-database.ts";
+import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
+import type { ChaosDatabase } from "../chaos/database-server.ts";
+import { defineCase, type Bench } from "../harness/bench-case.ts";
+import { residentMib } from "../harness/cpu.ts";
+import { startServer } from "../harness/child-server.ts";
+import { onDatabase } from "../harness/on-database.ts";
 
-const { values } = parseArgs({
-  options: {
-    waits: { type: "string", default: "10000" },
-    "hold-seconds": { type: "string", default: "120" },
-    wakes: { type: "string", default: "300" },
-    out: { type: "string", default: join(import.meta.dirname, "results", "waiting.json") },
-  },
-});
-const WAITS = Number(values.waits);
 const CREATES_AT_ONCE = 64;
 const WARM_REQUESTS = 3_000;
-/** Without requests, before memory is looked at: what was garbage is collected by then, before as well as after. */
-const QUIET_MS = 30_000;
 
 interface Answer {
   readonly status: number | null;
@@ -39,9 +24,16 @@ interface Answer {
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
-await measureOnDatabase("embedded", values.out, measure);
 
-async function measure(server: ChaosDatabase) {
+/** `quietSeconds`: without requests, before memory is looked at: what was garbage is collected by then, before and after. */
+export const waiting = defineCase({
+  sizes: { waits: [10_000, 200], holdSeconds: [120, 1], wakes: [300, 20], quietSeconds: [30, 1] },
+  measure: ({ database, sizes }) => onDatabase(database, (server) => measure(server, sizes)),
+});
+
+type Sizes = Bench<"waits" | "holdSeconds" | "wakes" | "quietSeconds">["sizes"];
+
+async function measure(server: ChaosDatabase, sizes: Sizes) {
   const fixture = await openInstallationFixture(server.url, {
     PROMPTD_SYNC_WAIT_MS: "600000",
     PROMPTD_ACTIVE_RUNS_MAX: "1000000",
@@ -50,7 +42,7 @@ async function measure(server: ChaosDatabase) {
   const caller = await fixture.createCaller();
   const body = JSON.stringify({ promptVersionId: fixture.prompts.free, inputs: { textInputs: { ask: "x" } } });
   const headers = { authorization: `Bearer ${caller.apiKey}`, "content-type": "application/json" };
-  const floor = await measureFloor(headers, body);
+  const floor = await measureFloor(headers, body, sizes);
   const api = await fixture.start("api");
   const send = (path: string, text: string) => post(`${api.url}${path}`, headers, text);
   // What a process grows by once (compiled code, pools) is no waiter's. Few and small requests, and none that leaves
@@ -58,20 +50,18 @@ async function measure(server: ChaosDatabase) {
   await inBatches(WARM_REQUESTS, async (count) => {
     await Promise.all(Array.from({ length: count }, () => send("/v1/runs", "{}")));
   });
-  await wait(QUIET_MS);
+  await wait(sizes.quietSeconds * 1_000);
   const rssBefore = rssOf(api.pid);
   const answers: Promise<Answer>[] = [];
-  await inBatches(WAITS, async (count) => {
+  await inBatches(sizes.waits, async (count) => {
     for (let i = 0; i < count; i += 1) answers.push(send("/v1/runs", body));
     await untilRuns(answers.length);
   });
-  await wait(Number(values["hold-seconds"]) * 1_000);
+  await wait(sizes.holdSeconds * 1_000);
   const rssAfter = rssOf(api.pid);
-  const bytesPerWait = Math.round((rssAfter - rssBefore) / WAITS);
+  const bytesPerWait = Math.round((rssAfter - rssBefore) / sizes.waits);
 
-  const rows = await fixture.db.query<{ id: string }>("select id from runs order by id desc limit $1", [
-    Number(values.wakes),
-  ]);
+  const rows = await fixture.db.query<{ id: string }>("select id from runs order by id desc limit $1", [sizes.wakes]);
   const cancel = (runId: string) => send(`/v1/runs/${runId}/cancel`, "");
   const wakeMs = await wakeEach(
     rows.map(({ id }) => id),
@@ -85,8 +75,8 @@ async function measure(server: ChaosDatabase) {
   const drainMs = Math.round(Math.max(...all.map((answer) => answer.atMs)) - termMs);
   await fixture.close();
   return {
-    waits: WAITS,
-    heldSeconds: Number(values["hold-seconds"]),
+    waits: sizes.waits,
+    heldSeconds: sizes.holdSeconds,
     bytesPerWait,
     bareNodeHttp: { bytesPerWait: floor, ratio: round(bytesPerWait / floor) },
     rssMiB: { before: Math.round(rssBefore / 2 ** 20), after: Math.round(rssAfter / 2 ** 20) },
@@ -98,7 +88,6 @@ async function measure(server: ChaosDatabase) {
       ms: drainMs,
       exitCode: exit.code,
     },
-    ...describeMeasurement(),
   };
 
   async function untilRuns(count: number): Promise<void> {
@@ -136,25 +125,21 @@ async function inBatches(total: number, work: (count: number) => Promise<void>):
 }
 
 /** Bytes per request that a bare server holds, measured the same way. */
-async function measureFloor(headers: Readonly<Record<string, string>>, body: string): Promise<number> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "waiting-floor.ts")], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const url = line.toString().trim();
+async function measureFloor(headers: Readonly<Record<string, string>>, body: string, sizes: Sizes): Promise<number> {
+  const { url, pid, stop } = await startServer({ file: join(import.meta.dirname, "../harness/bare-server.ts") });
   const batch = (path: string, count: number) =>
     Array.from({ length: count }, () => post(`${url}${path}`, headers, body));
   await inBatches(WARM_REQUESTS, async (count) => void (await Promise.all(batch("/", count))));
-  await wait(QUIET_MS);
-  const before = rssOf(child.pid ?? 0);
+  await wait(sizes.quietSeconds * 1_000);
+  const before = rssOf(pid);
   const held: Promise<Answer>[] = [];
-  await inBatches(WAITS, async (count) => {
+  await inBatches(sizes.waits, async (count) => {
     held.push(...batch("/hold", count));
     await post(`${url}/`, headers, body); // those before it have arrived by now
   });
-  await wait(QUIET_MS);
-  const bytes = (rssOf(child.pid ?? 0) - before) / WAITS;
-  child.kill("SIGTERM");
+  await wait(sizes.quietSeconds * 1_000);
+  const bytes = (rssOf(pid) - before) / sizes.waits;
+  await stop();
   await Promise.all(held);
   return Math.round(bytes);
 }
@@ -172,7 +157,7 @@ function post(url: string, headers: Readonly<Record<string, string>>, body: stri
 }
 
 function rssOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1_024;
+  return residentMib(pid) * 2 ** 20;
 }
 
 function round(value: number | undefined): number | null {

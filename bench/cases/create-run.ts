@@ -1,0 +1,141 @@
+/**
+ * Create to answer over HTTP, with a model server that answers at once. promptd has everything on: keys, rate limit, ledger,
+ * durable rows, flushes; the peers have none of it. One caller, 64 callers of 50 accounts, and of promptd 64 callers of one
+ * account, in rotated order. Rates, waits, and the processor time of every process for each request.
+ *
+ * `hotAccount` is the rate of one account beside that of 50; the goal is 0.8 at least.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
+import type { ChaosDatabase } from "../chaos/database-server.ts";
+import { defineCase, type Bench } from "../harness/bench-case.ts";
+import { startServer, type ChildServer } from "../harness/child-server.ts";
+import { findPostmaster } from "../harness/cpu.ts";
+import type { Outgoing } from "../harness/http-line.ts";
+import { interleave, type LoadRound, type Target, type Visit } from "../harness/load.ts";
+import { MOCK_ANSWER, MOCK_MODEL } from "../harness/mock-answer.ts";
+import { startMockModels } from "../harness/mock-provider.ts";
+import { onDatabase } from "../harness/on-database.ts";
+import { findPort, peerFile, requirePeers, versionOf } from "../harness/peers.ts";
+import { spreadOf, spreadOfEach } from "../harness/spread.ts";
+import { publishStory, STORY_INPUTS, STORY_TEXT } from "../harness/story-prompt.ts";
+
+const ACCOUNTS = 50;
+const CALLERS = 64;
+const CHAT = { model: MOCK_MODEL, messages: [{ role: "user", content: STORY_TEXT }] };
+
+export const createRunCase = defineCase({
+  sizes: { rounds: [5, 1], seconds: [4, 1] },
+  measure: ({ database, sizes, hasPeers }) => onDatabase(database, (server) => measure(server, sizes, hasPeers)),
+});
+
+interface Started {
+  /** Of all that is measured; promptd's are those of many accounts. */
+  readonly targets: readonly Target[];
+  readonly hot: Target;
+  readonly stop: () => Promise<void>;
+}
+
+async function measure(server: ChaosDatabase, sizes: Bench<"rounds" | "seconds">["sizes"], hasPeers: boolean) {
+  const models = await startMockModels();
+  const own = await startPromptd(server, models);
+  const peers = hasPeers ? await startPeers(models) : [];
+  const targets = [...own.targets, ...peers.map(({ target }) => target)];
+  const { seconds } = sizes;
+  const visits: Visit<string>[] = [
+    ...targets.flatMap((target) => [
+      { name: `${target.name} one`, target, load: { callers: 1, seconds } },
+      { name: `${target.name} many`, target, load: { callers: CALLERS, seconds } },
+    ]),
+    { name: "promptd hot", target: own.hot, load: { callers: CALLERS, seconds } },
+  ];
+  const rounds = await interleave(visits, sizes.rounds);
+  await Promise.all(peers.map(({ stop }) => stop()));
+  await own.stop();
+  await models.stop();
+  const of = (name: string): readonly LoadRound[] => rounds[name] ?? [];
+  return {
+    loads: Object.fromEntries(visits.map(({ name }) => [name, spreadOfEach(of(name))])),
+    hotAccount: ratioOf(of("promptd hot"), of("promptd many"), "perSecond"),
+    besidePeers: peers.map(({ target: { name }, version }) => ({
+      name,
+      version,
+      rate: ratioOf(of("promptd many"), of(`${name} many`), "perSecond"),
+      p50OfOne: ratioOf(of("promptd one"), of(`${name} one`), "p50Ms"),
+      serverMs: ratioOf(of("promptd many"), of(`${name} many`), "serverMs"),
+    })),
+  };
+}
+
+/** Of the same rounds, so that what the machine did meanwhile is in both. */
+function ratioOf(ours: readonly LoadRound[], theirs: readonly LoadRound[], what: keyof LoadRound) {
+  return spreadOf(ours.map((round, i) => round[what] / (theirs[i]?.[what] ?? NaN)));
+}
+
+async function startPromptd(database: ChaosDatabase, models: ChildServer): Promise<Started> {
+  const directory = mkdtempSync(join(tmpdir(), "promptd-story-"));
+  const fixture = await openInstallationFixture(database.url, { PROMPTD_LEASE_MS: "6000" });
+  const { promptVersionId, environment } = await publishStory(fixture, { directory, url: models.url });
+  const promptd = await fixture.start("all", environment);
+  const keys: string[] = [];
+  for (let i = 0; i < ACCOUNTS; i += 1) keys.push((await fixture.createCaller(1_000_000_000)).apiKey);
+  const body = JSON.stringify({ promptVersionId, inputs: { textInputs: STORY_INPUTS } });
+  const requests = keys.map((key): Outgoing => {
+    return { method: "POST", path: "/v1/runs", headers: { authorization: `Bearer ${key}` }, body };
+  });
+  const processes = { server: promptd.pid, database: await findPostmaster(fixture.db), models: models.pid };
+  const many: Target = { name: "promptd", url: promptd.url, requests, words: MOCK_ANSWER, processes };
+  const bare: Target = {
+    name: "model server",
+    url: models.url,
+    requests: [{ method: "POST", path: "/v1/chat/completions", body: JSON.stringify(CHAT) }],
+    words: MOCK_ANSWER,
+    processes: { server: models.pid },
+  };
+  return {
+    targets: [many, bare],
+    hot: { ...many, requests: requests.slice(0, 1) },
+    stop: async () => {
+      await promptd.stop();
+      await fixture.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+interface Peer {
+  readonly target: Target;
+  readonly version: string;
+  readonly stop: () => Promise<void>;
+}
+
+async function startPeers(models: ChildServer): Promise<Peer[]> {
+  requirePeers();
+  const environment = { MOCK_URL: models.url };
+  const portkey = peerFile("node_modules/@portkey-ai/gateway/build/start-server.js");
+  const port = await findPort();
+  const [genkit, mastra, gateway] = await Promise.all([
+    startServer({ file: peerFile("genkit.js"), environment }),
+    startServer({ file: peerFile("mastra.js"), environment }),
+    startServer({ file: portkey, args: [`--port=${port}`, "--headless"] }),
+  ]);
+  const peer = (name: string, version: string, { url, pid, stop }: ChildServer, request: Outgoing): Peer => {
+    const processes = { server: pid, models: models.pid };
+    return { target: { name, url, requests: [request], words: MOCK_ANSWER, processes }, version, stop };
+  };
+  const toPortkey = {
+    authorization: "Bearer x",
+    "x-portkey-provider": "openai",
+    "x-portkey-custom-host": `${models.url}/v1`,
+  };
+  const post = (path: string, body: object, headers = {}): Outgoing => {
+    return { method: "POST", path, headers, body: JSON.stringify(body) };
+  };
+  return [
+    peer("genkit", versionOf("genkit"), genkit, post("/story", { data: STORY_INPUTS })),
+    peer("mastra", versionOf("@mastra/core"), mastra, post("/api/agents/story/generate", { messages: STORY_TEXT })),
+    peer("portkey", versionOf("@portkey-ai/gateway"), gateway, post("/v1/chat/completions", CHAT, toPortkey)),
+  ];
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "vitest";
+import { readCommandLine, sizesOf, type BenchOptions } from "./command-line.ts";
+
+const KNOWN = ["create-run", "recovery"] as const;
+const read = (...argv: string[]) => readCommandLine(argv, KNOWN);
+
+const optionsOf = (...argv: string[]): BenchOptions<string> => {
+  const result = read(...argv);
+  if (result.kind !== "options") throw new Error(JSON.stringify(result));
+  return result.options;
+};
+
+test("without any word the benchmarks are listed", () => {
+  expect(read()).toEqual({ kind: "list" });
+});
+
+test("several benchmarks run one after the other, with what they are given", () => {
+  const argv = ["create-run", "recovery", "--quick", "--peers", "--database", "postgres", "--json", "out.json"];
+  expect(optionsOf(...argv, "--rounds", "7", "--set", "kills=3")).toEqual({
+    names: ["create-run", "recovery"],
+    isQuick: true,
+    hasPeers: true,
+    database: "postgres",
+    before: null,
+    json: "out.json",
+    sizes: { rounds: 7, kills: 3 },
+  });
+});
+
+describe("a wrong word is refused before anything is started:", () => {
+  test.each([
+    [
+      "a benchmark that is not there",
+      ["creat-run"],
+      '"creat-run" is not a benchmark. There are: create-run, recovery.',
+    ],
+    ["options without a benchmark", ["--quick"], "Name at least one benchmark."],
+    ["an unknown option", ["recovery", "--fast"], "--fast"],
+    ["a round that is not a number", ["recovery", "--rounds", "many"], '"rounds=many" is not NAME=N'],
+    ["no rounds at all", ["recovery", "--rounds", "0"], '"rounds=0" is not NAME=N'],
+    ["a size without a number", ["recovery", "--set", "kills"], '"kills" is not NAME=N'],
+    ["another database", ["recovery", "--database", "mysql"], "--database must be embedded or postgres"],
+  ])("%s", (_what, argv, sentence) => {
+    const result = read(...argv);
+    expect(result.kind === "refused" ? result.faults.join(" ") : result.kind).toContain(sentence);
+  });
+});
+
+test("a size is the one that was given, else that of a quick or a usual measurement", () => {
+  const own = { rounds: [5, 2], kills: [10, 1] } as const;
+  expect(sizesOf(own, optionsOf("recovery"))).toEqual({ rounds: 5, kills: 10 });
+  expect(sizesOf(own, optionsOf("recovery", "--quick", "--set", "kills=4"))).toEqual({ rounds: 2, kills: 4 });
+});

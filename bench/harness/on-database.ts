@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLog } from "../../packages/server/src/platform/log.ts";
+import { migrate } from "../../packages/server/src/platform/database/migrate.ts";
+import { killLeftovers } from "../../packages/server/test/support/promptd-process.ts";
+import { startChaosDatabase, type ChaosDatabase } from "../chaos/database-server.ts";
+import { killServers } from "./child-server.ts";
+
+/** Measures on a migrated database of its own; whatever happens, nothing is left running. */
+export async function onDatabase<Result extends object>(
+  kind: "embedded" | "postgres",
+  measure: (server: ChaosDatabase) => Promise<Result>,
+): Promise<Result & { readonly database: string }> {
+  const home = mkdtempSync(join(tmpdir(), "promptd-measure-"));
+  const server = await startChaosDatabase(kind, home);
+  try {
+    await migrate(server.url, createLog("silent", "stderr"));
+    return { ...(await measure(server)), database: server.version };
+  } finally {
+    await killServers();
+    await killLeftovers();
+    await server.stop();
+    rmSync(home, { recursive: true, force: true });
+  }
+}

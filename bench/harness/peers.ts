@@ -1,0 +1,29 @@
+/** The peers, set up as their documentation says for production: bench/peers, installed by `npm run bench:peers`. */
+import { existsSync, readFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+
+const PEERS = join(import.meta.dirname, "../peers");
+
+export const peerFile = (name: string): string => join(PEERS, name);
+
+export function requirePeers(): void {
+  if (!existsSync(join(PEERS, "node_modules"))) throw new Error("The peers are not installed: npm run bench:peers");
+}
+
+/** As installed. */
+export function versionOf(name: string): string {
+  const text = readFileSync(join(PEERS, "node_modules", name, "package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** For a server that wants to be told its port. */
+export async function findPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,33 @@
+import { percentile } from "../search/measures.ts";
+
+/** Of several rounds. */
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  if (values.length === 0) throw new Error("Nothing was measured.");
+  return {
+    median: round(percentile(values, 0.5)),
+    min: round(Math.min(...values)),
+    max: round(Math.max(...values)),
+  };
+}
+
+/** Of each member, over rounds that have the same members. */
+export function spreadOfEach<Name extends string>(rounds: readonly Readonly<Record<Name, number>>[]) {
+  const [first] = rounds;
+  if (first === undefined) throw new Error("Nothing was measured.");
+  const names = Object.keys(first) as Name[];
+  return Object.fromEntries(names.map((name) => [name, spreadOf(rounds.map((one) => one[name]))])) as Record<
+    Name,
+    Spread
+  >;
+}
+
+/** Three digits say all that such a measurement knows. */
+function round(value: number): number {
+  return Number(value.toPrecision(3));
+}

@@ -1,0 +1,52 @@
+/**
+ * The benchmarks: `npm run bench` lists them, `npm run bench -- create-run recovery --quick` runs two. Each prints its
+ * record as one JSON line and writes it to bench/results/, with the machine and what else ran on it.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CASE_NAMES, CASES, type CaseName } from "./cases/index.ts";
+import type { BenchCase } from "./harness/bench-case.ts";
+import { readCommandLine, sizesOf, USAGE, type BenchOptions } from "./harness/command-line.ts";
+import { measureFlush } from "./harness/disk.ts";
+import { describeMeasurement } from "./harness/measurement.ts";
+
+const RESULTS = join(import.meta.dirname, "results");
+
+const read = readCommandLine(process.argv.slice(2), CASE_NAMES);
+if (read.kind === "options") await runAll(read.options);
+else if (read.kind === "list") list();
+else {
+  console.error(`${read.faults.join("\n")}\n\n${USAGE}`);
+  process.exitCode = 2;
+}
+
+function list(): void {
+  const width = Math.max(...CASE_NAMES.map(({ length }) => length)) + 2;
+  for (const name of CASE_NAMES) console.log(`  ${name.padEnd(width)}${CASES[name].summary}`);
+  console.log(`\n${USAGE}`);
+}
+
+async function runAll(options: BenchOptions<CaseName>): Promise<void> {
+  const load = async (name: CaseName): Promise<BenchCase> => CASES[name].load();
+  const cases = await Promise.all(options.names.map(async (name) => ({ name, one: await load(name) })));
+  const known = cases.flatMap(({ one }) => Object.keys(one.sizes));
+  const unknown = Object.keys(options.sizes).filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    console.error(`None of these benchmarks has a size ${unknown.join(", ")}. They have: ${known.join(", ")}.`);
+    process.exitCode = 2;
+    return;
+  }
+  const lines: string[] = [];
+  for (const { name, one } of cases) {
+    const sizes = sizesOf(one.sizes, options);
+    const measurement = { ...describeMeasurement(), flushMs: measureFlush() };
+    const line = JSON.stringify({ case: name, sizes, ...(await one.measure({ ...options, sizes })), ...measurement });
+    console.log(line);
+    lines.push(line);
+    if (options.json !== null) writeFileSync(options.json, `${lines.join("\n")}\n`);
+    else if (!options.isQuick) {
+      mkdirSync(RESULTS, { recursive: true });
+      writeFileSync(join(RESULTS, `${name}.json`), `${line}\n`);
+    }
+  }
+}
