@@ -18,7 +18,9 @@ let server: TestServer;
 let person: TestPerson;
 
 beforeAll(async () => {
-  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "100" } });
+  server = await startTestServer({
+    environment: { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "100", PROMPTD_PROXIES: "1" },
+  });
   person = await createTestPerson(server);
 });
 afterAll(() => server.close());
@@ -167,6 +169,7 @@ describe("who may be led where", () => {
   const register = async (redirectUris: unknown) => {
     const answer = await fetch(`${server.url}/oauth/register`, {
       method: "POST",
+      headers: { "x-forwarded-for": "192.0.2.8" }, // which has its own limit
       body: JSON.stringify({ client_name: "Program", redirect_uris: redirectUris }),
     });
     return { status: answer.status, ...((await answer.json()) as { client_id?: string; error?: string }) };
@@ -180,6 +183,7 @@ describe("who may be led where", () => {
     "data:text/html,x",
     "https://example.org/#fragment",
     "https://user@example.org/",
+    "https://:known.example@example.org/",
     "not an address",
   ])("a program is not registered with %s", async (uri) => {
     expect(await register([uri])).toMatchObject({ status: 400, error: "invalid_redirect_uri" });
@@ -230,4 +234,15 @@ test.each([
   expect(await refused.json()).toMatchObject({ error: "too_many_requests", error_description: expect.any(String) });
   await server.shiftTime(200);
   expect((await ask()).status).toBe(status);
+});
+
+test("a caller with a network of IPv6 addresses has the limit of one", async () => {
+  const ask = (host: number) =>
+    fetch(`${server.url}/oauth/register`, {
+      method: "POST",
+      headers: { "x-forwarded-for": `2001:db8:7:7::${host.toString(16)}` },
+      body: JSON.stringify({ redirect_uris: [REDIRECT] }),
+    });
+  const answers = await Promise.all(Array.from({ length: 21 }, (_, host) => ask(host + 1)));
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(1);
 });

@@ -45,8 +45,8 @@ const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
 
 function isRedirectUri(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, hostname, hash, username } = new URL(text);
-  if (hash !== "" || username !== "" || REFUSED_SCHEMES.has(protocol)) return false;
+  const { protocol, hostname, hash, username, password } = new URL(text);
+  if (hash !== "" || username !== "" || password !== "" || REFUSED_SCHEMES.has(protocol)) return false;
   return protocol !== "http:" || LOOPBACK.has(hostname);
 }
 

@@ -7,6 +7,7 @@
 import type { Scope } from "@promptd/contract";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
+import { networkOf } from "../../http/request/failed-admissions.ts";
 import { rawQuery } from "../../http/request/query.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { Asked } from "../sign-in/asked-store.ts";
@@ -104,7 +105,7 @@ function limited(
   handle: (body: unknown) => Promise<TextAnswer>,
 ): Endpoint["handle"] {
   return async ({ body }, { address }) => {
-    const { count, msLeft } = await countAsked(`oauth-${what}:${address}`, WINDOW_MS);
+    const { count, msLeft } = await countAsked(`oauth-${what}:${networkOf(address)}`, WINDOW_MS);
     if (count <= REQUESTS_MAX[what]) return handle(body);
     const seconds = Math.max(1, Math.ceil(msLeft / 1_000));
     const description = `This address may ask ${REQUESTS_MAX[what]} times a minute. Try again in ${seconds} s.`;
