@@ -32,6 +32,8 @@ export interface Fleet {
 interface Place {
   readonly seat: Seat;
   readonly role: Role;
+  /** Every second API process works as well: it begins the runs that it creates, and takes those of others. */
+  readonly startsAs: Role | "all";
 }
 
 /** A victim that has only just started would die doing nothing. */
@@ -49,19 +51,19 @@ export async function createFleet(
   const stopping = new AbortController();
 
   /** One place of the fleet: whoever sits in it is replaced when it dies. */
-  async function keepSeat({ seat, role }: Place, first: PromptdProcess): Promise<void> {
+  async function keepSeat(place: Place, first: PromptdProcess): Promise<void> {
     let process: PromptdProcess | null = first;
     while (!stopping.signal.aborted) {
-      if (process !== null) await sit({ seat, role }, process);
+      if (process !== null) await sit(place, process);
       await wait(RESTART_PAUSE_MS);
       // A start may fail while the database is down: the supervisor tries again.
-      process = stopping.signal.aborted ? null : await replace(role);
+      process = stopping.signal.aborted ? null : await replace(place);
     }
     await process?.stop();
   }
-  async function replace(role: Role): Promise<PromptdProcess | null> {
+  async function replace({ role, startsAs }: Place): Promise<PromptdProcess | null> {
     const hung = new AbortController();
-    const start = fixture.start(role).catch((error: unknown) => {
+    const start = fixture.start(startsAs).catch((error: unknown) => {
       // The database may be down; a start that fails for a reason that it does not foresee has broken.
       if (/failed unexpectedly/.test(String(error)))
         mishaps.push(`a ${role} process broke at its start: ${String(error)}`);
@@ -80,10 +82,9 @@ export async function createFleet(
     members.delete(seat);
     if (!stopping.signal.aborted && !isExpected(exit, member.doom)) mishaps.push(describeEnd(member, exit));
   }
-  const places = (["api", "worker"] as const).flatMap((role) =>
-    Array.from({ length: counts[role] }, (_, i): Place => ({ role, seat: `${role} ${i + 1}` })),
+  const firsts = await Promise.all(
+    placesOf(counts).map(async (place) => ({ place, process: await fixture.start(place.startsAs) })),
   );
-  const firsts = await Promise.all(places.map(async (place) => ({ place, process: await fixture.start(place.role) })));
   const seats = firsts.map(({ place, process }) => keepSeat(place, process));
 
   return {
@@ -113,6 +114,15 @@ export async function createFleet(
       await Promise.all(seats);
     },
   };
+}
+
+function placesOf(counts: Readonly<Record<Role, number>>): Place[] {
+  return (["api", "worker"] as const).flatMap((role) =>
+    Array.from({ length: counts[role] }, (_, i): Place => {
+      const startsAs = role === "api" && i % 2 === 1 ? "all" : role;
+      return { role, seat: `${role} ${i + 1}`, startsAs };
+    }),
+  );
 }
 
 function isAtWork({ isStopped, doom, readyAtMs }: Member): boolean {

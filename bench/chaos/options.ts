@@ -46,7 +46,7 @@ const FLAGS = {
     isValid: (text) => text === "embedded" || text === "postgres",
   },
   // With eight of each, every process at its most, the database's 200 connections are enough.
-  apis: number("API processes", "2", [1, 8]),
+  apis: number("API processes; every second one works as well", "2", [1, 8]),
   workers: number("worker processes", "3", [1, 8]),
   "lease-ms": number("PROMPTD_LEASE_MS of all processes", "6000", [300, 60_000]),
   minutes: number("ends the injections before the plan is done; the run has failed then", "120", [1, 10_080]),

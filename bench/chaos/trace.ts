@@ -37,6 +37,8 @@ export async function beginTrace(db: Database): Promise<void> {
     end $$;
     create trigger chaos_note_run after update of worker on runs for each row
       when (old.worker is distinct from new.worker) execute function chaos_note_run();
+    create trigger chaos_note_claim after insert on runs for each row
+      when (new.worker is not null) execute function chaos_note_run();
     create trigger chaos_note_worker after insert on workers for each row execute function chaos_note_worker()`);
 }
 

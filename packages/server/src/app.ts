@@ -66,6 +66,7 @@ async function openApp(parts: Parts, closers: Closers): Promise<App> {
   const { options, db, models } = parts;
   const { config, role, log } = options;
   const worker = role === "api" ? null : await openWorker(parts, closers);
+  if (worker !== null) parts.creates.claimWith((runs) => worker.reserve(runs));
   const server = role === "worker" ? null : await openServer(parts, () => worker?.wake(), closers);
   const stop = createStop(parts, server, worker);
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));

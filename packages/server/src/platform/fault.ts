@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 export const FAULT_POINTS = [
   "create.blob_stored",
   "create.before_commit",
+  "create.claimed",
   "create.after_commit",
   "create.before_reply",
   "wait.registered",

@@ -24,7 +24,7 @@ export interface RunsRoutesOptions extends CreateRunOptions {
   /** Under which this API's runs are reached, such as `https://example.org/v1`. */
   readonly baseUrl: () => string;
   readonly syncWaitMs: number;
-  /** A run was created and committed: wake the workers. */
+  /** A run was created and committed, and waits: wake the workers. */
   readonly onCreated: (runId: string) => void;
   /** A run was canceled while a worker had it: notify that worker, and everybody who waits. */
   readonly onCanceled: (runId: string) => void;
@@ -91,7 +91,7 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
     const created = await createRun({ accountId, keyId, requestId, runId, body, idempotency, ignore }, options);
     await fault("create.after_commit");
     if (!created.isReplay) {
-      options.onCreated(runId);
+      if (!created.isClaimed) options.onCreated(runId);
       return { runId, wait, isReplay: false };
     }
     wait.cancel();

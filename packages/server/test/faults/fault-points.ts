@@ -24,6 +24,7 @@ const BRIEF: Way = { prompt: "paid", ask: "sandbox: delay=2000\nslow" };
 export const ON_THE_WAY: Partial<Record<FaultPoint, Way>> = {
   "create.blob_stored": { prompt: "photo", ask: "a photo" },
   "create.before_commit": QUICK,
+  "create.claimed": QUICK,
   "create.after_commit": QUICK,
   "create.before_reply": QUICK,
   "wait.registered": QUICK,
@@ -39,7 +40,7 @@ export const ON_THE_WAY: Partial<Record<FaultPoint, Way>> = {
   "blob.after_rename": { prompt: "picture", ask: "a picture" },
   "finish.before_commit": QUICK,
   "finish.after_commit": QUICK,
-  "notify.send": QUICK,
+  "notify.send": { prompt: "photo", ask: "a photo" }, // others are notified of it: it is not claimed as it is created
   "beat.before": SLOW,
   "sweep.before_commit": SLOW,
 };

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createRunCreates, type RunCreates } from "../../src/runs/create/create-group.ts";
-import type { CreateOutcome } from "../../src/runs/runs-store.ts";
+import type { CreateOutcome } from "../../src/runs/create/create-store.ts";
 import { openEngine, type Engine, type RunWish } from "./engine-fixture.ts";
 
 let engine: Engine;

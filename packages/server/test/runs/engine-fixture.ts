@@ -8,7 +8,7 @@ import { createLog } from "../../src/platform/log.ts";
 import { CIRCLE_START, claimRuns, type Claim, type ClaimedRun } from "../../src/runs/work/claim.ts";
 import { registerWorker } from "../../src/runs/work/lease.ts";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
-import { createRunRow, type CreateOutcome, type RunToCreate } from "../../src/runs/runs-store.ts";
+import { createRunRow, type CreateOutcome, type RunToCreate } from "../../src/runs/create/create-store.ts";
 import { createSweep } from "../../src/runs/work/sweep.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 

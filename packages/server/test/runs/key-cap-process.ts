@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/platform/database/database.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
-import { createRunRow, type RunToCreate } from "../../src/runs/runs-store.ts";
+import { createRunRow, type RunToCreate } from "../../src/runs/create/create-store.ts";
 
 export interface CapOrder {
   readonly databaseUrl: string;

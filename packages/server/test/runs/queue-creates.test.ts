@@ -71,8 +71,8 @@ test("a free run is counted before the next one is created, and only its own acc
   const [created, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const uncommitted = engine.db.tx(async (tx) => {
     await tx.query(
-      `select run_create_by($1, $2, now(), $3, 'test', 'sandbox/text', null, '{}', '{}', '{}', interval '10 min', 1, null,
-         null, null, null)`,
+      `select run_create_claiming($1, $2, now(), $3, 'test', 'sandbox/text', null, '{}', '{}', '{}', interval '10 min', 1, null,
+         null, null, null, null, null, null)`,
       [account, engine.newId(), version?.id],
     );
     created.resolve();

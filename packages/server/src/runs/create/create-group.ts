@@ -12,7 +12,7 @@ import {
 } from "../../platform/database/errors.ts";
 import type { Database, Queryable, TxOptions } from "../../platform/database/database.ts";
 import { fault } from "../../platform/fault.ts";
-import { createRunRow, createRunRows, type CreateOutcome, type RunToCreate } from "../runs-store.ts";
+import { createRunRow, createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { AccountLockQueue, LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
 import { commitOnce, type CommitOptions } from "./commit-once.ts";
 
@@ -23,7 +23,23 @@ const RUNS_MAX = 32;
 /** Of inputs as they are stored: over a thin line a statement must end in time. A run with more goes alone. */
 const INPUTS_BYTES_MAX = 256 * 1_024;
 
+/** Slots of the worker of this process, for runs that are about to be created. */
+export interface Reservation {
+  readonly lease: ClaimLease;
+  /** For the first ones of those that were asked for. */
+  readonly slots: number;
+  /** Ends the reservation: these runs were claimed and begin, and the other slots are free. */
+  begin(claimed: readonly RunToCreate[]): void;
+  /** Ends it where nobody knows whether runs were created and claimed. */
+  fail(): void;
+}
+
+/** Null: there is no room, or others wait for it. */
+export type Reserve = (runs: readonly RunToCreate[]) => Promise<Reservation | null>;
+
 export interface RunCreates {
+  /** From now on runs begin in this process as they are created, where its worker has room: no claim looks for them. */
+  claimWith(reserve: Reserve): void;
   /**
    * @throws what `commitOnce` throws; TurnedAway when a group before this run met a failure that it would meet as well;
    * AccountLocked when it has waited for too long.
@@ -42,10 +58,11 @@ interface Waiting {
 export function createRunCreates({ db, accountLocks }: CommitOptions & { readonly db: Database }): RunCreates {
   /** Of the accounts that have a group under way. */
   const waitingOf = new Map<string, Waiting[]>();
+  let reserve: Reserve = async () => null;
 
   async function createGroup(accountId: string, group: readonly Waiting[]): Promise<void> {
     const runs = group.map(({ run }) => run);
-    const outcomes = await commitOnce(accountId, { accountLocks }, (limits) => send(db, accountId, runs, limits));
+    const outcomes = await commitOnce(accountId, { accountLocks }, (limits) => send({ db, reserve }, runs, limits));
     for (const [i, { resolve }] of group.entries()) resolve(outcomes[i] as CreateOutcome);
   }
 
@@ -68,6 +85,9 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
   }
 
   return {
+    claimWith: (given) => {
+      reserve = given;
+    },
     create: (run) =>
       new Promise((resolve, reject) => {
         const waiting = waitingOf.get(run.accountId);
@@ -93,19 +113,41 @@ function isAboutOne(error: unknown): boolean {
   return isRolledBack(error) && (isStatementTimeout(error) || !isOutage(error)) && !(error instanceof AccountLocked);
 }
 
-/** A run alone is sent by itself: its statement is planned once, and one with lists each time. */
+interface SendOptions {
+  readonly db: Database;
+  readonly reserve: Reserve;
+}
+
 async function send(
-  db: Database,
-  accountId: string,
+  { db, reserve }: SendOptions,
   runs: readonly RunToCreate[],
   limits: TxOptions,
 ): Promise<readonly CreateOutcome[]> {
   await fault("create.before_commit");
   const once: Queryable = { query: (statement, values) => db.once(statement, values, limits) };
+  const reservation = await reserve(runs);
+  try {
+    const outcomes = await createRows(once, runs, reservation);
+    const claimed = runs.filter((_, i) => outcomes[i]?.kind === "claimed");
+    if (claimed.length > 0) await fault("create.claimed");
+    reservation?.begin(claimed);
+    return outcomes;
+  } catch (error) {
+    if (isRolledBack(error)) reservation?.begin([]);
+    else reservation?.fail();
+    throw error;
+  }
+}
+
+/** A run alone is sent by itself: its statement is planned once, and one with lists each time. */
+async function createRows(
+  db: Queryable,
+  runs: readonly RunToCreate[],
+  reservation: Reservation | null,
+): Promise<readonly CreateOutcome[]> {
   const [first] = runs;
-  return first !== undefined && runs.length === 1
-    ? [await createRunRow(once, first)]
-    : createRunRows(once, accountId, runs);
+  if (first !== undefined && runs.length === 1) return [await createRunRow(db, first, reservation?.lease ?? null)];
+  return createRunRows(db, runs, reservation && { ...reservation.lease, runsMax: reservation.slots });
 }
 
 /** Removes the first ones, as many as one statement may carry, and rejects those that have waited too long before them. */

@@ -20,7 +20,8 @@ import type { Database, Tx } from "../../platform/database/database.ts";
 import { fault } from "../../platform/fault.ts";
 import { invalid, notFound, Problem } from "../../platform/problem.ts";
 import { DEADLINE_MINUTES } from "../run-limits.ts";
-import { countActiveRuns, createRunRow, type CreateOutcome, type RunToCreate } from "../runs-store.ts";
+import { countActiveRuns } from "../runs-store.ts";
+import { createRunRow, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { commitOnce, isKnownNotCreated, isRefusal, OutcomeUnknown, type CommitOptions } from "./commit-once.ts";
 import type { RunCreates } from "./create-group.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
@@ -55,6 +56,8 @@ export interface CreatedRun {
   readonly runId: string;
   /** True: the idempotency key had created this run before. */
   readonly isReplay: boolean;
+  /** True: the worker of this process has it already, so that nobody has to be told. */
+  readonly isClaimed: boolean;
 }
 
 const RUN_NAME_CODE_POINTS = 120;
@@ -85,7 +88,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   } catch (error) {
     const earlier = await findEarlierRun(error, request, options.db);
     if (earlier === null) throw error;
-    return { runId: earlier, isReplay: true };
+    return { runId: earlier, isReplay: true, isClaimed: false };
   }
 }
 
@@ -218,7 +221,7 @@ function judge(outcome: CreateOutcome, row: PlannedRun): CreatedRun {
   if (outcome.kind === "frozen") throw accountFrozen();
   if (outcome.kind === "no_credits") throw tooFewCredits(row, outcome.available);
   if (outcome.kind === "too_many_active") throw tooManyActive(row.activeRunsMax);
-  return { runId: outcome.runId, isReplay: outcome.kind === "joined" };
+  return { runId: outcome.runId, isReplay: outcome.kind === "joined", isClaimed: outcome.kind === "claimed" };
 }
 
 /** The prompt is public and the key is the caller's own, so nothing is told that it may not know. */

@@ -90,6 +90,26 @@ begin
   from (values (1)) one left join taken t on true left join last on true;
 end $$;
 
+-- Whether a worker may begin a new run before it is written: it lives, and the limits of account and model have room. Where
+-- it may, the lane is locked until the caller commits, so that no claim counts without this run; where another transaction
+-- has that lock, the run takes the usual way. Internal: who calls it has seen that nothing else waits.
+create or replace function run_may_begin(p_worker uuid, p_lane int, p_lease interval, p_account uuid, p_model text)
+returns boolean language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+begin
+  if not pg_try_advisory_xact_lock(18017, p_lane) then return false; end if;
+  -- as in a claim, but who holds the account's credits waits for no sweep
+  perform 1 from workers w
+    where w.id = p_worker and not w.draining and w.heartbeat_at > promptd_now() - p_lease for key share skip locked;
+  if not found then return false; end if;
+  return (
+    select count(*) filter (where r.account_id = p_account) < coalesce(
+        (select l.max_running from run_limits l where l.scope = 'account:' || p_account),
+        (select l.max_running from run_limits l where l.scope = 'account'), 50)
+      and count(*) filter (where r.model = p_model)
+        < coalesce((select l.max_running from run_limits l where l.scope = 'model:' || p_model), 2147483647)
+    from runs r where r.lane = p_lane and r.worker is not null);
+end $$;
+
 -- How many runs of a lane wait, due or not, counted up to p_max, as the calling statement saw them when it began. As above,
 -- runs_waiting alone gives this order.
 create or replace function run_waiting(p_lane int, p_max int) returns int

@@ -20,8 +20,8 @@ export interface ClaimerOptions {
   readonly leaseMs: number;
   readonly free: () => number;
   readonly begin: (run: ClaimedRun) => void;
-  /** All runs that are being worked on. */
-  readonly known: () => readonly ClaimedRun[];
+  /** All runs that are being worked on, or are about to be. */
+  readonly known: () => readonly Pick<ClaimedRun, "runId" | "attempt">[];
 }
 
 export interface Claimer {
@@ -29,6 +29,10 @@ export interface Claimer {
   readonly wake: () => void;
   /** A run of this worker has ended: its slot is free, and room under limits. Claims only if something waits for that. */
   readonly onFreed: () => void;
+  /** Nothing waits here that a new run would pass, as far as the last claim knows, and no claim is under way. */
+  readonly isQuiet: boolean;
+  /** Runs may be this worker's that it does not know of: an answer was lost. */
+  readonly suspect: () => void;
   /** Resolves when no claim is under way. */
   untilIdle(): Promise<void>;
 }
@@ -57,24 +61,11 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     quickMs: QUICK_MS,
     isTooLarge: (error) => isStatementTimeout(error) || isConnectionLoss(error),
   });
-  let suspectUntilMs = 0;
-  let checkedMs = performance.now();
+  const unknown = createUnknownRuns(options);
 
-  /**
-   * A claim whose answer was lost may have taken runs that no one here knows of. They are looked for before anything else
-   * is claimed, until a check has succeeded that was later than the claim can have been under way.
-   */
-  async function releaseUnknown(): Promise<void> {
-    const nowMs = performance.now();
-    const isDue = checkedMs < suspectUntilMs || nowMs - checkedMs >= CHECK_EVERY_MS;
-    if (!isDue || !options.lease.isHeld) return;
-    const runs = await releaseUnknownRuns(options.db, options.lease.workerId, options.known());
-    checkedMs = nowMs;
-    if (runs > 0) options.log.warn({ runs }, "runs of this worker that it did not know of were released");
-  }
   async function claimAll(): Promise<void> {
     mayBeWaiting = true;
-    await releaseUnknown();
+    await unknown.release();
     let fromStart = cursor === CIRCLE_START;
     while (options.free() > 0 && options.lease.isHeld) {
       const runsMax = Math.min(options.free(), batch.size);
@@ -99,7 +90,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       isWokenAgain = false;
       hasFreed = false;
       await claimAll().catch((error: unknown) => {
-        if (isConnectionLoss(error)) suspectUntilMs = performance.now() + SUSPECT_MS;
+        if (isConnectionLoss(error)) unknown.suspect();
         if (!(error instanceof LeaseLost))
           options.log.warn({ err: error }, "runs could not be claimed; the next try is in a second");
       });
@@ -112,12 +103,38 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   }
   return {
     wake,
+    suspect: unknown.suspect,
+    get isQuiet() {
+      return claiming === null && !mayBeWaiting;
+    },
     onFreed: () => {
       hasFreed = true;
       if (claiming === null && mayBeWaiting) wake();
     },
     untilIdle: async () => {
       await claiming;
+    },
+  };
+}
+
+/**
+ * Runs that this worker has and does not know of, after an answer that was lost. They are looked for before anything else
+ * is claimed, until a look has succeeded that was later than the statement can have been under way.
+ */
+function createUnknownRuns({ db, log, lease, known }: Pick<ClaimerOptions, "db" | "log" | "lease" | "known">) {
+  let suspectUntilMs = 0;
+  let checkedMs = performance.now();
+  return {
+    suspect: (): void => {
+      suspectUntilMs = performance.now() + SUSPECT_MS;
+    },
+    release: async (): Promise<void> => {
+      const nowMs = performance.now();
+      const isDue = checkedMs < suspectUntilMs || nowMs - checkedMs >= CHECK_EVERY_MS;
+      if (!isDue || !lease.isHeld) return;
+      const runs = await releaseUnknownRuns(db, lease.workerId, known());
+      checkedMs = nowMs;
+      if (runs > 0) log.warn({ runs }, "runs of this worker that it did not know of were released");
     },
   };
 }

@@ -45,7 +45,7 @@ async function refuseClaims({ upkeep, lease, log }: DrainOptions): Promise<void>
 
 async function untilAllEnded({ claimer, slots }: DrainOptions): Promise<void> {
   await claimer.untilIdle(); // a claim that was under way may still bring runs in
-  await Promise.all(slots.ends);
+  while (slots.ends.length > 0) await Promise.all(slots.ends); // as may a create
 }
 
 /** Whatever this worker has in the database, also what a claim brings in later than its grace. */

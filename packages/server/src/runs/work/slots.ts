@@ -1,6 +1,9 @@
 import { RunGone } from "../../models/index.ts";
 import type { ClaimedRun } from "./claim.ts";
 
+/** A run that is about to be created, as the attempt that it would be. */
+type Expected = Pick<ClaimedRun, "runId" | "attempt">;
+
 interface Slot {
   readonly run: ClaimedRun;
   readonly controller: AbortController;
@@ -18,6 +21,7 @@ export interface SlotsOptions {
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #slots = new Map<string, Slot>();
+  readonly #expected = new Map<readonly Expected[], Promise<void>>();
   #isClosed = false;
 
   constructor(options: SlotsOptions) {
@@ -25,7 +29,7 @@ export class Slots {
   }
 
   get free(): number {
-    return this.#options.concurrency - this.#slots.size;
+    return this.#options.concurrency - this.#slots.size - this.expected.length;
   }
 
   get size(): number {
@@ -36,9 +40,24 @@ export class Slots {
     return [...this.#slots.values()].map((slot) => slot.run);
   }
 
-  /** Resolve when the runs of now have ended here; they never reject. */
+  get expected(): Expected[] {
+    return [...this.#expected.keys()].flat();
+  }
+
+  /** Keeps slots for runs that may begin here. @returns what frees them, to be called in any case. */
+  expect(runs: readonly Expected[]): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#expected.set(runs, promise);
+    return () => {
+      this.#expected.delete(runs);
+      resolve();
+      this.#options.onFreed();
+    };
+  }
+
+  /** Resolve when the runs of now have ended here, and it is known which of the expected ones began; they never reject. */
   get ends(): Promise<void>[] {
-    return [...this.#slots.values()].map((slot) => slot.done);
+    return [...[...this.#slots.values()].map((slot) => slot.done), ...this.#expected.values()];
   }
 
   begin(run: ClaimedRun): void {

@@ -5,6 +5,10 @@
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Notifications } from "../../platform/database/notifications.ts";
+import { settleWithin } from "../../platform/resilience/deadline.ts";
+import type { Reservation } from "../create/create-group.ts";
+import type { RunToCreate } from "../create/create-store.ts";
+import { LANE, type ClaimedRun } from "./claim.ts";
 import { createClaimer, type Claimer } from "./claim-loop.ts";
 import { drain } from "./drain.ts";
 import { executeRun, type ExecuteRunPorts } from "./execute.ts";
@@ -36,6 +40,8 @@ export interface WorkerOptions {
 const POLL_MS = 1_000;
 const POLL_JITTER_MS = 200;
 const GATHER_MS = 4;
+/** Some claims take as long. A new run that waits for one here spares the claim that would look for it. */
+const QUIET_MS_MAX = 10;
 
 export class Worker {
   readonly #options: WorkerOptions;
@@ -65,7 +71,7 @@ export class Worker {
       lease: this.#lease,
       free: () => (this.#isDraining ? 0 : this.#slots.free),
       begin: (run) => this.#slots.begin(run),
-      known: () => this.#slots.runs,
+      known: () => [...this.#slots.runs, ...this.#slots.expected],
     });
     this.#sweep = createSweep({ ...options, onRequeued: (runIds) => this.#announceRequeued(runIds) });
   }
@@ -94,6 +100,38 @@ export class Worker {
   /** There may be something to claim. */
   wake(): void {
     this.#claimer.wake();
+  }
+
+  /**
+   * Slots for runs that this process is about to create: they begin as they are created, and nobody has to look for them.
+   * One statement at a time has them, since one transaction at a time may claim.
+   */
+  async reserve(runs: readonly RunToCreate[]): Promise<Reservation | null> {
+    if (!this.#mayReserve) return null;
+    await settleWithin([this.#claimer.untilIdle()], QUIET_MS_MAX);
+    if (!this.#mayReserve || !this.#claimer.isQuiet) return null;
+    const { workerId } = this.#lease;
+    const expected = runs.slice(0, this.#slots.free).map(({ runId }) => ({ runId, attempt: 1 }));
+    const free = this.#slots.expect(expected);
+    const sentMs = performance.now();
+    return {
+      lease: { workerId, lane: LANE, leaseMs: this.#options.leaseMs },
+      slots: expected.length,
+      begin: (claimed) => {
+        // The lease was lost meanwhile: these runs belong to an id that is no longer ours, and are swept with its others.
+        if (this.#lease.workerId === workerId)
+          for (const run of claimed) this.#slots.begin(toFirstAttempt(run, workerId, sentMs));
+        free();
+      },
+      fail: () => {
+        this.#claimer.suspect();
+        free();
+      },
+    };
+  }
+
+  get #mayReserve(): boolean {
+    return !this.#isDraining && this.#lease.isHeld && this.#slots.free > 0 && this.#slots.expected.length === 0;
   }
 
   /** Lets runs finish for up to `graceMs` and releases the rest. */
@@ -131,4 +169,23 @@ export class Worker {
     this.#options.notifications.notify("run_ready");
     this.#claimer.wake();
   }
+}
+
+/** As a claim would have read it. */
+function toFirstAttempt(run: RunToCreate, workerId: string, sentMs: number): ClaimedRun {
+  const { accountId, runId, promptVersionId, model, hold, prices, inputs, runOptions, deadlineSeconds } = run;
+  return {
+    accountId,
+    runId,
+    workerId,
+    attempt: 1,
+    claimedMs: performance.now(),
+    deadlineMs: sentMs + deadlineSeconds * 1_000,
+    promptVersionId,
+    model,
+    hold,
+    prices,
+    inputs,
+    runOptions,
+  };
 }

@@ -1,0 +1,156 @@
+/** The statement that creates runs (runs/sql/create.sql). */
+import type { Queryable } from "../../platform/database/database.ts";
+import { idTimeMs } from "../../platform/ids.ts";
+
+export interface RunToCreate {
+  readonly accountId: string;
+  /** The API key that asks; null: none does. */
+  readonly keyId: string | null;
+  /** The request that asks. */
+  readonly requestId: string;
+  readonly runId: string;
+  readonly promptVersionId: string;
+  readonly runName: string;
+  readonly model: string;
+  /** Credits to hold; null: a free run, which leaves no trace in the ledger. */
+  readonly hold: number | null;
+  readonly prices: unknown;
+  readonly inputs: unknown;
+  readonly runOptions: Readonly<Record<string, string>>;
+  readonly deadlineSeconds: number;
+  readonly activeRunsMax: number;
+  readonly idempotency: { readonly key: string; readonly fingerprint: Buffer } | null;
+}
+
+/** Under which the worker of this process claims new runs as they are created. */
+export interface ClaimLease {
+  readonly workerId: string;
+  readonly lane: number;
+  readonly leaseMs: number;
+}
+
+export type CreateOutcome =
+  /** Claimed: created, and the worker has it already, as its first attempt. */
+  | { readonly kind: "created" | "claimed" | "joined"; readonly runId: string }
+  | { readonly kind: "key_conflict" }
+  | { readonly kind: "not_found" }
+  | { readonly kind: "frozen" }
+  /** The account has as many queued and running runs as it may have. */
+  | { readonly kind: "too_many_active" }
+  | { readonly kind: "no_credits"; readonly available: number }
+  /** The API key may not run this prompt. */
+  | { readonly kind: "not_allowed" }
+  /** The run does not fit into what is left of the API key's monthly cap; the next month begins at `opensAt`. */
+  | { readonly kind: "capped"; readonly left: number; readonly opensAt: Date }
+  /** The API key is not valid any more, since `at`. */
+  | { readonly kind: "revoked"; readonly at: Date }
+  | { readonly kind: "expired"; readonly at: Date };
+
+type CreateRow = { run_id: string | null; available: number | null } & (
+  | { outcome: Exclude<CreateOutcome["kind"], "revoked" | "expired" | "capped"> }
+  | { outcome: "revoked" | "expired" | "capped"; at: Date }
+);
+
+/** @param claim null: the run waits in the queue. */
+export async function createRunRow(
+  db: Queryable,
+  run: RunToCreate,
+  claim: ClaimLease | null = null,
+): Promise<CreateOutcome> {
+  const [row] = await db.query<CreateRow>(
+    {
+      name: "run_create",
+      text: `select outcome, run_id, available, at from run_create_claiming($1, $2, to_timestamp($3::bigint / 1000.0),
+        $4, $5, $6, $7, $8, $9, $10, make_interval(secs => $11), $12, $13, $14, $15, $16,
+        $17, $18, make_interval(secs => $19::float8 / 1000))`,
+    },
+    [run.accountId, ...createValues(run), ...claimValues(claim)],
+  );
+  if (row === undefined) throw new Error("run_create_claiming answered no row.");
+  return toOutcome(row, run.runId);
+}
+
+/** Of the first `runsMax` runs of a statement. */
+export interface ClaimOfSome extends ClaimLease {
+  readonly runsMax: number;
+}
+
+/** Runs of one account, in this order, each as if it were created alone. @returns an outcome for each, in the same order. */
+export async function createRunRows(
+  db: Queryable,
+  runs: readonly RunToCreate[],
+  claim: ClaimOfSome | null,
+): Promise<CreateOutcome[]> {
+  const values = runs.map(createValues);
+  const columns = values[0]?.map((_, column) => values.map((row) => row[column])) ?? [];
+  const rows = await db.query<CreateRow>(
+    {
+      name: "run_create_all",
+      text: `select c.* from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::json[],
+          $9::json[], $10::json[], $11::int[], $12::int[], $13::text[], $14::bytea[], $15::uuid[], $16::uuid[]) with ordinality
+          as d (id, at_ms, version, name, model, hold, prices, inputs, options, seconds, active, key, fingerprint, api_key,
+            request, nth)
+        cross join lateral run_create_claiming($1, d.id, to_timestamp(d.at_ms / 1000.0), d.version, d.name, d.model,
+          d.hold, d.prices, d.inputs, d.options, make_interval(secs => d.seconds), d.active, d.key, d.fingerprint,
+          d.api_key, d.request, case when d.nth <= $20 then $17::uuid end, $18,
+          make_interval(secs => $19::float8 / 1000)) c order by d.nth`,
+    },
+    [runs[0]?.accountId, ...columns, ...claimValues(claim), claim?.runsMax ?? 0],
+  );
+  return runs.map(({ runId }, i) => {
+    const row = rows[i];
+    if (row === undefined) throw new Error("run_create_claiming did not answer for every run.");
+    return toOutcome(row, runId);
+  });
+}
+
+/** The last parameters of `run_create_claiming`. */
+function claimValues(claim: ClaimLease | null): readonly unknown[] {
+  return [claim?.workerId ?? null, claim?.lane ?? null, claim?.leaseMs ?? null];
+}
+
+/** All but the account and the claim, in the order of the parameters of `run_create_claiming`. */
+function createValues(run: RunToCreate): readonly unknown[] {
+  return [
+    run.runId,
+    idTimeMs(run.runId),
+    run.promptVersionId,
+    run.runName,
+    run.model,
+    run.hold,
+    JSON.stringify(run.prices),
+    JSON.stringify(run.inputs),
+    JSON.stringify(run.runOptions),
+    run.deadlineSeconds,
+    run.activeRunsMax,
+    run.idempotency?.key ?? null,
+    run.idempotency?.fingerprint ?? null,
+    run.keyId,
+    run.requestId,
+  ];
+}
+
+function toOutcome(row: CreateRow, runId: string): CreateOutcome {
+  switch (row.outcome) {
+    case "created":
+    case "claimed":
+    case "joined":
+      return { kind: row.outcome, runId: row.run_id ?? runId };
+    case "revoked":
+    case "expired":
+      return { kind: row.outcome, at: row.at };
+    case "capped":
+      return { kind: row.outcome, left: row.available ?? 0, opensAt: row.at };
+    case "no_credits":
+      return { kind: row.outcome, available: row.available ?? 0 };
+    case "key_conflict":
+    case "not_found":
+    case "not_allowed":
+    case "too_many_active":
+    case "frozen":
+      return { kind: row.outcome };
+    default: // of a newer release: no run is better than one that does not exist
+      row satisfies never;
+      throw new Error(`run_create_claiming answered ${JSON.stringify(row)}.`);
+  }
+}
