@@ -6,7 +6,7 @@ import { fault } from "../platform/fault.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createRun, type CreateRunOptions } from "./create/create-run.ts";
-import { findRunOfKey, readIdempotency } from "./create/idempotency.ts";
+import { readIdempotency } from "./create/idempotency.ts";
 import { getRun } from "./read/get-run.ts";
 import { listRuns } from "./read/list-runs.ts";
 import { describeApplied, readPreferences } from "./wait/prefer-header.ts";
@@ -79,8 +79,6 @@ export function createRunOf(
 async function startRun(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Started> {
   const { accountId, keyId } = context.caller;
   const idempotency = readIdempotency(context, body);
-  const earlier = idempotency === null ? null : await findRunOfKey(options.db, accountId, idempotency);
-  if (earlier !== null) return { ...joinRun(earlier, context, options), isReplay: true };
   const runId = options.newId();
   const wait = beginWait(runId, context, options); // before the insert, so that no end can be missed
   try {

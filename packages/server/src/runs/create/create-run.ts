@@ -64,8 +64,12 @@ const RUN_NAME_CODE_POINTS = 120;
 
 /** @throws Problem 404, 410, 422, 401, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
-  const { body } = request;
-  const prompt = await getRunnablePrompt(request, options); // 404, 410
+  const { body, idempotency } = request;
+  const asked = getRunnablePrompt(request, options); // 404, 410
+  asked.catch(() => {}); // heard below, unless the key has a run: both are asked for at once
+  const earlier = idempotency === null ? null : await findRunOfKey(options.db, request.accountId, idempotency);
+  if (earlier !== null) return replayOf(earlier);
+  const prompt = await asked;
   const { version } = prompt;
   const checked = requireValidInputs(request, version, options.catalogue); // 422
   const price = quote(request.accountId, prompt, checked, options); // 422 above the most that a run may hold
@@ -81,15 +85,19 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
     runOptions: checked.options,
     deadlineSeconds: deadlineSeconds(version, options.catalogue),
     activeRunsMax: options.activeRunsMax,
-    idempotency: request.idempotency,
+    idempotency,
   };
   try {
     return await storeAndInsert(planned, checked, body.inputs.imageInputs ?? [], options); // 401, 402, 422 of the key, 429
   } catch (error) {
-    const earlier = await findEarlierRun(error, request, options.db);
-    if (earlier === null) throw error;
-    return { runId: earlier, isReplay: true, isClaimed: false };
+    const meanwhile = await findEarlierRun(error, request, options.db);
+    if (meanwhile === null) throw error;
+    return replayOf(meanwhile);
   }
+}
+
+function replayOf(runId: string): CreatedRun {
+  return { runId, isReplay: true, isClaimed: false };
 }
 
 /** What such a run would cost. Its images do not change that, so they may be missing. @throws Problem 404, 410 or 422. */
