@@ -7,13 +7,29 @@ interface ListedCase {
 }
 
 export const CASES = {
+  "http-edge": {
+    summary: "a route without a database, and GET /v1/me with key and rate limit, beside bare node:http",
+    load: async () => (await import("./http-edge.ts")).httpEdge,
+  },
   "create-run": {
     summary: "create to answer with a model that answers at once, beside genkit, mastra and Portkey's gateway",
     load: async () => (await import("./create-run.ts")).createRunCase,
   },
+  "queue-throughput": {
+    summary: "runs without HTTP, beside pg-boss and graphile-worker on the same database",
+    load: async () => (await import("./queue-throughput.ts")).queueThroughput,
+  },
+  "run-list": {
+    summary: "pages that the database reads for a list of runs, up to a million of one account",
+    load: async () => (await import("./run-list.ts")).runList,
+  },
   "waiting-10k": {
     summary: "ten thousand waiting requests: memory of each, how fast an end wakes one, and the answers to SIGTERM",
     load: async () => (await import("./waiting-10k.ts")).waiting,
+  },
+  recovery: {
+    summary: "from the death of a worker to its runs claimed again, and from a crash of the database to a run",
+    load: async () => (await import("./recovery.ts")).recovery,
   },
   "search-latency": {
     summary: "how long a search takes, beside plain full text over the same prompts",
@@ -26,6 +42,10 @@ export const CASES = {
   "model-calls": {
     summary: "two thousand model calls in flight in one worker",
     load: async () => (await import("./model-calls.ts")).modelCalls,
+  },
+  "start-up": {
+    summary: "from the start to the first 200, beside a bare Node process with one connection",
+    load: async () => (await import("./start-up.ts")).startUp,
   },
   memory: {
     summary: "memory of a process that idles after its first start, and how it grows over 100,000 runs",

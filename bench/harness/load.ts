@@ -103,7 +103,7 @@ export async function interleave<Name extends string>(
   return results;
 }
 
-function rotate<Item>(items: readonly Item[], by: number): Item[] {
+export function rotate<Item>(items: readonly Item[], by: number): Item[] {
   const first = by % items.length;
   return [...items.slice(first), ...items.slice(0, first)];
 }

@@ -1,0 +1,21 @@
+// With BENCH_BATCHES as its page on performance says (a local queue, completions in batches), else with its defaults.
+import { Logger, makeWorkerUtils, run } from "graphile-worker";
+import { serveRounds } from "../harness/queue-rounds.ts";
+
+const connectionString = process.env.DATABASE_URL;
+const logger = new Logger(() => () => {});
+const batches =
+  process.env.BENCH_BATCHES === undefined
+    ? {}
+    : { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+const schema = process.env.BENCH_BATCHES === undefined ? "graphile_single" : "graphile_batches";
+const worker = { connectionString, schema, concurrentJobs: 24, maxPoolSize: 25, ...batches };
+const utils = await makeWorkerUtils({ connectionString, schema, logger, maxPoolSize: 20 });
+await utils.migrate();
+const done = serveRounds((job) => utils.addJob("noop", { job }));
+await run({
+  preset: { worker },
+  logger,
+  noHandleSignals: true,
+  taskList: { noop: ({ job }) => done(job) },
+});
