@@ -9,7 +9,7 @@ import { setPlan } from "../../server/src/accounts/index.ts";
 import { createTestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { sign } from "../../server/test/webhooks/webhook-receiver.ts";
-import { PAGES, readBlocks, ROOT, type Block } from "./docs/blocks.ts";
+import { PAGES, readBlocks, readSavedFiles, ROOT, type Block } from "./docs/blocks.ts";
 import { checkCsv, checkIni, checkJson, promptFileOf } from "./docs/documents.ts";
 import {
   openShell,
@@ -56,7 +56,7 @@ beforeAll(async () => {
   const { apiKey, client } = await server.createKey(person.accountId);
   await server.grant(person.accountId, { amount: 100_000 });
   const { token } = await person.token(SCOPES);
-  for (const slug of ["cat-poem", "summarize"]) await server.publish(poem(slug));
+  for (const slug of ["cat-poem", "summarize", "tea-label-poem"]) await server.publish(poem(slug));
   const { promptVersionId } = await server.publish(poem("a-poem-about-tea"));
   const portrait = poem("cat-portrait", "images: [{ label: Cat }]\n")
     .replace("inputs: { topic: {} }\n", "")
@@ -117,6 +117,7 @@ function openFolder(page: string): string {
     join(folder, "support.json"),
     JSON.stringify({ model: "gpt-5.2", instructions: "Help.", input: "Why?" }),
   );
+  for (const { name, text } of readSavedFiles(page)) writeFileSync(join(folder, name), text);
   symlinkSync(join(ROOT, "examples"), join(folder, "examples"));
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   return folder;

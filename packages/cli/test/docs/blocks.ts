@@ -43,3 +43,9 @@ export function readBlocks(page: string): Block[] {
   if (open !== null) throw new Error(`${page}:${open.line}: The code block has no end.`);
   return blocks;
 }
+
+/** What a page asks its reader to save: the block below such a line, by the name in it. */
+export function readSavedFiles(page: string): readonly { readonly name: string; readonly text: string }[] {
+  const found = readFileSync(join(ROOT, page), "utf8").matchAll(/^Save this as `([^`]+)`.*\n\n```.*\n([^]*?)^```$/gm);
+  return [...found].map(([, name = "", text = ""]) => ({ name, text }));
+}

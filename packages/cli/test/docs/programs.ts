@@ -112,7 +112,7 @@ exit "$code"
     npx: '#!/bin/bash\n"$@"\n',
     npm: `#!/bin/bash
 case "$1" in
-  ci | install) exit 0 ;;
+  ci | init | install) exit 0 ;;
   run) script=$2 ;;
   *) script=$1 ;;
 esac

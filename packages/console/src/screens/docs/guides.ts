@@ -15,6 +15,7 @@ export const GUIDES: readonly GuideGroup[] = [
   {
     label: "Run prompts",
     guides: [
+      { name: "first-run", title: "Your first run", about: "from an address to a program, in ten minutes" },
       { name: "api", title: "The API", about: "runs, errors, waiting, streams, images, and the JavaScript client" },
       { name: "cli", title: "The command line", about: "every command, with its flags" },
       { name: "batches", title: "Batches", about: "many runs at once: from a file to a file of results" },
@@ -32,6 +33,7 @@ export const GUIDES: readonly GuideGroup[] = [
   {
     label: "Write prompts",
     guides: [
+      { name: "first-prompt", title: "Your first prompt", about: "write, try and publish one, in ten minutes" },
       { name: "prompt-files", title: "Prompt files", about: "inputs, templates, steps, options, samples and tests" },
       { name: "publishing", title: "Publishing", about: "drafts, test runs and versions from a script or from CI" },
       { name: "models", title: "Models", about: "what there is, what it costs, and models of your own" },
@@ -41,6 +43,7 @@ export const GUIDES: readonly GuideGroup[] = [
   {
     label: "Operate",
     guides: [
+      { name: "first-server", title: "Your first server", about: "start one and let others in, in ten minutes" },
       { name: "console", title: "The console", about: "these pages" },
       { name: "operations", title: "Operations", about: "start, back up, upgrade, and what to do when" },
       { name: "settings", title: "Settings", about: "every environment variable" },
