@@ -62,6 +62,17 @@ describe("without the setting", () => {
   });
 });
 
+test.each([true, false])(
+  "an address with characters that are not seen is none (private addresses: %s)",
+  (allowsPrivate) => {
+    const poster = createGuardedPost({ allowsPrivate });
+    for (const seen of ["\r\nx", " ", "\t", "\u202e"]) {
+      expect(poster.faultOf(`https://example.org/${seen}`)).toBe("url is not a valid address.");
+    }
+    expect(poster.faultOf("https://example.org/")).toBeNull();
+  },
+);
+
 describe("with the setting", () => {
   test("this machine may be an address, over http, and gets the body as it was signed", async () => {
     const bodies: string[] = [];

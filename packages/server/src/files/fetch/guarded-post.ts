@@ -54,6 +54,8 @@ export function createGuardedPost(options: GuardedPostOptions): GuardedPost {
   const { allowsPrivate, totalMs = TOTAL_MS } = options;
   return {
     faultOf: (address) => {
+      // The parser drops them, and people would read another address than the one that is stored.
+      if (/[\s\p{C}]/u.test(address)) return SENTENCES["not-text"];
       const parsed = allowsPrivate ? parseAnyUrl(address) : parsePublicUrl(address);
       if ("url" in parsed) return null;
       return allowsPrivate && parsed.fault === "not-https"
