@@ -5,6 +5,7 @@ import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { AUTHOR_COMMANDS } from "../../../cli/src/commands/author-commands.ts";
 import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
+import { partsOf } from "../../../console/src/screens/docs/sections-of.ts";
 import { GENERATED_PARTS, placePart } from "../../../../scripts/generated-docs.ts";
 import { PROVIDER_KEYS, SETTINGS } from "../../src/platform/config/settings.ts";
 
@@ -53,6 +54,17 @@ test("every link between pages leads somewhere", () => {
       .map((match) => normalize(join(dirname(page), match[1] ?? "")))
       .filter((target) => !existsSync(join(ROOT, target)))
       .map((target) => `${page} -> ${target}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+test("every link to a part of a page leads to a heading of it, here and in the console", () => {
+  const anchors = (page: string) => new Set(partsOf(page, read(page)).map(({ anchor }) => anchor));
+  const broken = ["README.md", ...globSync("docs/*.md", { cwd: ROOT })].flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)].flatMap(([, path = "", anchor = ""]) => {
+      const target = path === "" ? page : normalize(join(dirname(page), path));
+      return target.endsWith(".md") && !anchors(target).has(anchor) ? [`${page} -> ${target}#${anchor}`] : [];
+    }),
   );
   expect(broken).toEqual([]);
 });

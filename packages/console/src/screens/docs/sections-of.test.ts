@@ -25,7 +25,16 @@ test("a guide falls into parts by its headings, with the anchors that GitHub giv
     ["GET /v1/me", "get-v1me"],
   ]);
   expect(parts[1]?.text).toContain("See limits.");
-  expect(anchorOf("PROMPTD_PORT")).toBe("promptdport");
+  expect(anchorOf("PROMPTD_PORT")).toBe("promptd_port");
+});
+
+test("an excerpt begins and ends with whole words, and shows no rules of tables", () => {
+  const long = `# Limits\n\n| What | How many |\n|---|---:|\n${"several words before it ".repeat(9)}needle${" and others behind".repeat(20)}`;
+  const [found] = searchParts(partsOf("limits", long), "needle");
+  expect(found?.excerpt).toMatch(/^… (words before it|before it|it|several words before it) .*\bneedle and .*\w …$/);
+  const words = new Set("several words before it needle and others behind …".split(" "));
+  expect(found?.excerpt.split(" ").filter((word) => !words.has(word))).toEqual([]);
+  expect(searchParts(partsOf("limits", long), "what")[0]?.excerpt).toMatch(/^What How many several words/);
 });
 
 test("a search needs every word, and prefers headings", () => {

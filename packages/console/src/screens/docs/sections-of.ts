@@ -11,8 +11,7 @@ export interface GuidePart {
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
-    .replaceAll(/[`*_]/g, "")
-    .replaceAll(/[^\p{L}\p{N}\s-]/gu, "")
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .trim()
     .replaceAll(/\s/g, "-");
 }
@@ -32,9 +31,11 @@ export function partsOf(guide: string, markdown: string): GuidePart[] {
     heading: heading.replaceAll("`", ""),
     anchor: anchorOf(heading),
     text: lines
+      .filter((line) => !/^\|[\s:|-]+\|$/.test(line)) // what rules a table
       .join(" ")
       .replaceAll(/[`*|]|\[([^\]]*)\]\([^)]*\)/g, "$1")
-      .replaceAll(/\s+/g, " "),
+      .replaceAll(/\s+/g, " ")
+      .trim(),
   }));
 }
 
@@ -64,8 +65,11 @@ export function searchParts(parts: readonly GuidePart[], query: string): Found[]
     .slice(0, FOUND_MAX);
 }
 
+/** From one space to another, around the word. */
 function excerptOf(text: string, word: string): string {
-  const at = Math.max(0, text.toLowerCase().indexOf(word) - EXCERPT / 3);
-  const cut = text.slice(at, at + EXCERPT).trim();
-  return `${at > 0 ? "… " : ""}${cut}${at + EXCERPT < text.length ? " …" : ""}`;
+  const at = Math.max(0, text.toLowerCase().indexOf(word));
+  const from = at < EXCERPT / 3 ? 0 : text.lastIndexOf(" ", at - EXCERPT / 3) + 1;
+  const space = text.indexOf(" ", from + EXCERPT);
+  const cut = text.slice(from, space < 0 ? undefined : space);
+  return `${from > 0 ? "… " : ""}${cut}${space < 0 ? "" : " …"}`;
 }
