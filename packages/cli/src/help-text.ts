@@ -25,7 +25,7 @@ export function describeCommand(name: string, command: Command): string {
     flagName(key, option),
     `${option.summary}${option.multiple === true ? " (may be repeated)" : ""}`,
   ]);
-  const details = command.details === undefined ? "" : `\n${command.details}\n`;
+  const details = command.details === undefined ? "" : `\n${wrapLines(command.details)}\n`;
   const session = command.session === "" ? "" : `\n\nExample:\n\n${command.session.trim().replace(/^(?=.)/gm, "  ")}`;
   return `${command.summary}\n\nUsage: ${usage}\n${details}\nFlags:\n${alignRows(flags)}${session}`;
 }
@@ -35,9 +35,36 @@ function flagName(key: string, option: CommandOption): string {
   return `${short}--${key}${option.type === "string" ? ` ${option.value ?? "VALUE"}` : ""}`;
 }
 
+/** As wide as terminals are that nobody has changed. */
+const WIDTH = 80;
+/** Beside the longest flags, too, whose lines are then wider. */
+const RIGHT_WIDTH_MIN = 40;
+
 function alignRows(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(0, ...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
+  const margin = " ".repeat(width + 4);
+  const wrapped = (text: string) => wrap(text, Math.max(RIGHT_WIDTH_MIN, WIDTH - margin.length)).join(`\n${margin}`);
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${wrapped(right)}`).join("\n");
+}
+
+/** Each line of the text is a paragraph. */
+function wrapLines(text: string): string {
+  return text
+    .split("\n")
+    .flatMap((line) => wrap(line, WIDTH))
+    .join("\n");
+}
+
+function wrap(text: string, width: number): string[] {
+  if (text.length <= width) return [text]; // with its own spaces
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1) ?? "";
+    if (line === "") lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 /** Of this package. */

@@ -17,7 +17,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await runCli(
   process.argv.slice(2),
-  { ...OPERATOR_COMMANDS, ...AUTHOR_COMMANDS, ...END_USER_COMMANDS },
+  { ...END_USER_COMMANDS, ...AUTHOR_COMMANDS, ...OPERATOR_COMMANDS },
   {
     env: process.env,
     directory: process.cwd(),

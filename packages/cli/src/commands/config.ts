@@ -7,9 +7,7 @@ import { configPath, readConnection, readUserConfig, writeUserConfig, type UserC
 const NAMES = { url: "url", "api-key": "apiKey", token: "token" } as const satisfies Record<string, keyof UserConfig>;
 type Name = keyof typeof NAMES;
 
-const ABOUT = `Names: url (address of the server), api-key (for runs) and token (for keys, credits, usage and your prompts). They
-are stored in ~/.config/promptd/config.json (or below $XDG_CONFIG_HOME), readable by you alone. The environment variables
-PROMPTD_URL, PROMPTD_API_KEY and PROMPTD_TOKEN go before them.`;
+const ABOUT = `Names: url (address of the server), api-key (for runs) and token (for keys, credits, usage and your prompts). They are stored in ~/.config/promptd/config.json (or below $XDG_CONFIG_HOME), readable by you alone. The environment variables PROMPTD_URL, PROMPTD_API_KEY and PROMPTD_TOKEN go before them.`;
 
 export const configSet: Command = {
   summary: "Store the address of the server, your API key or your management token",

@@ -13,11 +13,7 @@ const KEYS_PAGE = "/keys";
 export const login: Command = {
   summary: "Sign in by a page of the console, or with an API key or a management token",
   usage: "[url]",
-  details: `Opens a page of the console. You sign in there and confirm, and a management token comes back to this command. With
---no-browser, and where there is no browser, it prints the address: open it on any machine, and type the code that the page
-shows, or an API key (pd_…) or a management token (pdm_…) that you have. An API key is for runs. A management token is for
-keys, credits, usage and prompts of your own; one that may write keys also makes an API key for this machine, unless one is
-stored. What is stored for another address is forgotten. Without a terminal, give it with --token - on standard input.`,
+  details: `Opens a page of the console. You sign in there and confirm, and a management token comes back to this command. With --no-browser, and where there is no browser, it prints the address: open it on any machine, and type the code that the page shows, or an API key (pd_…) or a management token (pdm_…) that you have. An API key is for runs. A management token is for keys, credits, usage and prompts of your own; one that may write keys also makes an API key for this machine, unless one is stored. What is stored for another address is forgotten. Without a terminal, give it with --token - on standard input.`,
   session: `$ promptd login https://promptd.example.org
 Opened https://promptd.example.org in your browser. Confirm there.
 No page? Press Ctrl-C, then: promptd login --no-browser

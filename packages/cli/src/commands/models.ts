@@ -8,8 +8,7 @@ import { withSession } from "../session.ts";
 export const models: Command = {
   summary: "List the models of the server and their run options",
   usage: "",
-  details: `The list is cached in the user's configuration folder. Its hash goes along with every command, and the list is
-read again when the server says that it changed.`,
+  details: `The list is cached in the user's configuration folder. Its hash goes along with every command, and the list is read again when the server says that it changed.`,
   session: `$ promptd models
 MODEL                MODALITY  OPTIONS
 openai/gpt-5.4-mini  text      reasoningEffort=low|medium|high

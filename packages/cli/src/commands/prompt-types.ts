@@ -10,8 +10,7 @@ import { withSession } from "../session.ts";
 export const types: Command = {
   summary: "Write TypeScript types for the inputs and options of prompts",
   usage: "<slug[@label]…>",
-  details: `The file tells @promptd/client what each prompt takes: a misspelt input of client.run("slug", …) is then an error of the
-compiler. Write it again when a prompt has changed.`,
+  details: `The file tells @promptd/client what each prompt takes: a misspelt input of client.run("slug", …) is then an error of the compiler. Write it again when a prompt has changed.`,
   session: `$ promptd types cat-poem summarize --out src/prompts.d.ts
 Wrote src/prompts.d.ts.`,
   options: { out: { type: "string", value: "FILE", summary: "write it there; standard output when absent" } },

@@ -13,13 +13,9 @@ import { withSession } from "../session.ts";
 export const run: Command = {
   summary: "Run a prompt and wait for its outputs",
   usage: "<slug[@label]|promptId|promptVersionId> [KEY=VALUE…]",
-  details: `A slug or a prompt id runs the latest published version, slug@label the one that the label names. KEY=@FILE takes the text of a file, KEY=- that of standard
-input, and a "-" alone is the only input that the prompt needs. A name that the prompt does not know is refused before
-anything is charged. The exit code is 1 when the run fails.
+  details: `A slug or a prompt id runs the latest published version, slug@label the one that the label names. KEY=@FILE takes the text of a file, KEY=- that of standard input, and a "-" alone is the only input that the prompt needs. A name that the prompt does not know is refused before anything is charged. The exit code is 1 when the run fails.
 Ctrl-C stops waiting, not the run, with exit code 130: "promptd runs watch <runId>" goes on.
---batch runs the prompt once for each row of a .csv or .jsonl file. Columns are inputs, names of image slots (addresses or
-paths beside the file) and "key", your own name of a row. Started again, the command goes on with the same batch and runs
-nothing twice. Results go to the file of --out, or to a pipe as JSON lines.`,
+--batch runs the prompt once for each row of a .csv or .jsonl file. Columns are inputs, names of image slots (addresses or paths beside the file) and "key", your own name of a row. Started again, the command goes on with the same batch and runs nothing twice. Results go to the file of --out, or to a pipe as JSON lines.`,
   session: `$ promptd run cat-poem topic=tea tone=calm
 A kettle hums, the window steams …
 $ cat letter.txt | promptd run summarize - --json

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AUTHOR_COMMANDS } from "../../../cli/src/commands/author-commands.ts";
 import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
+import { describeCommand } from "../../../cli/src/help-text.ts";
 import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
@@ -49,6 +50,19 @@ describe("every command of promptd exists that is named", () => {
     expect(found).toEqual(["admin key rotate", "register", "runs list", "admin key create"]);
     expect(found.filter((words) => !exists(words))).toEqual(["admin key rotate", "register"]);
   });
+});
+
+test("the help of each command fits a terminal of 80 columns, but for its usage and its longest flags", async () => {
+  const wide = await Promise.all(
+    Object.entries(TABLE).map(async ([name, load]) => {
+      const [, details = "", flags = ""] =
+        /^Usage: [^]*?\n\n([^]*?)Flags:\n([^]*?)(\n\n|$)/m.exec(describeCommand(name, await load())) ?? [];
+      const margin = Math.max(...flags.split("\n").map((line) => /^ {2}-\S.*? {2,}/.exec(line)?.[0].length ?? 0));
+      const isWide = (line: string) => line.length > Math.max(80, margin + 40);
+      return [...details.split("\n"), ...flags.split("\n")].filter(isWide).map((line) => `${name}: ${line}`);
+    }),
+  );
+  expect(wide.flat()).toEqual([]);
 });
 
 describe("the worked session of each command", () => {

@@ -12,10 +12,7 @@ import { withSession } from "../../session.ts";
 export const mcp: Command = {
   summary: "Serve prompts as tools of the Model Context Protocol, on standard input and output",
   usage: "",
-  details: `For hosts such as Claude Desktop, VS Code or an agent of your own, which start the command themselves; docs/mcp.md shows their
-configuration. Every prompt can be found, shown and run. The prompts of --tools, or your own prompts with the label of
---label, are tools of their own with their inputs as arguments, 40 at most. Runs are paid with the credits of your key.
-With --images, a tool call may name an image in that folder by its path; no other file is ever read.`,
+  details: `For hosts such as Claude Desktop, VS Code or an agent of your own, which start the command themselves; docs/mcp.md shows their configuration. Every prompt can be found, shown and run. The prompts of --tools, or your own prompts with the label of --label, are tools of their own with their inputs as arguments, 40 at most. Runs are paid with the credits of your key. With --images, a tool call may name an image in that folder by its path; no other file is ever read.`,
   session: `$ promptd mcp --tools cat-poem,summarize@production
 $ promptd mcp --label production --images ~/Pictures`,
   options: {

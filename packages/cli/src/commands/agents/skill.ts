@@ -12,8 +12,7 @@ import { withSession } from "../../session.ts";
 export const skill: Command = {
   summary: "Write an agent skill that runs a prompt",
   usage: "<slug[@label]>",
-  details: `The skill is a folder with a SKILL.md, as agents read it: what the prompt does, the command that runs it, its inputs with
-their types and limits, and its price. The agent needs this command and an API key. Write it again when the prompt has changed.`,
+  details: `The skill is a folder with a SKILL.md, as agents read it: what the prompt does, the command that runs it, its inputs with their types and limits, and its price. The agent needs this command and an API key. Write it again when the prompt has changed.`,
   session: `$ promptd skill cat-poem --out .claude/skills
 Wrote .claude/skills/cat-poem/SKILL.md.`,
   options: { out: { type: "string", value: "DIR", summary: "the folder of skills; the current folder when absent" } },

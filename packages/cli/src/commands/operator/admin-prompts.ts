@@ -10,9 +10,7 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 export const promptPublish: Command = {
   summary: "Publish prompt files, or new versions of prompts the author has",
   usage: "FILE…",
-  details: `Takes *.prompt.md files and JSON catalogues, in order. Each file is published whole or not at all: a file with a
-fault is left out and named on stderr, the others are published, and the exit code is 1. A file that says what the
-latest version of its prompt says makes no new version.`,
+  details: `Takes *.prompt.md files and JSON catalogues, in order. Each file is published whole or not at all: a file with a fault is left out and named on stderr, the others are published, and the exit code is 1. A file that says what the latest version of its prompt says makes no new version.`,
   session: `$ promptd admin prompt publish tea.prompt.md --author ada@example.org
 01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77  tea-note  Tea note
 Published 1.`,

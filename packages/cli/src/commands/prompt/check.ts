@@ -21,9 +21,7 @@ interface CheckedFile {
 export const promptCheck: Command = {
   summary: "Check prompt files without publishing them; no database is needed",
   usage: "FILE…",
-  details: `Says everything that publishing would say: faults with line and column, warnings, and the price of a run. The exit
-code is 1 when a file has a fault. With a management token the server checks them, which knows its own models; else, or
-with --here, the catalogue of this program does.`,
+  details: `Says everything that publishing would say: faults with line and column, warnings, and the price of a run. The exit code is 1 when a file has a fault. With a management token the server checks them, which knows its own models; else, or with --here, the catalogue of this program does.`,
   session: `$ promptd prompt check tea.prompt.md
 tea.prompt.md is fine: Tea poem (openai/gpt-5.4-mini; about 2 credits, at most 8)`,
   options: { here: { type: "boolean", summary: "ask no server" } },

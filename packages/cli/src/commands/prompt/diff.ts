@@ -18,9 +18,7 @@ type Diff = ReturnType<Authoring["diff"]>;
 export const promptDiff: Command = {
   summary: "Compare a prompt file with what is published, or with another file",
   usage: "FILE [FILE]",
-  details: `One file is compared with the latest version of the prompt that it would change: that of its id, else of its slug. Two
-files are compared with each other, and neither server nor database is needed. The exit code is 0 whether or not they
-differ.
+  details: `One file is compared with the latest version of the prompt that it would change: that of its id, else of its slug. Two files are compared with each other, and neither server nor database is needed. The exit code is 0 whether or not they differ.
 ${WHERE}`,
   session: `$ promptd prompt diff tea.prompt.md
 inputs.tone.default: "calm" -> "bright"

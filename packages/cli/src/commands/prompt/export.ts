@@ -15,8 +15,7 @@ interface Written {
 export const promptExport: Command = {
   summary: "Write the files of all prompts of your account into a folder",
   usage: "",
-  details: `Each file is the draft of its prompt, or its latest version where there is no draft. Files that exist are left alone
-unless --force is given.`,
+  details: `Each file is the draft of its prompt, or its latest version where there is no draft. Files that exist are left alone unless --force is given.`,
   session: `$ promptd prompt export --out prompts
 prompts/tea-poem.prompt.md
 Wrote 1.`,

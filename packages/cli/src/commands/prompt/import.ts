@@ -11,9 +11,7 @@ type Made = ReturnType<Authoring["import"]>[number] & { readonly from: string };
 export const promptImport: Command = {
   summary: "Make prompt files of files of other tools",
   usage: "FILE…",
-  details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November
-2026), langfuse, dotprompt, prompty, promptfoo, mustache. What could not be carried over stands as comments at the top
-of each file. No file is overwritten. No database is needed.`,
+  details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November 2026), langfuse, dotprompt, prompty, promptfoo, mustache. What could not be carried over stands as comments at the top of each file. No file is overwritten. No database is needed.`,
   session: `$ promptd prompt import poem.mustache --from mustache --out prompts
 prompts/poem.prompt.md
   The file names no model: sandbox/text is used instead. "promptd admin models list" shows all.

@@ -52,8 +52,7 @@ async function listThere(io: CommandIo): Promise<void> {
 export const promptPull: Command = {
   summary: "Write the file of a prompt",
   usage: "<promptId|slug>",
-  details: `The file publishes the latest version again, unchanged; at a server it is your draft, where there is one. Without --out it
-goes to stdout.
+  details: `The file publishes the latest version again, unchanged; at a server it is your draft, where there is one. Without --out it goes to stdout.
 ${WHERE}`,
   session: `$ promptd prompt pull tea-poem --out prompts
 Wrote prompts/tea-poem.prompt.md.`,

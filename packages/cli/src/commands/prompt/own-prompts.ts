@@ -7,8 +7,7 @@ import { suggestName } from "../../suggest-name.ts";
 import { readConnection } from "../../user-config.ts";
 
 /** What every command says that works in both ways. */
-export const WHERE = `With a management token ("promptd login") this works on your account at the server. Without one, or with --author, it
-works on the database of a server on this machine.`;
+export const WHERE = `With a management token ("promptd login") this works on your account at the server. Without one, or with --author, it works on the database of a server on this machine.`;
 
 /** Whether a command speaks to a server: somebody has signed in with a token, and names no other author. */
 export async function isRemote(args: CommandArgs, io: CommandIo): Promise<boolean> {

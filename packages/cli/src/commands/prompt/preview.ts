@@ -15,9 +15,7 @@ type PreviewStep = Omit<PromptPreview["steps"][number], "settings"> & { readonly
 export const promptPreview: Command = {
   summary: "Show the exact messages that a run of a prompt file would send",
   usage: "FILE",
-  details: `Nothing is published and no model is called. The text of an earlier step stands as [output of step "id"], unless
---step gives one. With a management token the server shows them, which knows its own models; else, or with --here, the
-catalogue of this program does.`,
+  details: `Nothing is published and no model is called. The text of an earlier step stands as [output of step "id"], unless --step gives one. With a management token the server shows them, which knows its own models; else, or with --here, the catalogue of this program does.`,
   session: `$ promptd prompt preview tea.prompt.md -i topic=rain
 openai/gpt-5.4-mini  maxOutputTokens=2000
 --- user ---

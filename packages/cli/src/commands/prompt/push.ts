@@ -22,8 +22,7 @@ export interface Pushed {
 export const promptPush: Command = {
   summary: "Save prompt files as drafts of your account at the server",
   usage: "FILE…",
-  details: `Nothing is published. A file is the draft of the prompt that its id names, else its slug, else an unpublished draft of its title;
-else it begins a new prompt.
+  details: `Nothing is published. A file is the draft of the prompt that its id names, else its slug, else an unpublished draft of its title; else it begins a new prompt.
 A draft that somebody else of your account has saved is not overwritten: pull it first, or push with --force.`,
   session: `$ promptd prompt push tea.prompt.md --write-id
 SAVED  PROMPT                                REVISION  FILE

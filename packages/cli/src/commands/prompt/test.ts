@@ -14,9 +14,7 @@ type Tested = Awaited<ReturnType<Authoring["test"]>>[number] & { readonly file: 
 export const promptTest: Command = {
   summary: "Run the samples and tests of prompt files against their models",
   usage: "FILE…",
-  details: `Nothing is published. With a management token each file is saved as a draft at the server, which runs it; these runs are
-the author's own. Else, or with --here, no server or database is needed: the models are called from here. A sample passes when its run gives an output, a test when all that it expects holds. The exit code is 1 when one
-does not. Images of a test are paths from the file's folder.`,
+  details: `Nothing is published. With a management token each file is saved as a draft at the server, which runs it; these runs are the author's own. Else, or with --here, no server or database is needed: the models are called from here. A sample passes when its run gives an output, a test when all that it expects holds. The exit code is 1 when one does not. Images of a test are paths from the file's folder.`,
   session: `$ promptd prompt test tea.prompt.md
 RESULT  PROMPT    TEST      MODEL         OUTPUT
 ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] model: sandbox/text reason…
