@@ -112,6 +112,17 @@ describe("doctor", () => {
     expect(await runJson("doctor")).toMatchObject({ healthy: false });
   });
 
+  test("is content with a token alone, as authors have", async () => {
+    const session = { person: { email: "ada@example.org" }, scopes: ["prompts:read"] };
+    const { run, env } = await setup({ ...healthy, "GET /manage/v1/session": { data: session } });
+    delete env["PROMPTD_API_KEY"];
+    env["PROMPTD_TOKEN"] = "pdm_x";
+    const { code, stdout } = await run("doctor");
+    expect(code, stdout).toBe(0);
+    expect(stdout).toContain("none is set; prompts of your own need none, runs and search do");
+    expect(stdout).toContain("token of ada@example.org (environment), prompts:read");
+  });
+
   test("a config file that cannot be understood is named, with what to do", async () => {
     const { run, env, home } = await setup(healthy);
     delete env["PROMPTD_URL"];
@@ -124,7 +135,9 @@ describe("doctor", () => {
   test("a key that is missing and a file that others can read are found", async () => {
     const { run, env, home, baseUrl } = await setup(healthy);
     delete env["PROMPTD_API_KEY"];
-    expect((await run("doctor")).stdout).toMatch(/FAILED\s+API key\s+No API key is set\. Run: promptd config set/);
+    expect((await run("doctor")).stdout).toMatch(
+      /FAILED\s+API key\s+No API key is set\. Sign in with "promptd login"\./,
+    );
     await run("config", "set", "url", baseUrl);
     const path = join(home, ".config/promptd/config.json");
     await writeFile(path, "{}", { mode: 0o600 });

@@ -86,8 +86,9 @@ async function checkPath(io: CommandIo, path: string): Promise<string> {
 }
 
 async function checkKey(io: CommandIo): Promise<string> {
-  const { url, apiKey, apiKeyOrigin } = await readConnection(io.env);
-  if (apiKey === null) throw new Error('No API key is set. Run: promptd config set api-key "<key>"');
+  const { url, apiKey, apiKeyOrigin, token } = await readConnection(io.env);
+  if (apiKey === null && token !== null) return "none is set; prompts of your own need none, runs and search do";
+  if (apiKey === null) throw new Error('No API key is set. Sign in with "promptd login".');
   const client = openClient(url, apiKey, io);
   const profile = await client.me.get({ signal: io.signal });
   const { credits } = await client.me.credits({ signal: io.signal });
@@ -97,7 +98,8 @@ async function checkKey(io: CommandIo): Promise<string> {
 
 async function checkModels(io: CommandIo): Promise<string> {
   const { url, apiKey } = await readConnection(io.env);
-  const { resources } = await openClient(url, apiKey ?? "", io).resources.get({ signal: io.signal });
+  if (apiKey === null) return "not read: that takes an API key";
+  const { resources } = await openClient(url, apiKey, io).resources.get({ signal: io.signal });
   if (resources.models.length === 0) throw new Error("The server offers no model.");
   return `${resources.models.length} enabled`;
 }

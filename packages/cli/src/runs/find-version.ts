@@ -22,8 +22,7 @@ export async function findVersion(client: Client, name: string, signal: AbortSig
 async function findBySlug(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
   const [slug = "", label] = name.split("@");
   try {
-    const call = { params: { slug }, query: { label }, body: undefined, signal };
-    const { slug: _slug, label: _label, ...version } = (await client.call("resolveSlug", call)).data;
+    const { slug: _slug, label: _label, ...version } = await client.prompts.getBySlug(slug, { label, signal });
     return version;
   } catch (error) {
     if (!isNotFound(error)) throw error;
@@ -33,7 +32,7 @@ async function findBySlug(client: Client, name: string, signal: AbortSignal): Pr
 }
 
 async function isPublished(client: Client, slug: string, signal: AbortSignal): Promise<boolean> {
-  return client.call("resolveSlug", { params: { slug }, query: {}, body: undefined, signal }).then(
+  return client.prompts.getBySlug(slug, { signal }).then(
     () => true,
     (error: unknown) => {
       if (isNotFound(error)) return false;
