@@ -18,7 +18,7 @@ export function DocsScreen() {
   return (
     <Page title="Docs">
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[208px_minmax(0,1fr)]">
-        <div className="grid gap-4 lg:sticky lg:top-6">
+        <div className="-m-1 grid gap-4 p-1 lg:sticky lg:top-6 lg:max-h-[calc(100dvh-48px)] lg:overflow-y-auto">
           <div role="search" className="relative">
             <Search
               aria-hidden
