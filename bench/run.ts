@@ -8,7 +8,7 @@ import { CASE_NAMES, CASES, type CaseName } from "./cases/index.ts";
 import type { BenchCase } from "./harness/bench-case.ts";
 import { readCommandLine, sizesOf, USAGE, type BenchOptions } from "./harness/command-line.ts";
 import { measureFlush } from "./harness/disk.ts";
-import { describeMeasurement } from "./harness/measurement.ts";
+import { describeMeasurement, measureOtherWork } from "./harness/measurement.ts";
 
 const RESULTS = join(import.meta.dirname, "results");
 
@@ -40,7 +40,10 @@ async function runAll(options: BenchOptions<CaseName>): Promise<void> {
   for (const { name, one } of cases) {
     const sizes = sizesOf(one.sizes, options);
     const measurement = { ...describeMeasurement(), flushMs: measureFlush() };
-    const line = JSON.stringify({ case: name, sizes, ...(await one.measure({ ...options, sizes })), ...measurement });
+    const before = await measureOtherWork();
+    const result = await one.measure({ ...options, sizes });
+    const otherWork = { before, after: await measureOtherWork() };
+    const line = JSON.stringify({ case: name, sizes, ...result, ...measurement, otherWork });
     console.log(line);
     lines.push(line);
     if (options.json !== null) writeFileSync(options.json, `${lines.join("\n")}\n`);

@@ -2,12 +2,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GENERATED_PARTS, placePart } from "./generated-docs.ts";
+import { CHART_FILE, drawChart } from "./performance-chart.ts";
 import { describePython, PYTHON_PAGE } from "./python-types.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
 writeFileSync(join(ROOT, PYTHON_PAGE), describePython());
 console.log(PYTHON_PAGE);
+writeFileSync(join(ROOT, CHART_FILE), drawChart());
+console.log(CHART_FILE);
 for (const part of GENERATED_PARTS) {
   const path = join(ROOT, part.page);
   const text = await part.text();

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import { cpus, loadavg, release, totalmem } from "node:os";
 
 /** The commit that a measurement was taken of; "with changes" when the tree was not that of a commit. */
@@ -13,7 +14,20 @@ export function readCommit(): string {
   }
 }
 
-/** Where, when and of what a measurement is taken. Called before it begins: the load is that of others. */
+const LISTEN_MS = 2_000;
+
+/**
+ * Cores that are busy while this process waits: before and after a measurement those are the work of others. The load
+ * average would count the measurement before this one.
+ */
+export async function measureOtherWork(): Promise<number> {
+  const read = () => cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
+  const [before, beganMs] = [read(), performance.now()];
+  await wait(LISTEN_MS);
+  return Math.round(((read() - before) / (performance.now() - beganMs)) * 100) / 100;
+}
+
+/** Where, when and of what a measurement is taken. */
 export function describeMeasurement() {
   return {
     machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,

@@ -7,6 +7,7 @@ import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
 import { partsOf } from "../../../console/src/screens/docs/sections-of.ts";
 import { GENERATED_PARTS, placePart } from "../../../../scripts/generated-docs.ts";
+import { CHART_FILE, drawChart } from "../../../../scripts/performance-chart.ts";
 import { PROVIDER_KEYS, SETTINGS } from "../../src/platform/config/settings.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
@@ -40,6 +41,10 @@ test.each(GENERATED_PARTS)(
     expect(placePart(page, part.name, await part.text())).toBe(page);
   },
 );
+
+test("the chart of the README is what the last record says; run npm run docs to draw it anew", () => {
+  expect(read(CHART_FILE)).toBe(drawChart());
+});
 
 test("every link between pages leads somewhere", () => {
   const pages = [

@@ -50,6 +50,7 @@ export const GUIDES: readonly GuideGroup[] = [
       { name: "manage-api", title: "The management API", about: "people, accounts, keys, tokens and audit" },
       { name: "payments", title: "Payments", about: "grant credits from a payment system" },
       { name: "reliability", title: "Reliability", about: "what holds when something breaks" },
+      { name: "performance", title: "Performance", about: "what a run costs, measured beside others" },
       { name: "glossary", title: "Glossary", about: "one meaning a word" },
     ],
   },

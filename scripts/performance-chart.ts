@@ -1,0 +1,98 @@
+/** The chart of the README: promptd beside its peers, drawn from the last record of create-run, for light and dark pages. */
+import { describeMachine, isQuiet } from "./performance-page.ts";
+import { readRecord, type RecordOf, type Spread } from "./performance-records.ts";
+
+export const CHART_FILE = "docs/screens/performance.svg";
+
+const WIDTH = 840;
+const LABELS = 84;
+const PANEL = WIDTH / 2;
+const BARS = 210;
+const ROW = 34;
+const TOP = 58;
+
+const STYLE = `
+  text { font: 14px system-ui, sans-serif; fill: #1f2328; }
+  .title { font-weight: 600; }
+  .small { font-size: 12px; fill: #59636e; }
+  .own { fill: #0969da; }
+  .peer { fill: #afb8c1; }
+  .range { stroke: #1f2328; stroke-width: 1.5; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #f0f6fc; }
+    .small { fill: #9198a1; }
+    .own { fill: #4493f8; }
+    .peer { fill: #656c76; }
+    .range { stroke: #f0f6fc; }
+  }`;
+
+interface Bar {
+  readonly name: string;
+  readonly value: Spread;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly bars: readonly Bar[];
+  readonly left: number;
+}
+
+export function drawChart(): string {
+  const record = readRecord("create-run");
+  if (record === null || record.besidePeers.length === 0) return frame(40, text(0, 24, "small", "Not measured yet."));
+  const names = ["promptd", ...record.besidePeers.map(({ name }) => name)];
+  const bars = (kind: "one" | "many", what: "perSecond" | "p50Ms") =>
+    names.flatMap((name) => {
+      const value = record.loads[`${name} ${kind}`]?.[what];
+      return value === undefined ? [] : [{ name, value }];
+    });
+  const bottom = TOP + names.length * ROW;
+  const parts = [
+    drawPanel({ title: "Requests a second, 64 callers (more is better)", bars: bars("many", "perSecond"), left: 0 }),
+    drawPanel({ title: "One caller waits, p50 in ms (less is better)", bars: bars("one", "p50Ms"), left: PANEL }),
+    ...captionOf(record).map((line, i) => text(0, bottom + 22 + i * 18, "small", line)),
+  ];
+  return frame(bottom + 70, parts.join("\n"));
+}
+
+function captionOf(record: RecordOf<"create-run">): string[] {
+  return [
+    "A model server that answers at once. promptd checks a key, limits, charges and stores every run durably; the others do none of it.",
+    `Medians of interleaved rounds, with the least and the most. ${isQuiet(record) ? "" : "A busy machine: only ratios count."}`.trim(),
+    describeMachine(record),
+  ];
+}
+
+function drawPanel({ title, bars, left }: Panel): string {
+  const most = Math.max(...bars.map(({ value }) => value.max));
+  const at = (value: number) => left + LABELS + (value / most) * BARS;
+  const rows = bars.map(({ name, value }, i) => {
+    const y = TOP + i * ROW;
+    const width = Math.max(2, at(value.median) - at(0));
+    return [
+      text(left, y + 15, "", name),
+      `<rect class="${name === "promptd" ? "own" : "peer"}" x="${at(0)}" y="${y}" width="${round(width)}" height="20" rx="3"/>`,
+      `<line class="range" x1="${round(at(value.min))}" x2="${round(at(value.max))}" y1="${y + 10}" y2="${y + 10}"/>`,
+      text(round(Math.max(at(value.max), at(0) + width)) + 8, y + 15, "", value.median.toLocaleString("en-US")),
+    ].join("\n");
+  });
+  return [text(left, 30, "title", title), ...rows].join("\n");
+}
+
+function text(x: number, y: number, name: string, words: string): string {
+  const escaped = words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  return `<text${name === "" ? "" : ` class="${name}"`} x="${x}" y="${y}">${escaped}</text>`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function frame(height: number, content: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="promptd beside its peers">
+<style>${STYLE}
+</style>
+${content}
+</svg>
+`;
+}
