@@ -1,13 +1,13 @@
 /** The chart of the README: promptd beside its peers, drawn from the last record of create-run, for light and dark pages. */
-import { describeMachine, isQuiet } from "./performance-page.ts";
+import { isQuiet } from "./performance-page.ts";
 import { readRecord, type RecordOf, type Spread } from "./performance-records.ts";
 
 export const CHART_FILE = "docs/screens/performance.svg";
 
 const WIDTH = 840;
-const LABELS = 84;
+const LABELS = 116;
 const PANEL = WIDTH / 2;
-const BARS = 210;
+const BARS = 190;
 const ROW = 34;
 const TOP = 58;
 
@@ -58,8 +58,8 @@ export function drawChart(): string {
 function captionOf(record: RecordOf<"create-run">): string[] {
   return [
     "A model server that answers at once. promptd checks a key, limits, charges and stores every run durably; the others do none of it.",
-    `Medians of interleaved rounds, with the least and the most. ${isQuiet(record) ? "" : "A busy machine: only ratios count."}`.trim(),
-    describeMachine(record),
+    `Medians of interleaved rounds, with the least and the most. ${isQuiet(record) ? "" : "Taken on a busy machine: for orientation only."}`.trim(),
+    `${record.machine}, Node ${record.node.replace("v", "")}, ${record.database}, commit ${record.commit}, ${record.at.slice(0, 10)}.`,
   ];
 }
 
@@ -70,7 +70,7 @@ function drawPanel({ title, bars, left }: Panel): string {
     const y = TOP + i * ROW;
     const width = Math.max(2, at(value.median) - at(0));
     return [
-      text(left, y + 15, "", name),
+      text(left, y + 15, "", name === "portkey" ? "portkey (proxy)" : name),
       `<rect class="${name === "promptd" ? "own" : "peer"}" x="${at(0)}" y="${y}" width="${round(width)}" height="20" rx="3"/>`,
       `<line class="range" x1="${round(at(value.min))}" x2="${round(at(value.max))}" y1="${y + 10}" y2="${y + 10}"/>`,
       text(round(Math.max(at(value.max), at(0) + width)) + 8, y + 15, "", value.median.toLocaleString("en-US")),

@@ -8,7 +8,7 @@ export function isQuiet({ otherWork }: Machine): boolean {
   return Math.max(otherWork.before, otherWork.after) <= OTHER_WORK_MAX;
 }
 
-export function describeMachine(machine: Machine): string {
+function describeMachine(machine: Machine): string {
   const { memoryGb, kernel, isVirtual, otherWork, node, database, commit, at, flushMs } = machine;
   const parts = [
     `${machine.machine}${isVirtual ? " (virtual)" : ""}`,
@@ -27,7 +27,7 @@ export function describeMachine(machine: Machine): string {
 function machineLine(machine: Machine): string {
   const busy = isQuiet(machine)
     ? ""
-    : " **A busy machine**: other work ran beside it, so rates and times are too bad and only ratios of the same run count.";
+    : " **A busy machine**: other work ran beside it, so these figures are for orientation only.";
   return `*${describeMachine(machine)}.*${busy}`;
 }
 
