@@ -9,8 +9,8 @@ export async function noteAdmissions(engine: Engine): Promise<void> {
   await engine.db.query(`
     create table admissions (scope_id uuid not null, us bigint not null, statement_at timestamptz not null);
     create function note_admissions() returns trigger language plpgsql as $$ begin
-      insert into admissions select new.scope_id, t, statement_timestamp()
-        from unnest(new.times[cardinality(new.times) - new.admitted + 1 : ]) t;
+      insert into admissions select new.scope_id, new.times[cardinality(new.times)], statement_timestamp()
+        from generate_series(1, new.admitted);
       return null;
     end $$;
     create trigger note_admissions after insert or update on rate_rings for each row execute function note_admissions()`);

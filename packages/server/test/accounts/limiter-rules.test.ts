@@ -16,45 +16,98 @@ beforeEach(() => stopClock(engine.db, NOW));
 const at = (...offsets: number[]) => offsets.map((us) => NOW + us);
 
 describe("a ring", () => {
-  async function take(times: readonly number[], wanted: number, limit = 5) {
-    const [row] = await engine.db.query<{ times: number[]; admitted: number; wait_us: number }>(
-      "select to_json(times) as times, admitted, wait_us from ring_admit($1, $2, $3)",
-      [times, wanted, limit],
+  interface Ring {
+    readonly times: readonly number[];
+    /** Of each time; empty: one each. */
+    readonly counts: readonly number[];
+  }
+  const ringOf = (times: readonly number[], counts: readonly number[] = times.map(() => 1)): Ring => ({
+    times,
+    counts,
+  });
+
+  async function take({ times, counts }: Ring, wanted: number, limit = 5) {
+    const [row] = await engine.db.query<Ring & { admitted: number; wait_us: number }>(
+      "select to_json(times) as times, to_json(counts) as counts, admitted, wait_us from ring_take($1, $2, $3, $4)",
+      [times, counts, wanted, limit],
     );
     return row;
   }
 
   test.each([
-    ["admits into an empty one", [], 1, { times: at(0), admitted: 1, wait_us: 0 }],
-    ["admits as many as the limit", [], 7, { times: at(0, 0, 0, 0, 0), admitted: 5, wait_us: 1_000_000 }],
-    ["admits none when none is wanted", at(-10), 0, { times: at(-10), admitted: 0, wait_us: 0 }],
-    ["forgets what is a second old", at(-1_000_000, -999_999), 1, { times: at(-999_999, 0), admitted: 1, wait_us: 0 }],
+    ["admits into an empty one", ringOf([]), 1, { ...ringOf(at(0)), admitted: 1, wait_us: 0 }],
+    ["admits as many as the limit", ringOf([]), 7, { ...ringOf(at(0), [5]), admitted: 5, wait_us: 1_000_000 }],
+    ["admits none when none is wanted", ringOf(at(-10)), 0, { ...ringOf(at(-10)), admitted: 0, wait_us: 0 }],
+    [
+      "forgets what is a second old",
+      ringOf(at(-1_000_000, -999_999), [4, 1]),
+      1,
+      { ...ringOf(at(-999_999, 0)), admitted: 1, wait_us: 0 },
+    ],
     [
       "gives the room that is left",
-      at(-4, -3, -2, -1),
+      ringOf(at(-4, -3), [2, 2]),
       3,
-      { times: at(-4, -3, -2, -1, 0), admitted: 1, wait_us: 999_996 },
+      { ...ringOf(at(-4, -3, 0), [2, 2, 1]), admitted: 1, wait_us: 999_996 },
     ],
     [
       "refuses when it is full",
-      at(-999_999, -4, -3, -2, -1),
+      ringOf(at(-999_999, -4, -3), [1, 2, 2]),
       1,
-      { times: at(-999_999, -4, -3, -2, -1), admitted: 0, wait_us: 1 },
+      { ...ringOf(at(-999_999, -4, -3), [1, 2, 2]), admitted: 0, wait_us: 1 },
     ],
     [
       "orders its times",
-      at(-5, -900_000, -3, -4),
+      ringOf(at(-5, -900_000, -3), [1, 2, 1]),
       1,
-      { times: at(-900_000, -5, -4, -3, 0), admitted: 1, wait_us: 100_000 },
+      { ...ringOf(at(-900_000, -5, -3, 0), [2, 1, 1, 1]), admitted: 1, wait_us: 100_000 },
     ],
-    ["counts a time up to a second ahead", at(1_000_000), 1, { times: at(1_000_000, 0), admitted: 1, wait_us: 0 }],
-    ["drops a time further ahead: the clock stepped back", at(1_000_001), 1, { times: at(0), admitted: 1, wait_us: 0 }],
-  ])("%s", async (_, times, wanted, expected) => {
-    expect(await take(times, wanted)).toEqual(expected);
+    [
+      "counts requests of one moment together",
+      ringOf(at(0), [2]),
+      1,
+      { ...ringOf(at(0), [3]), admitted: 1, wait_us: 0 },
+    ],
+    [
+      "takes a time without a count for one request",
+      ringOf(at(-2, -1), []),
+      4,
+      { ...ringOf(at(-2, -1, 0), [1, 1, 3]), admitted: 3, wait_us: 999_998 },
+    ],
+    [
+      "counts a time up to a second ahead",
+      ringOf(at(1_000_000)),
+      1,
+      { ...ringOf(at(1_000_000, 0)), admitted: 1, wait_us: 0 },
+    ],
+    [
+      "drops a time further ahead: the clock stepped back",
+      ringOf(at(1_000_001)),
+      1,
+      { ...ringOf(at(0)), admitted: 1, wait_us: 0 },
+    ],
+  ])("%s", async (_, ring, wanted, expected) => {
+    expect(await take(ring, wanted)).toEqual(expected);
   });
 
   test("longer than a limit that was lowered admits none, and loses no time", async () => {
-    expect(await take(at(-4, -3, -2), 1, 2)).toEqual({ times: at(-4, -3, -2), admitted: 0, wait_us: 999_996 });
+    const ring = ringOf(at(-4, -3), [2, 1]);
+    expect(await take(ring, 1, 2)).toEqual({ ...ring, admitted: 0, wait_us: 999_996 });
+  });
+
+  test("of more than 100 a second counts a request from the end of its 10 ms on, and so never admits more", async () => {
+    const counted = async (offset: number, ring: Ring, limit = 101) => {
+      await stopClock(engine.db, NOW + offset);
+      return take(ring, 1, limit);
+    };
+    expect(await counted(1, ringOf([]), 100)).toMatchObject(ringOf(at(1)));
+    expect(await counted(1, ringOf([]))).toMatchObject(ringOf(at(10_000)));
+    expect(await counted(9_999, ringOf(at(10_000)))).toMatchObject(ringOf(at(10_000), [2]));
+    expect(await counted(10_000, ringOf(at(10_000), [2]))).toMatchObject(ringOf(at(10_000), [3]));
+    expect(await counted(10_001, ringOf(at(10_000), [3]))).toMatchObject(ringOf(at(10_000, 20_000), [3, 1]));
+    const full = ringOf(at(10_000), [101]);
+    expect(await counted(1_009_999, full)).toMatchObject({ ...full, admitted: 0, wait_us: 1 });
+    expect(await counted(1_010_000, full)).toMatchObject({ ...ringOf(at(1_010_000)), admitted: 1 });
   });
 });
 

@@ -215,7 +215,7 @@ test("a server that stops answers a waiting POST with 504 and a waiting GET with
   await server.freezeTime(Date.UTC(2126, 0, 1)); // so that the limiter forgets no request
   const admitted = (count: number) =>
     vi.waitFor(async () => {
-      const text = "select cardinality(times) as admitted from rate_rings where scope_id = $1";
+      const text = "select (select sum(n)::int from unnest(counts) n) as admitted from rate_rings where scope_id = $1";
       expect(await server.app.db.query(text, [own.accountId])).toEqual([{ admitted: count }]);
     });
   const posting = postRun(there, bodyOf(promptVersionId, { do: HOUR }));

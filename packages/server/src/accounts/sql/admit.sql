@@ -2,19 +2,28 @@
 
 -- Admits up to p_wanted requests of one scope: any second (t - 1 s, t] admits at most p_limit, and refused requests do
 -- not count. Called under the scope's row lock; it reads the time there, once. Times more than 1 s in the future are
--- dropped, because they mean that the clock stepped back.
-create or replace function ring_admit(p_times bigint[], p_wanted int, p_limit int)
-returns table (times bigint[], admitted int, wait_us bigint) language plpgsql volatile as $$
+-- dropped, because they mean that the clock stepped back. Above 100 a second a request counts from the end of its 10 ms on,
+-- so that the ring of any limit has 100 times and stays in its row.
+create or replace function ring_take(p_times bigint[], p_counts int[], p_wanted int, p_limit int)
+returns table (times bigint[], counts int[], admitted int, wait_us bigint) language plpgsql volatile as $$
 declare
   now_us bigint := (extract(epoch from promptd_now()) * 1000000)::bigint;
-  live bigint[];
+  counted_us bigint := case when p_limit > 100 then (now_us + 9999) / 10000 * 10000 else now_us end;
+  used int;
 begin
-  select coalesce(array_agg(t order by t), '{}') into live
-    from unnest(p_times) t where t > now_us - 1000000 and t <= now_us + 1000000;
-  admitted := greatest(0, least(p_wanted, p_limit - cardinality(live)));
-  times := live || array_fill(now_us, array[admitted]);
+  select coalesce(array_agg(t order by t), '{}'), coalesce(array_agg(coalesce(n, 1) order by t), '{}'),
+      coalesce(sum(coalesce(n, 1)), 0)
+    into times, counts, used
+    from unnest(p_times, p_counts) ring (t, n) where t > now_us - 1000000 and t <= now_us + 1000000;
+  admitted := greatest(0, least(p_wanted, p_limit - used));
+  if admitted > 0 and times[cardinality(times)] = counted_us then
+    counts[cardinality(counts)] := counts[cardinality(counts)] + admitted;
+  elsif admitted > 0 then
+    times := times || counted_us;
+    counts := counts || admitted;
+  end if;
   -- there is room for one more when the oldest time of the ring leaves the window
-  wait_us := case when cardinality(times) < p_limit then 0 else greatest(1, times[1] + 1000000 - now_us) end;
+  wait_us := case when used + admitted < p_limit then 0 else greatest(1, times[1] + 1000000 - now_us) end;
   return next;
 end $$;
 
@@ -44,16 +53,16 @@ begin
   ), wanted as (
     select scope_id, count(*)::int as n from ranked group by scope_id
   ), rings as (
-    insert into rate_rings as ring (scope_id, times, admitted)
-    select wanted.scope_id, taken.times, taken.admitted
-      from wanted cross join lateral ring_admit('{}', wanted.n, p_limit) taken order by wanted.scope_id
-    on conflict (scope_id) do update set (times, admitted) = (
-      select taken.times, taken.admitted
-      from ring_admit(ring.times, (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
-    returning ring.scope_id, ring.times, ring.admitted
+    insert into rate_rings as ring (scope_id, times, counts, admitted)
+    select wanted.scope_id, taken.times, taken.counts, taken.admitted
+      from wanted cross join lateral ring_take('{}', '{}', wanted.n, p_limit) taken order by wanted.scope_id
+    on conflict (scope_id) do update set (times, counts, admitted) = (
+      select taken.times, taken.counts, taken.admitted
+      from ring_take(ring.times, ring.counts, (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
+    returning ring.scope_id, ring.times, ring.counts, ring.admitted
   )
   select known.nth, known.key_id, known.account_id, known.revoked_at, known.expired_at, known.pro_until, known.pro,
-    coalesce(rings.admitted, 0), coalesce(ranked.rank, 0), coalesce(cardinality(rings.times), 0),
+    coalesce(rings.admitted, 0), coalesce(ranked.rank, 0), coalesce((select sum(n)::int from unnest(rings.counts) n), 0),
     case when rings.times is null then 0 else
       greatest(1, rings.times[1] + 1000000 - (extract(epoch from promptd_now()) * 1000000)::bigint) end
   from known
