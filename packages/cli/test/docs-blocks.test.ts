@@ -236,7 +236,8 @@ describe.each(PAGES.filter((page) => blocksOf(page).length > 0))("%s", (page) =>
   beforeAll(async () => {
     folder = openFolder(page);
     // Each page is read by somebody to whom the slugs of its files are free.
-    const rename = "update prompts set slug = id::text, own_slug = id::text where slug in ('tea-poem', 'frost-poem')";
+    const rename =
+      "update prompts set slug = id::text, own_slug = id::text where slug in ('tea-poem', 'frost-poem', 'haiku')";
     await server.app.db.query(rename);
   });
   test.each(blocksOf(page))("line $line holds: $language", async (block) => {
