@@ -1,5 +1,6 @@
-import { useCallback, useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { cx } from "./class-names.ts";
+import { useScrolling } from "./use-scrolling.ts";
 
 /** A heading with what its cells are; a word alone: text that takes what room it needs. */
 export type Column = string | (Omit<CellProps, "children"> & { readonly label: string; readonly isHidden?: boolean });
@@ -16,17 +17,10 @@ interface TableProps {
 
 /** A dense table: rows of 36 px, one line each. Scrolls by itself where it does not fit. */
 export function Table({ label, columns, children }: TableProps) {
-  const [isWide, setWide] = useState(false);
-  const observe = useCallback((frame: HTMLDivElement) => {
-    const sizes = new ResizeObserver(() => setWide(frame.scrollWidth > frame.clientWidth));
-    for (const element of [frame, ...frame.children]) sizes.observe(element);
-    return () => sizes.disconnect();
-  }, []);
-  // Keys scroll what has the focus, so a table that does not fit can have it.
-  const scrolling = isWide ? ({ tabIndex: 0, role: "group", "aria-label": label } as const) : {};
+  const scrolling = useScrolling(label);
   return (
     // Positioned, so that words for screen readers alone do not stand outside of what scrolls.
-    <div ref={observe} {...scrolling} className="relative overflow-x-auto">
+    <div {...scrolling} className="relative overflow-x-auto">
       <table aria-label={label} className="w-full border-collapse text-13">
         <thead>
           <tr className="text-left text-12 text-dim">

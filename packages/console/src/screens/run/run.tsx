@@ -15,6 +15,7 @@ import { SampleAct } from "../../components/run/sample-act.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { BlockShapes, Loading } from "../../components/ui/skeleton.tsx";
+import { useScrolling } from "../../components/ui/use-scrolling.ts";
 import { toast } from "../../components/ui/toast.tsx";
 import { Timeline } from "../../components/run/timeline.tsx";
 
@@ -87,13 +88,22 @@ function Inputs({ run: { inputs, runOptions } }: { readonly run: ManagedRun }) {
   const facts = [
     ...Object.entries(inputs.textInputs).map(([label, value]) => ({
       label,
-      value: <span className="block max-h-48 overflow-y-auto whitespace-pre-wrap">{value}</span>,
+      value: <InputText label={label} value={value} />,
     })),
     ...(inputs.images === 0 ? [] : [{ label: "Images", value: String(inputs.images) }]),
     ...Object.entries(runOptions).map(([label, value]) => ({ label, value })),
   ];
   return (
     <Panel title="Inputs">{facts.length === 0 ? <p className="text-dim">None.</p> : <Facts facts={facts} />}</Panel>
+  );
+}
+
+/** May be pages long. */
+function InputText({ label, value }: { readonly label: string; readonly value: string }) {
+  return (
+    <span {...useScrolling(label)} className="block max-h-48 overflow-y-auto whitespace-pre-wrap">
+      {value}
+    </span>
   );
 }
 
