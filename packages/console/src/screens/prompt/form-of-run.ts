@@ -1,4 +1,4 @@
-import type { PromptConfig } from "@promptd/contract";
+import type { PromptConfig, PromptSamples } from "@promptd/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { runQuery } from "../../api.ts";
@@ -12,14 +12,23 @@ export function useFormOfRun(config: PromptConfig, runId: string | null): [FormS
   useEffect(() => {
     if (isFilled.current || run === undefined) return;
     isFilled.current = true;
-    const known = Object.entries(run.inputs.textInputs).filter(([name]) => Object.hasOwn(config.textInputs, name));
-    setForm((old) => ({ ...old, texts: Object.fromEntries(known), options: choicesOf(run.runOptions, config) }));
+    const texts = knownTexts(run.inputs.textInputs, config);
+    setForm((old) => ({ ...old, texts, options: choicesOf(run.runOptions, config) }));
   }, [run, config]);
   const change = (next: FormState) => {
     isFilled.current = true;
     setForm(next);
   };
   return [form, change];
+}
+
+const knownTexts = (texts: Readonly<Record<string, string>>, { textInputs }: PromptConfig): Record<string, string> =>
+  Object.fromEntries(Object.entries(texts).filter(([name]) => Object.hasOwn(textInputs, name)));
+
+/** What the sample says of the form; null: nothing. */
+export function textsOfSample({ inputs }: PromptSamples, config: PromptConfig): Record<string, string> | null {
+  const texts = knownTexts(inputs.textInputs, config);
+  return Object.keys(texts).length === 0 ? null : texts;
 }
 
 /** What was chosen for the run, without the defaults that the server adds and without what the prompt no longer offers. */

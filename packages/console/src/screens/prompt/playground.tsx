@@ -12,6 +12,7 @@ import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAct } from "../../components/run/sample-act.tsx";
+import { textsOfSample } from "./form-of-run.ts";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
@@ -44,6 +45,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
     setForm(next);
     running.forget();
   };
+  const sampleTexts = useMemo(() => textsOfSample(prompt.samples, config), [prompt.samples, config]);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[384px_minmax(0,1fr)]">
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
@@ -53,7 +55,11 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
         </div>
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-        <Result runId={givenRunId} prompt={prompt} />
+        <Result
+          runId={givenRunId}
+          prompt={prompt}
+          onFill={sampleTexts === null ? null : () => change({ ...form, texts: sampleTexts })}
+        />
         <CodeTabs
           body={body}
           promptId={prompt.promptId}
@@ -144,13 +150,24 @@ function Balance({ required }: { readonly required: number }) {
   );
 }
 
-function Result({ runId, prompt }: { readonly runId: string | null; readonly prompt: MarketplacePrompt }) {
+interface ResultProps {
+  readonly runId: string | null;
+  readonly prompt: MarketplacePrompt;
+  /** Writes the sample's texts into the form; null: it has none. */
+  readonly onFill: (() => void) | null;
+}
+
+function Result({ runId, prompt, onFill }: ResultProps) {
   const run = useQuery({ ...runQuery(runId ?? ""), enabled: runId !== null });
   const isPicture = prompt.configs.modality !== "text";
   if (runId === null) {
     return (
       <Panel title="Result">
-        <Empty icon={isPicture ? ImageIcon : TextCursorInput} title="Nothing has run yet">
+        <Empty
+          icon={isPicture ? ImageIcon : TextCursorInput}
+          title="Nothing has run yet"
+          act={onFill === null ? undefined : <Button onClick={onFill}>Fill in the sample</Button>}
+        >
           Fill in the form and run it. What comes out stands here.
         </Empty>
       </Panel>
