@@ -2,13 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { WIDE } from "./support/attack.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
-import { faultsOfPages } from "./support/pages.ts";
 
 const PROMPTS = 60;
-/** As wide as a title may be, without a place to break it. */
-const WIDE = "W".repeat(120);
 
 const prompt = (title: string, tag: string) => `---
 promptd: 1
@@ -133,15 +131,5 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     const [, path = ""] = /\((\/docs\/api\.md)\)/.exec(list) ?? [];
     const guide = await fetch(server.url + path);
     expect([guide.status, guide.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
-  });
-
-  test("no page is hard to use in a theme, or widened by a title without a break", async () => {
-    const { rows } = await ada.client.send("searchMarketplace", { query: { tag: "wide" } });
-    const docs = ["/docs", "/docs/api", "/docs/limits", "/docs/reference/v1"];
-    const paths = ["/?tag=wide", `/p/${rows[0]?.slug}`, "/?tag=many", "/credits?days=7", ...docs];
-    await travel(browser, "browse-pages", async ({ page }) => {
-      await signInAs(page, server.url, ada);
-      expect(await faultsOfPages(page, server.url, paths)).toEqual([]);
-    });
   });
 });

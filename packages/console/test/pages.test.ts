@@ -1,25 +1,42 @@
-/** Every page by keys alone: what can be done there is reached in order, seen and left; dialogs and menus too. */
+/**
+ * Every page of the console, with what an attacker would write in it: nothing of that runs, no page is hard to use in a
+ * theme or wider than a screen, and by keys alone everything is reached in order, seen and left; dialogs and menus too.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { ATTACK, FIND_ATTACK, WATCH_ATTACK, WIDE, WIDE_ATTACK } from "./support/attack.ts";
 import { findBrowser, openBrowser, signInAs, travel, type Page, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
 import { faultsOfTabbing, leavesByTab } from "./support/keyboard.ts";
-import { openPath, settle } from "./support/pages.ts";
+import { faultsOfPage, openPath, settle } from "./support/pages.ts";
 
+const quoted = (text: string) => JSON.stringify(text);
 const SOURCE = `---
 promptd: 1
 title: Words by key
-description: For hands on the keyboard.
+description: ${quoted(ATTACK + WIDE)}
 model: sandbox/text
+tags: [${quoted(ATTACK.slice(0, 64))}, wide]
 options: { reasoningEffort: low }
 inputs:
-  topic: { label: Topic }
+  topic: { label: ${quoted(ATTACK)}, description: ${quoted(WIDE_ATTACK)} }
   tone: { label: Tone, options: [calm, loud], default: calm }
 images:
-  - { label: Photo }
+  - { label: ${quoted(ATTACK)} }
+samples:
+  - inputs: { topic: ${quoted(ATTACK + WIDE)} }
+    outputs: [${quoted(ATTACK + WIDE)}]
 ---
 Write about {{ topic }}, {{ tone }}.
+`;
+const TO_RUN = SOURCE.replace(/^images:\n.*\n/m, "").replace("Words by key", "Words to run");
+const FAILING = `---
+promptd: 1
+title: ${quoted(WIDE)}
+model: sandbox/text
+---
+sandbox: error=400
 `;
 
 /** Where a program is led back to: nobody goes there. */
@@ -30,38 +47,48 @@ let browser: TestBrowser;
 let operator: TestPerson;
 /** The address of each route of the console, with something on it. */
 let addresses: Readonly<Record<string, string>>;
+/** Others that look different. */
+let variants: readonly string[];
 beforeAll(async () => {
   if (findBrowser() === null) return;
   const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP: "open" };
   [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
   operator = await createTestPerson(server, { isOperator: true, email: "keys@example.org" });
+  await fill();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function fill(): Promise<void> {
   const { client, accountId } = operator;
   await server.grant(accountId, { amount: 1_000 });
+  await joinAttacker();
   const { promptId } = await client.send("createDraft", { body: { source: SOURCE } });
-  const body = { revision: 1, baseVersionId: null, note: "First." };
-  await client.send("publishDraft", { params: { promptId }, body });
-  await client.send("createKey", { body: { name: "laptop" } });
-  await client.send("createToken", { body: { name: "CI", scopes: ["prompts:read"], expiresInDays: 30 } });
-  const url = "https://example.org/hook";
-  const { webhookId } = await client.send("createWebhook", { body: { url, events: ["run.finished"] } });
-  const { promptVersionId } = await server.publish(SOURCE.replace(/^images:\n.*\n/m, "").replace("by key", "to run"));
-  const inputs = { textInputs: { topic: "keys" } };
+  const params = { promptId };
+  const note = ATTACK + WIDE;
+  await client.send("publishDraft", { params, body: { revision: 1, baseVersionId: null, note } });
+  const attacking = SOURCE.replace("Words by key", quoted(WIDE_ATTACK));
+  const wide = await publishOwn(attacking);
+  const broken = await client.send("createDraft", { body: { source: SOURCE.replace("{{ topic }}", "{{ nothing }}") } });
+  const { promptVersionId = "" } = await publishOwn(TO_RUN);
+  const inputs = { textInputs: { topic: `${ATTACK}\n\n${ATTACK + WIDE}` } };
   const { runId } = await client.send("createRun", { body: { promptVersionId, inputs } });
-  const asked = new URLSearchParams({
-    response_type: "code",
-    code_challenge_method: "S256",
-    client_id: await registerProgram(),
-    redirect_uri: PROGRAM,
-    code_challenge: "A".repeat(43),
-    scope: "prompts:read",
-  });
+  const failing = await server.publish(FAILING);
+  const failed = await client.send("createRun", { body: { promptVersionId: failing.promptVersionId, inputs: {} } });
+  await client.send("createKey", { body: { name: "laptop" } });
+  await client.send("createKey", { body: { name: WIDE_ATTACK.slice(0, 100) } });
+  const token = { name: WIDE_ATTACK.slice(0, 100), scopes: ["prompts:read" as const], expiresInDays: 30 };
+  await client.send("createToken", { body: token });
+  const webhookId = await addWebhook();
   addresses = {
     "/": "/",
     "/p/$slug": "/p/words-by-key",
     "/runs": "/runs",
     "/runs/$runId": `/runs/${runId}`,
     "/keys": "/keys",
-    "/authorize": `/authorize#${asked.toString()}`,
+    "/authorize": await askForAccess(),
     "/credits": "/credits",
     "/author": "/author",
     "/author/new": "/author/new",
@@ -88,15 +115,71 @@ beforeAll(async () => {
     "/docs/reference/$api": "/docs/reference/v1",
     "/parts": "/parts",
   };
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
+  variants = [
+    "/?tag=wide",
+    `/p/${wide.slug}`,
+    `/runs/${failed.runId}`,
+    `/operator/runs/${failed.runId}`,
+    "/credits?days=7",
+    `/author/${promptId}?tab=test`,
+    `/author/${promptId}?tab=rendered`,
+    `/author/${broken.promptId}`,
+    "/docs/api",
+    "/docs/limits",
+    "/no-such-page",
+  ];
+}
+
+async function publishOwn(source: string): Promise<{ readonly slug?: string; readonly promptVersionId?: string }> {
+  const { published } = await operator.client.send("publishPromptFile", { body: { source } });
+  return published[0] ?? {};
+}
+
+/** A member of the operator's account whose names are attacks, and who is invited once more. */
+async function joinAttacker(): Promise<void> {
+  const email = "attacker@example.org";
+  const attacker = await createTestPerson(server, { email });
+  const { link } = await operator.client.send("createInvitation", { body: { email, role: "member" } });
+  await attacker.client.send("joinAccount", { body: { code: link?.split("#")[1] ?? "" } });
+  await operator.client.send("createInvitation", {
+    body: { email: `${WIDE.slice(0, 60)}@example.org`, role: "owner" },
+  });
+  const { db } = server.app;
+  await db.query("update auth_users set name = $2 where id = $1", [attacker.personId, WIDE_ATTACK.slice(0, 100)]);
+  await db.query("update accounts set display_name = $2 where id = $1", [
+    attacker.accountId,
+    WIDE_ATTACK.slice(0, 100),
+  ]);
+}
+
+/** @returns the id of a webhook with deliveries. */
+async function addWebhook(): Promise<string> {
+  const url = `https://receiver.example.org/${encodeURIComponent(ATTACK)}/${WIDE}`;
+  const body = { url, events: ["run.finished", "credits.low"] as const };
+  const { webhookId } = await operator.client.send("createWebhook", { body });
+  const insert = `insert into webhook_deliveries (id, account_id, webhook_id, event, state, attempts, status_code, fault, duration_ms)
+    values (promptd_new_id(), $1, $2, 'run.finished', 'delivered', 1, 204, null, 93),
+      (promptd_new_id(), $1, $2, 'credits.low', 'failed', 10, 503, 'The receiver answered 503.', 210)`;
+  await server.app.db.query(insert, [operator.accountId, webhookId]);
+  return webhookId;
+}
+
+/** @returns the address to which a program leads who should give it access. */
+async function askForAccess(): Promise<string> {
+  const asked = new URLSearchParams({
+    response_type: "code",
+    code_challenge_method: "S256",
+    client_id: await registerProgram(),
+    redirect_uri: PROGRAM,
+    code_challenge: "A".repeat(43),
+    scope: "prompts:read",
+  });
+  return `/authorize#${asked.toString()}`;
+}
 
 /** @returns the id of a program that asks for access. */
 async function registerProgram(): Promise<string> {
-  const body = JSON.stringify({ client_name: "Agent Desk", redirect_uris: [PROGRAM] });
+  const body = JSON.stringify({ client_name: ATTACK, redirect_uris: [PROGRAM] });
   const registered = await fetch(`${server.url}/oauth/register`, { method: "POST", body });
   const { client_id: clientId } = (await registered.json()) as { client_id: string };
   return clientId;
@@ -107,28 +190,41 @@ const FOR_STRANGERS = [
   "/sign-up",
   "/forgot-password",
   "/reset-password",
-  "/welcome",
-  "/invitation",
-  "/new-address",
+  "/welcome#used",
+  "/invitation#used",
+  "/new-address#used",
 ];
 
 const routesOf = (page: Page) => page.evaluate<string[]>("Object.keys(__TSR_ROUTER__.routesByPath)");
 const withoutSlash = (path: string) => (path === "/" ? path : path.replace(/\/$/, ""));
 
-async function faultsOfPaths(page: Page, paths: readonly string[]): Promise<string[]> {
+/** @param isWalked whether everything is reached by Tab. */
+async function faultsOfPaths(page: Page, paths: readonly string[], isWalked = true): Promise<string[]> {
   const found: string[] = [];
-  await page.goto(server.url);
-  await settle(page);
   for (const path of paths) {
     await openPath(page, path);
     const isEditor = path.startsWith("/author/0");
     // The form, the price and the acts of a draft come with the check of its file.
-    if (isEditor) await page.getByText("No faults").waitFor();
+    if (isEditor)
+      await page
+        .getByText(/^No faults|^\d+ faults?/)
+        .first()
+        .waitFor();
     if (path.startsWith("/authorize")) await page.getByRole("button", { name: "Give access" }).waitFor();
+    const faults = await faultsOfPage(page, path);
+    faults.push(...(await page.evaluate<string[]>(FIND_ATTACK)));
     // In the editor Tab indents; Escape, then Tab leaves it.
-    found.push(...(await faultsOfTabbing(page, isEditor ? ["Escape", "Tab"] : ["Tab"])).map((one) => `${path} ${one}`));
+    if (isWalked) faults.push(...(await faultsOfTabbing(page, isEditor ? ["Escape", "Tab"] : ["Tab"])));
+    found.push(...faults.map((one) => `${path} ${one}`));
   }
   return found;
+}
+
+/** The console as it is opened: what an attack would call is there. */
+async function openConsole(page: Page): Promise<void> {
+  await page.addInitScript(WATCH_ATTACK);
+  await page.goto(server.url);
+  await settle(page);
 }
 
 /** Opened by its button, or by an item of its menu. */
@@ -150,20 +246,50 @@ const OPENINGS: readonly Opening[] = [
   { at: "/operator/accounts/$accountId", button: "Grant credits" },
 ];
 
-describe.skipIf(findBrowser() === null)("by keys alone", () => {
-  test("Tab leads through every control of every page in its order, with a focus that can be seen", async () => {
-    await travel(browser, "keyboard", async ({ page }) => {
+/** Pages of a part of the console, by how their routes begin. */
+const PARTS = [
+  ["for callers", /^\/($|p\/|runs|keys|authorize|credits|parts)/],
+  ["for authors", /^\/author/],
+  ["of the settings", /^\/settings/],
+  ["for operators", /^\/operator/],
+  ["of the docs", /^\/docs/],
+] as const;
+
+describe.skipIf(findBrowser() === null)("every page", () => {
+  test.each(PARTS)(
+    "%s runs nothing that people wrote, is easy in both themes and three widths, and is walked by Tab in its order",
+    async (part, beginning) => {
+      await travel(browser, `pages ${part}`, async ({ page, complaints }) => {
+        await signInAs(page, server.url, operator);
+        await openConsole(page);
+        const routes = Object.keys(addresses).filter((route) => beginning.test(route));
+        const paths = routes.map((route) => addresses[route] ?? "");
+        expect(await faultsOfPaths(page, paths)).toEqual([]);
+        expect(complaints).toEqual([]);
+      });
+    },
+  );
+
+  test("also with faults, failures and other tabs", async () => {
+    await travel(browser, "page-variants", async ({ page }) => {
       await signInAs(page, server.url, operator);
-      const paths = [...Object.values(addresses), addresses["/author/$promptId"]?.replace("history", "test") ?? ""];
-      expect(await faultsOfPaths(page, paths)).toEqual([]);
-      const known = new Set([...Object.keys(addresses), ...FOR_STRANGERS]);
-      expect((await routesOf(page)).map(withoutSlash).filter((path) => !known.has(path))).toEqual([]);
-    });
-    await travel(browser, "keyboard-strangers", async ({ page }) => {
-      expect(await faultsOfPaths(page, FOR_STRANGERS)).toEqual([]);
+      await openConsole(page);
+      expect(await faultsOfPaths(page, variants, false)).toEqual([]);
     });
   });
 
+  test("also for who is not signed in; and none is left out", async () => {
+    await travel(browser, "page-strangers", async ({ page }) => {
+      await openConsole(page);
+      expect(await faultsOfPaths(page, FOR_STRANGERS)).toEqual([]);
+      const seen = Object.keys(addresses).filter((route) => PARTS.some(([, beginning]) => beginning.test(route)));
+      const known = new Set([...seen, ...FOR_STRANGERS.map((path) => path.replace("#used", ""))]);
+      expect((await routesOf(page)).map(withoutSlash).filter((path) => !known.has(path))).toEqual([]);
+    });
+  });
+});
+
+describe.skipIf(findBrowser() === null)("by keys alone", () => {
   test("a dialog holds the focus, Escape closes it, and the focus is back where it was", async () => {
     await travel(browser, "keyboard-dialogs", async ({ page }) => {
       await signInAs(page, server.url, operator);

@@ -11,7 +11,7 @@ import { startTestServer, type TestServer } from "../../server/test/support/test
 import { isVerified, startWebhookReceiver } from "../../server/test/webhooks/webhook-receiver.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
-import { faultsOfPage, faultsOfPages } from "./support/pages.ts";
+import { faultsOfPage } from "./support/pages.ts";
 
 const PROMPT = `---
 promptd: 1
@@ -249,33 +249,6 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       const taken = await fetch(`${server.url}/oauth/token`, { method: "POST", body: new URLSearchParams(carried) });
       expect(await taken.json()).toMatchObject({ access_token: expect.stringMatching(/^pdm_/), scope: "runs:read" });
       expect(complaints.filter((complaint) => !complaint.includes("401"))).toEqual([]);
-    });
-  });
-
-  test("no page is hard to use in a theme, or wider than a screen", async () => {
-    const ada = await createTestPerson(server);
-    const events = ["run.finished", "credits.low"] as const;
-    const url = "https://receiver.example.org/a/rather/long/path/of/a/webhook";
-    const { webhookId } = await ada.client.send("createWebhook", { body: { url, events } });
-    const insert = `insert into webhook_deliveries (id, account_id, webhook_id, event, state, attempts, status_code, fault, duration_ms)
-      values (promptd_new_id(), $1, $2, 'run.finished', 'delivered', 1, 204, null, 93),
-        (promptd_new_id(), $1, $2, 'credits.low', 'failed', 10, 503, 'The receiver answered 503.', 210)`;
-    await server.app.db.query(insert, [ada.accountId, webhookId]);
-    await ada.token(["runs:read"]);
-    await travel(browser, "settings-pages", async ({ page }) => {
-      await signInAs(page, server.url, ada);
-      const sections = [
-        "",
-        "/security",
-        "/tokens",
-        "/webhooks",
-        `/webhooks/${webhookId}`,
-        "/members",
-        "/account",
-        "/appearance",
-      ];
-      const paths = [...sections.map((section) => `/settings${section}`), "/authorize"];
-      expect(await faultsOfPages(page, server.url, paths)).toEqual([]);
     });
   });
 });

@@ -1,4 +1,4 @@
-/** Chromium for the journeys: Debian's own, installed when it is missing and may be. */
+/** Chromium for the journeys: Debian's own without a window, installed when none is there and may be. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,13 @@ import { chromium, type Browser, type BrowserContext, type Page, type Route } fr
 
 export type { Browser, Page, Route };
 
-const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** The first has the same engine, and needs a third less of the processor (2026-11-23). */
+const PROGRAMS = [
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
 /** Where a failing journey leaves what it saw, and where pictures of the pages go. */
 export const PICTURES = join(import.meta.dirname, "../../pictures");
 
@@ -17,7 +23,7 @@ export function findBrowser(): string | null {
 }
 
 const MISSING =
-  "Install Chromium first; on Debian: sudo apt-get install chromium. Or name one in PROMPTD_TEST_CHROMIUM.";
+  "Install Chromium first; on Debian: sudo apt-get install chromium-headless-shell. Or name one in PROMPTD_TEST_CHROMIUM.";
 const INSTALL_MS_MAX = 600_000;
 
 /** On Debian, as root. Where it cannot be had the journeys are left out, and this says so. */
@@ -28,7 +34,7 @@ export function installBrowser(): void {
     const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
     const options = { stdio: "inherit", env, timeout: INSTALL_MS_MAX } as const;
     execFileSync("apt-get", ["update"], options);
-    execFileSync("apt-get", ["install", "-y", "--no-install-recommends", "chromium"], options);
+    execFileSync("apt-get", ["install", "-y", "--no-install-recommends", "chromium-headless-shell"], options);
   } catch (error) {
     process.stderr.write(`No browser could be had, so the journeys of the console are left out: ${String(error)}\n`);
   }

@@ -30,19 +30,6 @@ const WIDTHS = { wide: 1_440, middle: 768, narrow: 360 } as const;
 /** Where pictures of all pages are wanted, in both themes and all widths. */
 const picturesDir = process.env["PROMPTD_TEST_PICTURES"] === undefined ? null : join(PICTURES, "pages");
 
-/** Opens each path as a link does, and looks at it wide and light, then narrow and dark. */
-export async function faultsOfPages(page: Page, url: string, paths: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  await page.goto(url);
-  await settle(page);
-  for (const path of paths) {
-    await openPath(page, path);
-    found.push(...(await faultsOfPage(page)).map((fault) => `${path} ${fault}`));
-    if (picturesDir !== null) await takePictures(page, join(picturesDir, path.replaceAll(/[^a-z0-9]+/gi, "-")));
-  }
-  return found;
-}
-
 /** Opens a path of the console that is shown, as a link does. */
 export async function openPath(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => {
@@ -52,8 +39,11 @@ export async function openPath(page: Page, path: string): Promise<void> {
   await settle(page);
 }
 
-/** The same for the page as it is now, with what is open on it. */
-export async function faultsOfPage(page: Page): Promise<string[]> {
+/**
+ * Looks at the page as it is now, with what is open on it: wide and light, then narrow and dark, then at all widths.
+ * @param name of its pictures, where they are wanted; null: none.
+ */
+export async function faultsOfPage(page: Page, name: string | null = null): Promise<string[]> {
   const found: string[] = [];
   for (const [colorScheme, width] of [["light", WIDTHS.wide] as const, ["dark", WIDTHS.narrow] as const]) {
     await page.emulateMedia({ colorScheme });
@@ -71,6 +61,9 @@ export async function faultsOfPage(page: Page): Promise<string[]> {
   }
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: WIDTHS.wide, height: HEIGHT });
+  await untilDrawn(page);
+  if (picturesDir !== null && name !== null)
+    await takePictures(page, join(picturesDir, name.replaceAll(/[^a-z0-9]+/gi, "-")));
   return found;
 }
 
