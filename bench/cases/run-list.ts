@@ -3,8 +3,9 @@
  * the newest, one in the middle, the oldest, backwards, and the few that failed. After VACUUM ANALYZE, and again after a
  * tenth of the runs was written anew. Counts, which hold on any machine; times are medians beside `select 1`.
  */
+import { Client } from "pg";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
-import { openConnection, type Database, type Queryable } from "../../packages/server/src/platform/database/database.ts";
+import type { Database, Queryable } from "../../packages/server/src/platform/database/database.ts";
 import { listRunRows, type RunPage } from "../../packages/server/src/runs/runs-store.ts";
 import type { ChaosDatabase } from "../chaos/database-server.ts";
 import { defineCase, type Bench } from "../harness/bench-case.ts";
@@ -25,8 +26,8 @@ export const runList = defineCase({
 async function measure(server: ChaosDatabase, { runs }: Bench<"runs">["sizes"]) {
   const fixture = await openInstallationFixture(server.url);
   const { db, prompts } = fixture;
-  // Beside the pool, whose statements have time limits.
-  const connection = openConnection(server.url, "bench");
+  // Not promptd's own, whose statements have time limits.
+  const connection = new Client({ connectionString: server.url });
   await connection.connect();
   const results = [];
   for (const count of [Math.round(runs / 10), runs]) {
