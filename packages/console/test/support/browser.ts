@@ -68,8 +68,11 @@ export async function openBrowser(): Promise<TestBrowser> {
   return {
     idle,
     open: async () => {
-      const context = idle.pop() ?? (await browser.newContext({ reducedMotion: "reduce" }));
-      if (!all.includes(context)) all.push(context);
+      const used = idle.pop();
+      if (used !== undefined) return used;
+      const context = await browser.newContext({ reducedMotion: "reduce" });
+      all.push(context);
+      await context.tracing.start(); // acts, requests and what the console said; pictures would slow every journey
       return context;
     },
     close: async () => void (await Promise.all(all.map((context) => context.close()))),
@@ -94,7 +97,7 @@ export interface Look {
   readonly colorScheme?: "light" | "dark";
 }
 
-/** A page of its own for somebody unknown; a failure leaves a picture of it, named after the journey. */
+/** A page of its own for somebody unknown; a failure leaves a picture of it and a trace, named after the journey. */
 export async function travel(
   browser: TestBrowser,
   name: string,
@@ -102,6 +105,7 @@ export async function travel(
   { width = 1_440, height = 900, colorScheme = "light" }: Look = {},
 ): Promise<void> {
   const context = await browser.open();
+  await context.tracing.startChunk({ title: name });
   const page = await context.newPage();
   page.setDefaultTimeout(45_000); // many pages load at once on a small machine
   await page.setViewportSize({ width, height });
@@ -116,10 +120,15 @@ export async function travel(
     await page.evaluate("localStorage.clear()");
     await page.close();
     await context.clearCookies();
+    await context.tracing.stopChunk();
     browser.idle.push(context);
   } catch (error) {
     mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `failed-${name}.png`), fullPage: true }).catch(() => undefined);
+    const left = join(PICTURES, `failed-${name}`);
+    await page.screenshot({ path: `${left}.png`, fullPage: true }).catch(() => undefined);
+    await context.tracing.stopChunk({ path: `${left}.zip` }).catch(() => undefined);
+    if (error instanceof Error)
+      error.message += `\n\nSeen last: ${left}.png\nTrace: npx playwright-core show-trace ${left}.zip`;
     await page.close(); // what is left in its profile is seen by no other journey
     throw error;
   }
