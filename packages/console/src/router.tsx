@@ -10,7 +10,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { chooseAccount, chosenAccount } from "./account.ts";
-import { isSignedOut, sessionQuery } from "./api.ts";
+import { isSignedInQuery, isSignedOut, sessionQuery } from "./api.ts";
 import type {
   AuditSearch,
   CreditsSearch,
@@ -24,7 +24,7 @@ import type {
   WordsSearch,
 } from "./search.ts";
 import { RouteFailure } from "./components/shell/route-failure.tsx";
-import { Shell } from "./components/shell/shell.tsx";
+import { OpenShell, Shell } from "./components/shell/shell.tsx";
 import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
 import { NotFoundScreen } from "./screens/not-found/not-found.tsx";
 
@@ -38,22 +38,39 @@ const root = createRootRouteWithContext<Context>()({
   errorComponent: RouteFailure,
 });
 
+/** @returns false when nobody is signed in. */
+async function openSession(queries: QueryClient): Promise<boolean> {
+  try {
+    const session = await queries.ensureQueryData(sessionQuery);
+    if (!session.accounts.some(({ accountId }) => accountId === chosenAccount())) chooseAccount(session.accountId);
+    return true;
+  } catch (error) {
+    if (!isSignedOut(error)) throw error;
+    chooseAccount(null);
+    return false;
+  }
+}
+
 /** Pages for those who are signed in; the others are led to the sign-in and back. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
   component: Shell,
   beforeLoad: async ({ context, location }) => {
-    try {
-      const session = await context.queries.ensureQueryData(sessionQuery);
-      if (!session.accounts.some(({ accountId }) => accountId === chosenAccount())) chooseAccount(session.accountId);
-    } catch (error) {
-      if (!isSignedOut(error)) throw error;
-      chooseAccount(null);
-      const from = location.href === "/" ? undefined : location.href;
-      // oxlint-disable-next-line typescript/only-throw-error -- the router takes a thrown redirect, which is a response
-      throw redirect({ to: "/sign-in", search: from === undefined ? {} : { from } });
-    }
+    if (await openSession(context.queries)) return;
+    const from = location.href === "/" ? undefined : location.href;
+    // oxlint-disable-next-line typescript/only-throw-error -- the router takes a thrown redirect, which is a response
+    throw redirect({ to: "/sign-in", search: from === undefined ? {} : { from } });
+  },
+});
+
+/** Pages for everybody. */
+const open = createRoute({
+  getParentRoute: () => root,
+  id: "open",
+  component: OpenShell,
+  beforeLoad: async ({ context }) => {
+    if (await context.queries.ensureQueryData(isSignedInQuery)) await openSession(context.queries);
   },
 });
 
@@ -272,7 +289,7 @@ const operatorSections = [
 ] as const;
 
 const docs = createRoute({
-  getParentRoute: () => inside,
+  getParentRoute: () => open,
   path: "/docs",
   component: lazyRouteComponent(() => import("./screens/docs/docs.tsx"), "DocsScreen"),
   validateSearch: words,
@@ -361,8 +378,8 @@ const tree = root.addChildren([
     editor,
     settings.addChildren(settingsSections),
     operator.addChildren(operatorSections),
-    docs.addChildren(docsSections),
   ]),
+  open.addChildren([docs.addChildren(docsSections)]),
   parts,
   signIn,
   signUp,

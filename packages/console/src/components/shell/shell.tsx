@@ -50,23 +50,59 @@ export function Shell() {
   const openPalette = () => setPaletteOpen(true);
   return (
     <div className="min-h-dvh sm:grid sm:grid-cols-[84px_minmax(0,1fr)] lg:grid-cols-[216px_minmax(0,1fr)]">
-      <a
-        href="#main"
-        className="sr-only z-50 rounded-2 bg-float px-3 py-2 shadow-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
-      >
-        Skip to content
-      </a>
+      <SkipLink />
       <Sidebar onSearch={openPalette} />
       <TopBar onSearch={openPalette} />
-      <main
-        id="main"
-        tabIndex={-1}
-        className="min-w-0 px-4 pt-4 pb-24 outline-none sm:px-[clamp(16px,3vw,32px)] sm:pt-6 sm:pb-12"
-      >
-        <Outlet />
-      </main>
+      <Main />
       <Suspense fallback={null}>{isPaletteOpen ? <Palette onClose={() => setPaletteOpen(false)} /> : null}</Suspense>
     </div>
+  );
+}
+
+/** For pages that need nobody: who is signed in has all of the others around them. */
+export function OpenShell() {
+  const { data: session } = useQuery({ ...sessionQuery, enabled: false }); // asked for before the page is shown
+  if (session !== undefined) return <Shell />;
+  return (
+    <div className="min-h-dvh">
+      <SkipLink />
+      <header className="flex h-12 items-center gap-1 border-b border-line bg-sunk px-4 sm:px-[clamp(16px,3vw,32px)]">
+        <Link to="/docs" className="mr-auto flex items-center rounded-2">
+          <Brand />
+        </Link>
+        <ThemeSwitch
+          className="grid size-9 place-items-center rounded-2 text-dim hover:bg-hover hover:text-ink"
+          hasWord={false}
+        />
+        <Link to="/sign-in" search={{ from: "/docs" }} className="rounded-2 px-2.5 py-1.5 text-accent hover:bg-hover">
+          Sign in
+        </Link>
+      </header>
+      <Main />
+    </div>
+  );
+}
+
+function SkipLink() {
+  return (
+    <a
+      href="#main"
+      className="sr-only z-50 rounded-2 bg-float px-3 py-2 shadow-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+    >
+      Skip to content
+    </a>
+  );
+}
+
+function Main() {
+  return (
+    <main
+      id="main"
+      tabIndex={-1}
+      className="min-w-0 px-4 pt-4 pb-24 outline-none sm:px-[clamp(16px,3vw,32px)] sm:pt-6 sm:pb-12"
+    >
+      <Outlet />
+    </main>
   );
 }
 

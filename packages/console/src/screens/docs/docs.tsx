@@ -10,7 +10,7 @@ import { partsOf, searchParts } from "./sections-of.ts";
 
 /** Guides and reference, from this server alone. */
 export function DocsScreen() {
-  const { q = "" } = useSearch({ from: "/inside/docs" });
+  const { q = "" } = useSearch({ from: "/open/docs" });
   const navigate = useNavigate({ from: "/docs" });
   const find = (text: string) =>
     void navigate({ to: ".", search: { q: text === "" ? undefined : text }, replace: true, resetScroll: false });

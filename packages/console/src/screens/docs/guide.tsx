@@ -8,7 +8,7 @@ import { findGuide, loadGuide } from "./guides.ts";
 import { anchorOf } from "./sections-of.ts";
 
 export function GuideSection() {
-  const { guide } = useParams({ from: "/inside/docs/$guide" });
+  const { guide } = useParams({ from: "/open/docs/$guide" });
   const { hash } = useLocation();
   const known = findGuide(guide);
   const text = useQuery({

@@ -9,7 +9,7 @@ import { operationsOf, type Operation } from "./operations-of.ts";
 const DOCUMENTS = { v1: "/openapi.json", manage: "/manage/openapi.json" } as const;
 
 export function ReferenceSection() {
-  const { api } = useParams({ from: "/inside/docs/reference/$api" });
+  const { api } = useParams({ from: "/open/docs/reference/$api" });
   const address = api === "manage" ? DOCUMENTS.manage : DOCUMENTS.v1;
   const operations = useQuery({
     queryKey: ["docs", "reference", address],

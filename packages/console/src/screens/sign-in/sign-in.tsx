@@ -67,7 +67,11 @@ export function SignInScreen() {
         <Link to="/forgot-password" className="text-accent underline underline-offset-2">
           Ask for a link
         </Link>
-        .
+        . What this is,{" "}
+        <Link to="/docs" className="text-accent underline underline-offset-2">
+          the docs
+        </Link>{" "}
+        say.
       </p>
     </Entry>
   );
