@@ -27,13 +27,6 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** For pages that need nobody: it is asked without a refusal, which a browser would report as an error. */
-export const isSignedInQuery = queryOptions({
-  queryKey: ["is-signed-in"],
-  queryFn: async () => (await (await fetch("/manage/auth/get-session")).json()) !== null,
-  staleTime: 60_000,
-});
-
 /** The server gives a session that is a day old its thirty days again, and its cookie too. */
 export function renewSession(): void {
   void fetch("/manage/auth/get-session").catch(() => {}); // the next page that is opened asks again

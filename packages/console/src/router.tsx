@@ -9,8 +9,6 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
-import { chooseAccount, chosenAccount } from "./account.ts";
-import { isSignedInQuery, isSignedOut, sessionQuery } from "./api.ts";
 import type {
   AuditSearch,
   CreditsSearch,
@@ -23,6 +21,7 @@ import type {
   SignInSearch,
   WordsSearch,
 } from "./search.ts";
+import { isSignedIn, openSession } from "./session.ts";
 import { RouteFailure } from "./components/shell/route-failure.tsx";
 import { OpenShell, Shell } from "./components/shell/shell.tsx";
 import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
@@ -37,19 +36,6 @@ const root = createRootRouteWithContext<Context>()({
   notFoundComponent: NotFoundScreen,
   errorComponent: RouteFailure,
 });
-
-/** @returns false when nobody is signed in. */
-async function openSession(queries: QueryClient): Promise<boolean> {
-  try {
-    const session = await queries.ensureQueryData(sessionQuery);
-    if (!session.accounts.some(({ accountId }) => accountId === chosenAccount())) chooseAccount(session.accountId);
-    return true;
-  } catch (error) {
-    if (!isSignedOut(error)) throw error;
-    chooseAccount(null);
-    return false;
-  }
-}
 
 /** Pages for those who are signed in; the others are led to the sign-in and back. */
 const inside = createRoute({
@@ -70,7 +56,7 @@ const open = createRoute({
   id: "open",
   component: OpenShell,
   beforeLoad: async ({ context }) => {
-    if (await context.queries.ensureQueryData(isSignedInQuery)) await openSession(context.queries);
+    if (await isSignedIn(context.queries)) await openSession(context.queries);
   },
 });
 

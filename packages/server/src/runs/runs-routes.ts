@@ -82,11 +82,13 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
   const runId = options.newId();
   const wait = beginWait(runId, context, options); // before the insert, so that no end can be missed
   try {
-    const ignore = (name: string) => context.ignore(name);
-    // Before the run exists, so that the first model call of it is streamed already.
-    if (readPreferences(context.header("prefer")).stream) await followRuns(options.db, [runId]);
     const { requestId } = context;
-    const created = await createRun({ accountId, keyId, requestId, runId, body, idempotency, ignore }, options);
+    const ignore = (name: string) => context.ignore(name);
+    const request = { accountId, keyId, requestId, runId, body, idempotency, ignore };
+    // Before the run exists, so that the first model call of it is streamed already.
+    const beforeCreate = () => followRuns(options.db, [runId]);
+    const { stream } = readPreferences(context.header("prefer"));
+    const created = await createRun(stream ? { ...request, beforeCreate } : request, options);
     await fault("create.after_commit");
     if (!created.isReplay) {
       if (!created.isClaimed) options.onCreated(runId);

@@ -1,8 +1,13 @@
 /** A new run begins in the process that creates it, where its worker has room: no claim has to look for it. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
+import { createRunCreates, type Reservation } from "../../src/runs/create/create-group.ts";
+import { createRunRow, createRunRows, type RunToCreate } from "../../src/runs/create/create-store.ts";
 import { LANE } from "../../src/runs/work/claim.ts";
-import { createRunRow, createRunRows } from "../../src/runs/create/create-store.ts";
+import type { Worker } from "../../src/runs/work/worker.ts";
+import { until } from "../support/promptd-process.ts";
 import { LEASE_MS, openEngine, type Engine } from "./engine-fixture.ts";
+import { createTestWorker, type TestWorkerOptions } from "./worker-fixture.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -33,19 +38,6 @@ describe("a run that is claimed as it is created", () => {
     expect(rows[0]).toEqual(rows[1]);
     expect(await engine.claim(workerId)).toEqual([]);
     expect(await engine.audit()).toEqual([]);
-  });
-
-  test("is told of as claimed again, when its answer was lost, and not to another worker", async () => {
-    const account = await engine.createAccount();
-    const [workerId, otherId] = [await engine.registerWorker(), await engine.registerWorker()];
-    const run = engine.runToCreate(account);
-    const send = async (id: string) => (await createRunRow(engine.db, run, leaseOf(id))).kind;
-    expect([await send(workerId), await send(workerId), await send(otherId)]).toEqual([
-      "claimed",
-      "claimed",
-      "created",
-    ]);
-    expect((await engine.stateOf(run.runId)).attempt).toBe(1);
   });
 
   test("leaves as much of its account's and its model's limit as a claim", async () => {
@@ -96,4 +88,132 @@ describe("a run that is claimed as it is created", () => {
     expect(await besides("select 1 from workers for update")).toBe("created");
     expect(await besides("select 1")).toBe("claimed");
   });
+});
+
+describe("a worker that creates in its own process", () => {
+  /** With the ids of the versions that it has begun to execute; their runs end at once as failed. */
+  async function startWorker(options: TestWorkerOptions = {}) {
+    const findVersion = vi.fn<(id: string) => Promise<null>>(async () => null);
+    const statements: string[] = [];
+    const query: Engine["db"]["query"] = (statement, values) => {
+      statements.push(typeof statement === "string" ? statement : statement.text);
+      return engine.db.query(statement, values);
+    };
+    const worker = createTestWorker(engine, { db: { ...engine.db, query }, findVersion, ...options });
+    onTestFinished(() => worker.drain(0));
+    await worker.start();
+    return { worker, findVersion, sent: (name: string) => statements.filter((text) => text.includes(name)).length };
+  }
+
+  /** As soon as no claim is under way. */
+  async function reserve(worker: Worker, runs: readonly RunToCreate[]): Promise<Reservation> {
+    let reservation: Reservation | null = null;
+    await until(async () => {
+      reservation = await worker.reserve(runs);
+      return reservation !== null;
+    });
+    return reservation as unknown as Reservation;
+  }
+
+  async function newRun(): Promise<RunToCreate> {
+    return engine.runToCreate(await engine.createAccount());
+  }
+
+  test("begins the run, and claims nothing for it", async () => {
+    const { worker, findVersion, sent } = await startWorker();
+    (await reserve(worker, [await newRun()])).begin([]);
+    const claims = sent("run_claim");
+    const creates = createRunCreates({ db: engine.db, accountLocks: new AccountLockQueue() });
+    creates.claimWith((runs) => worker.reserve(runs));
+    const run = await newRun();
+    expect(await creates.create(run)).toEqual({ kind: "claimed", runId: run.runId });
+    await until(async () => (await engine.stateOf(run.runId)).status === "failed");
+    expect(findVersion).toHaveBeenCalledTimes(1);
+    expect(sent("run_claim") - claims).toBeLessThanOrEqual(1); // the poll of every second
+    expect((await engine.stateOf(run.runId)).attempt).toBe(1);
+  });
+
+  test("keeps slots for one create at a time, as many as it has", async () => {
+    const { worker } = await startWorker({ concurrency: 2 });
+    const runs = await Promise.all([newRun(), newRun(), newRun()]);
+    const first = await reserve(worker, runs);
+    expect(first.slots).toBe(2);
+    expect(await worker.reserve(runs)).toBeNull();
+    first.begin([]);
+    (await reserve(worker, runs)).begin([]);
+  });
+
+  test("knows of the run before it begins, so that no look for lost runs takes it", async () => {
+    const { worker, sent, findVersion } = await startWorker();
+    (await reserve(worker, [await newRun()])).fail(); // from now on it looks for lost runs
+    const run = await newRun();
+    const reservation = await reserve(worker, [run]);
+    expect((await createRunRow(engine.db, run, reservation.lease)).kind).toBe("claimed");
+    const before = sent("run_release_unknown");
+    const claims = sent("run_claim(");
+    worker.wake();
+    await until(async () => sent("run_release_unknown") > before && sent("run_claim(") > claims);
+    expect(await engine.stateOf(run.runId)).toMatchObject({ attempt: 1, worker: worker.workerId });
+    reservation.begin([run]);
+    await until(async () => (await engine.stateOf(run.runId)).status === "failed");
+    expect(findVersion).toHaveBeenCalledTimes(1);
+  });
+
+  test("begins it once, and gives it back, when the answer was lost", async () => {
+    const { worker, findVersion } = await startWorker();
+    const run = await newRun();
+    const reservation = await reserve(worker, [run]);
+    expect((await createRunRow(engine.db, run, reservation.lease)).kind).toBe("claimed");
+    reservation.fail();
+    const again = await reserve(worker, [run]);
+    expect((await createRunRow(engine.db, run, again.lease)).kind).toBe("created"); // it may have begun by a claim
+    again.begin([]);
+    worker.wake();
+    await until(async () => (await engine.stateOf(run.runId)).status === "failed");
+    expect((await engine.stateOf(run.runId)).attempt).toBe(2);
+    expect(findVersion).toHaveBeenCalledTimes(1);
+  });
+
+  test("leaves it to others when its lease was lost meanwhile", async () => {
+    const { worker, findVersion } = await startWorker();
+    const run = await newRun();
+    const reservation = await reserve(worker, [run]);
+    const { workerId } = worker;
+    await engine.db.query("delete from workers");
+    await until(async () => worker.workerId !== workerId);
+    reservation.begin([run]);
+    expect(findVersion).not.toHaveBeenCalled();
+  });
+
+  test("lets a run end that was being created as it was told to stop", async () => {
+    const { worker } = await startWorker();
+    const run = await newRun();
+    const reservation = await reserve(worker, [run]);
+    expect((await createRunRow(engine.db, run, reservation.lease)).kind).toBe("claimed");
+    const stopped = worker.drain(20_000);
+    await until(async () => (await engine.db.query("select 1 from workers where draining")).length === 1);
+    expect(await worker.reserve([await newRun()])).toBeNull();
+    reservation.begin([run]);
+    await stopped;
+    expect(await engine.stateOf(run.runId)).toMatchObject({ status: "failed", attempt: 1 });
+  });
+});
+
+test.each([
+  ["unknown makes the worker look for lost runs", new Error("Query read timeout"), ["fail", "begin 0"]],
+  ["a refusal of the database does not", Object.assign(new Error("a check"), { code: "23514" }), ["begin 0"]],
+])("a create whose end is %s", async (_what, error, expected) => {
+  const ends: string[] = [];
+  const answers = [() => Promise.reject(error)];
+  const once: Engine["db"]["once"] = (...asked) => answers.shift()?.() ?? engine.db.once(...asked);
+  const creates = createRunCreates({ db: { ...engine.db, once }, accountLocks: new AccountLockQueue() });
+  creates.claimWith(async (runs) => ({
+    lease: leaseOf(engine.newId()), // of a worker that is not there
+    slots: runs.length,
+    begin: (claimed) => ends.push(`begin ${claimed.length}`),
+    fail: () => ends.push("fail"),
+  }));
+  const created = creates.create(engine.runToCreate(await engine.createAccount()));
+  await Promise.allSettled([created]);
+  expect(ends).toEqual(expected);
 });

@@ -35,7 +35,7 @@ export interface Reservation {
 }
 
 /** Null: there is no room, or others wait for it. */
-export type Reserve = (runs: readonly RunToCreate[]) => Promise<Reservation | null>;
+type Reserve = (runs: readonly RunToCreate[]) => Promise<Reservation | null>;
 
 export interface RunCreates {
   /** From now on runs begin in this process as they are created, where its worker has room: no claim looks for them. */

@@ -48,6 +48,8 @@ export interface RunRequest {
   readonly runId: string;
   readonly body: CreateRunBody;
   readonly idempotency: Idempotency | null;
+  /** Called once it is known that this request makes a run, if nothing refuses it. */
+  readonly beforeCreate?: () => Promise<void>;
   /** Names a part of the request that had no effect. */
   readonly ignore: (name: string) => void;
 }
@@ -70,6 +72,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   const earlier = idempotency === null ? null : await findRunOfKey(options.db, request.accountId, idempotency);
   if (earlier !== null) return replayOf(earlier);
   const prompt = await asked;
+  await request.beforeCreate?.();
   const { version } = prompt;
   const checked = requireValidInputs(request, version, options.catalogue); // 422
   const price = quote(request.accountId, prompt, checked, options); // 422 above the most that a run may hold

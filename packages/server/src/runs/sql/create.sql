@@ -1,6 +1,7 @@
 -- Creates a run, holds its credits and takes its idempotency key in one transaction and one round trip.
--- Outcomes: created; claimed (created, and p_worker has it already, as its first attempt; p_worker may be null); joined (p_key has made a run before: this is it); key_conflict; not_found; not_allowed (the API key
--- may not run this prompt); capped (the run does not fit into what is left of the API key's monthly cap, `available`;
+-- Outcomes: created; claimed (created, and p_worker, which may be null, has it already, as its first attempt: a repeat is
+-- never told so, since that worker may have claimed it meanwhile); joined (p_key has made a run before: this is it);
+-- key_conflict; not_found; not_allowed (the API key may not run this prompt); capped (the run does not fit into what is left of the API key's monthly cap, `available`;
 -- the next month begins `at`); no_credits; frozen (the account is); too_many_active (the account has p_max_active runs);
 -- revoked, expired (the API key p_api_key is no longer valid since `at`; null: the caller has no API key). What a key may
 -- do is read here, whatever its admission has seen. After a refusal nothing of the run is written, so several may be called in
@@ -19,9 +20,8 @@ begin
   -- lock of the balance is not enough: a free run does not take it. A second call after a lost answer waits here, too,
   -- until the first one has ended, however slow its commit is. Each statement below has a snapshot of its own, taken after.
   perform pg_advisory_xact_lock(18019, hashtext(p_account::text));
-  select r.worker = p_worker and r.attempt = 1 into v_is_claimed from runs r where r.account_id = p_account and r.id = p_id;
-  if found then
-    return query select case when v_is_claimed then 'claimed' else 'created' end, p_id, null::bigint, null::timestamptz;
+  if exists (select 1 from runs r where r.account_id = p_account and r.id = p_id) then
+    return query select 'created', p_id, null::bigint, null::timestamptz;
     return;
   end if;
   select k.revoked_at, k.expires_at, k.monthly_cap, coalesce(k.budget_id, k.id) as budget_id, k.prompt_ids
