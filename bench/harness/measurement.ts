@@ -3,12 +3,15 @@ import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { cpus, loadavg, release, totalmem } from "node:os";
 
+/** What measurements write themselves, so that one does not make the tree of the next a changed one. */
+const WRITTEN = ["bench/results", "docs/performance.md", "docs/screens/performance.svg", "README.md"];
+
 /** The commit that a measurement was taken of; "with changes" when the tree was not that of a commit. */
-export function readCommit(): string {
-  const git = (...args: readonly string[]) =>
-    execFileSync("git", args, { cwd: import.meta.dirname, encoding: "utf8" }).trim();
+export function readCommit(directory: string = import.meta.dirname): string {
+  const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: directory, encoding: "utf8" }).trim();
+  const paths = [":/", ...WRITTEN.map((path) => `:(exclude,top)${path}`)];
   try {
-    return git("status", "--porcelain") === "" ? git("rev-parse", "--short", "HEAD") : "with changes";
+    return git("status", "--porcelain", "--", ...paths) === "" ? git("rev-parse", "--short", "HEAD") : "with changes";
   } catch {
     return "unknown";
   }
