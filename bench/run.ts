@@ -1,12 +1,12 @@
 /**
  * The benchmarks: `npm run bench` lists them, `npm run bench -- create-run recovery --quick` runs two. Each prints its
- * record as one JSON line and writes it to bench/results/, with the machine and what else ran on it.
+ * record as one JSON line and writes that of a full measurement to bench/results/, with the machine and what else ran on it.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CASE_NAMES, CASES, type CaseName } from "./cases/index.ts";
 import type { BenchCase } from "./harness/bench-case.ts";
-import { readCommandLine, sizesOf, USAGE, type BenchOptions } from "./harness/command-line.ts";
+import { readCommandLine, sizesOf, USAGE, whyNotKept, type BenchOptions } from "./harness/command-line.ts";
 import { measureFlush } from "./harness/disk.ts";
 import { describeMeasurement, measureOtherWork } from "./harness/measurement.ts";
 
@@ -47,9 +47,15 @@ async function runAll(options: BenchOptions<CaseName>): Promise<void> {
     console.log(line);
     lines.push(line);
     if (options.json !== null) writeFileSync(options.json, `${lines.join("\n")}\n`);
-    else if (!options.isQuick) {
-      mkdirSync(RESULTS, { recursive: true });
-      writeFileSync(join(RESULTS, `${name}.json`), `${line}\n`);
-    }
+    else keep(name, line, whyNotKept(one, options));
   }
+}
+
+function keep(name: CaseName, line: string, whyNot: string | null): void {
+  if (whyNot !== null) {
+    console.error(`bench/results/${name}.json was not written: ${whyNot}. --json FILE writes any measurement.`);
+    return;
+  }
+  mkdirSync(RESULTS, { recursive: true });
+  writeFileSync(join(RESULTS, `${name}.json`), `${line}\n`);
 }

@@ -28,6 +28,7 @@ const CHAT = { model: MOCK_MODEL, messages: [{ role: "user", content: STORY_TEXT
 
 export const createRunCase = defineCase({
   sizes: { rounds: [5, 1], seconds: [4, 1] },
+  comparesPeers: true,
   measure: ({ database, sizes, hasPeers }) => onDatabase(database, (server) => measure(server, sizes, hasPeers)),
 });
 

@@ -20,6 +20,7 @@ const WARM_UP_JOBS = 200;
 
 export const queueThroughput = defineCase({
   sizes: { rounds: [5, 1], jobs: [3_000, 300], producers: [50, 50] },
+  comparesPeers: true,
   measure: ({ database, sizes, hasPeers }) => onDatabase(database, (server) => measure(server, sizes, hasPeers)),
 });
 

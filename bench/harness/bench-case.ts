@@ -14,6 +14,8 @@ export interface Bench<Name extends string = string> {
 
 export interface BenchCase<Name extends string = string> {
   readonly sizes: Sizes<Name>;
+  /** Its record is whole only with --peers. */
+  readonly comparesPeers?: true;
   /** @returns the record without the machine, which the command adds. */
   measure(bench: Bench<Name>): Promise<object>;
 }

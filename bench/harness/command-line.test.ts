@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readCommandLine, sizesOf, type BenchOptions } from "./command-line.ts";
+import { readCommandLine, sizesOf, whyNotKept, type BenchOptions } from "./command-line.ts";
 
 const KNOWN = ["create-run", "recovery"] as const;
 const read = (...argv: string[]) => readCommandLine(argv, KNOWN);
@@ -50,4 +50,18 @@ test("a size is the one that was given, else that of a quick or a usual measurem
   const own = { rounds: [5, 2], kills: [10, 1] } as const;
   expect(sizesOf(own, optionsOf("recovery"))).toEqual({ rounds: 5, kills: 10 });
   expect(sizesOf(own, optionsOf("recovery", "--quick", "--set", "kills=4"))).toEqual({ rounds: 2, kills: 4 });
+});
+
+describe("a published record is replaced", () => {
+  const [comparing, alone] = [{ comparesPeers: true }, {}] as const;
+  test.each([
+    ["by a full measurement", alone, [], null],
+    ["by a full comparison", comparing, ["--peers"], null],
+    ["not by a comparison without peers", comparing, [], "it had no peers (--peers)"],
+    ["not by a quick measurement", alone, ["--quick"], "it was a quick one"],
+    ["not by one with fewer rounds", comparing, ["--peers", "--rounds", "2"], "it had other sizes"],
+    ["not by one of another size", alone, ["--set", "kills=1"], "it had other sizes"],
+  ])("%s", (_what, one, argv, why) => {
+    expect(whyNotKept(one, optionsOf("recovery", ...argv))).toBe(why);
+  });
 });

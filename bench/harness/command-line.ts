@@ -1,6 +1,6 @@
 /** What `npm run bench` is asked for. A wrong word is refused before anything is started. */
 import { parseArgs } from "node:util";
-import type { Bench } from "./bench-case.ts";
+import type { Bench, BenchCase } from "./bench-case.ts";
 
 export interface BenchOptions<Name extends string> {
   readonly names: readonly Name[];
@@ -29,7 +29,10 @@ export const USAGE = `Usage: npm run bench -- CASE… [options]
   --peers                         peers take part (npm run bench:peers installs them)
   --database embedded|postgres    the embedded server, or the machine's own PostgreSQL (default embedded)
   --before COMMIT                 the commit to compare with (admission)
-  --json FILE                     writes the records to this file, one a line, in place of bench/results/CASE.json`;
+  --json FILE                     writes the records to this file, one a line, in place of bench/results/CASE.json
+
+bench/results/CASE.json is what docs/performance.md shows, so only a full measurement is written there: without --quick,
+--rounds and --set, and with --peers where the case compares with peers. --json takes any.`;
 
 const FLAGS = {
   quick: { type: "boolean" },
@@ -94,6 +97,16 @@ function readSizes(texts: readonly string[]) {
     else values[name] = Number(count);
   }
   return { values, faults };
+}
+
+/** Why a measurement is not the one that docs/performance.md shows. Null: it is. */
+export function whyNotKept(
+  { comparesPeers }: Pick<BenchCase, "comparesPeers">,
+  { isQuick, sizes, hasPeers }: Pick<BenchOptions<string>, "isQuick" | "sizes" | "hasPeers">,
+): string | null {
+  if (isQuick) return "it was a quick one";
+  if (Object.keys(sizes).length > 0) return "it had other sizes";
+  return comparesPeers === true && !hasPeers ? "it had no peers (--peers)" : null;
 }
 
 /** The sizes of one case: what was given, else those of a usual or a quick measurement. */
