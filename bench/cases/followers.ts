@@ -2,12 +2,12 @@
  * A thousand followers of runs in one API process: the memory of each, whether it grows while they wait, and how fast the
  * end of a run, written by another process, reaches its follower.
  */
-import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "@promptd/client";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "../chaos/database-server.ts";
 import { defineCase, type Bench } from "../harness/bench-case.ts";
+import { residentMib } from "../harness/cpu.ts";
 import { onDatabase } from "../harness/on-database.ts";
 import { percentile } from "../search/measures.ts";
 
@@ -67,8 +67,7 @@ async function measure(server: ChaosDatabase, sizes: Bench<"followers" | "holdSe
 }
 
 function rssOf(pid: number): number {
-  const [, kib = "0"] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kib) * 1_024;
+  return residentMib(pid) * 2 ** 20;
 }
 
 function mib(bytes: number): number {
