@@ -32,6 +32,18 @@ export class Mismatch extends Error {
   }
 }
 
+/** No answer came at all, and why. */
+export class NoAnswer extends Mismatch {
+  /** Method and path. */
+  readonly request: string;
+  readonly reason: string;
+  constructor(request: string, reason: string) {
+    super(`an answer to ${request}, and not: ${reason}`, null);
+    this.request = request;
+    this.reason = reason;
+  }
+}
+
 /** The check cannot be made here, such as for want of a second key. */
 export class Skipped extends Error {
   override readonly name = "Skipped";

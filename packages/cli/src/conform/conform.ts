@@ -3,7 +3,7 @@ import { GENERAL_GROUPS } from "./checks/general-checks.ts";
 import { LIST_GROUPS } from "./checks/list-checks.ts";
 import { MARKETPLACE_GROUPS } from "./checks/marketplace-checks.ts";
 import { RUN_GROUPS } from "./checks/run-checks.ts";
-import { Mismatch, runChecks, type Group, type Outcome } from "./check.ts";
+import { Mismatch, NoAnswer, runChecks, type Group, type Outcome } from "./check.ts";
 import { createKit, findPrompt, type Kit, type KitPrompt } from "./kit.ts";
 import { countResults, describeCounts, describeOutcome } from "./report.ts";
 import { createRequests, type Requests } from "./requests.ts";
@@ -106,14 +106,13 @@ function readNumber(args: CommandArgs, name: string, fallback: number): number {
 }
 
 /** Without an answer, and with a key that is not valid, all checks would fail alike. */
-function refuseHopeless({ exchange, message }: Mismatch): void {
-  if (exchange === null) {
-    const [request, reason] = message.replace("an answer to ", "").split(", and not: ");
-    throw new CommandFailure(`Nothing can be checked: ${request} got no answer (${reason}).`, {
+function refuseHopeless(mismatch: Mismatch): void {
+  if (mismatch instanceof NoAnswer) {
+    throw new CommandFailure(`Nothing can be checked: ${mismatch.request} got no answer (${mismatch.reason}).`, {
       hint: "Check the address, and that the server runs.",
     });
   }
-  if (exchange.came.httpStatus !== 401) return;
+  if (mismatch.exchange?.came.httpStatus !== 401) return;
   throw new CommandFailure("Nothing can be checked: the server refuses this API key (401).", {
     hint: "Give a key that is valid at this server.",
   });

@@ -1,6 +1,6 @@
 /** Plain HTTP for the kit: nothing is retried but a 429, no status is an exception, and every answer is remembered. */
 import { setTimeout as wait } from "node:timers/promises";
-import { Mismatch, type Came, type Exchange, type Sent } from "./check.ts";
+import { NoAnswer, type Came, type Exchange, type Sent } from "./check.ts";
 
 export interface RequestOptions {
   readonly method?: string;
@@ -97,7 +97,7 @@ async function sendOnce(path: string, given: RequestOptions, options: RequestsOp
     return { sent, came: { httpStatus: response.status, headers: response.headers, text, json: parse(text) } };
   } catch (error) {
     options.signal.throwIfAborted();
-    throw new Mismatch(`an answer to ${method} ${path}, and not: ${reasonOf(error)}`, null);
+    throw new NoAnswer(`${method} ${path}`, reasonOf(error));
   }
 }
 
