@@ -248,10 +248,14 @@ const OPENINGS: readonly Opening[] = [
 
 /** Pages of a part of the console, by how their routes begin. */
 const PARTS = [
-  ["for callers", /^\/($|p\/|runs|keys|authorize|credits|parts)/],
+  ["of the marketplace", /^\/($|p\/)/],
+  ["of runs and keys", /^\/(runs|keys)/],
+  ["of access, credits and parts", /^\/(authorize|credits|parts)/],
   ["for authors", /^\/author/],
-  ["of the settings", /^\/settings/],
-  ["for operators", /^\/operator/],
+  ["of the settings of a person", /^\/settings($|\/(security|appearance|tokens))/],
+  ["of the settings of an account", /^\/settings\/(webhooks|members|account)/],
+  ["for operators, of runs and models", /^\/operator($|\/(runs|models|audit))/],
+  ["for operators, of people and prompts", /^\/operator\/(people|accounts|prompts)/],
   ["of the docs", /^\/docs/],
 ] as const;
 
