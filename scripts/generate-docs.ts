@@ -1,5 +1,5 @@
 /** Writes the generated parts into the pages of the documentation: `npm run docs`. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GENERATED_PARTS, placePart } from "./generated-docs.ts";
 import { CHART_FILE, drawChart } from "./performance-chart.ts";
@@ -9,7 +9,9 @@ const ROOT = join(import.meta.dirname, "..");
 
 writeFileSync(join(ROOT, PYTHON_PAGE), describePython());
 console.log(PYTHON_PAGE);
-writeFileSync(join(ROOT, CHART_FILE), drawChart());
+const chart = drawChart();
+if (chart === null) rmSync(join(ROOT, CHART_FILE), { force: true });
+else writeFileSync(join(ROOT, CHART_FILE), chart);
 console.log(CHART_FILE);
 for (const part of GENERATED_PARTS) {
   const path = join(ROOT, part.page);

@@ -10,6 +10,7 @@ import { AUTHOR_COMMANDS } from "../packages/cli/src/commands/author-commands.ts
 import { END_USER_COMMANDS } from "../packages/cli/src/end-user-commands.ts";
 import { describeCommand } from "../packages/cli/src/help-text.ts";
 import { OPERATOR_COMMANDS } from "../packages/cli/src/operator-commands.ts";
+import { describeChart } from "./performance-chart.ts";
 import { describePerformance } from "./performance-page.ts";
 import { PROVIDER_KEYS, SETTINGS } from "../packages/server/src/platform/config/settings.ts";
 
@@ -31,7 +32,8 @@ export const GENERATED_PARTS: readonly GeneratedPart[] = [
   { page: "docs/cli.md", name: "end-user-commands", text: () => describeCommands(END_USER_COMMANDS) },
   { page: "docs/cli.md", name: "author-commands", text: () => describeCommands(AUTHOR_COMMANDS) },
   { page: "docs/cli.md", name: "operator-commands", text: () => describeCommands(OPERATOR_COMMANDS) },
-  { page: "docs/performance.md", name: "measurements", text: describePerformance },
+  { page: "docs/performance.md", name: "measurements", text: () => describePerformance() },
+  { page: "README.md", name: "performance", text: () => describeChart() },
 ];
 
 function describeSettings(): string {

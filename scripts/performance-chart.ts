@@ -1,6 +1,6 @@
 /** The chart of the README: promptd beside its peers, drawn from the last record of create-run, for light and dark pages. */
-import { isQuiet } from "./performance-page.ts";
-import { readRecord, type RecordOf, type Spread } from "./performance-records.ts";
+import type { Spread } from "../bench/harness/spread.ts";
+import { isQuiet, readRecord, type ReadRecord, type RecordOf } from "./performance-records.ts";
 
 export const CHART_FILE = "docs/screens/performance.svg";
 
@@ -37,14 +37,15 @@ interface Panel {
   readonly left: number;
 }
 
-export function drawChart(): string {
-  const record = readRecord("create-run");
-  if (record === null || record.besidePeers.length === 0) return frame(40, text(0, 24, "small", "Not measured yet."));
+/** Null: there is no record of a quiet machine with peers, and none other is worth a picture. */
+export function drawChart(read: ReadRecord = readRecord): string | null {
+  const record = read("create-run");
+  if (record === null || record.besidePeers.length === 0 || !isQuiet(record)) return null;
   const names = ["promptd", ...record.besidePeers.map(({ name }) => name)];
   const bars = (kind: "one" | "many", what: "perSecond" | "p50Ms") =>
     names.flatMap((name) => {
       const value = record.loads[`${name} ${kind}`]?.[what];
-      return value === undefined ? [] : [{ name, value }];
+      return value === undefined || Number.isNaN(value.median) ? [] : [{ name, value }];
     });
   const bottom = TOP + names.length * ROW;
   const parts = [
@@ -55,10 +56,23 @@ export function drawChart(): string {
   return frame(bottom + 70, parts.join("\n"));
 }
 
+const HOW =
+  "`npm run bench:peers` and `npm run bench -- create-run --peers` measure it on your machine; `npm run bench` lists all there is.";
+const PAGE = "[docs/performance.md](docs/performance.md) has the figures, missed goals included.";
+
+/** What the README says beside the chart, or in place of it. */
+export function describeChart(read: ReadRecord = readRecord): string {
+  const picture = `![promptd beside genkit, mastra and Portkey's gateway](${CHART_FILE})`;
+  const about =
+    "The others keep nothing and charge nobody, so this is what keys, limits, credits and durable runs cost.";
+  if (drawChart(read) !== null) return `${picture}\n\n${about} ${HOW} ${PAGE}`;
+  return `promptd is measured beside genkit, mastra and Portkey's gateway. No comparison of a quiet machine is recorded yet, so none is drawn here. ${HOW} ${PAGE}`;
+}
+
 function captionOf(record: RecordOf<"create-run">): string[] {
   return [
     "A model server that answers at once. promptd checks a key, limits, charges and stores every run durably; the others do none of it.",
-    `Medians of interleaved rounds, with the least and the most. ${isQuiet(record) ? "" : "Taken on a busy machine: for orientation only."}`.trim(),
+    `Medians of ${record.sizes.rounds} interleaved rounds of ${record.sizes.seconds} s, with the least and the most.`,
     `${record.machine}, Node ${record.node.replace("v", "")}, ${record.database}, commit ${record.commit}, ${record.at.slice(0, 10)}.`,
   ];
 }

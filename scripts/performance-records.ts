@@ -1,96 +1,66 @@
 /** The last records of `npm run bench` that the page on performance shows, as bench/results/ has them. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { createRunCase } from "../bench/cases/create-run.ts";
+import type { httpEdge } from "../bench/cases/http-edge.ts";
+import type { memory } from "../bench/cases/memory.ts";
+import type { queueThroughput } from "../bench/cases/queue-throughput.ts";
+import type { recovery } from "../bench/cases/recovery.ts";
+import type { runList } from "../bench/cases/run-list.ts";
+import type { startUp } from "../bench/cases/start-up.ts";
+import type { waiting } from "../bench/cases/waiting-10k.ts";
+import type { ResultOf } from "../bench/harness/bench-case.ts";
+import type { describeMeasurement } from "../bench/harness/measurement.ts";
+import type { Spread } from "../bench/harness/spread.ts";
 
 const RESULTS = join(import.meta.dirname, "../bench/results");
 
-/** Of several rounds. */
-export interface Spread {
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-}
-
-export interface Machine {
-  readonly machine: string;
-  readonly memoryGb: number;
-  readonly kernel: string;
-  readonly isVirtual: boolean;
+/** What was measured how often, where and of what. */
+export type Machine = Omit<ReturnType<typeof describeMeasurement>, "loadAverage"> & {
+  readonly sizes: Readonly<Record<string, number>>;
   /** Cores that others kept busy. */
   readonly otherWork: { readonly before: number; readonly after: number };
-  readonly node: string;
   readonly database: string;
-  readonly commit: string;
-  readonly at: string;
   /** How long a page of a journal takes to the disk. */
   readonly flushMs: Spread;
-}
-
-type LoadSpread = Readonly<
-  Record<"perSecond" | "p50Ms" | "p95Ms" | "serverMs" | "databaseMs" | "modelsMs" | "loadMs", Spread>
->;
-
-export interface PeerRatio {
-  readonly name: string;
-  readonly rate: Spread;
-}
+};
 
 export interface Records {
-  readonly "create-run": {
-    readonly loads: Readonly<Record<string, LoadSpread>>;
-    readonly hotAccount: Spread;
-    readonly besidePeers: readonly (PeerRatio & { readonly version: string })[];
-  };
-  readonly "http-edge": {
-    readonly targets: Readonly<Record<string, LoadSpread>>;
-    readonly meToStatic: { readonly rate: Spread };
-  };
-  readonly "queue-throughput": {
-    readonly queues: readonly (Readonly<
-      Record<"perSecond" | "p50Ms" | "p95Ms" | "processMs" | "databaseMs", Spread>
-    > & { readonly name: string; readonly version?: string | null })[];
-    readonly besidePeers: readonly PeerRatio[];
-  };
-  readonly "run-list": {
-    readonly results: readonly {
-      readonly runs: number;
-      readonly pages: readonly {
-        readonly name: string;
-        readonly buffers: number;
-        readonly buffersUpdated: number;
-        readonly ms: Spread;
-      }[];
-    }[];
-    readonly selectOneMs: Spread;
-  };
-  readonly recovery: {
-    readonly leaseMs: number;
-    readonly reclaimMs: Spread & { readonly p99: number };
-    readonly crashMs: Spread;
-  };
-  readonly "start-up": {
-    readonly starts: readonly { readonly name: string; readonly ms: Spread; readonly besideBare: Spread }[];
-  };
-  readonly memory: {
-    readonly idleMib: { readonly promptd: number; readonly bareNode: number };
-    readonly growth: number | null;
-    readonly sizes: { readonly runs: number };
-  };
-  readonly "waiting-10k": {
-    readonly bytesPerWait: number;
-    readonly bareNodeHttp: { readonly bytesPerWait: number };
-    readonly wakeMs: { readonly p50: number; readonly p99: number };
-    readonly sigterm: { readonly ms: number };
-    readonly sizes: { readonly waits: number };
-  };
+  readonly "create-run": ResultOf<typeof createRunCase>;
+  readonly "queue-throughput": ResultOf<typeof queueThroughput>;
+  readonly "http-edge": ResultOf<typeof httpEdge>;
+  readonly "run-list": ResultOf<typeof runList>;
+  readonly recovery: ResultOf<typeof recovery>;
+  readonly "start-up": ResultOf<typeof startUp>;
+  readonly memory: ResultOf<typeof memory>;
+  readonly "waiting-10k": ResultOf<typeof waiting>;
 }
 
 export type RecordOf<Name extends keyof Records> = Records[Name] & Machine;
+
+/** Null: there is no record. */
+export type ReadRecord = <Name extends keyof Records>(name: Name) => RecordOf<Name> | null;
 
 /** Null: there is none, or only one of an earlier form, which does not say of what it is. */
 export function readRecord<Name extends keyof Records>(name: Name): RecordOf<Name> | null {
   const file = join(RESULTS, `${name}.json`);
   if (!existsSync(file)) return null;
-  const record = JSON.parse(readFileSync(file, "utf8")) as RecordOf<Name> & { readonly case?: string };
+  return parseRecord(name, readFileSync(file, "utf8"));
+}
+
+/** Members that a case itself may leave null. */
+const NULLABLE: ReadonlySet<string> = new Set(["version", "growth"]);
+
+/** Any other null of a record was NaN, which JSON has not: it must not count as 0. */
+export function parseRecord<Name extends keyof Records>(name: Name, text: string): RecordOf<Name> | null {
+  const revive = (key: string, value: unknown) => (value === null && !NULLABLE.has(key) ? NaN : value);
+  const record = JSON.parse(text, revive) as RecordOf<Name> & { readonly case?: string };
   return record.case === name ? record : null;
+}
+
+/** Cores: with more than this, others took processor time away. */
+export const OTHER_WORK_MAX = 0.2;
+
+export function isQuiet({ otherWork }: Pick<Machine, "otherWork">): boolean {
+  return Math.max(otherWork.before, otherWork.after) <= OTHER_WORK_MAX;
 }

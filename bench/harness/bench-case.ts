@@ -12,12 +12,18 @@ export interface Bench<Name extends string = string> {
   readonly before: string | null;
 }
 
-export interface BenchCase<Name extends string = string> {
+export interface BenchCase<Name extends string = string, Result extends object = object> {
   readonly sizes: Sizes<Name>;
   /** Its record is whole only with --peers. */
   readonly comparesPeers?: true;
   /** @returns the record without the machine, which the command adds. */
-  measure(bench: Bench<Name>): Promise<object>;
+  measure(bench: Bench<Name>): Promise<Result>;
 }
 
-export const defineCase = <const Name extends string>(one: BenchCase<Name>): BenchCase<Name> => one;
+export const defineCase = <const Name extends string, Result extends object>(
+  one: BenchCase<Name, Result>,
+): BenchCase<Name, Result> => one;
+
+/** What the record of a case holds beside the machine. */
+export type ResultOf<Case> =
+  Case extends BenchCase<infer Name, infer Result> ? Result & Pick<Bench<Name>, "sizes"> : never;

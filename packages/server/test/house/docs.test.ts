@@ -42,8 +42,8 @@ test.each(GENERATED_PARTS)(
   },
 );
 
-test("the chart of the README is what the last record says; run npm run docs to draw it anew", () => {
-  expect(read(CHART_FILE)).toBe(drawChart());
+test("the chart of the README is what the last record says, if it is a quiet one; run npm run docs to draw it anew", () => {
+  expect(existsSync(join(ROOT, CHART_FILE)) ? read(CHART_FILE) : null).toBe(drawChart());
 });
 
 test("every link between pages leads somewhere", () => {
