@@ -6,7 +6,7 @@ import { chromium, type Browser, type BrowserContext, type Page, type Route } fr
 
 export type { Browser, Page, Route };
 
-/** The first has the same engine, and needs a third less of the processor (2026-11-23). */
+/** The first has the same engine without what draws a window, which no journey needs. */
 const PROGRAMS = [
   "/usr/bin/chromium-headless-shell",
   "/usr/bin/chromium",
