@@ -17,6 +17,24 @@ test("admin models list prints each model with its price, the range over its opt
   expect(stdout).toMatch(/ sandbox\/text-free +text +enabled +free, 1000 at once$/m);
 });
 
+test("admin models list keeps its columns in line, and says below a model that it ended or ends", async () => {
+  const file = join(rig.directory, "ended.json");
+  const models = [
+    { model: "sandbox/text", status: "retired", retiredAt: "2026-11-01", successor: "sandbox/text-free" },
+    { model: "sandbox/image", retiresAt: "2999-01-31" },
+  ];
+  await writeFile(file, JSON.stringify({ formatVersion: 1, models }));
+  const environment = { ...rig.installation.environment, PROMPTD_MODELS_FILE: file };
+  const { stdout } = await runHere(["admin", "models", "list"], environment);
+  const lines = stdout.trimEnd().split("\n");
+  const rows = lines.filter((line) => !line.startsWith(" ".repeat(9)));
+  const columns = rows.map((row) => [...row.matchAll(/(?<=  )\S/g)].map(({ index }) => index).slice(-4));
+  expect(new Set(columns.map((starts) => starts.join()))).toHaveLength(1);
+  const below = (model: string) => lines[lines.findIndex((line) => line.includes(` ${model} `)) + 1];
+  expect(below("sandbox/text")).toBe(`${" ".repeat(9)}since 2026-11-01, use sandbox/text-free`);
+  expect(below("sandbox/image")).toBe(`${" ".repeat(9)}deprecated, ends 2999-01-31`);
+});
+
 test("admin models check counts one fault as one, and tells a factor once", async () => {
   const file = join(rig.directory, "models.json");
   const check = async (overlay: object) => {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
+import { formatTable } from "../../output.ts";
 import { suggestName } from "../../suggest-name.ts";
 import { runAsOperator, type Operator } from "./run-operator.ts";
 
@@ -10,21 +11,24 @@ export const modelsList: Command = {
     "List every model of the catalogue, enabled or not, with its price, how many run at once, and what enables it",
   usage: "",
   session: `$ promptd admin models list
-    1  sandbox/text                         text   enabled                            inputPer1k 0.1, outputPer1k 0.5, 1000 at once`,
+   11  openai/gpt-image-1  image  retired            inputPer1k 1, perImage 1.632-24.96, 32 at once
+         since 2026-10-23, use openai/gpt-image-2.6-flare
+   40  fal/luma-ray-2      video  needs FAL_API_KEY  perImage 50-100, 8 at once`,
   options: {},
   run: async (_args, io) => {
     const models = await runAsOperator(io, (operator) => operator.listModels());
-    const lines = models.map((one) => {
-      const state = [stateOf(one), endOf(one)].filter((word) => word !== null).join(", ");
-      const from = [one.priceSource, one.priceDate, one.priceToConfirm ? "operator must confirm" : null];
-      const priceOrigin = from.filter((word) => word !== null).join(", ");
-      const line = `${String(one.index).padStart(5)}  ${one.model.padEnd(36)} ${one.modality.padEnd(6)} ${state.padEnd(34)} ${one.price || "free"}, ${describeRuns(one.runsAtOnce)}`;
-      return priceOrigin === ""
-        ? line
-        : `${line}
-         ${priceOrigin}`;
-    });
-    io.result(models, lines.join("\n"));
+    const rows = models.map((one) => [
+      String(one.index).padStart(5),
+      one.model,
+      one.modality,
+      stateOf(one),
+      `${one.price || "free"}, ${describeRuns(one.runsAtOnce)}`,
+    ]);
+    const lines = formatTable(rows).split("\n");
+    // An end and the origin of a price are sentences: as columns they would push the others out of the window.
+    const notes = models.map((one) => [endOf(one), originOf(one)].filter((words) => words !== null && words !== ""));
+    const text = lines.flatMap((line, at) => [line, ...(notes[at] ?? []).map((note) => `         ${note}`)]);
+    io.result(models, text.join("\n"));
   },
 };
 
@@ -117,6 +121,12 @@ function stateOf({ enabled, requires, status }: ModelLine): string {
   if (status === "retired") return status;
   if (enabled) return "enabled";
   return requires === null ? status : `needs ${requires}`;
+}
+
+/** Of its price. */
+function originOf({ priceSource, priceDate, priceToConfirm }: ModelLine): string {
+  const words = [priceSource, priceDate, priceToConfirm ? "operator must confirm" : null];
+  return words.filter((word) => word !== null).join(", ");
 }
 
 /** Of a model that ends or has ended. */
