@@ -9,6 +9,8 @@ export interface CommandOption {
   readonly multiple?: boolean;
   /** What the help shows as the value, such as `N` or `KEY=VALUE`; `VALUE` when absent. */
   readonly value?: string;
+  /** The command says so when it is absent. */
+  readonly isRequired?: boolean;
   readonly summary: string;
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Command, CommandOption, CommandTable } from "./command.ts";
-import { COMMON_OPTIONS } from "./parse-arguments.ts";
+import { COMMON_OPTIONS, flagOf, usageOf } from "./parse-arguments.ts";
 
 /** What `promptd --help` or a group such as `promptd admin --help` prints. */
 export async function describeTable(table: CommandTable, prefix: string): Promise<string> {
@@ -20,19 +20,18 @@ Every command takes --json (one JSON document on stdout, nothing else there) and
 
 /** What `promptd <command> --help` prints. */
 export function describeCommand(name: string, command: Command): string {
-  const usage = ["promptd", name, command.usage, "[flags]"].filter((part) => part !== "").join(" ");
   const flags = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(([key, option]): [string, string] => [
     flagName(key, option),
-    `${option.summary}${option.multiple === true ? " (may be repeated)" : ""}`,
+    `${option.summary}${option.isRequired === true ? " (required)" : ""}${option.multiple === true ? " (may be repeated)" : ""}`,
   ]);
   const details = command.details === undefined ? "" : `\n${wrapLines(command.details)}\n`;
   const session = command.session === "" ? "" : `\n\nExample:\n\n${command.session.trim().replace(/^(?=.)/gm, "  ")}`;
-  return `${command.summary}\n\nUsage: ${usage}\n${details}\nFlags:\n${alignRows(flags)}${session}`;
+  return `${command.summary}\n\nUsage: ${usageOf(name, command)} [flags]\n${details}\nFlags:\n${alignRows(flags)}${session}`;
 }
 
 function flagName(key: string, option: CommandOption): string {
   const short = option.short === undefined ? "" : `-${option.short}, `;
-  return `${short}--${key}${option.type === "string" ? ` ${option.value ?? "VALUE"}` : ""}`;
+  return `${short}${flagOf(key, option)}`;
 }
 
 /** As wide as terminals are that nobody has changed. */

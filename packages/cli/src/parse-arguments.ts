@@ -40,7 +40,7 @@ export function parseArguments(name: string, command: Command, argv: readonly st
     if (token.kind === "option") checkFlag(name, options, token, seen);
   }
   const help = values["help"] === true;
-  if (!help) checkPositionals(name, command, positionals);
+  if (!help) checkPositionals(name, command, positionals, values);
   return { args: argsOf(values, positionals), json: values["json"] === true, help };
 }
 
@@ -83,16 +83,46 @@ function isFlagTakenAsValue(token: FlagToken): boolean {
   return token.inlineValue !== true && token.value !== undefined && /^--[a-z]/.test(token.value);
 }
 
-function checkPositionals(name: string, command: Command, positionals: readonly string[]): void {
+function checkPositionals(name: string, command: Command, positionals: readonly string[], values: Values): void {
   const { min, max } = command.positionals ?? { min: 0, max: 0 };
-  const hint = `Usage: promptd ${name} ${command.usage}`.trimEnd();
+  const hint = `Usage: ${usageOf(name, command)}`;
   if (positionals.length < min) {
     throw new CommandFailure(`"promptd ${name}" needs ${command.usage}.`, { hint });
   }
   if (positionals.length > max) {
-    const surplus = positionals.slice(max).join(" ");
-    throw new CommandFailure(`"promptd ${name}" does not take "${surplus}".`, { hint });
+    const surplus = positionals.slice(max);
+    const missing = requiredOf(command).filter(([key]) => values[key] === undefined);
+    const meant = suggestFlags(surplus, missing);
+    throw new CommandFailure(`"promptd ${name}" does not take "${surplus.join(" ")}"${meant}`, { hint });
   }
+}
+
+/** A word that stands where a flag was left out is most likely its value. */
+function suggestFlags(surplus: readonly string[], missing: readonly NamedOption[]): string {
+  const [first] = missing;
+  if (first === undefined) return ".";
+  if (surplus.length === 1 && missing.length === 1) {
+    const [word = ""] = surplus;
+    return ` without a flag. Did you mean --${first[0]} ${/\s/.test(word) ? JSON.stringify(word) : word}?`;
+  }
+  return ` without a flag. It needs ${missing.map(([key]) => `--${key}`).join(" and ")}.`;
+}
+
+type NamedOption = readonly [string, CommandOption];
+
+function requiredOf({ options }: Command): readonly NamedOption[] {
+  return Object.entries(options).filter(([, option]) => option.isRequired === true);
+}
+
+/** Such as `promptd admin user create --email E`: with what must be given. */
+export function usageOf(name: string, command: Command): string {
+  const flags = requiredOf(command).map(([key, option]) => flagOf(key, option));
+  return ["promptd", name, command.usage, ...flags].filter((part) => part !== "").join(" ");
+}
+
+/** A flag with the name of its value. */
+export function flagOf(key: string, { type, value }: CommandOption): string {
+  return `--${key}${type === "string" ? ` ${value ?? "VALUE"}` : ""}`;
 }
 
 function argsOf(values: Values, positionals: readonly string[]): CommandArgs {

@@ -300,7 +300,16 @@ const REFUSALS: readonly (readonly [string, string])[] = [
     "user create --email a@b.c --emial x",
     '"promptd admin user create" has no flag --emial. Did you mean --email?\nSee "promptd admin user create --help".\n',
   ],
-  ["user create a@b.c", '"promptd admin user create" does not take "a@b.c".\nUsage: promptd admin user create\n'],
+  [
+    "user create a@b.c",
+    '"promptd admin user create" does not take "a@b.c" without a flag. Did you mean --email a@b.c?\n' +
+      "Usage: promptd admin user create --email E\n",
+  ],
+  [
+    "credits grant a@b.c 5",
+    '"promptd admin credits grant" does not take "a@b.c 5" without a flag. It needs --user and --amount.\n' +
+      "Usage: promptd admin credits grant --user EMAIL|USERID --amount N\n",
+  ],
   ["key create", USER_REQUIRED],
   ["key create --user ghost@example.org", NO_USER("ghost@example.org")],
   [`key create --user ${NOBODY_ID}`, NO_USER(NOBODY_ID)],

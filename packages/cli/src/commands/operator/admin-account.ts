@@ -34,7 +34,7 @@ Plan: pro until 2027-12-31T00:00:00.000Z
 Credits: 550 posted, 0 held, 550 available
 Active runs: 0
 Frozen: since 2026-11-23T04:27:31.227Z, Under review`,
-  options: { reason: { type: "string", value: "R", summary: "Why; recorded (required)" } },
+  options: { reason: { type: "string", value: "R", isRequired: true, summary: "Why; recorded" } },
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
@@ -57,7 +57,7 @@ Credits: 550 posted, 0 held, 550 available
 Active runs: 0
 Frozen: no`,
   options: {
-    reason: { type: "string", value: "R", summary: "Why; recorded (required)" },
+    reason: { type: "string", value: "R", isRequired: true, summary: "Why; recorded" },
     "accept-journal": { type: "boolean", summary: "Accept faults in the chain of the journal up to now" },
   },
   positionals: POSITIONALS,

@@ -7,8 +7,8 @@ export const creditsGrant: Command = {
   session: `$ promptd admin credits grant --user ada@example.org --amount 50 --reason "Welcome"
 ada@example.org can spend 550 credits.`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", summary: "Who gets them (required)" },
-    amount: { type: "string", value: "N", summary: "How many (required)" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Who gets them" },
+    amount: { type: "string", value: "N", isRequired: true, summary: "How many" },
     reason: { type: "string", value: "R", summary: "Why; recorded in the journal" },
     expires: {
       type: "string",

@@ -20,7 +20,7 @@ export const keyCreate: Command = {
 pd_0123456789abcdefghijklmnopqrstuvwxyz
 (key id 01a206a8-ad26-773b-947f-5a06a0e43c4e; the key is not shown again)`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", summary: "Whose key (required)" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Whose key" },
     name: { type: "string", value: "N", summary: 'What it is for; "default" when absent' },
     expires: { type: "string", value: "ISO8601", summary: "When it stops being valid; never when absent" },
     cap: {

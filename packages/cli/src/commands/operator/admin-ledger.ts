@@ -40,9 +40,9 @@ Credits: 545 posted, 0 held, 545 available
 Active runs: 0
 Frozen: no`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", summary: "Whose credits (required)" },
-    amount: { type: "string", value: "N", summary: "How many to add, or with a minus to take away (required)" },
-    reason: { type: "string", value: "R", summary: "Why; recorded in the journal (required)" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Whose credits" },
+    amount: { type: "string", value: "N", isRequired: true, summary: "How many to add, or with a minus to take away" },
+    reason: { type: "string", value: "R", isRequired: true, summary: "Why; recorded in the journal" },
   },
   run: async (args, io) => {
     const user = requireText(args.text("user"), "--user", "ada@example.org");

@@ -90,7 +90,7 @@ export const usageShow: Command = {
   session: `$ promptd admin usage show --user ada@example.org --days 7
       96 credits  12 runs, 1 failed  tea-note  sandbox/text`,
   options: {
-    user: { type: "string", value: "U", summary: "E-mail address or id of the account (required)" },
+    user: { type: "string", value: "U", isRequired: true, summary: "E-mail address or id of the account" },
     days: DAYS,
   },
   run: async (args, io) => {

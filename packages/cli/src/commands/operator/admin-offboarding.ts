@@ -12,7 +12,7 @@ export const accountExport: Command = {
     "Account, members, keys without secrets, prompts with all versions, runs with inputs and outputs, journal, usage, and stored files. Run it where the server's data directory or bucket is, or files are missing.",
   session: `$ promptd admin account export ada@example.org --out ada.tar.gz
 ada.tar.gz: 2330 bytes`,
-  options: { out: { type: "string", value: "FILE", summary: "File to write, which must not exist (required)" } },
+  options: { out: { type: "string", value: "FILE", isRequired: true, summary: "File to write, which must not exist" } },
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
@@ -35,12 +35,17 @@ export const accountDelete: Command = {
   session: `$ promptd admin account delete ada@example.org --confirm ada@example.org --prompts remove
 The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; nobody can act in it any more.`,
   options: {
-    confirm: { type: "string", value: "EMAIL", summary: "The e-mail address of the account once more (required)" },
+    confirm: {
+      type: "string",
+      value: "EMAIL",
+      isRequired: true,
+      summary: "The e-mail address of the account once more",
+    },
     prompts: {
       type: "string",
       value: "remove|keep",
-      summary:
-        "remove: unpublish its prompts and erase their templates; keep: leave them published without a name (required)",
+      isRequired: true,
+      summary: "remove: unpublish its prompts and erase their templates; keep: leave them published without a name",
     },
   },
   positionals: POSITIONALS,

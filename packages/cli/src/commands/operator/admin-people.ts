@@ -3,7 +3,7 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 
 export const signInLink: Command = {
   summary: "Print a link that signs a user in once, within an hour",
-  usage: "--user <EMAIL|USERID>",
+  usage: "",
   details:
     "Where others can reach the server too, the link asks for a new password first, and signs out every session of the user.",
   session: `$ promptd admin sign-in-link --user ada@example.org
@@ -13,8 +13,9 @@ It works once, within an hour, and signs in at once.`,
   options: {
     user: {
       type: "string",
-      value: "U",
-      summary: "E-mail address of a person, or address or id of an account (required)",
+      value: "EMAIL|USERID",
+      isRequired: true,
+      summary: "E-mail address of a person, or address or id of an account",
     },
     operator: { type: "boolean", summary: "Make the user an operator of this installation when they sign in" },
   },

@@ -7,8 +7,8 @@ export const planSet: Command = {
   session: `$ promptd admin plan set --user ada@example.org --plan pro --until 2027-12-31
 ada@example.org has plan pro until 2027-12-31T00:00:00.000Z.`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", summary: "Whose plan (required)" },
-    plan: { type: "string", value: "pro|none", summary: "The plan; the API needs pro (required)" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Whose plan" },
+    plan: { type: "string", value: "pro|none", isRequired: true, summary: "The plan; the API needs pro" },
     until: { type: "string", value: "ISO8601", summary: "When it ends; never when absent" },
   },
   run: async (args, io) => {

@@ -15,7 +15,7 @@ export const promptPublish: Command = {
 01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77  tea-note  Tea note
 Published 1.`,
   options: {
-    author: { type: "string", value: "EMAIL|USERID", summary: "Whose prompts (required)" },
+    author: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Whose prompts" },
     "sample-from": {
       type: "string",
       value: "RUNID",

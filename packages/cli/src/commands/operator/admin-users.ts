@@ -8,7 +8,12 @@ export const userCreate: Command = {
 Created ada@example.org with plan pro and 500 credits.
 01a206a8-a793-77b3-8286-96323e8a6ed0`,
   options: {
-    email: { type: "string", value: "E", summary: "E-mail address; names the account in other commands (required)" },
+    email: {
+      type: "string",
+      value: "E",
+      isRequired: true,
+      summary: "E-mail address; names the account in other commands",
+    },
     username: { type: "string", value: "U", summary: "Public user name" },
     "display-name": { type: "string", value: "D", summary: "Name to show" },
     plan: { type: "string", value: "pro|none", summary: "Plan; the API needs pro, which is taken when absent" },

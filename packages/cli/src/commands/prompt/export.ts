@@ -20,7 +20,7 @@ export const promptExport: Command = {
 prompts/tea-poem.prompt.md
 Wrote 1.`,
   options: {
-    out: { type: "string", value: "DIR", summary: "where the files go (required)" },
+    out: { type: "string", value: "DIR", isRequired: true, summary: "where the files go" },
     force: { type: "boolean", summary: "replace files that exist" },
   },
   run: async (args, io) => {

@@ -17,8 +17,8 @@ prompts/poem.prompt.md
   The file names no model: sandbox/text is used instead. "promptd admin models list" shows all.
 Made 1.`,
   options: {
-    from: { type: "string", value: "FORMAT", summary: "the format of the files (required)" },
-    out: { type: "string", value: "DIR", summary: "where the prompt files go (required)" },
+    from: { type: "string", value: "FORMAT", isRequired: true, summary: "the format of the files" },
+    out: { type: "string", value: "DIR", isRequired: true, summary: "where the prompt files go" },
   },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
