@@ -29,7 +29,9 @@ export class Slots {
   }
 
   get free(): number {
-    return this.#options.concurrency - this.#slots.size - this.expected.length;
+    let reserved = 0;
+    for (const runs of this.#expected.keys()) reserved += runs.length;
+    return this.#options.concurrency - this.#slots.size - reserved;
   }
 
   get size(): number {
@@ -38,6 +40,10 @@ export class Slots {
 
   get runs(): ClaimedRun[] {
     return [...this.#slots.values()].map((slot) => slot.run);
+  }
+
+  get isExpecting(): boolean {
+    return this.#expected.size > 0;
   }
 
   get expected(): Expected[] {

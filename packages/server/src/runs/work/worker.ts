@@ -131,7 +131,7 @@ export class Worker {
   }
 
   get #mayReserve(): boolean {
-    return !this.#isDraining && this.#lease.isHeld && this.#slots.free > 0 && this.#slots.expected.length === 0;
+    return !this.#isDraining && this.#lease.isHeld && this.#slots.free > 0 && !this.#slots.isExpecting;
   }
 
   /** Lets runs finish for up to `graceMs` and releases the rest. */
