@@ -43,12 +43,12 @@ class Batches:
         idempotency_key: names the batch; the same call with the same key finds it. Raises ApiError when items cannot
         be run: its issues name each by its index, and nothing is created then.
         """
-        body = {
-            "promptVersionId": self._client.prompt(prompt)["promptVersionId"],
+        given = {
             "items": [self._item(item) for item in items],
-            "runOptions": self._client._texts(options),
+            "runOptions": self._client._texts("Option", options),
             "name": name,
         }
+        body = {"promptVersionId": self._client.prompt(prompt)["promptVersionId"], **given}
         headers = {"idempotency-key": idempotency_key or secrets.token_hex(16)}
         timeout = self._client._timeout + _CREATE_TIME
         created: Batch = self._client._call(
@@ -128,7 +128,7 @@ class Batches:
         if unknown:
             raise ValueError(f"An item has inputs, images and key, not {', '.join(unknown)}.")
         images = [self._client._image(image) for image in item.get("images", ())]
-        inputs = {"textInputs": self._client._texts(item.get("inputs")), "imageInputs": images}
+        inputs = {"textInputs": self._client._texts("Input", item.get("inputs")), "imageInputs": images}
         return {"inputs": inputs, "key": item.get("key")}
 
     def _read(self, batch_id: str, starting_after: Optional[int]) -> Iterator[BatchResult]:

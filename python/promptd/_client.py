@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import collections.abc
 import dataclasses
 import http.client
 import json
+import math
 import os
 import random
 import re
@@ -129,8 +131,8 @@ class Client:
     def prompt(self, name: str) -> PromptVersion:
         """The version that a slug, a slug with a label (slug@label) or an id leads to."""
         if not _ID.fullmatch(name):
-            slug, _, label = name.partition("@")
-            query = {"label": label} if label else {}
+            slug, at, label = name.partition("@")
+            query = {"label": label} if at else {}
             found: PromptVersion = self._call("resolveSlug", {"slug": slug}, query=query).data
             return found
         try:
@@ -204,11 +206,11 @@ class Client:
         images: Sequence[Image],
         options: Optional[Mapping[str, Value]],
     ) -> Dict[str, Any]:
-        return {
-            "promptVersionId": self.prompt(prompt)["promptVersionId"],
-            "inputs": {"textInputs": self._texts(inputs), "imageInputs": [self._image(image) for image in images]},
-            "runOptions": self._texts(options),
+        given = {
+            "inputs": {"textInputs": self._texts("Input", inputs), "imageInputs": [self._image(image) for image in images]},
+            "runOptions": self._texts("Option", options),
         }
+        return {"promptVersionId": self.prompt(prompt)["promptVersionId"], **given}
 
     def _create(self, body: Dict[str, Any], prefer: str, key: Optional[str]) -> Tuple[Dict[str, Any], Optional[str], List[str]]:
         headers = {"prefer": prefer, "idempotency-key": key or secrets.token_hex(16)}
@@ -222,7 +224,7 @@ class Client:
         ignored = [urllib.parse.unquote(name.strip()) for name in answer.headers.get("x-ignored", "").split(",") if name.strip()]
         if ignored:
             names = ", ".join(repr(name) for name in ignored)
-            warnings.warn(f"The run {answer.data['runId']} ignored {names}: the prompt has no such input or option.", stacklevel=4)
+            warnings.warn(f"The run {answer.data['runId']} ignored {names}: the prompt has no such input or option.", stacklevel=3)
         return answer.data, answer.headers.get("x-request-id"), ignored
 
     def _poll(self, run_id: str) -> Dict[str, Any]:
@@ -258,8 +260,9 @@ class Client:
     # Requests, shared with the batches.
 
     @staticmethod
-    def _texts(values: Optional[Mapping[str, Value]]) -> Dict[str, str]:
-        return {name: _text(value) for name, value in (values or {}).items()}
+    def _texts(what: str, values: Optional[Mapping[str, Value]]) -> Dict[str, str]:
+        """what: what they are called in an error, such as "Input"."""
+        return {name: _text(f'{what} "{name}"', value) for name, value in (values or {}).items()}
 
     @staticmethod
     def _image(image: Image) -> Dict[str, str]:
@@ -385,11 +388,38 @@ def _finish(run: Mapping[str, Any], request_id: Optional[str], ignored: List[str
     return finished
 
 
-def _text(value: Value) -> str:
-    """The server takes the items of a list one a line or separated by commas."""
+def _text(what: str, value: Value) -> str:
+    """The server takes the items of a list one a line or separated by commas.
+
+    what: whose value it is. Raises TypeError for what has no text of its own: that would be run, and charged, as nonsense.
+    """
+    plain = _plain(value)
+    if plain is not None:
+        return plain
+    is_bytes = isinstance(value, (bytes, bytearray, memoryview))
+    if is_bytes or not isinstance(value, collections.abc.Sequence):
+        raise _refusal(what, _kind(value))
+    items = []
+    for item in value:
+        text = _plain(item)
+        if text is None:
+            raise _refusal(what, f"a list with {_kind(item)}")
+        items.append(text)
+    return ("\n" if any("," in item for item in items) else ",").join(items)
+
+
+def _plain(value: object) -> Optional[str]:
+    """None: it is neither a text, a number nor a boolean."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (str, int, float)):
-        return str(value)
-    items = [str(item) for item in value]
-    return ("\n" if any("," in item for item in items) else ",").join(items)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, (str, int, float)) else None
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else str(value) if isinstance(value, float) else type(value).__name__
+
+
+def _refusal(what: str, kind: str) -> TypeError:
+    return TypeError(f"{what} must be a text, number, boolean or list, got {kind}.")

@@ -100,12 +100,33 @@ class RunTest(unittest.TestCase):
             result = server.client.run("cat-poem@production", inputs=inputs, options={"quality": "high"})
         self.assertEqual(("Hello.", "r-7", ["topik", "Child's Age"]), (result.text, result.request_id, result.ignored))
         self.assertIn("ignored 'topik', \"Child's Age\"", str(caught[0].message))
+        self.assertEqual(__file__, caught[0].filename)
         self.assertEqual("GET /v1/prompt-slugs/cat-poem?label=production", server.lines[0])
         _, _, headers, body = server.seen[1]
         texts = {"topic": "tea", "age": "7", "polite": "true", "tags": "a,b", "items": "a,b\nc"}
         self.assertEqual(texts, body["inputs"]["textInputs"])
         self.assertEqual({"quality": "high"}, body["runOptions"])
         self.assertEqual("Bearer pd_test", headers["authorization"])
+
+    def test_what_has_no_text_of_its_own_is_refused_by_its_name_before_anything_is_sent(self) -> None:
+        wrong: Dict[str, Any] = {
+            "bytes": b"abc", "dict": {"k": 1}, "None": None, "nan": float("nan"), "set": {1}, "a list with None": [1, None],
+        }
+        with Scripted([FOUND, success(run("succeeded"))]) as server:
+            for kind, value in wrong.items():
+                message = f'^Input "topic" must be a text, number, boolean or list, got {kind}\\.$'
+                with self.subTest(kind), self.assertRaisesRegex(TypeError, message):
+                    server.client.run("cat-poem", inputs={"topic": value})
+                with self.subTest(kind), self.assertRaisesRegex(TypeError, message):
+                    server.client.batches.create("cat-poem", [{"inputs": {"topic": value}}])
+            with self.assertRaisesRegex(TypeError, '^Option "quality" must'):
+                server.client.run("cat-poem", options={"quality": wrong["None"]})
+        self.assertEqual([], server.seen)
+
+    def test_an_empty_label_is_the_servers_to_refuse(self) -> None:
+        with Scripted([failure(422, "VALIDATION_ERROR")]) as server, self.assertRaises(ApiError):
+            server.client.run("cat-poem@")
+        self.assertEqual(["GET /v1/prompt-slugs/cat-poem?label="], server.lines)
 
     def test_makes_one_run_whatever_breaks(self) -> None:
         busy = failure(429, "TOO_MANY_REQUESTS_ERROR", retry_after="1")

@@ -67,6 +67,22 @@ describe("client.run", () => {
     expect(warnings).toEqual([`The run ${ID} ignored "topik", "Child's Age": the prompt has no such input or option.`]);
   });
 
+  test.each([
+    ["null", null],
+    ["NaN", Number.NaN],
+    ["Object", { k: 1 }],
+    ["Uint8Array", new Uint8Array([97])],
+    ["a list with null", ["a", null]],
+  ])("refuses %s by the name of its input, before anything is sent", async (kind, value) => {
+    const { client, seen } = await setup([success(run("succeeded"))]);
+    const message = `Input "topic" must be a text, number, boolean or list, got ${kind}.`;
+    const inputs = { topic: value } as never;
+    await expect(client.run(VERSION, { inputs })).rejects.toThrow(new TypeError(message));
+    await expect(client.runBatch(VERSION, [{ inputs }])).rejects.toThrow(new TypeError(message));
+    await expect(client.run(VERSION, { options: inputs })).rejects.toThrow('Option "topic" must be');
+    expect(seen).toEqual([]);
+  });
+
   test("after all that can break makes one run, by one Idempotency-Key, and stays with it", async () => {
     const waited = success(run("running"), { "preference-applied": "wait=30" });
     const storm = Array.from({ length: 20 }, () => busy);

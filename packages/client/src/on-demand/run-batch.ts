@@ -48,11 +48,12 @@ export async function runBatch(
   const batches = createBatchesClient(parts);
   const { signal, onProgress, retryForMs = RETRY_FOR_MS, idempotencyKey } = options;
   const items = await Promise.all(runs.map(toItem));
+  const runOptions = await toTexts("Option", options.options);
   const key = idempotencyKey ?? newIdempotencyKey();
   const resolving = { ask, name, signal, retryForMs };
   const { batchId } = await createOfPrompt(resolving, (promptVersionId) =>
     batches.create(
-      { promptVersionId, items, runOptions: toTexts(options.options), name: options.name },
+      { promptVersionId, items, runOptions, name: options.name },
       { idempotencyKey: key, signal, retryForMs },
     ),
   );

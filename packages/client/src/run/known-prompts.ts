@@ -32,15 +32,13 @@ export type OptionsOf<Name> = [Known<Name>] extends [never]
     ? Options
     : never;
 
-/** Texts of one JSON object. What is undefined is left out. */
-export function toTexts(values: object = {}): Record<string, string> {
-  const given = Object.entries(values as Record<string, InputValue | undefined>);
-  return Object.fromEntries(given.flatMap(([key, value]) => (value === undefined ? [] : [[key, toText(value)]])));
-}
-
-/** The server takes the items of a list one a line or separated by commas. */
-function toText(value: InputValue): string {
-  if (typeof value !== "object") return String(value);
-  const items = value.map(String);
-  return items.join(items.some((item) => item.includes(",")) ? "\n" : ",");
+/**
+ * Texts of one JSON object. Values that are not texts are checked on demand.
+ * @param what what they are called in an error, such as "Input".
+ * @throws TypeError that names the value which has no text.
+ */
+export async function toTexts(what: string, values: object = {}): Promise<Record<string, string>> {
+  return Object.values(values).every((value) => typeof value === "string")
+    ? { ...values }
+    : (await import("../on-demand/to-texts.ts")).toTexts(what, values);
 }

@@ -93,7 +93,10 @@ async function finish(parts: ClientParts, { name, options, log }: Running): Prom
 
 /** What is sent of the inputs and images of one run. */
 export async function readInputs({ inputs, images = [] }: InputsOfRun): Promise<CreateRunBody["inputs"]> {
-  return { textInputs: toTexts(inputs), imageInputs: images.length === 0 ? [] : await readImages(images) };
+  return {
+    textInputs: await toTexts("Input", inputs),
+    imageInputs: images.length === 0 ? [] : await readImages(images),
+  };
 }
 
 async function readImages(images: readonly ImageSource[]): Promise<ImageInput[]> {
@@ -111,7 +114,7 @@ interface Created {
 async function create(parts: ClientParts, { name, options, log }: Running): Promise<Created> {
   const { signal, retryForMs = RETRY_FOR_MS, idempotencyKey } = options;
   const inputs = await readInputs(options);
-  const given = { inputs, runOptions: toTexts(options.options) };
+  const given = { inputs, runOptions: await toTexts("Option", options.options) };
   const key = idempotencyKey ?? parts.newIdempotencyKey();
   const resolving = { ask: parts.ask, name, signal, retryForMs };
   return createOfPrompt(resolving, async (promptVersionId) => {
