@@ -23,6 +23,7 @@ import type {
 } from "./search.ts";
 import { isSignedIn, openSession } from "./session.ts";
 import { RouteFailure } from "./components/shell/route-failure.tsx";
+import { ScreenShapes } from "./components/shell/screen-shapes.tsx";
 import { OpenShell, Shell } from "./components/shell/shell.tsx";
 import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
 import { NotFoundScreen } from "./screens/not-found/not-found.tsx";
@@ -42,6 +43,7 @@ const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
   component: Shell,
+  pendingMs: Infinity, // in its place the shapes would unmount what is written in an editor
   beforeLoad: async ({ context, location }) => {
     if (await openSession(context.queries)) return;
     const from = location.href === "/" ? undefined : location.href;
@@ -55,6 +57,7 @@ const open = createRoute({
   getParentRoute: () => root,
   id: "open",
   component: OpenShell,
+  pendingMs: Infinity,
   beforeLoad: async ({ context }) => {
     if (await isSignedIn(context.queries)) await openSession(context.queries);
   },
@@ -381,6 +384,9 @@ export function createAppRouter(queries: QueryClient) {
     routeTree: tree,
     context: { queries },
     defaultPreload: "intent",
+    defaultPendingComponent: ScreenShapes,
+    defaultPendingMs: 300,
+    defaultPendingMinMs: 0, // what is there is shown
     scrollRestoration: true,
   });
 }
