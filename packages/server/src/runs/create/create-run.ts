@@ -72,7 +72,6 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   const earlier = idempotency === null ? null : await findRunOfKey(options.db, request.accountId, idempotency);
   if (earlier !== null) return replayOf(earlier);
   const prompt = await asked;
-  await request.beforeCreate?.();
   const { version } = prompt;
   const checked = requireValidInputs(request, version, options.catalogue); // 422
   const price = quote(request.accountId, prompt, checked, options); // 422 above the most that a run may hold
@@ -90,6 +89,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
     activeRunsMax: options.activeRunsMax,
     idempotency,
   };
+  await request.beforeCreate?.();
   try {
     return await storeAndInsert(planned, checked, body.inputs.imageInputs ?? [], options); // 401, 402, 422 of the key, 429
   } catch (error) {
