@@ -18,10 +18,10 @@ export async function openSession(queries: QueryClient): Promise<boolean> {
 const isSignedInQuery = queryOptions({
   queryKey: ["is-signed-in"],
   queryFn: async () => (await (await fetch("/manage/auth/get-session")).json()) !== null,
-  staleTime: 60_000,
 });
 
 /** For pages that need nobody: it is asked without a refusal, which a browser would report as an error. */
-export function isSignedIn(queries: QueryClient): Promise<boolean> {
+export async function isSignedIn(queries: QueryClient): Promise<boolean> {
+  if (queries.getQueryData(sessionQuery.queryKey) !== undefined) return true;
   return queries.ensureQueryData(isSignedInQuery);
 }

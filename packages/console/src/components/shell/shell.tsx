@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import {
   Activity,
   BookOpen,
@@ -61,6 +61,7 @@ export function Shell() {
 
 /** For pages that need nobody: who is signed in has all of the others around them. */
 export function OpenShell() {
+  const { href } = useLocation();
   const { data: session } = useQuery({ ...sessionQuery, enabled: false }); // asked for before the page is shown
   if (session !== undefined) return <Shell />;
   return (
@@ -74,7 +75,7 @@ export function OpenShell() {
           className="grid size-9 place-items-center rounded-2 text-dim hover:bg-hover hover:text-ink"
           hasWord={false}
         />
-        <Link to="/sign-in" search={{ from: "/docs" }} className="rounded-2 px-2.5 py-1.5 text-accent hover:bg-hover">
+        <Link to="/sign-in" search={{ from: href }} className="rounded-2 px-2.5 py-1.5 text-accent hover:bg-hover">
           Sign in
         </Link>
       </header>
