@@ -1,4 +1,4 @@
-/** Chromium for the journeys: Debian's own without a window, installed when none is there and may be. */
+/** Chromium for the journeys: Debian's own, installed when it is missing and may be. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,13 +6,7 @@ import { chromium, type Browser, type BrowserContext, type Page, type Route } fr
 
 export type { Browser, Page, Route };
 
-/** The first has the same engine without what draws a window, which no journey needs. */
-const PROGRAMS = [
-  "/usr/bin/chromium-headless-shell",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-];
+const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 /** Where a failing journey leaves what it saw, and where pictures of the pages go. */
 export const PICTURES = join(import.meta.dirname, "../../pictures");
 
@@ -23,7 +17,7 @@ export function findBrowser(): string | null {
 }
 
 const MISSING =
-  "Install Chromium first; on Debian: sudo apt-get install chromium-headless-shell. Or name one in PROMPTD_TEST_CHROMIUM.";
+  "Install Chromium first; on Debian: sudo apt-get install chromium. Or name one in PROMPTD_TEST_CHROMIUM.";
 const INSTALL_MS_MAX = 600_000;
 
 /** On Debian, as root. Where it cannot be had the journeys are left out, and this says so. */
@@ -34,7 +28,7 @@ export function installBrowser(): void {
     const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
     const options = { stdio: "inherit", env, timeout: INSTALL_MS_MAX } as const;
     execFileSync("apt-get", ["update"], options);
-    execFileSync("apt-get", ["install", "-y", "--no-install-recommends", "chromium-headless-shell"], options);
+    execFileSync("apt-get", ["install", "-y", "--no-install-recommends", "chromium"], options);
   } catch (error) {
     process.stderr.write(`No browser could be had, so the journeys of the console are left out: ${String(error)}\n`);
   }
@@ -124,7 +118,7 @@ export async function travel(
     browser.idle.push(context);
   } catch (error) {
     mkdirSync(PICTURES, { recursive: true });
-    const left = join(PICTURES, `failed-${name}`);
+    const left = join(PICTURES, `failed-${name.replaceAll(/[^a-z0-9]+/gi, "-")}`);
     await page.screenshot({ path: `${left}.png`, fullPage: true }).catch(() => undefined);
     await context.tracing.stopChunk({ path: `${left}.zip` }).catch(() => undefined);
     if (error instanceof Error)
