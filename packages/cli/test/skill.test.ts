@@ -70,6 +70,14 @@ with a fence
 `);
 });
 
+test("a name that no prompt can have is answered with what names look like", async () => {
+  const error = { code: "VALIDATION_ERROR", message: "slug must be letters a-z, digits and hyphens." };
+  const { run, seen } = await setup({ "GET /v1/prompt-slugs/..%2F..%2Fetc": { status: 422, error } });
+  const { code, stderr } = await run("skill", "../../etc");
+  expect([code, stderr.split("\n")[0]]).toEqual([1, error.message]);
+  expect(seen).toHaveLength(1);
+});
+
 test("a prompt that there is not leaves no file", async () => {
   const missing = { data: { rows: [], missing: ["cat-portrait"] } };
   const error = { code: "NOT_FOUND_ERROR", message: "No published prompt has the slug cat-portrait." };

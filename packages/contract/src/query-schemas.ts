@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { SLUG_NAME_FORM } from "./prompts.ts";
 import { quote } from "./quote.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 import { RUN_STATUSES, type ListRunsQuery, type RunListRow } from "./runs.ts";
@@ -142,9 +143,6 @@ export const labelQueryLeaf = leaf<string>({ type: "string", pattern: LABEL_FORM
   const message = `label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got ${quote(given)}.`;
   report(payload, { code: "invalid_value", message });
 });
-
-/** A slug alone, or with a label behind an @. */
-const SLUG_NAME_FORM = /^[A-Za-z0-9-]{1,140}(@[a-z][a-z0-9-]{0,39})?$/;
 
 /** A comma list; a name that stands in it twice counts once. */
 const slugsLeaf = leaf<string | undefined>(

@@ -72,7 +72,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("a chosen prompt is a tool of its own, whose arguments are its inputs", async () => {
-    const client = await connectOnce(way, { ...to, prompts: "poem-for-agents,nobody-has-this" });
+    const client = await connectOnce(way, { ...to, prompts: "a b,poem-for-agents,nobody-has-this,tea@" });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(4)).toEqual(["poem-for-agents"]);
     expect(tools[4]).toMatchObject({
