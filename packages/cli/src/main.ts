@@ -1,10 +1,11 @@
-import { text as readText } from "node:stream/consumers";
+import { buffer as readBytes } from "node:stream/consumers";
 import { isatty } from "node:tty";
 import { CommandFailure, EXIT_INTERRUPTED } from "./command.ts";
 import { END_USER_COMMANDS } from "./end-user-commands.ts";
 import { AUTHOR_COMMANDS } from "./commands/author-commands.ts";
 import { OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { runCli } from "./run-cli.ts";
+import { decodeText, STDIN_NAME } from "./runs/read-text.ts";
 import { ask, askSecret } from "./terminal/ask-secret.ts";
 import { openBrowser } from "./terminal/browser.ts";
 import { describeTerminal } from "./terminal/terminal.ts";
@@ -29,7 +30,7 @@ process.exitCode = await runCli(
     ask,
     askSecret,
     openBrowser,
-    readStdin: () => readText(process.stdin),
+    readStdin: async () => decodeText(await readBytes(process.stdin), STDIN_NAME),
     writeOut: (text) => process.stdout.write(text),
     writeError: (text) => process.stderr.write(text),
     listenForStop,

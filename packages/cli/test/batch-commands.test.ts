@@ -50,17 +50,22 @@ afterAll(async () => {
 interface Started {
   readonly terminal?: Partial<Terminal>;
   readonly answer?: string;
+  /** Gets what was asked. */
+  readonly questions?: string[];
   /** Ctrl-C when this is written. */
   readonly stopAt?: RegExp;
 }
 
-async function promptd(argv: readonly string[], { terminal = {}, answer, stopAt }: Started = {}) {
+async function promptd(argv: readonly string[], { terminal = {}, answer, questions = [], stopAt }: Started = {}) {
   const stop = new AbortController();
   const ended = await runCommandHere(argv, {
     env: { HOME: home, PROMPTD_URL: server.url, PROMPTD_API_KEY: caller.apiKey },
     directory: home,
     terminal: { ...NO_TERMINAL, ...terminal },
-    ask: async () => answer ?? null,
+    ask: async (question) => {
+      questions.push(question);
+      return answer ?? null;
+    },
     writeError: (text) => {
       if (stopAt?.test(text) === true) stop.abort(new Error("Ctrl-C"));
     },
@@ -119,6 +124,19 @@ test("stopped by Ctrl-C and started again: it goes on with the same batch and ru
   expect((await promptd(["batches", "cancel", other])).out).toContain("canceled");
 });
 
+test("a canceled batch does not go on, and how to run its rows is said", async () => {
+  const { promptVersionId } = await caller.client.prompts.getBySlug("directed");
+  const items = [{ inputs: { textInputs: { do: "delay=60000" } } }];
+  const { batchId } = await caller.client.batches.create({ promptVersionId, items });
+  await caller.client.batches.cancel(batchId);
+  const { code, out, error } = await promptd(["batches", "resume", batchId]);
+  expect(code).toBe(1);
+  expect(out).toContain("canceled");
+  expect(error).toBe(
+    "It was canceled, and does not go on. Run all its rows: promptd run PROMPT --batch FILE --again\n",
+  );
+});
+
 test("stopped while it is sent: how to find out what became of it", async () => {
   await writeFile(join(home, "sent.csv"), "do\ntokens=1\n");
   const argv = ["run", "directed", "--batch", "sent.csv"];
@@ -138,6 +156,12 @@ test("what cannot be run is said by the lines of the file, before anything is ch
   const gap = await promptd(["run", "directed", "--batch", "gaps.csv"]);
   expect(gap.error).toContain('1 of 2 items cannot be run.\ngaps.csv:4: Text input "do" is required.\n');
   expect(gap.error).toContain("Nothing was run, and nothing was charged.");
+  await writeFile(join(home, "twice.csv"), "key,do\na1,tokens=1\na2,tokens=1\na1,tokens=1\n");
+  const twice = await promptd(["run", "directed", "--batch", "twice.csv"]);
+  expect(twice.error).toContain("twice.csv:4: line 2 has its key too.\n");
+  await writeFile(join(home, "latin1.csv"), Buffer.from("do,topic\ntokens=1,caf\u00e9\n", "latin1"));
+  const latin1 = await promptd(["run", "directed", "--batch", "latin1.csv"]);
+  expect(latin1.error).toContain("latin1.csv is not UTF-8 text.\nSave it as UTF-8");
   await writeFile(join(home, "none.csv"), "do\n");
   expect((await promptd(["run", "directed", "--batch", "none.csv"])).error).toContain("none.csv has no rows.");
   const strange = await promptd(["run", "directed", "--batch", "slips.csv", "--out", "results.xml"]);
@@ -149,7 +173,10 @@ test("what cannot be run is said by the lines of the file, before anything is ch
 test("on a terminal it is asked for first", async () => {
   await writeFile(join(home, "one.csv"), "do\ntokens=1\n");
   const terminal = { isOut: true, isError: true };
-  const refused = await promptd(["run", "directed", "--batch", "one.csv"], { terminal, answer: "n" });
+  const questions: string[] = [];
+  const refused = await promptd(["run", "directed", "--batch", "one.csv"], { terminal, answer: "n", questions });
+  await promptd(["run", "directed", "--batch", "one.csv", "--again"], { terminal, answer: "n", questions });
+  expect(questions).toEqual(["Run what has not been run yet? [y/N] ", "Run them? [y/N] "]);
   expect(refused.code).toBe(1);
   expect(refused.error).toContain("Nothing was sent, and nothing was charged.");
   expect(await ranTimes()).toBe(0);

@@ -96,6 +96,22 @@ describe("run", () => {
     ]);
   });
 
+  test("a file that is not UTF-8 is refused before anything is sent, and a byte order mark is dropped", async () => {
+    const { run, seen, home } = await setup({ ...found, [POST]: { data: done } });
+    await writeFile(join(home, "latin1.txt"), Buffer.from("caf\u00e9", "latin1"));
+    await writeFile(join(home, "mark.txt"), "\ufeffseven\n");
+    for (const argv of [["Child's Age=@latin1.txt"], ["--inputs", "latin1.txt"]]) {
+      const { code, stderr } = await run("run", VERSION, ...argv);
+      expect([code, stderr]).toEqual([
+        1,
+        "latin1.txt is not UTF-8 text.\nSave it as UTF-8, and run the command again.\n",
+      ]);
+    }
+    await run("run", VERSION, "Child's Age=@mark.txt");
+    const created = seen.filter(({ route }) => route === POST);
+    expect(created).toMatchObject([{ body: { inputs: { textInputs: { "Child's Age": "seven" } } } }]);
+  });
+
   test("an image that names its slot takes it, and the others fill what is left", async () => {
     const slots = [
       { position: 0, label: "Photo", description: "" },
@@ -224,7 +240,7 @@ The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DI
     [["words"], 'An input must have the form KEY=VALUE, got "words".'],
     [["tone=@none.txt"], "There is no file none.txt. Check the name.\n"],
     [["--inputs", "none.json"], "There is no file none.json. Check the name.\n"],
-    [["--inputs", "-"], "- is not a JSON object."],
+    [["--inputs", "-"], "Standard input is not a JSON object."],
   ])("%j is refused before a run is made", async (argv, sentence) => {
     const { run, seen } = await setup(found);
     const { code, stderr } = await run("run", VERSION, ...argv);

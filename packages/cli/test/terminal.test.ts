@@ -72,7 +72,7 @@ describe.runIf(hasScript)("in a terminal", () => {
     const file = join(env["HOME"] ?? "", "rows.csv");
     await writeFile(file, "tone,Child's Age,Photo\ncalm,7,https://example.org/a.png\n");
     const { child, ended, see } = startIn(env, ["run", VERSION, "--batch", file]);
-    await see("Run them? [y/N]");
+    await see("Run what has not been run yet? [y/N]");
     child.stdin.write("\u0004");
     const { code, shown } = await ended;
     expect([code, shown]).toEqual([1, expect.stringContaining("Nothing was sent, and nothing was charged.")]);

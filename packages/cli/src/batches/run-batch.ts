@@ -2,13 +2,12 @@
 import { PromptdError, type Client } from "@promptd/client";
 import type { Batch, CreateBatchBody, PromptVersion } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import { CommandFailure, EXIT_INTERRUPTED, type CommandArgs, type CommandIo } from "../command.ts";
-import { describeReadFailure } from "../file-failure.ts";
 import { printableLine } from "../printable.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
 import { findVersion } from "../runs/find-version.ts";
+import { readText } from "../runs/read-text.ts";
 import { readInputs, readPairs } from "../runs/run-inputs.ts";
 import { withSession } from "../session.ts";
 import { readItems } from "./batch-items.ts";
@@ -26,7 +25,7 @@ export async function runBatch(file: string, args: CommandArgs, io: CommandIo): 
     throw new CommandFailure("--batch and --image do not go together: images come from columns of the file.");
   }
   const out = readResultsFile(args);
-  const rows = readRows(file, await readText(file, io));
+  const rows = readRows(file, await readText(file, "name a file in it", io));
   const runOptions = readPairs("--option", args.list("option"));
   const [prompt = ""] = args.positionals;
   return withSession(io, async ({ client }) => {
@@ -37,19 +36,11 @@ export async function runBatch(file: string, args: CommandArgs, io: CommandIo): 
     const { promptVersionId } = version;
     const body: CreateBatchBody = { promptVersionId, items, runOptions, name: nameOf(file) };
     const key = args.flag("again") ? randomUUID() : keyOf(prompt, body);
-    if (!(await mayRun(client, version, { items: items.length, isSure: args.flag("yes"), io }))) return 1;
+    if (!(await mayRun(client, version, { items: items.length, args, io }))) return 1;
     const batch = await createBatch(client, body, { key, file, rows, io });
     if (args.flag("no-wait")) return io.result(batch, batch.batchId);
     return watchBatch(client, { batchId: batch.batchId, out }, io);
   });
-}
-
-async function readText(file: string, io: CommandIo): Promise<string> {
-  try {
-    return await readFile(resolve(io.directory, file), "utf8");
-  } catch (error) {
-    throw new CommandFailure(describeReadFailure(file, error, "name a file in it"), { cause: error });
-  }
 }
 
 function nameOf(file: string): string {
@@ -64,24 +55,24 @@ function keyOf(prompt: string, { items, runOptions }: CreateBatchBody): string {
 
 interface Asking {
   readonly items: number;
-  readonly isSure: boolean;
+  readonly args: CommandArgs;
   readonly io: CommandIo;
 }
 
 /** Says what it will cost, and asks where somebody can answer. */
-async function mayRun(
-  client: Client,
-  { title, config }: PromptVersion,
-  { items, isSure, io }: Asking,
-): Promise<boolean> {
+async function mayRun(client: Client, { title, config }: PromptVersion, { items, args, io }: Asking): Promise<boolean> {
   const { credits } = await client.me.credits({ signal: io.signal });
   const [typical, most] = [config.estimatedCredits * items, config.creditsRequired * items];
   const number = (count: number) => count.toLocaleString("en-US");
-  const price = most === 0 ? "free" : `about ${number(typical)} credits, at most ${number(most)} for usual inputs`;
+  const price =
+    most === 0
+      ? "free"
+      : `about ${number(typical)} ${typical === 1 ? "credit" : "credits"}, at most ${number(most)} for usual inputs`;
   const runs = `${number(items)} ${items === 1 ? "run" : "runs"} of ${printableLine(title)}`;
   io.note(`${runs}: ${price}. You have ${number(credits)}.`);
-  if (isSure || !io.terminal.isError) return true;
-  const answer = await io.ask("Run them? [y/N] ");
+  if (args.flag("yes") || !io.terminal.isError) return true;
+  // Only the create finds out whether a batch of these rows goes on, of which nothing is run or paid twice.
+  const answer = await io.ask(`${args.flag("again") ? "Run them" : "Run what has not been run yet"}? [y/N] `);
   if (answer === null || /^y(es)?$/i.test(answer.trim())) return true;
   io.note("Nothing was sent, and nothing was charged.");
   return false;
@@ -137,7 +128,12 @@ function explain(error: unknown, { file, rows }: Pick<Creating, "file" | "rows">
   }
   const lines = error.issues.flatMap(({ path, message }) => {
     const row = path[1] === "items" ? rows[Number(path[2])] : undefined;
-    return row === undefined ? [] : [`${file}:${row.line}: ${message.replace(/^items\[\d+\]: /, "")}`];
+    if (row === undefined) return [];
+    const fault = message.replace(/^items\[\d+\]: /, "").replaceAll(/items\[(\d+)\]/g, (name, index) => {
+      const other = rows[Number(index)];
+      return other === undefined ? name : `line ${other.line}`;
+    });
+    return [`${file}:${row.line}: ${fault}`];
   });
   if (lines.length === 0) return error;
   const [first] = error.message.split(" The first: ");

@@ -33,11 +33,15 @@ Signed in to https://promptd.example.org as ada@example.org, with an API key and
     const url = readAddress(args.positionals[0] ?? (await readConnection(io.env)).url);
     const secret = await readSecret(args, url, io);
     const known = await readSecretsFor(url, io.env);
-    const hasKey = known.apiKey !== null || (io.env["PROMPTD_API_KEY"] ?? "") !== "";
+    const isKeyInEnvironment = (io.env["PROMPTD_API_KEY"] ?? "") !== "";
+    const hasKey = known.apiKey !== null || isKeyInEnvironment;
     const signedIn = secret.startsWith("pdm_")
       ? await signInWithToken(secret, url, { makesKey: !args.flag("no-key") && !hasKey, io })
       : await signInWithKey(secret, url, io);
     const { name, ...stored } = signedIn;
+    if (isKeyInEnvironment && secret.startsWith("pdm_") && known.apiKey === null && !args.flag("no-key")) {
+      io.note("No API key was made: PROMPTD_API_KEY is set, and commands use that key.");
+    }
     await writeUserConfig(io.env, { ...known, ...stored, url });
     const kinds = ["apiKey" in stored ? "an API key" : null, "token" in stored ? "a management token" : null];
     const withWhat = kinds.filter((kind) => kind !== null).join(" and ");

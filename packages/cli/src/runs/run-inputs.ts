@@ -4,7 +4,9 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type CommandArgs, type CommandIo } from "../command.ts";
 import { describeReadFailure } from "../file-failure.ts";
+import { printableLine } from "../printable.ts";
 import { parseObject } from "../user-config.ts";
+import { readText, STDIN_NAME } from "./read-text.ts";
 
 /** Bounds memory, not the interface: the server takes 10 MiB per image and says so itself. */
 const IMAGE_BYTES_MAX = 32 * 1024 * 1024;
@@ -100,16 +102,9 @@ async function readValue(key: string, value: string, io: CommandIo): Promise<str
   return (await readText(value.slice(1), `give the text itself with --input '${key}=${value}'`, io)).trimEnd();
 }
 
-async function readText(name: string, ifDirectory: string, io: CommandIo): Promise<string> {
-  try {
-    return await readFile(resolve(io.directory, name), "utf8");
-  } catch (error) {
-    throw new CommandFailure(describeReadFailure(name, error, ifDirectory), { cause: error });
-  }
-}
-
-async function readInputsFile(name: string, io: CommandIo): Promise<Record<string, string>> {
-  const text = name === "-" ? await io.readStdin() : await readText(name, "name a JSON file in it", io);
+async function readInputsFile(file: string, io: CommandIo): Promise<Record<string, string>> {
+  const text = file === "-" ? await io.readStdin() : await readText(file, "name a JSON file in it", io);
+  const name = file === "-" ? STDIN_NAME : printableLine(file);
   const given = parseObject(text);
   const form = "It must hold one JSON object of texts, numbers, booleans or lists, by the names of the inputs.";
   if (given === null || Array.isArray(given)) throw new CommandFailure(`${name} is not a JSON object.`, { hint: form });

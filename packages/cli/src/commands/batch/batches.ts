@@ -110,5 +110,8 @@ Created 2026-11-20 09:15:30 from topics.csv`,
     const [batchId = ""] = args.positionals;
     const batch = await withSession(io, ({ client }) => client.batches.resume(batchId, { signal: io.signal }));
     io.result(batch, formatBatch(batch));
+    if (batch.batchStatus !== "canceled") return 0;
+    io.note("It was canceled, and does not go on. Run all its rows: promptd run PROMPT --batch FILE --again");
+    return 1;
   },
 };
