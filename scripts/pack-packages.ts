@@ -1,11 +1,13 @@
 /**
- * Packs what `npm run build` made into tarballs, as they are published: `node scripts/pack-packages.ts DIR`. Each
- * manifest names the other packages by this release's exact version, and nothing that is of use in a checkout alone.
+ * Packs what `npm run build` made into tarballs, as they are published: `node scripts/pack-packages.ts DIR`; with
+ * `--build` it builds first. Each manifest names the other packages by this release's exact version, and nothing that is
+ * of use in a checkout alone.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 
 const ROOT = join(import.meta.dirname, "..");
 /** In the order in which they can be published. */
@@ -79,8 +81,23 @@ function withoutSources(exports: Json): Json {
   );
 }
 
-const [outDir] = process.argv.slice(2);
-if (import.meta.main) {
-  if (outDir === undefined) throw new Error(`Name the folder of the tarballs: ${dirname(import.meta.filename)} DIR`);
+/** The folder is asked for before anything is built. */
+function packByHand(): void {
+  const { values, positionals } = parseArgs({ options: { build: { type: "boolean" } }, allowPositionals: true });
+  const [outDir] = positionals;
+  if (outDir === undefined) {
+    console.error("Name the folder of the tarballs: npm run pack:packages -- DIR");
+    process.exitCode = 1;
+    return;
+  }
+  if (values.build === true) {
+    const built = spawnSync("npm", ["run", "--silent", "build"], { cwd: ROOT, stdio: ["ignore", 2, 2] });
+    if (built.status !== 0) {
+      process.exitCode = built.status ?? 1;
+      return;
+    }
+  }
   for (const tarball of packPackages(outDir)) console.log(tarball);
 }
+
+if (import.meta.main) packByHand();
