@@ -233,7 +233,10 @@ describe("promptd admin prompt publish", () => {
   });
 
   test.each([
-    [["publish"], '"promptd admin prompt publish" needs FILE….\nUsage: promptd admin prompt publish FILE…\n'],
+    [
+      ["publish"],
+      '"promptd admin prompt publish" needs FILE….\nUsage: promptd admin prompt publish FILE… --author EMAIL|USERID\n',
+    ],
     [["publish", "x.prompt.md"], "--author is required.\nExample: --author ada@example.org\n"],
     [
       ["unpublish"],
