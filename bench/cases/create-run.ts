@@ -8,6 +8,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../../packages/server/test/support/free-port.ts";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "../chaos/database-server.ts";
 import { defineCase, type Bench } from "../harness/bench-case.ts";
@@ -18,7 +19,7 @@ import { interleave, type LoadRound, type Target, type Visit } from "../harness/
 import { MOCK_ANSWER, MOCK_MODEL } from "../harness/mock-answer.ts";
 import { startMockModels } from "../harness/mock-provider.ts";
 import { onDatabase } from "../harness/on-database.ts";
-import { findPort, peerFile, requirePeers, versionOf } from "../harness/peers.ts";
+import { peerFile, requirePeers, versionOf } from "../harness/peers.ts";
 import { spreadOf, spreadOfEach } from "../harness/spread.ts";
 import { publishStory, STORY_INPUTS, STORY_TEXT } from "../harness/story-prompt.ts";
 
@@ -116,7 +117,7 @@ async function startPeers(models: ChildServer): Promise<Peer[]> {
   requirePeers();
   const environment = { MOCK_URL: models.url };
   const portkey = peerFile("node_modules/@portkey-ai/gateway/build/start-server.js");
-  const port = await findPort();
+  const port = await freePort();
   const [genkit, mastra, gateway] = await Promise.all([
     startServer({ file: peerFile("genkit.js"), environment }),
     startServer({ file: peerFile("mastra.js"), environment }),

@@ -1,7 +1,5 @@
 /** The peers, set up as their documentation says for production: bench/peers, installed by `npm run bench:peers`. */
 import { existsSync, readFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
-import { once } from "node:events";
 import { join } from "node:path";
 
 const PEERS = join(import.meta.dirname, "../peers");
@@ -16,14 +14,4 @@ export function requirePeers(): void {
 export function versionOf(name: string): string {
   const text = readFileSync(join(PEERS, "node_modules", name, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;
-}
-
-/** For a server that wants to be told its port. */
-export async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

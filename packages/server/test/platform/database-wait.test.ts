@@ -1,11 +1,10 @@
 /** A start meets a database that restarts, recovers or says nothing. */
-import { createServer, type AddressInfo } from "node:net";
-import { once } from "node:events";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { openInstallation } from "../../src/installation.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { StartFailure } from "../../src/start-failure.ts";
+import { freePort } from "../support/free-port.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
@@ -41,16 +40,6 @@ async function openProxy() {
   const proxy = await startTcpProxy(database.url);
   onTestFinished(() => proxy.close());
   return proxy;
-}
-
-/** An address at which nobody listens yet. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 test("a start waits for a database that recovers, and logs one line for the wait and one for its end", async () => {
