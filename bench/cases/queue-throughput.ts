@@ -5,6 +5,9 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { openConnection } from "../../packages/server/src/platform/database/database.ts";
+import { orAborted, withDeadline } from "../../packages/server/src/platform/resilience/deadline.ts";
+import { withDatabase } from "../../packages/server/test/support/database-url.ts";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "../chaos/database-server.ts";
 import { defineCase, type Bench } from "../harness/bench-case.ts";
@@ -17,6 +20,7 @@ import { spreadOf, spreadOfEach } from "../harness/spread.ts";
 
 const ACCOUNTS = 50;
 const WARM_UP_JOBS = 200;
+const ROUND_MS_MAX = 120_000;
 
 export const queueThroughput = defineCase({
   sizes: { rounds: [5, 1], jobs: [3_000, 300], producers: [50, 50] },
@@ -49,19 +53,16 @@ async function measure(server: ChaosDatabase, sizes: Sizes, hasPeers: boolean) {
       BENCH_PROMPT: fixture.prompts.paid,
     },
   };
-  const queues = [promptd, ...(hasPeers ? peers(server.url) : [])];
+  const queues = [promptd, ...(hasPeers ? await peers(server) : [])];
   const postmaster = await findPostmaster(fixture.db);
   const children = await Promise.all(queues.map(startQueue));
-  const started = queues.map(({ name }, i) => ({ name, child: children[i] as ChildProcess, rounds: [] as Round[] }));
-  for (const { child } of started) await order(child, { jobs: WARM_UP_JOBS, producers: sizes.producers });
-  for (let i = 0; i < sizes.rounds; i += 1)
-    for (const { name, child, rounds } of rotate(started, i)) {
-      const round = await measureRound(child, postmaster, sizes);
-      rounds.push(round);
-      console.error(`round ${i + 1}: ${name} ${JSON.stringify(round)}`);
-    }
-  for (const child of children) child.disconnect();
-  await fixture.close();
+  const started: Started[] = queues.map(({ name }, i) => ({ name, child: children[i] as ChildProcess, rounds: [] }));
+  try {
+    await runRounds(started, postmaster, sizes);
+  } finally {
+    for (const child of children) child.disconnect();
+    await fixture.close();
+  }
   const own = started[0]?.rounds ?? [];
   return {
     queues: started.map(({ name, rounds }, i) => ({ name, version: queues[i]?.version, ...spreadOfEach(rounds) })),
@@ -72,22 +73,44 @@ async function measure(server: ChaosDatabase, sizes: Sizes, hasPeers: boolean) {
   };
 }
 
-function peers(url: string): Queue[] {
+async function runRounds(queues: readonly Started[], postmaster: number, sizes: Sizes): Promise<void> {
+  for (const queue of queues) await order(queue, { jobs: WARM_UP_JOBS, producers: sizes.producers });
+  for (let i = 0; i < sizes.rounds; i += 1)
+    for (const queue of rotate(queues, i)) {
+      const round = await measureRound(queue, postmaster, sizes);
+      queue.rounds.push(round);
+      console.error(`round ${i + 1}: ${queue.name} ${JSON.stringify(round)}`);
+    }
+}
+
+/** Each in a database of its own: a worker of graphile-worker's stops when any schema beside its own is migrated. */
+async function peers(server: ChaosDatabase): Promise<Queue[]> {
   requirePeers();
-  const environment = { DATABASE_URL: url, PATH: process.env["PATH"] ?? "" };
-  const boss = { name: "pg-boss", version: versionOf("pg-boss"), file: peerFile("pg-boss.js"), environment };
-  const graphile = {
-    name: "graphile-worker",
-    version: versionOf("graphile-worker"),
-    file: peerFile("graphile-worker.js"),
-    environment,
-  };
-  const inBatches = {
-    ...graphile,
-    name: "graphile-worker, batches",
-    environment: { ...environment, BENCH_BATCHES: "on" },
-  };
-  return [boss, graphile, inBatches];
+  const environment = { PATH: process.env["PATH"] ?? "" };
+  const withOwn = async (database: string) => ({ ...environment, DATABASE_URL: await createOn(server, database) });
+  const boss = { name: "pg-boss", version: versionOf("pg-boss"), file: peerFile("pg-boss.js") };
+  const version = versionOf("graphile-worker");
+  const graphile = { name: "graphile-worker", version, file: peerFile("graphile-worker.js") };
+  return [
+    { ...boss, environment: await withOwn("boss") },
+    { ...graphile, environment: await withOwn("graphile") },
+    {
+      ...graphile,
+      name: "graphile-worker, batches",
+      environment: { ...(await withOwn("graphile_batches")), BENCH_BATCHES: "on" },
+    },
+  ];
+}
+
+async function createOn(server: ChaosDatabase, database: string): Promise<string> {
+  const connection = openConnection(server.superuserUrl, "bench");
+  await connection.connect();
+  try {
+    await connection.query(`create database ${database} owner promptd`);
+  } finally {
+    await connection.end();
+  }
+  return withDatabase(server.url, database);
 }
 
 async function startQueue({ name, file, environment }: Queue): Promise<ChildProcess> {
@@ -101,9 +124,20 @@ async function startQueue({ name, file, environment }: Queue): Promise<ChildProc
   return child;
 }
 
-async function order(child: ChildProcess, what: QueueOrder): Promise<QueueRound> {
+interface Started {
+  readonly name: string;
+  readonly child: ChildProcess;
+  readonly rounds: Round[];
+}
+
+/** A queue that takes no more jobs must not hold up the others for ever. */
+async function order({ name, child }: Started, what: QueueOrder): Promise<QueueRound> {
   child.send(what);
-  const [round] = (await Promise.race([once(child, "message"), failureOf(child, "a queue")])) as [QueueRound];
+  const answered = Promise.race([once(child, "message"), failureOf(child, name)]);
+  const error = () => new Error(`${name} did not do ${what.jobs} jobs within ${ROUND_MS_MAX / 1_000} s.`);
+  const [round] = (await withDeadline(ROUND_MS_MAX, (signal) => orAborted(answered, signal), { error })) as [
+    QueueRound,
+  ];
   return round;
 }
 
@@ -113,10 +147,10 @@ async function failureOf(child: ChildProcess, name: string): Promise<never> {
 }
 
 /** Processor time for each job. */
-async function measureRound(child: ChildProcess, postmaster: number, sizes: Sizes): Promise<Round> {
-  const read = () => [cpuMsOf(child.pid ?? 0), cpuMsOfTree(postmaster)] as const;
+async function measureRound(queue: Started, postmaster: number, sizes: Sizes): Promise<Round> {
+  const read = () => [cpuMsOf(queue.child.pid ?? 0), cpuMsOfTree(postmaster)] as const;
   const before = read();
-  const round = await order(child, { jobs: sizes.jobs, producers: sizes.producers });
+  const round = await order(queue, { jobs: sizes.jobs, producers: sizes.producers });
   const after = read();
   return {
     ...round,

@@ -8,9 +8,8 @@ const batches =
   process.env.BENCH_BATCHES === undefined
     ? {}
     : { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
-const schema = process.env.BENCH_BATCHES === undefined ? "graphile_single" : "graphile_batches";
-const worker = { connectionString, schema, concurrentJobs: 24, maxPoolSize: 25, ...batches };
-const utils = await makeWorkerUtils({ connectionString, schema, logger, maxPoolSize: 20 });
+const worker = { connectionString, concurrentJobs: 24, maxPoolSize: 25, ...batches };
+const utils = await makeWorkerUtils({ connectionString, logger, maxPoolSize: 20 });
 await utils.migrate();
 const done = serveRounds((job) => utils.addJob("noop", { job }));
 await run({
