@@ -1,7 +1,8 @@
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
@@ -46,6 +47,22 @@ function guidesForPrograms(): Plugin {
   };
 }
 
+/** Vite lists the packages whose scripts are in the build; the license of a font asks for its text beside the files as well. */
+const LICENSES = "licenses.md";
+const FONTS = ["@fontsource-variable/inter", "@fontsource-variable/jetbrains-mono"];
+function licensesOfFonts(): Plugin {
+  return {
+    name: "licenses-of-fonts",
+    apply: "build",
+    writeBundle() {
+      for (const name of FONTS) {
+        const text = readFileSync(fileURLToPath(import.meta.resolve(`${name}/LICENSE`)), "utf8");
+        appendFileSync(join(DIST, LICENSES), `\n## ${name} (OFL-1.1)\n\n${text.trim()}\n`);
+      }
+    },
+  };
+}
+
 /** Writes go to the server as if its own page had sent them: it takes none from a page of another origin. */
 const proxied = {
   target: SERVER,
@@ -58,11 +75,12 @@ interface HeaderSetter {
 }
 
 export default defineConfig({
-  plugins: [react(), tailwind(), guidesForPrograms(), brotli()],
+  plugins: [react(), tailwind(), guidesForPrograms(), licensesOfFonts(), brotli()],
   resolve: { conditions: ["promptd-source", "module", "browser", "development|production"] },
   build: {
     outDir: DIST,
     emptyOutDir: true,
+    license: { fileName: LICENSES },
     manifest: true, // which files a page loads, for the check of their weight
     target: "es2023",
     assetsInlineLimit: 0, // the policy of the pages takes no data: address
