@@ -1,7 +1,8 @@
 /** Image inputs of one account that are slow: those of the others wait for none of them. */
 import { expect, test } from "vitest";
 import type { StoredImage } from "../../src/files/index.ts";
-import { LIMITS, never, openFiles, useFiles } from "./files-fixture.ts";
+import { LIMITS, never, openFiles, storeImage, storeInput, useFiles } from "./files-fixture.ts";
+import { writePng } from "./png-bytes.ts";
 import { until } from "../support/promptd-process.ts";
 
 const rig = useFiles();
@@ -45,4 +46,16 @@ test("a host that fails for one account is fetched from for another as before", 
     expect(await files.loadImages([url("/broken")], SLOW, never)).toMatchObject({ kind: "refused" });
   }
   expect(await files.loadImages([url("/quick")], QUICK, never)).toMatchObject({ kind: "loaded" });
+});
+
+test("while an input image of an account is decoded, its generated images are stored as ever", async () => {
+  const files = await openFiles(rig);
+  const side = 6_000;
+  const large = writePng({ width: side, height: side, depth: 8, colour: 6 }, Buffer.alloc((4 * side + 1) * side));
+  let isLoaded = false;
+  const loading = files.loadImages(await storeInput(files, large), LIMITS, never).finally(() => (isLoaded = true));
+  // Behind the input only those would be stored that come before its decoding begins.
+  for (let stored = 0; stored < 6; stored += 1) await storeImage(files, rig.png);
+  expect(isLoaded).toBe(false);
+  expect(await loading).toMatchObject({ kind: "loaded" });
 });
