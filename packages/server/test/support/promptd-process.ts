@@ -21,6 +21,8 @@ export const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cach
 export interface ServeOptions {
   readonly role?: "all" | "api" | "worker";
   readonly environment: Readonly<Record<string, string>>;
+  /** Another one than that of the tests. */
+  readonly program?: string;
 }
 
 export interface Exit {
@@ -43,8 +45,12 @@ export interface PromptdProcess {
 
 const children = new Set<ChildProcess>();
 
-function spawnPromptd(argv: readonly string[], environment: Readonly<Record<string, string>>): ChildProcess {
-  const child = spawn(process.execPath, [PROGRAM, ...argv], {
+function spawnPromptd(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  program = PROGRAM,
+): ChildProcess {
+  const child = spawn(process.execPath, [program, ...argv], {
     env: {
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "/",
@@ -63,7 +69,7 @@ function spawnPromptd(argv: readonly string[], environment: Readonly<Record<stri
 export async function startPromptd(options: ServeOptions): Promise<PromptdProcess> {
   const role = options.role ?? "all";
   const environment = { ...QUICK, ...options.environment };
-  const child = spawnPromptd(["serve", "--json", "--role", role], environment);
+  const child = spawnPromptd(["serve", "--json", "--role", role], environment, options.program);
   const log: string[] = [];
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     log.push(...text.split("\n").filter((line) => line !== ""));
