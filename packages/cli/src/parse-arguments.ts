@@ -1,6 +1,6 @@
+import { suggestName } from "@promptd/contract";
 import { parseArgs } from "node:util";
 import { CommandFailure, type Command, type CommandArgs, type CommandOption } from "./command.ts";
-import { suggestName } from "./suggest-name.ts";
 
 export interface ParsedArguments {
   readonly args: CommandArgs;

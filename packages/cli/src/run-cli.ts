@@ -1,9 +1,9 @@
+import { suggestName } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo, type CommandTable } from "./command.ts";
 import { explainError } from "./explain-error.ts";
 import { describeCommand, describeTable, readVersion } from "./help-text.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { printable } from "./printable.ts";
-import { suggestName } from "./suggest-name.ts";
 import { NO_TERMINAL, shade, type Terminal } from "./terminal/terminal.ts";
 
 /** The process as the command line sees it; main.ts passes the real one, a test its own. */

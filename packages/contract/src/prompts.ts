@@ -1,11 +1,5 @@
 import type { ImageInput, OutputItem } from "./runs.ts";
 
-/** Every id is a UUID, in small or capital letters. No slug has this form. */
-export const ID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** A slug alone, or with a label behind an @. */
-export const SLUG_NAME_FORM = /^[A-Za-z0-9-]{1,140}(@[a-z][a-z0-9-]{0,39})?$/;
-
 export const MODALITIES = ["text", "image", "video"] as const;
 export type Modality = (typeof MODALITIES)[number];
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SLUG_NAME_FORM } from "./prompts.ts";
+import { LABEL_FORM, SLUG_FORM, SLUG_NAME_FORM } from "./names/prompt-names.ts";
 import { quote } from "./quote.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 import { RUN_STATUSES, type ListRunsQuery, type RunListRow } from "./runs.ts";
@@ -123,8 +123,6 @@ export const searchTextLeaf = leaf<string>(SEARCH_TEXT_SCHEMA, (payload) => {
   }
 });
 
-const SLUG_FORM = /^[A-Za-z0-9-]{1,140}$/;
-
 /** Of a prompt: letters, digits and hyphens; capitals are read as small letters. */
 export const slugLeaf = leaf<string>({ type: "string", pattern: SLUG_FORM.source }, (payload) => {
   const given = rawText(payload) ?? "";
@@ -133,8 +131,6 @@ export const slugLeaf = leaf<string>({ type: "string", pattern: SLUG_FORM.source
   const message = `slug must be letters a-z, digits and hyphens, such as tea-poem, got ${quote(given)}.`;
   report(payload, { code: "invalid_value", message });
 });
-
-const LABEL_FORM = /^[a-z][a-z0-9-]{0,39}$/;
 
 /** Of a prompt's version: one that its author has set, or `latest`. */
 export const labelQueryLeaf = leaf<string>({ type: "string", pattern: LABEL_FORM.source }, (payload) => {

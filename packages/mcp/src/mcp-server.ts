@@ -33,9 +33,10 @@ const COMPLETIONS_MAX = 100;
 
 export function createMcpServer(options: McpServerOptions): Server {
   const { source, version } = options;
+  const instructions = [INSTRUCTIONS, ...source.choice.faults].join("\n");
   const server = new Server(
     { name: "promptd", title: "promptd", version },
-    { capabilities: { tools: {}, resources: {}, completions: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {}, resources: {}, completions: {} }, instructions },
   );
   server.setRequestHandler("tools/list", async (_request, context) => ({
     tools: await listTools(source, context.mcpReq.signal),
@@ -85,7 +86,8 @@ async function callTool(call: ToolCall, source: McpSource, context: CallContext)
     if (text === null) throw error;
     return errorResult(text);
   }
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${JSON.stringify(call.name)}.`);
+  const sentences = [`There is no tool ${JSON.stringify(call.name)}.`, ...source.choice.faults];
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, sentences.join(" "));
 }
 
 interface FollowedCall {

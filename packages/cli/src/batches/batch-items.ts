@@ -58,7 +58,24 @@ export async function readItems(
     }
     items.push(item);
   }
+  refuseSameKeys(file, rows, items);
   return items;
+}
+
+/** @throws CommandFailure that names every row whose key an earlier row has, and that row. */
+function refuseSameKeys(file: string, rows: readonly Row[], items: readonly BatchItem[]): void {
+  const lineOf = new Map<string, number>();
+  const faults: string[] = [];
+  for (const [index, { key }] of items.entries()) {
+    const line = rows[index]?.line ?? 0;
+    if (typeof key !== "string") continue;
+    const earlier = lineOf.get(key);
+    if (earlier === undefined) lineOf.set(key, line);
+    else faults.push(`${file}:${line}: The row in line ${earlier} has the key "${printableLine(key)}" too.`);
+  }
+  if (faults.length === 0) return;
+  const hint = "Give each row a key of its own. Nothing was sent, and nothing was charged.";
+  throw new CommandFailure(faults.join("\n"), { hint });
 }
 
 function readColumns(names: readonly string[], given: readonly string[], config: PromptConfig): Map<string, Column> {
@@ -69,7 +86,7 @@ function readColumns(names: readonly string[], given: readonly string[], config:
     if (column === null) unknown.push(name);
     else columns.set(name, column);
   }
-  refuseUnknownNames(config, [...unknown, ...given], []);
+  refuseUnknownNames(config, { inputs: [...unknown, ...given], options: [] });
   return columns;
 }
 

@@ -26,7 +26,7 @@ describe("a CSV file", () => {
     ["a,b\n1,2,3", "f.csv:2 has 3 cells, and the first line names 2 columns."],
     ['a\n"open', "f.csv:2: a quotation mark is not closed, or stands in a text."],
     ['a\n"x"y', "f.csv:2: a quotation mark is not closed, or stands in a text."],
-    ["a,a\n1,2", 'f.csv has two columns named "a". Rename one.'],
+    ["a,b,a,b,a,c\n1,2,3,4,5,6", 'f.csv has 3 columns named "a": 1, 3, 5.\nf.csv has 2 columns named "b": 2, 4.'],
   ])("%j is refused with its line", (text, message) => {
     expect(() => csv(text)).toThrow(message);
   });

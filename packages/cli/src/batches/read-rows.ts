@@ -1,4 +1,5 @@
 import { CommandFailure } from "../command.ts";
+import { printableLine } from "../printable.ts";
 import { parseObject } from "../user-config.ts";
 
 /** One row of a file: its cells by the names of their columns, and where it begins. */
@@ -42,8 +43,7 @@ function readCsv(name: string, text: string): Row[] {
   const [head, ...records] = splitCsv(name, text);
   if (head === undefined) return [];
   const names = head.cells.map((cell) => cell.trim());
-  const twice = names.find((one, index) => names.indexOf(one) !== index);
-  if (twice !== undefined) throw new CommandFailure(`${name} has two columns named "${twice}". Rename one.`);
+  refuseSameColumns(name, names);
   return records.map(({ line, cells }) => {
     if (cells.length > names.length) {
       const counts = `${cells.length} cells, and the first line names ${names.length} columns`;
@@ -51,6 +51,17 @@ function readCsv(name: string, text: string): Row[] {
     }
     return { line, cells: Object.fromEntries(cells.map((cell, index) => [names[index] ?? "", cell])) };
   });
+}
+
+/** @throws CommandFailure that says of every repeated name which columns have it. */
+function refuseSameColumns(file: string, names: readonly string[]): void {
+  const repeated = [...new Set(names.filter((one, index) => names.indexOf(one) !== index))];
+  if (repeated.length === 0) return;
+  const faults = repeated.map((name) => {
+    const columns = names.flatMap((one, index) => (one === name ? [index + 1] : []));
+    return `${file} has ${columns.length} columns named "${printableLine(name)}": ${columns.join(", ")}.`;
+  });
+  throw new CommandFailure(faults.join("\n"), { hint: "Give each column a name of its own." });
 }
 
 interface Records {

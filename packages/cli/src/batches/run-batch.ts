@@ -1,6 +1,6 @@
 /** `promptd run SLUG --batch FILE`: one run for each row of a file, each made once however often the command is started. */
 import { PromptdError, type Client } from "@promptd/client";
-import type { Batch, CreateBatchBody, PromptVersion } from "@promptd/contract";
+import { ISSUES_MAX, type Batch, type CreateBatchBody, type PromptVersion } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { CommandFailure, EXIT_INTERRUPTED, type CommandArgs, type CommandIo } from "../command.ts";
@@ -30,7 +30,7 @@ export async function runBatch(file: string, args: CommandArgs, io: CommandIo): 
   const [prompt = ""] = args.positionals;
   return withSession(io, async ({ client }) => {
     const version = await findVersion(client, prompt, io.signal);
-    refuseUnknownNames(version.config, [], Object.keys(runOptions));
+    refuseUnknownNames(version.config, { inputs: [], options: Object.keys(runOptions) });
     const { texts } = await readInputs(args, version.config, io);
     const items = await readItems({ file, directory: io.directory, rows, texts }, version.config);
     const { promptVersionId } = version;
@@ -126,19 +126,21 @@ function explain(error: unknown, { file, rows }: Pick<Creating, "file" | "rows">
       cause: error,
     });
   }
-  const lines = error.issues.flatMap(({ path, message }) => {
+  const faults = error.issues.map(({ path, message }) => {
     const row = path[1] === "items" ? rows[Number(path[2])] : undefined;
-    if (row === undefined) return [];
-    const fault = message.replace(/^items\[\d+\]: /, "").replaceAll(/items\[(\d+)\]/g, (name, index) => {
-      const other = rows[Number(index)];
-      return other === undefined ? name : `line ${other.line}`;
-    });
-    return [`${file}:${row.line}: ${fault}`];
+    return { line: row?.line, message: row === undefined ? message : `${file}:${row.line}: ${message}` };
   });
-  if (lines.length === 0) return error;
-  const [first] = error.message.split(" The first: ");
-  return new CommandFailure([first, ...lines].join("\n"), {
+  const atFault = new Set(faults.flatMap(({ line }) => line ?? [])).size;
+  if (atFault === 0) return error;
+  const isCut = error.issues.length >= ISSUES_MAX;
+  return new CommandFailure([countRows(atFault, rows, isCut), ...faults.map(({ message }) => message)].join("\n"), {
     hint: "Nothing was run, and nothing was charged.",
     cause: error,
   });
+}
+
+/** @param isCut there may be more of them. */
+function countRows(atFault: number, rows: readonly Row[], isCut: boolean): string {
+  const [count, total] = [atFault, rows.length].map((number) => number.toLocaleString("en-US"));
+  return `${isCut ? "At least " : ""}${count} of ${total} rows cannot be run.`;
 }

@@ -1,6 +1,6 @@
 import { CommandFailure, type Command } from "../command.ts";
 import { formatTable } from "../output.ts";
-import { suggestName } from "../suggest-name.ts";
+import { suggestName } from "@promptd/contract";
 import { configPath, readConnection, readUserConfig, writeUserConfig, type UserConfig } from "../user-config.ts";
 
 /** Name on the command line to member of the file. */

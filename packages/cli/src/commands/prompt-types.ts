@@ -1,4 +1,4 @@
-import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
+import { orderedInputs, parsePromptName, type PromptConfig, type TextInputField } from "@promptd/contract";
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../command.ts";
@@ -19,7 +19,7 @@ Wrote src/prompts.d.ts.`,
     const prompts = await withSession(io, async ({ client }) => {
       const found: [string, PromptConfig][] = [];
       for (const name of args.positionals) {
-        found.push([name.split("@")[0] ?? name, (await findVersion(client, name, io.signal)).config]);
+        found.push([parsePromptName(name).slug, (await findVersion(client, name, io.signal)).config]);
       }
       return found;
     });

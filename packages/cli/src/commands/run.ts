@@ -61,7 +61,7 @@ Saved poems.csv`,
     const finished = await withSession(io, async ({ client }) => {
       const { promptVersionId, config } = await findVersion(client, args.positionals[0] ?? "", io.signal);
       const inputs = await readInputs(args, config, io);
-      refuseUnknownNames(config, Object.keys(inputs.texts), Object.keys(options));
+      refuseUnknownNames(config, { inputs: Object.keys(inputs.texts), options: Object.keys(options) });
       const wanted: Wanted = { promptVersionId, inputs, options };
       try {
         return await (args.flag("no-wait")

@@ -1,16 +1,16 @@
 import { PromptdError, type Client } from "@promptd/client";
-import { ID_FORM, type PromptVersion } from "@promptd/contract";
+import { parsePromptName, suggestName, type ParsedPromptName, type PromptVersion } from "@promptd/contract";
 import { findById } from "@promptd/mcp/describe";
 import { CommandFailure } from "../command.ts";
 import { printableLine } from "../printable.ts";
-import { suggestName } from "../suggest-name.ts";
 
 /**
  * People have a slug or either id at hand and need not know which.
  * @throws CommandFailure when it is none of them.
  */
 export async function findVersion(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
-  if (!ID_FORM.test(name)) return findBySlug(client, name, signal);
+  const parsed = parsePromptName(name);
+  if (!parsed.isId) return findBySlug(client, parsed, signal);
   try {
     return await findById(client, name, signal);
   } catch (error) {
@@ -18,9 +18,11 @@ export async function findVersion(client: Client, name: string, signal: AbortSig
   }
 }
 
-/** `slug` or `slug@label`. */
-async function findBySlug(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
-  const [slug = "", label] = name.split("@");
+async function findBySlug(
+  client: Client,
+  { slug, label }: ParsedPromptName,
+  signal: AbortSignal,
+): Promise<PromptVersion> {
   try {
     const { slug: _slug, label: _label, ...version } = await client.prompts.getBySlug(slug, { label, signal });
     return version;

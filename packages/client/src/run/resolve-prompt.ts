@@ -1,4 +1,4 @@
-import { ID_FORM } from "@promptd/contract";
+import { parsePromptName } from "@promptd/contract";
 import type { Ask } from "../call-endpoint.ts";
 import { PromptdError } from "../errors.ts";
 
@@ -21,8 +21,8 @@ export async function createOfPrompt<Created>(
 ): Promise<Created> {
   const { ask, name, signal, retryForMs } = resolving;
   const sent = { signal, retryForMs };
-  if (!ID_FORM.test(name)) {
-    const [slug = "", label] = name.split("@");
+  const { isId, slug, label } = parsePromptName(name);
+  if (!isId) {
     return create((await ask("resolveSlug", { params: { slug }, query: { label }, ...sent })).promptVersionId);
   }
   try {

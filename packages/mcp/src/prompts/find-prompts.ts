@@ -1,5 +1,5 @@
 import { PromptdError, type Client } from "@promptd/client";
-import { ID_FORM, SLUG_NAME_FORM, type NamedPrompt, type PromptVersion } from "@promptd/contract";
+import { parsePromptName, SLUG_NAME_FORM, type NamedPrompt, type PromptVersion } from "@promptd/contract";
 import { isEmpty, type PromptChoice } from "./choice.ts";
 
 /** A prompt as a tool describes it. Found by an id, it has neither slug nor description. */
@@ -12,16 +12,13 @@ export interface ShownPrompt extends Omit<NamedPrompt, "slug" | "label" | "descr
 /** The chosen prompts, in the order of the choice, and the names that lead to none: one of them takes no other away. */
 export async function findChosen(
   client: Client,
-  { names, label }: PromptChoice,
+  { names, label }: Pick<PromptChoice, "names" | "label">,
   signal: AbortSignal,
 ): Promise<{ readonly prompts: readonly ShownPrompt[]; readonly missing: readonly string[] }> {
-  const sound = names.filter((name) => SLUG_NAME_FORM.test(name.toLowerCase()));
-  const malformed = names.filter((name) => !sound.includes(name));
-  if (isEmpty({ names, label }) || (malformed.length > 0 && sound.length === 0))
-    return { prompts: [], missing: malformed };
-  const query = { slugs: sound.length === 0 ? undefined : sound.join(","), label: label ?? undefined };
+  if (isEmpty({ names, label })) return { prompts: [], missing: [] };
+  const query = { slugs: names.length === 0 ? undefined : names.join(","), label: label ?? undefined };
   const { data } = await client.call("listSlugs", { params: {}, query, body: undefined, signal });
-  return { prompts: data.rows.map(toShown), missing: [...data.missing, ...malformed] };
+  return { prompts: data.rows.map(toShown), missing: data.missing };
 }
 
 /**
@@ -29,10 +26,10 @@ export async function findChosen(
  * @throws PromptdError NOT_FOUND_ERROR when it is none of them.
  */
 export async function findPrompt(client: Client, name: string, signal: AbortSignal): Promise<ShownPrompt> {
-  if (ID_FORM.test(name)) return { name, description: "", ...(await findById(client, name, signal)) };
-  const [slug = "", ...labels] = name.split("@");
-  const label = labels.length === 0 ? undefined : labels.join("@");
-  const { prompts } = await findChosen(client, { names: [label === undefined ? slug : name], label: null }, signal);
+  const { isId, slug, label } = parsePromptName(name);
+  if (isId) return { name, description: "", ...(await findById(client, name, signal)) };
+  const names = SLUG_NAME_FORM.test(name.toLowerCase()) ? [name] : [];
+  const { prompts } = await findChosen(client, { names, label: null }, signal);
   // The server's own refusal, in its own words.
   return prompts[0] ?? { name, description: "", ...(await client.prompts.getBySlug(slug, { label, signal })) };
 }

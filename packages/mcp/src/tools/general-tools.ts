@@ -1,6 +1,6 @@
 /** The tools that every server has: find a prompt, show it, run it, and see a run again. */
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import type { SearchRow } from "@promptd/contract";
+import { describeUnknownNames, type SearchRow } from "@promptd/contract";
 import { z } from "zod";
 import { describePrice, describePrompt, oneLine } from "../prompts/describe-prompt.ts";
 import { findPrompt, type ShownPrompt } from "../prompts/find-prompts.ts";
@@ -170,7 +170,8 @@ async function runPrompt(
   context: CallContext,
 ): Promise<CallToolResult> {
   const shown = await findPrompt(source.client, prompt, context.signal);
-  refuseUnknown(shown, Object.keys(inputs), Object.keys(options));
+  const unknown = describeUnknownNames(shown.config, { inputs: Object.keys(inputs), options: Object.keys(options) });
+  if (unknown.length > 0) throw new RangeError(`${unknown.join(" ")} Nothing was run.`);
   const values = Object.entries(inputs).map(([key, value]) => [key, readValue(key, value)] as const);
   const given = {
     inputs: Object.fromEntries(values),
@@ -178,21 +179,6 @@ async function runPrompt(
     options,
   };
   return runPromptTool(shown, given, source, { ...context, callKey: idempotencyKey ?? context.callKey });
-}
-
-/** A name that the prompt does not have would be ignored, and the run paid for without it. */
-function refuseUnknown({ config }: ShownPrompt, inputs: readonly string[], options: readonly string[]): void {
-  const known = { input: Object.keys(config.textInputs), option: Object.keys(config.runOptions) };
-  const faults = [
-    ...inputs.filter((name) => !known.input.includes(name)).map((name) => unknownName("input", name, known.input)),
-    ...options.filter((name) => !known.option.includes(name)).map((name) => unknownName("option", name, known.option)),
-  ];
-  if (faults.length > 0) throw new RangeError(`${faults.join(" ")} Nothing was run.`);
-}
-
-function unknownName(what: "input" | "option", name: string, known: readonly string[]): string {
-  const takes = known.length === 0 ? `It takes no ${what}s.` : `It takes: ${known.map(oneLine).join(", ")}.`;
-  return `The prompt has no ${what} ${JSON.stringify(name)}. ${takes}`;
 }
 
 async function getRun(

@@ -2,11 +2,14 @@
 import { createClient, type Client } from "@promptd/client";
 import type { HttpCall } from "@promptd/mcp";
 import { readChoice, type PromptChoice } from "@promptd/mcp/describe";
+import { createHash } from "node:crypto";
 import type { ServerContext } from "../http/endpoint.ts";
 import { rawQuery } from "../http/request/query.ts";
+import type { Log } from "../platform/log.ts";
 import { invalid } from "../platform/problem.ts";
 
 export interface CallSetup {
+  readonly log: Log;
   /** Where this process listens: calls of tools go the same way as every other request. */
   readonly localUrl: () => string;
   /** What the addresses of generated files begin with. */
@@ -26,7 +29,7 @@ export function toHttpCall(context: ServerContext, gone: AbortSignal, setup: Cal
   const signal = AbortSignal.any([gone, setup.stopping]);
   return {
     source: {
-      client: clientOf(context, setup.localUrl()),
+      client: clientOf(context, setup),
       choice: choiceOf(context),
       // A file is read where this process listens: its public address may lead through a proxy and back.
       fetchFile: (url, fileSignal) => fetch(localFile(url, setup), { signal: fileSignal }),
@@ -41,9 +44,13 @@ export function toHttpCall(context: ServerContext, gone: AbortSignal, setup: Cal
 }
 
 /** A client with the caller's own key. */
-export function clientOf(context: ServerContext, baseUrl: string): Client {
+export function clientOf(context: ServerContext, { localUrl, log }: Pick<CallSetup, "localUrl" | "log">): Client {
   const apiKey = /^bearer +(\S+)/i.exec(context.header("authorization") ?? "")?.[1] ?? "";
-  return createClient({ baseUrl, apiKey, onWarning: (message) => context.ignore(message) });
+  return createClient({
+    baseUrl: localUrl(),
+    apiKey,
+    onWarning: (message) => log.warn({ requestId: context.requestId }, message),
+  });
 }
 
 function localFile(url: string, { localUrl, publicUrl }: CallSetup): string {
@@ -69,5 +76,8 @@ function choiceOf(context: ServerContext): PromptChoice {
 export function callKeyOf(context: ServerContext, requestId: string | number): string | null {
   const session = context.header(SESSION_HEADER) ?? "";
   if (!SESSION_FORM.test(session)) return null;
-  return `mcp-${session}-${encodeURIComponent(String(requestId).toWellFormed()).slice(0, 200)}`;
+  // The numbers and the texts of a client are ids of different messages, and a text may have any length and letter.
+  const id =
+    typeof requestId === "number" ? requestId : createHash("sha256").update(JSON.stringify(requestId)).digest("hex");
+  return `mcp-${session}-${id}`;
 }

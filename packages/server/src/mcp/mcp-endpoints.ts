@@ -7,7 +7,6 @@ import { createHttpMcp } from "@promptd/mcp";
 import { Readable } from "node:stream";
 import type { Endpoint, ServerContext, StreamAnswer, TextAnswer } from "../http/endpoint.ts";
 import { parseJsonBody } from "../http/body/json-body.ts";
-import type { Log } from "../platform/log.ts";
 import { badRequest } from "../platform/problem.ts";
 import { pollUntil } from "../platform/resilience/deadline.ts";
 import { VERSION } from "../platform/version.ts";
@@ -15,7 +14,6 @@ import { callKeyOf, clientOf, SESSION_HEADER, toHttpCall, type CallSetup } from 
 import { challengeOf, MCP_PATH, metadataEndpoints } from "./resource-metadata.ts";
 
 export interface McpOptions extends Omit<CallSetup, "stopping"> {
-  readonly log: Log;
   readonly newId: () => string;
   /** Origins whose pages may call beside the server's own; `*` is none of them. */
   readonly origins: readonly string[];
@@ -123,7 +121,7 @@ async function cancelRun(requestId: string | number, context: ServerContext, opt
     const key = callKeyOf(context, requestId);
     if (key === null) return;
     const runId = await pollUntil(() => options.findRunOfKey(accountId, key), CANCEL_POLL);
-    if (runId !== null) await clientOf(context, options.localUrl()).runs.cancel(runId);
+    if (runId !== null) await clientOf(context, options).runs.cancel(runId);
   } catch (error) {
     options.log.warn({ err: error, accountId }, "a run was not canceled with its call");
   }

@@ -117,7 +117,11 @@ describe("items that cannot be run", () => {
     const formed = await client.request({ method: "POST", path: "/v1/batches", body });
     expect(formed.httpStatus).toBe(422);
     expect(issuesOf(formed)).toEqual([
-      { path: ["body", "items", 2, "key"], code: "conflict", message: "items[2]: items[0] has its key too." },
+      {
+        path: ["body", "items", 2, "key"],
+        code: "conflict",
+        message: 'items[0] has the key "a" too. Give each item a key of its own.',
+      },
     ]);
     const fitted = await client.request({
       method: "POST",
@@ -128,7 +132,7 @@ describe("items that cannot be run", () => {
       {
         path: ["body", "items", 1, "inputs", "textInputs", "topic"],
         code: "required",
-        message: 'items[1]: Text input "topic" is required.',
+        message: 'Text input "topic" is required.',
       },
     ]);
     expect(errorOf(fitted).message).toBe(
@@ -146,9 +150,9 @@ describe("items that cannot be run", () => {
       "a text as an item",
       { items: ["a"] },
       "invalid_type body.items.0",
-      "items[0]: An item must be an object with inputs, got a string.",
+      "An item must be an object with inputs, got a string.",
     ],
-    ["an item without inputs", { items: [{}] }, "required body.items.0.inputs", "items[0]: inputs is required."],
+    ["an item without inputs", { items: [{}] }, "required body.items.0.inputs", "inputs is required."],
     [
       "too many items",
       { items: Array.from({ length: 10_001 }, () => 1) },
@@ -181,7 +185,7 @@ describe("items that cannot be run", () => {
       {
         path: ["body", "items", 1, "inputs", "imageInputs", 0, "base64"],
         code: "invalid_image",
-        message: "items[1]: Image 1 is not a PNG, JPEG, WebP or GIF image.",
+        message: "Image 1 is not a PNG, JPEG, WebP or GIF image.",
       },
     ]);
     const counted = await caller.client.request({

@@ -133,7 +133,7 @@ test("calls over the rate limit wait for their admission, and the limit stays wh
 });
 
 describe("in two processes", () => {
-  const callRun = (id: number, input: string) => ({
+  const callRun = (id: number | string, input: string) => ({
     jsonrpc: "2.0",
     id,
     method: "tools/call",
@@ -162,6 +162,15 @@ describe("in two processes", () => {
     );
     expect(first).toBe(second);
     expect((await runs()).length).toBe(before + 1);
+  });
+
+  test("a number and the text of it are ids of two calls", async () => {
+    const session = { "mcp-session-id": (await post(INITIALIZE)).headers.get("mcp-session-id") ?? "" };
+    const before = (await runs()).length;
+    const calls = [77, "77", "77", 77].map(async (id) => (await post(callRun(id, "tokens=1"), session)).text());
+    const answers = (await Promise.all(calls)).map((text) => /Run (\S+),/.exec(text)?.[1]);
+    expect((await runs()).length).toBe(before + 2);
+    expect([answers[2], answers[3]]).toEqual([answers[1], answers[0]]);
   });
 
   test("a cancel message that reaches the other cancels the run", async () => {

@@ -99,6 +99,17 @@ describe.each(WAYS)("over %s", (way) => {
     });
   });
 
+  test("a label that none can be is named to whoever connects, and takes no other tool away", async () => {
+    const prompts = "directed,poem-for-agents@latest";
+    const client = await connectOnce(way, { ...to, prompts, label: "Production!" });
+    const fault =
+      'The label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got "Production!". It chooses no prompt.';
+    expect(client.getInstructions()).toContain(fault);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name).slice(3)).toEqual(["get_run", "poem-for-agents_latest"]);
+    await expect(client.callTool({ name: "directed", arguments: {} })).rejects.toThrow(fault);
+  });
+
   test("progress is reported while the run goes on", async () => {
     const client = await connectOnce(way, to);
     const messages = hearProgress(client);

@@ -75,6 +75,7 @@ async function readImageIn(folder: string, path: string): Promise<Uint8Array> {
 
 /** The host shows this in its log. A server that cannot be reached now may be later. */
 async function warnOfMissing({ client, choice }: McpSource, io: CommandIo): Promise<void> {
+  for (const fault of choice.faults) io.note(fault);
   try {
     const { missing } = await findChosen(client, choice, io.signal);
     if (missing.length > 0) io.note(`No published prompt has the name ${missing.map(printableLine).join(", ")}.`);

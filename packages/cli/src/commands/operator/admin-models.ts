@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
 import { formatTable } from "../../output.ts";
-import { suggestName } from "../../suggest-name.ts";
+import { suggestName } from "@promptd/contract";
 import { runAsOperator, type Operator } from "./run-operator.ts";
 
 export const modelsList: Command = {

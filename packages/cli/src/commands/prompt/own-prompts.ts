@@ -1,9 +1,8 @@
 import type { ManageClient } from "@promptd/client/manage";
-import { ID_FORM } from "@promptd/contract";
+import { ID_FORM, suggestName } from "@promptd/contract";
 import type { OwnPrompt, OwnPromptRow, OwnVersionRow } from "@promptd/contract/manage";
 import { CommandFailure, type CommandArgs, type CommandIo } from "../../command.ts";
 import { printableLine } from "../../printable.ts";
-import { suggestName } from "../../suggest-name.ts";
 import { readConnection } from "../../user-config.ts";
 
 /** What every command says that works in both ways. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ID_FORM } from "../../prompts.ts";
+import { ID_FORM } from "../../names/prompt-names.ts";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
 import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";

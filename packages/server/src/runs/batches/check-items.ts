@@ -2,7 +2,7 @@
  * The items of a batch, checked before it is created: all faults at once, each with the index of its item. Ten thousand
  * items take a while, so other work of the process runs in between.
  */
-import { ISSUES_MAX, type BatchItem, type CreateBatchBody, type Issue } from "@promptd/contract";
+import { ISSUES_MAX, quote as quoteText, type BatchItem, type CreateBatchBody, type Issue } from "@promptd/contract";
 import { batchItemSchema, toIssue } from "@promptd/contract/schemas";
 import { createHash } from "node:crypto";
 import { Problem } from "../../platform/problem.ts";
@@ -33,11 +33,14 @@ export async function parseItems(items: readonly unknown[]): Promise<CheckedItem
     if (key === null) return;
     const earlier = indexOfKey.get(key);
     if (earlier === undefined) indexOfKey.set(key, index);
-    else
-      faults.add(index, [{ path: ["body", "key"], code: "conflict", message: `items[${earlier}] has its key too.` }]);
+    else faults.add(index, [{ path: ["body", "key"], code: "conflict", message: sameKey(earlier, key) }]);
   });
   faults.throwIfAny();
   return parsed;
+}
+
+function sameKey(earlier: number, key: string): string {
+  return `items[${earlier}] has the key ${quoteText(key)} too. Give each item a key of its own.`;
 }
 
 export interface FitOptions extends QuoteOptions {
@@ -98,7 +101,7 @@ export async function fingerprintBatch(
   return hash.digest();
 }
 
-/** Collects up to as many issues as one answer holds, and counts the items that have some. */
+/** Collects up to as many issues as one answer holds, and counts the items that have some. The path names the item. */
 class ItemFaults {
   readonly #total: number;
   readonly #issues: Issue[] = [];
@@ -114,7 +117,7 @@ class ItemFaults {
     for (const { path, code, message } of issues) {
       if (this.#issues.length === ISSUES_MAX) return;
       const [root = "body", ...rest] = path;
-      this.#issues.push({ path: [root, "items", index, ...rest], code, message: `items[${index}]: ${message}` });
+      this.#issues.push({ path: [root, "items", index, ...rest], code, message });
     }
   }
 
@@ -129,11 +132,15 @@ class ItemFaults {
     const message =
       this.#items.size === 0
         ? first.message
-        : `${atFault} of ${total} items cannot be run. The first: ${first.message}`;
+        : `${atFault} of ${total} items cannot be run. The first: ${prefixOf(first)}${first.message}`;
     throw new Problem("VALIDATION_ERROR", message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed(), {
       data: { issues: this.#issues },
     });
   }
+}
+
+function prefixOf({ path }: Issue): string {
+  return path[1] === "items" ? `items[${path[2]}]: ` : "";
 }
 
 const MESSAGE_LENGTH_MAX = 1_000;
