@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import secrets
-import time
-import urllib.error
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from ._errors import ApiError, ConnectionLost
 from ._generated import Batch, BatchResult
+from ._inputs import Value, to_image, to_texts
 
 if TYPE_CHECKING:
-    from ._client import Client, Value
+    from ._client import Client
 
 #: Ten thousand items are checked and stored before the answer.
 _CREATE_TIME = 60.0
-#: The server reads a page of results in far less.
-_SILENCE_MAX = 30.0
 _POLL = 1.0
 
 
@@ -27,13 +23,14 @@ class Batches:
 
     def __init__(self, client: "Client") -> None:
         self._client = client
+        self._transport = client._transport
 
     def create(
         self,
         prompt: str,
         items: Sequence[Mapping[str, Any]],
         *,
-        options: Optional[Mapping[str, "Value"]] = None,
+        options: Optional[Mapping[str, Value]] = None,
         name: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Batch:
@@ -45,13 +42,13 @@ class Batches:
         """
         given = {
             "items": [self._item(item) for item in items],
-            "runOptions": self._client._texts("Option", options),
+            "runOptions": to_texts("Option", options),
             "name": name,
         }
         body = {"promptVersionId": self._client.prompt(prompt)["promptVersionId"], **given}
         headers = {"idempotency-key": idempotency_key or secrets.token_hex(16)}
-        timeout = self._client._timeout + _CREATE_TIME
-        created: Batch = self._client._call(
+        timeout = self._transport.timeout + _CREATE_TIME
+        created: Batch = self._transport.call(
             "createBatch", body=body, headers=headers, repeatable=True, timeout=timeout
         ).data
         return created
@@ -61,7 +58,7 @@ class Batches:
         prompt: str,
         items: Sequence[Mapping[str, Any]],
         *,
-        options: Optional[Mapping[str, "Value"]] = None,
+        options: Optional[Mapping[str, Value]] = None,
         name: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         on_progress: Optional[Callable[[Batch], None]] = None,
@@ -80,75 +77,50 @@ class Batches:
             if batch["finishedAt"] is not None:
                 return batch
             seen = batch
-            self._client._sleep(_POLL)
+            self._transport.sleep(_POLL)
 
     def get(self, batch_id: str) -> Batch:
-        batch: Batch = self._client._call("getBatch", {"batchId": batch_id}).data
+        batch: Batch = self._transport.call("getBatch", {"batchId": batch_id}).data
         return batch
 
     def list(self, *, limit: int = 10, starting_after: Optional[str] = None) -> List[Batch]:
         """A page of batches, newest first."""
         query = {"limit": str(limit), **({} if starting_after is None else {"startingAfter": starting_after})}
-        rows: List[Batch] = self._client._call("listBatches", query=query).data["rows"]
+        rows: List[Batch] = self._transport.call("listBatches", query=query).data["rows"]
         return rows
 
     def results(self, batch_id: str, *, starting_after: Optional[int] = None) -> Iterator[BatchResult]:
         """Items that have ended, in their order. After a lost connection or a 429 it goes on behind the last item."""
-        failed_before, paused, failing_since = 0, 0.0, 0.0
+        retries = self._transport.retries()
         while True:
+            query = {} if starting_after is None else {"startingAfter": str(starting_after)}
             try:
-                for result in self._read(batch_id, starting_after):
+                for line in self._transport.lines(
+                    "getBatchResults", {"batchId": batch_id}, accept="application/x-ndjson", query=query
+                ):
+                    result: BatchResult = json.loads(line)
                     yield result
-                    starting_after, failed_before, paused = result["index"], 0, 0.0
+                    starting_after = result["index"]
+                    retries.restart()
                 return
             except (ApiError, ConnectionLost) as error:
-                if failed_before == 0:
-                    failing_since = time.monotonic()
-                pause = self._client._pause(error, True, failed_before)
-                if pause is None:
-                    raise
-                paused += pause
-                if max(paused, time.monotonic() - failing_since) > self._client._retry_for:
-                    raise
-            failed_before += 1
-            self._client._sleep(pause)
+                retries.next(error)
 
     def cancel(self, batch_id: str) -> Batch:
         """Nothing of it is started any more, and its runs are canceled."""
-        batch: Batch = self._client._call("cancelBatch", {"batchId": batch_id}, repeatable=True).data
+        batch: Batch = self._transport.call("cancelBatch", {"batchId": batch_id}, repeatable=True).data
         return batch
 
     def resume(self, batch_id: str) -> Batch:
         """Go on with a paused batch, with this client's API key."""
-        batch: Batch = self._client._call("resumeBatch", {"batchId": batch_id}, repeatable=True).data
+        batch: Batch = self._transport.call("resumeBatch", {"batchId": batch_id}, repeatable=True).data
         return batch
 
-    def _item(self, item: Mapping[str, Any]) -> Dict[str, Any]:
+    @staticmethod
+    def _item(item: Mapping[str, Any]) -> Dict[str, Any]:
         unknown = sorted(set(item) - {"inputs", "images", "key"})
         if unknown:
             raise ValueError(f"An item has inputs, images and key, not {', '.join(unknown)}.")
-        images = [self._client._image(image) for image in item.get("images", ())]
-        inputs = {"textInputs": self._client._texts("Input", item.get("inputs")), "imageInputs": images}
+        images = [to_image(image) for image in item.get("images", ())]
+        inputs = {"textInputs": to_texts("Input", item.get("inputs")), "imageInputs": images}
         return {"inputs": inputs, "key": item.get("key")}
-
-    def _read(self, batch_id: str, starting_after: Optional[int]) -> Iterator[BatchResult]:
-        query = {} if starting_after is None else {"startingAfter": str(starting_after)}
-        headers = {"accept": "application/x-ndjson"}
-        request = self._client._request("getBatchResults", {"batchId": batch_id}, query, None, headers)
-        try:
-            try:
-                response = self._client._opener.open(request, timeout=_SILENCE_MAX)
-            except urllib.error.HTTPError as error:
-                with error:
-                    self._client._read(error.code, error.headers, error.read())
-                return
-            with response:
-                for line in response:
-                    if not line.endswith(b"\n"):
-                        raise OSError("the last line was cut")
-                    result: BatchResult = json.loads(line)
-                    yield result
-                if getattr(response, "length", None):  # bytes that were announced and have not come
-                    raise OSError("the answer was cut")
-        except (OSError, http.client.HTTPException) as error:
-            raise ConnectionLost(f"The results of the batch {batch_id} broke off: {error}") from error

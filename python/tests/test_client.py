@@ -154,6 +154,16 @@ class RunTest(unittest.TestCase):
         self.assertEqual("TOO_MANY_REQUESTS_ERROR", raised.exception.code)
         self.assertEqual(3, len(server.seen))
 
+    def test_says_once_that_the_server_does_not_answer_and_goes_on_trying(self) -> None:
+        pauses: List[float] = []
+        client = Client("http://127.0.0.1:1", "pd_test", sleep=pauses.append)
+        with warnings.catch_warnings(record=True) as caught, self.assertRaises(ConnectionLost):
+            warnings.simplefilter("always")
+            client.run("cat-poem")
+        self.assertGreater(sum(pauses), 60)
+        self.assertEqual([__file__], [warning.filename for warning in caught])
+        self.assertRegex(str(caught[0].message), "^Still trying. No connection to http://127.0.0.1:1: ")
+
     def test_a_failed_run_is_an_error_with_the_run(self) -> None:
         with Scripted([FOUND, success(run("failed"), x_request_id="r-3")]) as server:
             with self.assertRaisesRegex(RunFailed, "Refused.") as raised:

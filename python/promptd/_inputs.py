@@ -1,0 +1,64 @@
+"""What callers give a run, as it is sent."""
+
+from __future__ import annotations
+
+import base64
+import collections.abc
+import math
+import os
+import re
+from typing import Dict, Mapping, Optional, Sequence, Union
+
+Value = Union[str, int, float, bool, Sequence[Union[str, int, float]]]
+Image = Union[str, "os.PathLike[str]", bytes]
+
+
+def to_texts(what: str, values: Optional[Mapping[str, Value]]) -> Dict[str, str]:
+    """what: what they are called in an error, such as "Input"."""
+    return {name: _text(f'{what} "{name}"', value) for name, value in (values or {}).items()}
+
+
+def to_image(image: Image) -> Dict[str, str]:
+    if isinstance(image, str) and re.match(r"https?:", image, re.IGNORECASE):
+        return {"type": "url", "url": image}
+    if not isinstance(image, bytes):
+        with open(image, "rb") as file:
+            image = file.read()
+    return {"type": "base64", "base64": base64.b64encode(image).decode("ascii")}
+
+
+def _text(what: str, value: Value) -> str:
+    """The server takes the items of a list one a line or separated by commas.
+
+    what: whose value it is. Raises TypeError for what has no text of its own: that would be run, and charged, as nonsense.
+    """
+    plain = _plain(value)
+    if plain is not None:
+        return plain
+    is_bytes = isinstance(value, (bytes, bytearray, memoryview))
+    if is_bytes or not isinstance(value, collections.abc.Sequence):
+        raise _refusal(what, _kind(value))
+    items = []
+    for item in value:
+        text = _plain(item)
+        if text is None:
+            raise _refusal(what, f"a list with {_kind(item)}")
+        items.append(text)
+    return ("\n" if any("," in item for item in items) else ",").join(items)
+
+
+def _plain(value: object) -> Optional[str]:
+    """None: it is neither a text, a number nor a boolean."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, (str, int, float)) else None
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else str(value) if isinstance(value, float) else type(value).__name__
+
+
+def _refusal(what: str, kind: str) -> TypeError:
+    return TypeError(f"{what} must be a text, number, boolean or list, got {kind}.")
