@@ -20,8 +20,6 @@ export interface ClientOptions extends ConnectOptions {
   readonly resourcesHash?: string | undefined;
   /** Called for each answer that asks to refresh the model list (header action-require). */
   readonly onUpdateResources?: (() => void) | undefined;
-  /** Called with a sentence about a run that ignored some of what was sent; console.warn when absent. */
-  readonly onWarning?: ((message: string) => void) | undefined;
   /** Replaceable for tests, as time and chance are. */
   readonly newIdempotencyKey?: (() => string) | undefined;
 }
@@ -113,8 +111,6 @@ export function createClient(options: ClientOptions): Client {
   const parts: ClientParts = {
     ...connection,
     newIdempotencyKey: options.newIdempotencyKey ?? randomKey,
-    // oxlint-disable-next-line eslint/no-console -- a misspelt input that was paid for must not go unseen
-    onWarning: options.onWarning ?? ((message) => console.warn(`promptd: ${message}`)),
   };
   const run = (prompt: string, given: RunPromptOptions = {}) => runPrompt(parts, prompt, given);
   const load = async () =>

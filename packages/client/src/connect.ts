@@ -13,6 +13,11 @@ export interface ConnectOptions {
   readonly maxRetries?: number | undefined;
   /** Longest time for one answer, not counting the server's own wait for a run; 30,000 when absent. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Called with a sentence for a person: a run ignored some of what was sent, or the server does not answer for some
+   * seconds and is asked again. console.warn when absent.
+   */
+  readonly onWarning?: ((message: string) => void) | undefined;
   /** Replaceable for tests: time and chance. */
   readonly delay?: Delay | undefined;
   readonly random?: (() => number) | undefined;
@@ -31,6 +36,7 @@ export interface Connection<All extends Shapes<keyof All & string>> extends Tran
   readonly call: CallEndpoint<All>;
   readonly ask: Ask<All>;
   readonly policy: RetryPolicy;
+  readonly onWarning: (message: string) => void;
   readonly timeoutMs: number;
 }
 
@@ -43,7 +49,9 @@ export function connect<All extends Shapes<keyof All & string>>(
   { entries, headersOf, onAnswer }: Connecting<All>,
 ): Connection<All> {
   const { baseUrl, timeoutMs = TIMEOUT_MS_DEFAULT, maxRetries = MAX_RETRIES_DEFAULT } = options;
-  const { delay = realDelay, random = Math.random } = options;
+  // oxlint-disable-next-line eslint/no-console -- a misspelt input that was paid for must not go unseen
+  const warn = (message: string): void => console.warn(`promptd: ${message}`);
+  const { delay = realDelay, random = Math.random, onWarning = warn } = options;
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   const transport = createTransport({ baseUrl, fetch, timeoutMs }, headersOf);
   const send: Transport["send"] = async (request) => {
@@ -51,7 +59,7 @@ export function connect<All extends Shapes<keyof All & string>>(
     onAnswer?.(answer);
     return answer;
   };
-  const policy = { maxRetries, delay, random };
+  const policy = { maxRetries, delay, random, onWarning };
   const call = createCallEndpoint<All>(entries, send, policy);
-  return { send, exchange: transport.exchange, call, ask: createAsk(call), policy, timeoutMs };
+  return { send, exchange: transport.exchange, call, ask: createAsk(call), policy, onWarning, timeoutMs };
 }

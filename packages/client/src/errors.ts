@@ -1,7 +1,23 @@
 import type { ErrorCode, Issue, Run } from "@promptd/contract";
 
+/** An error with what is known of it beside its message. */
+abstract class DetailedError<Details extends object> extends Error {
+  constructor(message: string, details: Details) {
+    super(message);
+    Object.assign(this, details);
+  }
+}
+
+interface PromptdErrorDetails {
+  readonly code: ErrorCode;
+  readonly httpStatus: number;
+  readonly data: unknown;
+  readonly requestId: string | null;
+  readonly retryAfterMs: number | null;
+}
+
 /** The server answered with an error envelope. */
-export class PromptdError extends Error {
+export class PromptdError extends DetailedError<PromptdErrorDetails> {
   override readonly name = "PromptdError";
   declare readonly code: ErrorCode;
   declare readonly httpStatus: number;
@@ -11,14 +27,6 @@ export class PromptdError extends Error {
   declare readonly requestId: string | null;
   /** How long the server asked to wait, in milliseconds; null when it did not. */
   declare readonly retryAfterMs: number | null;
-
-  constructor(
-    message: string,
-    details: Pick<PromptdError, "code" | "httpStatus" | "data" | "requestId" | "retryAfterMs">,
-  ) {
-    super(message);
-    Object.assign(this, details);
-  }
 
   /** The run that goes on after a GATEWAY_TIMEOUT_ERROR; null for every other error. */
   get runId(): string | null {
@@ -34,36 +42,27 @@ export class PromptdError extends Error {
 }
 
 /** No answer arrived: no connection, a broken one, or `timeoutMs` passed. Whether the server acted is unknown. */
-export class PromptdConnectionError extends Error {
+export class PromptdConnectionError extends DetailedError<{ readonly timedOut: boolean; readonly cause: unknown }> {
   override readonly name = "PromptdConnectionError";
   declare readonly timedOut: boolean;
-  constructor(message: string, details: { timedOut: boolean; cause: unknown }) {
-    super(message);
-    Object.assign(this, details);
-  }
 }
 
 /** An answer arrived that no promptd server gives, most often a proxy's own page. */
-export class PromptdProtocolError extends Error {
+export class PromptdProtocolError extends DetailedError<{ readonly httpStatus: number; readonly bodyStart: string }> {
   override readonly name = "PromptdProtocolError";
   declare readonly httpStatus: number;
   /** The first characters of the body, for a person to recognise who answered. */
   declare readonly bodyStart: string;
-  constructor(message: string, details: { httpStatus: number; bodyStart: string }) {
-    super(message);
-    Object.assign(this, details);
-  }
 }
 
 /** The run was made and failed; it costs nothing. */
-export class PromptdRunError extends Error {
+export class PromptdRunError extends DetailedError<{ readonly run: Run; readonly requestId: string | null }> {
   override readonly name = "PromptdRunError";
   declare readonly run: Run;
   /** Names the request that created the run; null when a proxy took it away. */
   declare readonly requestId: string | null;
   constructor(run: Run, requestId: string | null) {
-    super(run.outputs.find((item) => item.type === "error")?.data ?? "The run failed.");
-    Object.assign(this, { run, requestId });
+    super(run.outputs.find((item) => item.type === "error")?.data ?? "The run failed.", { run, requestId });
   }
 
   get runId(): string {

@@ -10,12 +10,16 @@ const SPREAD_MS = 250;
 /** A server that wants a longer pause is better shown to the caller than waited for. */
 const RETRY_AFTER_MS_MAX = 60_000;
 const RETRY_AFTER_MS_DEFAULT = 1_000;
+/** Whoever waits longer than this should know for what. */
+const QUIET_MS_MAX = 5_000;
 
 export interface RetryPolicy {
   /** How often one call may be sent again. */
   readonly maxRetries: number;
   readonly delay: Delay;
   readonly random: () => number;
+  /** Called once for a piece of work that still fails after some seconds. */
+  readonly onWarning: (message: string) => void;
 }
 
 /** For what stays with a run or a batch until its end: a server that restarts is back by then. */
@@ -41,12 +45,13 @@ export interface Retries {
   next(error: unknown): Promise<void>;
 }
 
-export function createRetries({ delay, random, ...policy }: RetryPolicy, options: RetryOptions): Retries {
+export function createRetries({ delay, random, onWarning, ...policy }: RetryPolicy, options: RetryOptions): Retries {
   const { signal, isRepeatable = true, maxRetries = policy.maxRetries, retryForMs } = options;
   const startedMs = performance.now();
   let pausedMs = 0;
   let failedBefore = 0;
   let isForbidden = false;
+  let quietMs = QUIET_MS_MAX;
   return {
     heard: (answer) => {
       isForbidden = answer.headers.get("x-should-retry") === "false";
@@ -60,6 +65,10 @@ export function createRetries({ delay, random, ...policy }: RetryPolicy, options
       pausedMs += pause;
       const spentMs = Math.max(pausedMs, performance.now() - startedMs);
       if (retryForMs === undefined ? failedBefore >= maxRetries : spentMs > retryForMs) throw error;
+      if (failedBefore > 0 && spentMs > quietMs) {
+        quietMs = Number.POSITIVE_INFINITY;
+        onWarning(`Still trying. ${(error as Error).message}`);
+      }
       failedBefore += 1;
       await delay(pause, signal);
     },

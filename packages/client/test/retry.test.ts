@@ -8,6 +8,28 @@ const body = { promptVersionId: ID, inputs: {} };
 const busy = (headers: Record<string, string>): Answer => failure(429, "TOO_MANY_REQUESTS_ERROR", { headers });
 const broken = failure(500, "SERVER_ERROR");
 
+describe("a server that does not answer", () => {
+  test("is named once after some seconds, and asked again until the time is over", async () => {
+    const warnings: string[] = [];
+    const { client, pauses } = await setup([], {
+      baseUrl: "http://127.0.0.1:1",
+      onWarning: (message) => warnings.push(message),
+    });
+    await expect(client.run(ID)).rejects.toThrow("No connection to http://127.0.0.1:1");
+    expect(pauses.reduce((sum, ms) => sum + ms)).toBeGreaterThan(100_000);
+    expect(warnings).toEqual([expect.stringMatching(/^Still trying\. No connection to http:\/\/127\.0\.0\.1:1: /)]);
+  });
+
+  test("for a moment alone goes unsaid", async () => {
+    const warnings: string[] = [];
+    const finished = success(run("succeeded"));
+    const onWarning = (message: string) => warnings.push(message);
+    const { client } = await setup(["reset", "reset", "reset", finished], { onWarning });
+    await client.run(ID);
+    expect(warnings).toEqual([]);
+  });
+});
+
 describe("429", () => {
   test("is retried after no less than Retry-After", async () => {
     const { client, pauses } = await setup([busy({ "retry-after": "2" }), success({})], { random: () => 0 });

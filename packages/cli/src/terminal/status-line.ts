@@ -10,6 +10,8 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const FRAME_MS = 100;
 /** Back to the beginning of the line, and empty it. */
 const ERASE = "\r\u001b[2K";
+/** Empties a line that is drawn, since the cursor stands at its beginning, and leaves every other as it is. */
+const ERASE_REST = "\u001b[K";
 
 /** One line on standard error that is drawn over; nothing where that is no terminal. */
 export function createStatusLine({ terminal, writeError }: Pick<CommandIo, "terminal" | "writeError">): StatusLine {
@@ -20,7 +22,7 @@ export function createStatusLine({ terminal, writeError }: Pick<CommandIo, "term
   let timer: NodeJS.Timeout | null = null;
   const draw = (): void => {
     const seconds = Math.floor((performance.now() - startedMs) / 1_000);
-    writeError(`${ERASE}${FRAMES[frame++ % FRAMES.length] ?? ""} ${text} (${seconds} s)`);
+    writeError(`${ERASE}${FRAMES[frame++ % FRAMES.length] ?? ""} ${text} (${seconds} s)\r`);
   };
   return {
     show: (wanted) => {
@@ -35,4 +37,9 @@ export function createStatusLine({ terminal, writeError }: Pick<CommandIo, "term
       writeError(ERASE);
     },
   };
+}
+
+/** A note that may come while a line is drawn: it takes the place of the line, which is drawn again below it. */
+export function noteAbove({ terminal, note }: Pick<CommandIo, "terminal" | "note">, text: string): void {
+  note(terminal.isError ? ERASE_REST + text : text);
 }

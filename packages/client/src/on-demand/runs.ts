@@ -3,7 +3,6 @@ import type { ClientParts } from "../client-parts.ts";
 import { PromptdError } from "../errors.ts";
 import { readPages } from "./pages.ts";
 import { followRun } from "../follow-run.ts";
-import { RETRY_FOR_MS } from "../retry.ts";
 import { createEventLog } from "../run/event-log.ts";
 import { isFinal, waitForRun } from "../run/wait-for-run.ts";
 
@@ -81,7 +80,7 @@ export function createRunsClient(parts: ClientParts): RunsClient {
   const list: RunsClient["list"] = (query = {}, { signal } = {}) => ask("listRuns", { query, signal });
   const waitUntilFinal = async (runId: string, { signal, onProgress, pollSeconds }: WaitOptions): Promise<Run> => {
     const log = createEventLog(onProgress, onWarning);
-    const run = await waitForRun(parts, runId, { log, signal, pollSeconds, retryForMs: RETRY_FOR_MS });
+    const run = await waitForRun(parts, runId, { log, signal, pollSeconds });
     log.finish(run);
     return run;
   };

@@ -77,8 +77,8 @@ async function finish(parts: ClientParts, { name, options, log }: Running): Prom
       parts.onWarning(`The run ${runId} ignored ${names}: the prompt has no such input or option.`);
     }
     log.state(runId, runStatus);
-    const waiting = { log, signal: options.signal, retryForMs: options.retryForMs ?? RETRY_FOR_MS };
-    const run = isFinal(created.run) ? created.run : await waitForRun(parts, runId, waiting);
+    const { signal, retryForMs } = options;
+    const run = isFinal(created.run) ? created.run : await waitForRun(parts, runId, { log, signal, retryForMs });
     log.finish(run);
     if (run.runStatus === "failed") throw new PromptdRunError(run, requestId);
     const dataOf = (type: string) => run.outputs.filter((item) => item.type === type).map((item) => item.data);

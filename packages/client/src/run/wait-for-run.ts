@@ -1,11 +1,12 @@
 import type { Run } from "@promptd/contract";
 import type { ClientParts } from "../client-parts.ts";
+import { RETRY_FOR_MS } from "../retry.ts";
 import type { EventLog } from "./event-log.ts";
 
 export interface Waiting {
   readonly log: EventLog;
   readonly signal: AbortSignal | undefined;
-  /** How long one poll is sent again; the client's `maxRetries` when absent. */
+  /** How long one poll is sent again. */
   readonly retryForMs?: number | undefined;
   readonly pollSeconds?: number | undefined;
 }
@@ -22,7 +23,7 @@ export function isFinal(run: Run): boolean {
 
 /** Stays with a run until it is final: by its events where somebody reads them and a stream gets through, else by polls. */
 export async function waitForRun(parts: ClientParts, runId: string, waiting: Waiting): Promise<Run> {
-  const { log, signal, retryForMs, pollSeconds = WAIT_SECONDS } = waiting;
+  const { log, signal, retryForMs = RETRY_FOR_MS, pollSeconds = WAIT_SECONDS } = waiting;
   for (;;) {
     if (log.isRead()) {
       const followed = await import("../follow-run.ts").then(
