@@ -24,12 +24,12 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
     headers: { "content-type": "application/json", origin: server.url, ...headers },
     body: JSON.stringify(body),
   });
+const cookieOf = (answer: Response) => answer.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+const setUp = { personId: null, accountId: null, makesOperator: false, signsIn: false };
 
 describe("a one-time code", () => {
-  const setUp = { personId: null, accountId: null, makesOperator: true, signsIn: false };
-
   test("asks for a password first, is good until it is used, and works once", async () => {
-    const code = await mintCode(server.app.db, setUp);
+    const code = await mintCode(server.app.db, { ...setUp, makesOperator: true });
     const client = clientOf(server, {});
     expect(await client.send("welcome", { body: { code } })).toEqual({ kind: "set_up", email: null });
     const short = await problemOf(
@@ -56,9 +56,8 @@ describe("a one-time code", () => {
   test("that signs in at once makes an operator with the account it names, the same one each time", async () => {
     const { accountId } = await server.createCaller();
     const signIn = async () => {
-      const code = await mintCode(server.app.db, { ...setUp, accountId, signsIn: true });
-      const response = await post("/manage/v1/welcome", { code });
-      return personOf(server, response.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+      const code = await mintCode(server.app.db, { ...setUp, accountId, makesOperator: true, signsIn: true });
+      return personOf(server, cookieOf(await post("/manage/v1/welcome", { code })));
     };
     const [first, second] = [await signIn(), await signIn()];
     expect([first.accountId, second.accountId, second.personId]).toEqual([accountId, accountId, first.personId]);
@@ -109,6 +108,50 @@ describe("a session", () => {
       post("/manage/v1/tokens", body, { cookie, [ACCOUNT_HEADER]: accountId }),
     ]);
     expect(statuses.map(({ status }) => status)).toEqual([400, 400, 400, 200]);
+  });
+
+  test("is not begun, ended or taken over by a page of another origin", async () => {
+    const { client, cookie } = await createTestPerson(server, { email: "framed@example.org" });
+    const change = { currentPassword: PASSWORD, newPassword: "the password of a stranger" };
+    const evil = { origin: "https://evil.example" };
+    const answers = await Promise.all([
+      post("/manage/auth/sign-in/email", { email: "framed@example.org", password: PASSWORD }, evil),
+      post("/manage/auth/sign-out", {}, { ...evil, cookie }),
+      post("/manage/auth/change-password", change, { ...evil, cookie }),
+      post("/manage/auth/change-password", change, { origin: "null", cookie }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    expect(answers.flatMap(({ headers }) => headers.getSetCookie())).toEqual([]);
+    expect((await client.send("getSession")).credential).toBe("session");
+  });
+
+  test("is a new one at each sign-in: who has planted a cookie in the browser before does not share it", async () => {
+    const mallory = await createTestPerson(server);
+    const signIn = { email: "ada@example.org", password: PASSWORD };
+    const code = await mintCode(server.app.db, { ...setUp, personId: ada.personId, signsIn: true });
+    const begun = await Promise.all([
+      post("/manage/auth/sign-in/email", signIn, { cookie: mallory.cookie }),
+      post("/manage/v1/welcome", { code }, { cookie: mallory.cookie }),
+    ]);
+    for (const answer of begun) {
+      const cookie = cookieOf(answer);
+      expect(cookie).not.toBe(mallory.cookie);
+      expect((await personOf(server, cookie)).personId).toBe(ada.personId);
+    }
+    expect((await mallory.client.send("getSession")).person.personId).toBe(mallory.personId);
+  });
+
+  test("ends with the password, wherever it is, but for the one that has changed it", async () => {
+    const eve = await createTestPerson(server);
+    const code = await mintCode(server.app.db, { ...setUp, personId: eve.personId, signsIn: true });
+    const elsewhere = await personOf(server, cookieOf(await post("/manage/v1/welcome", { code })));
+    const change = { currentPassword: PASSWORD, newPassword: "another long password", revokeOtherSessions: false };
+    const changed = await post("/manage/auth/change-password", change, { cookie: eve.cookie });
+    expect(changed.status).toBe(200);
+    for (const { client } of [elsewhere, eve]) {
+      expect((await problemOf(client.send("getSession"))).code).toBe("UNAUTHORIZED_ERROR");
+    }
+    expect((await personOf(server, cookieOf(changed))).personId).toBe(eve.personId);
   });
 
   test("acts in no account of somebody else: foreign and absent give the same bytes", async () => {

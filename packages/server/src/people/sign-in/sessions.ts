@@ -140,7 +140,7 @@ function createAuth(options: SessionsOptions, url: string) {
       requireEmailVerification: options.onVerificationAsked !== null,
     },
     ...verificationOf(options),
-    hooks: { before: answerResetRequests(options, url) },
+    hooks: { before: beforeActs(options, url) },
     // A token of a reset opens an account for an hour, so that only its hash is stored.
     verification: { ...MODELS.verification, storeIdentifier: "hashed" },
     socialProviders: options.services,
@@ -151,6 +151,9 @@ function createAuth(options: SessionsOptions, url: string) {
       fields: { lastRequest: "last_request" },
     },
     advanced: {
+      // What these leave out is left out by itself where NODE_ENV is "test".
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
       cookiePrefix: COOKIE_PREFIX,
       useSecureCookies: isSecure(url),
       database: { generateId: newId },
@@ -215,6 +218,7 @@ function verificationOf({ onVerificationAsked }: SessionsOptions) {
   };
 }
 
+const CHANGE_PATH = "/change-password";
 const RESET_PATH = "/request-password-reset";
 const RESET_SECONDS = 3_600;
 const RESET_BYTES = 16;
@@ -222,9 +226,12 @@ const RESET_BYTES = 16;
 /**
  * Answers every request for a reset at once and the same, before anybody is looked up: neither the answer nor its time
  * says who has an account here. What better-auth does at this path would take longer for those it knows.
+ *
+ * Has every change of a password end all other sessions: it would be in vain while that of a thief goes on.
  */
-function answerResetRequests({ log, onResetAsked }: SessionsOptions, url: string) {
+function beforeActs({ log, onResetAsked }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
+    if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
     if (context.path !== RESET_PATH) return null;
     const given = z.object({ email: z.email() }).safeParse(context.body);
     if (!given.success) return null; // better-auth says what is wrong with it
