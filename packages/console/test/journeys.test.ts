@@ -1,4 +1,5 @@
 /** Whole ways of people through the pages, on the real server and in a real browser. */
+import { rmSync, statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, PASSWORD, type TestPerson } from "../../server/test/people/people-fixture.ts";
@@ -38,6 +39,15 @@ const PNG = Buffer.from(
   "base64",
 );
 
+/** In the page: what a screen reader says of it from now on, which is what changes in the live regions that are there. */
+const HEAR = `
+  globalThis.heard = [];
+  for (const region of document.querySelectorAll("[aria-live=polite], [role=status]")) {
+    const hear = (changes) => heard.push(...changes.flatMap(({ addedNodes }) => [...addedNodes].map((one) => one.textContent)));
+    new MutationObserver(hear).observe(region, { childList: true, subtree: true });
+  }
+`;
+
 let server: TestServer;
 let browser: TestBrowser;
 beforeAll(async () => {
@@ -66,11 +76,13 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       expect(page.url()).not.toContain("#");
       await page.getByRole("button", { name: "Fill in the sample" }).click();
       expect(await page.getByLabel("Topic").inputValue()).toBe("the first frost");
+      await page.evaluate(HEAR);
       await page.getByText("loud").click();
       expect(await page.locator("pre").first().innerText()).toContain('"tone": "loud"');
       await page.keyboard.press("Control+Enter");
       await page.getByText("Succeeded", { exact: true }).waitFor();
       await page.getByText(/Write a haiku about the first frost, loud/).waitFor();
+      expect(await page.evaluate("heard")).toContain("Haiku of the day: Succeeded.");
       await page.getByRole("link", { name: "Open run" }).click();
       await page.getByRole("heading", { name: "Receipt" }).waitFor();
       await page.getByRole("link", { name: "Runs" }).first().click();
@@ -79,9 +91,10 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
-  test("a photo from the disk becomes a picture", async () => {
+  test("a prompt is searched and found, and a photo from the disk becomes its picture", async () => {
     await travel(browser, "photo", async ({ page, complaints }) => {
       await page.goto(await welcomeLink());
+      await page.getByLabel("Search prompts").fill("make a stamp of my cat");
       await page.getByRole("link", { name: /Photo as a stamp/ }).click();
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("Add an image.").waitFor();
@@ -198,8 +211,23 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
+  test("a journey that fails leaves a picture of what it saw last, and a trace", async () => {
+    const lost = travel(browser, "lost on purpose", async ({ page }) => {
+      await page.goto(`${server.url}/sign-in`);
+      throw new Error("lost its way");
+    });
+    const message = await lost.then(() => "it arrived", String);
+    const [, picture = "", trace = ""] = /lost its way[^]*: (\S+\.png)\n.* (\S+\.zip)$/.exec(message) ?? [];
+    for (const left of [picture, trace]) {
+      expect([left, statSync(left).size > 1_000]).toEqual([left, true]);
+      rmSync(left);
+    }
+  });
+
   test("what people write scripts no page", async () => {
-    const attack = "<img src=x onerror=alert(1)><script>alert(2)</script>[click](javascript:alert(3))";
+    const attack =
+      "<img src=x onerror=alert(1)><script>alert(2)</script>[click](javascript:alert(3)) " +
+      "[elsewhere](https://example.org/) ![a picture](https://example.org/a.png)";
     await travel(browser, "scripts", async ({ page, complaints }) => {
       let alerts = 0;
       page.on("dialog", (dialog) => {
@@ -213,6 +241,9 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByText("Succeeded", { exact: true }).waitFor();
       await page.locator(".prose", { hasText: "click" }).waitFor();
       expect(await page.locator(".prose img, .prose script, a[href^='javascript']").count()).toBe(0);
+      const links = page.locator(".prose a[href^='https://example.org/']");
+      expect(await links.count()).toBe(2);
+      expect(await links.and(page.locator("[rel='noopener nofollow']")).count()).toBe(2);
       expect(alerts).toBe(0);
       expect(complaints).toEqual([]);
     });

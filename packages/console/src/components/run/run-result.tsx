@@ -1,12 +1,13 @@
 /** What a run has made so far: text as it is written, then the outputs. Said to those who cannot see it as well. */
 import type { ManagedRun } from "@promptd/contract/manage";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { isFinal } from "../../api.ts";
 import { OutputView, TextShape } from "./output-view.tsx";
 import { runWord } from "./run-state.tsx";
 import { useRunText } from "./run-text.ts";
 import { Failure } from "../ui/empty.tsx";
 import { Skeleton } from "../ui/skeleton.tsx";
+import { announce } from "../ui/toast.tsx";
 
 const Markdown = lazy(() => import("./markdown.tsx").then(({ Markdown: component }) => ({ default: component })));
 
@@ -18,20 +19,13 @@ interface RunResultProps {
 export function RunResult({ run, isPicture }: RunResultProps) {
   const isLive = !isFinal(run.runStatus);
   const texts = useRunText(run.runId, isLive);
-  const spoken = isLive ? runWord(run.runStatus) : `${runWord(run.runStatus)}. ${run.error ?? ""}`;
-  return (
-    <>
-      <p role="status" className="sr-only">
-        {spoken}
-      </p>
-      {isLive ? (
-        <Writing texts={[...texts].sort(([a], [b]) => a - b)} isPicture={isPicture} />
-      ) : run.outputs.length === 0 ? (
-        <Failure title={run.error ?? "This run left no output."} requestId={run.requestId} />
-      ) : (
-        <OutputView outputs={run.outputs} />
-      )}
-    </>
+  const spoken = `${run.title}: ${runWord(run.runStatus)}. ${run.error ?? ""}`.trim();
+  useEffect(() => announce(spoken), [spoken]);
+  if (isLive) return <Writing texts={[...texts].sort(([a], [b]) => a - b)} isPicture={isPicture} />;
+  return run.outputs.length === 0 ? (
+    <Failure title={run.error ?? "This run left no output."} requestId={run.requestId} />
+  ) : (
+    <OutputView outputs={run.outputs} />
   );
 }
 

@@ -5,6 +5,8 @@ interface ToastMessage {
   readonly id: number;
   readonly text: string;
   readonly isBad: boolean;
+  /** False: for screen readers alone, since the page shows it. */
+  readonly isSeen: boolean;
 }
 
 const SHOWN_MS = 4_000;
@@ -19,9 +21,21 @@ function set(next: readonly ToastMessage[]): void {
 
 /** Says for a moment what became of an act. What must be read stands on the page instead. */
 export function toast(text: string, { isBad = false }: { readonly isBad?: boolean } = {}): void {
+  add({ text, isBad, isSeen: true });
+}
+
+/**
+ * Says to screen readers what the page shows already. They read what changes in a region that stood there before: what
+ * comes with its own region is often passed over.
+ */
+export function announce(text: string): void {
+  add({ text, isBad: false, isSeen: false });
+}
+
+function add(message: Omit<ToastMessage, "id">): void {
   lastId += 1;
   const id = lastId;
-  set([...messages.slice(-2), { id, text, isBad }]);
+  set([...messages.slice(-2), { id, ...message }]);
   setTimeout(() => set(messages.filter((one) => one.id !== id)), SHOWN_MS);
 }
 
@@ -37,19 +51,28 @@ export function Toasts() {
       aria-live="polite"
       className="pointer-events-none fixed inset-x-0 bottom-20 z-40 grid justify-items-center gap-2 px-4 sm:bottom-6"
     >
-      {shown.map(({ id, text, isBad }) => (
-        <div
-          key={id}
-          className="flex max-w-full animate-enter items-center gap-3 rounded-3 bg-float px-3 py-2.5 shadow-2"
-        >
-          {isBad ? (
-            <CircleAlert aria-hidden className="size-4 shrink-0 text-bad" strokeWidth={1.75} />
-          ) : (
-            <Check aria-hidden className="size-4 shrink-0 text-ok" strokeWidth={1.75} />
-          )}
-          <span className="min-w-0 [overflow-wrap:anywhere]">{text}</span>
-        </div>
-      ))}
+      {shown.map((message) =>
+        message.isSeen ? (
+          <Seen key={message.id} {...message} />
+        ) : (
+          <p key={message.id} className="sr-only">
+            {message.text}
+          </p>
+        ),
+      )}
+    </div>
+  );
+}
+
+function Seen({ text, isBad }: ToastMessage) {
+  return (
+    <div className="flex max-w-full animate-enter items-center gap-3 rounded-3 bg-float px-3 py-2.5 shadow-2">
+      {isBad ? (
+        <CircleAlert aria-hidden className="size-4 shrink-0 text-bad" strokeWidth={1.75} />
+      ) : (
+        <Check aria-hidden className="size-4 shrink-0 text-ok" strokeWidth={1.75} />
+      )}
+      <span className="min-w-0 [overflow-wrap:anywhere]">{text}</span>
     </div>
   );
 }
