@@ -12,9 +12,9 @@ export interface Fact {
 export function Facts({ facts, isReceipt = false }: { readonly facts: readonly Fact[]; readonly isReceipt?: boolean }) {
   return (
     <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-4 gap-y-1.5">
-      {facts.map(({ label, value, isSum = false }) => (
+      {facts.map(({ label, value, isSum = false }, index) => (
         <div
-          key={label}
+          key={`${index} ${label}`}
           className={cx("col-span-2 grid grid-cols-subgrid", isSum && "border-t border-line pt-1.5 font-semibold")}
         >
           <dt className={cx("min-w-18 [overflow-wrap:anywhere]", !isSum && "text-dim")}>{label}</dt>

@@ -51,7 +51,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
         <Inputs prompt={prompt} form={form} quote={quote} running={running} onChange={change} />
         <div className="max-lg:hidden">
-          <Samples samples={prompt.samples} />
+          <Samples samples={prompt.samples} config={config} />
         </div>
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
@@ -69,7 +69,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
           }
         />
         <div className="lg:hidden">
-          <Samples samples={prompt.samples} />
+          <Samples samples={prompt.samples} config={config} />
         </div>
       </div>
     </div>

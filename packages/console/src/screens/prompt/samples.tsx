@@ -1,14 +1,22 @@
-import type { PromptSamples } from "@promptd/contract";
+import type { PromptConfig, PromptSamples } from "@promptd/contract";
 import { Facts } from "../../components/facts.tsx";
 import { OutputView } from "../../components/run/output-view.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 
+interface SamplesProps {
+  readonly samples: PromptSamples;
+  readonly config: PromptConfig;
+}
+
 /** What the author shows of it: inputs, and what came out. */
-export function Samples({ samples: { inputs, outputs } }: { readonly samples: PromptSamples }) {
-  const texts = Object.entries(inputs.textInputs).map(([label, value]) => ({ label, value }));
+export function Samples({ samples: { inputs, outputs }, config }: SamplesProps) {
+  const texts = Object.entries(inputs.textInputs).map(([name, value]) => ({
+    label: config.textInputs[name]?.label ?? name,
+    value,
+  }));
   if (texts.length === 0 && outputs.length === 0) return null;
   return (
-    <Panel title="What it makes" aside="a sample of the author">
+    <Panel title={outputs.length === 0 ? "Example inputs" : "What it makes"} aside="a sample of the author">
       <div className="grid gap-4">
         {texts.length === 0 ? null : <Facts facts={texts} />}
         {outputs.length === 0 ? null : (

@@ -1,3 +1,4 @@
+import type { PromptConfig } from "@promptd/contract";
 import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
@@ -63,7 +64,7 @@ function WholeRun({ run }: { readonly run: ManagedRun }) {
           <Panel title="Receipt">
             <Receipt run={run} />
           </Panel>
-          <Inputs run={run} />
+          <Inputs run={run} config={prompt?.configs} />
           <Panel title="Ids">
             <Facts facts={idsOf(run)} />
           </Panel>
@@ -84,12 +85,19 @@ function idsOf({ runId, requestId, promptVersionId, keyId, batch }: ManagedRun) 
   return ids.flatMap(([label, id]) => (id === null ? [] : [{ label, value: <code className="text-12">{id}</code> }]));
 }
 
-function Inputs({ run: { inputs, runOptions } }: { readonly run: ManagedRun }) {
+interface InputsProps {
+  readonly run: ManagedRun;
+  /** Of the latest version; undefined: not known, or not any more. */
+  readonly config: PromptConfig | undefined;
+}
+
+/** As the form of the prompt names them, where it still has them. */
+function Inputs({ run: { inputs, runOptions }, config }: InputsProps) {
   const facts = [
-    ...Object.entries(inputs.textInputs).map(([label, value]) => ({
-      label,
-      value: <InputText label={label} value={value} />,
-    })),
+    ...Object.entries(inputs.textInputs).map(([name, value]) => {
+      const label = config?.textInputs[name]?.label ?? name;
+      return { label, value: <InputText label={label} value={value} /> };
+    }),
     ...(inputs.images === 0 ? [] : [{ label: "Images", value: String(inputs.images) }]),
     ...Object.entries(runOptions).map(([label, value]) => ({ label, value })),
   ];
