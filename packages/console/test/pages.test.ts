@@ -3,9 +3,10 @@
  * theme or wider than a screen, and by keys alone everything is reached in order, seen and left; dialogs and menus too.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pollUntil } from "../../server/src/platform/resilience/deadline.ts";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import { ATTACK, FIND_ATTACK, WATCH_ATTACK, WIDE, WIDE_ATTACK } from "./support/attack.ts";
+import { ATTACK, FIND_ATTACK, WATCH_ATTACK, WIDE, WIDE_ATTACK, WORD_ATTACK } from "./support/attack.ts";
 import { findBrowser, openBrowser, signInAs, travel, type Page, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
 import { faultsOfTabbing, leavesByTab } from "./support/keyboard.ts";
@@ -29,6 +30,7 @@ samples:
     outputs: [${quoted(ATTACK + WIDE)}]
 ---
 Write about {{ topic }}, {{ tone }}.
+${ATTACK}
 `;
 const TO_RUN = SOURCE.replace(/^images:\n.*\n/m, "").replace("Words by key", "Words to run");
 const FAILING = `---
@@ -36,7 +38,7 @@ promptd: 1
 title: ${quoted(WIDE)}
 model: sandbox/text
 ---
-sandbox: error=400
+sandbox: ${WORD_ATTACK}
 `;
 
 /** Where a program is led back to: nobody goes there. */
@@ -77,6 +79,7 @@ async function fill(): Promise<void> {
   const { runId } = await client.send("createRun", { body: { promptVersionId, inputs } });
   const failing = await server.publish(FAILING);
   const failed = await client.send("createRun", { body: { promptVersionId: failing.promptVersionId, inputs: {} } });
+  await untilItSays(WORD_ATTACK, failed.runId);
   await client.send("createKey", { body: { name: "laptop" } });
   await client.send("createKey", { body: { name: WIDE_ATTACK.slice(0, 100) } });
   const token = { name: WIDE_ATTACK.slice(0, 100), scopes: ["prompts:read" as const], expiresInDays: 30 };
@@ -128,6 +131,13 @@ async function fill(): Promise<void> {
     "/docs/limits",
     "/no-such-page",
   ];
+}
+
+/** What is wrong with a failed run quotes what was wrong. */
+async function untilItSays(words: string, runId: string): Promise<void> {
+  const read = async () => (await operator.client.send("getRun", { params: { runId } })).error;
+  const error = await pollUntil(read, { everyMs: 20, timeoutMs: 10_000 });
+  if (error?.includes(words) !== true) throw new Error(`The error of the run is ${error}`);
 }
 
 async function publishOwn(source: string): Promise<{ readonly slug?: string; readonly promptVersionId?: string }> {

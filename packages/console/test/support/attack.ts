@@ -2,6 +2,8 @@
 
 /** Runs `pwned()` where it is taken for markup: as text, out of an attribute, and as an address. */
 export const ATTACK = `"><img src=x onerror=pwned()><script>pwned()</script>[a](javascript:pwned())`;
+/** One word of 31 characters: what was wrong is quoted in errors, and cut. */
+export const WORD_ATTACK = `"><img/src='x'/onerror=pwned()>`;
 /** As wide as 120 characters can be, with nothing to break it at. */
 export const WIDE = "W".repeat(120);
 /** Both, as long as a title may be. */
