@@ -149,11 +149,13 @@ export interface LiveTerms {
   readonly authorShare: number | null;
 }
 
-/** Null unless runs of this version may be made now: it was published, and its prompt is. */
-export async function findLiveTerms(db: Database, versionId: string): Promise<LiveTerms | null> {
-  const text = `select p.author_share as "authorShare" from prompt_versions v join prompts p on p.id = v.prompt_id
-    where v.id = $1 and ${IS_LIVE}`;
-  return (await db.named<LiveTerms>("prompts_live_terms", text, [versionId]))[0] ?? null;
+/** @returns for each version its terms, or null where no run of it may be made now: it was published, and its prompt is. */
+export async function findLiveTerms(db: Database, versionIds: readonly string[]): Promise<(LiveTerms | null)[]> {
+  const text = `select v.id, p.author_share as "authorShare" from prompt_versions v join prompts p on p.id = v.prompt_id
+    where v.id = any($1) and ${IS_LIVE}`;
+  const rows = await db.named<LiveTerms & { id: string }>("prompts_live_terms", text, [[...new Set(versionIds)]]);
+  const byId = new Map(rows.map(({ id, authorShare }) => [id, { authorShare }]));
+  return versionIds.map((id) => byId.get(id) ?? null);
 }
 
 /** In percent; null: the installation's. @returns the prompt's slug, or null when there is no such prompt. */

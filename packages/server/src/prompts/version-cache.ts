@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Database } from "../platform/database/database.ts";
+import { createBatcher } from "../platform/resilience/batcher.ts";
 import type { LiveVersion } from "./prompt-definition.ts";
 import { findLiveTerms, loadVersion, type LiveTerms } from "./prompts-store.ts";
 
@@ -8,10 +9,14 @@ const VERSIONS_MAX = 1_000;
 export const CACHED_UNITS_MAX = 32_000_000;
 const UNITS_BESIDE_TEXTS = 2_000;
 
-type VersionCache = LRUCache<string, LiveVersion>;
+/** One per database; it goes when the database does. */
+interface Reads {
+  readonly versions: LRUCache<string, LiveVersion>;
+  readonly findTerms: (versionId: string) => Promise<LiveTerms | null>;
+}
 
-/** One cache per database; it goes when the database does. */
-const caches = new WeakMap<Database, VersionCache>();
+const TERMS_MAX = 500;
+const readsOf = new WeakMap<Database, Reads>();
 
 export interface LivePrompt {
   readonly version: LiveVersion;
@@ -24,7 +29,7 @@ export interface LivePrompt {
  */
 export async function findLivePrompt(db: Database, promptVersionId: string): Promise<LivePrompt | null> {
   const id = promptVersionId.toLowerCase();
-  const [terms, version] = await Promise.all([findLiveTerms(db, id), findVersion(db, id)]);
+  const [terms, version] = await Promise.all([getReads(db).findTerms(id), findVersion(db, id)]);
   return terms === null || version === null ? null : { version, terms };
 }
 
@@ -34,7 +39,7 @@ export async function findLivePrompt(db: Database, promptVersionId: string): Pro
  */
 export async function findVersion(db: Database, promptVersionId: string): Promise<LiveVersion | null> {
   const id = promptVersionId.toLowerCase();
-  const cache = cacheOf(db);
+  const cache = getReads(db).versions;
   const known = cache.get(id);
   if (known !== undefined) return known;
   const loaded = await loadVersion(db, id);
@@ -44,13 +49,17 @@ export async function findVersion(db: Database, promptVersionId: string): Promis
   return meanwhile ?? loaded;
 }
 
-function cacheOf(db: Database): VersionCache {
-  let cache = caches.get(db);
-  if (cache === undefined) {
-    cache = new LRUCache({ max: VERSIONS_MAX, maxSize: CACHED_UNITS_MAX, sizeCalculation: unitsOf });
-    caches.set(db, cache);
+function getReads(db: Database): Reads {
+  let reads = readsOf.get(db);
+  if (reads === undefined) {
+    const send = (ids: readonly string[]) => findLiveTerms(db, ids);
+    reads = {
+      versions: new LRUCache({ max: VERSIONS_MAX, maxSize: CACHED_UNITS_MAX, sizeCalculation: unitsOf }),
+      findTerms: createBatcher({ send, max: TERMS_MAX, inFlightMax: 3 }),
+    };
+    readsOf.set(db, reads);
   }
-  return cache;
+  return reads;
 }
 
 /** Everything in a version may be long: templates, messages, schemas, defaults, choices. */

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { createBatcher } from "./batcher.ts";
+
+/** Batches that the test ends one by one. */
+function createWork(options: { max: number; inFlightMax: number }) {
+  const sent: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
+  const ask = createBatcher<number, string>({
+    ...options,
+    send: (items) =>
+      new Promise((resolve, reject) => {
+        sent.push({ items, end: () => resolve(items.map(String)), fail: reject });
+      }),
+  });
+  const itemsSent = () => sent.map(({ items }) => items);
+  return { ask, sent, itemsSent };
+}
+
+const nextTick = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+test("what is asked for in one iteration goes together, and each has its own answer", async () => {
+  const { ask, sent, itemsSent } = createWork({ max: 10, inFlightMax: 1 });
+  const answers = Promise.all([ask(1), ask(2), ask(3)]);
+  await nextTick();
+  expect(itemsSent()).toEqual([[1, 2, 3]]);
+  sent[0]?.end();
+  expect(await answers).toEqual(["1", "2", "3"]);
+});
+
+test("while as many batches are under way as may be, the next one grows up to its bound", async () => {
+  const { ask, sent, itemsSent } = createWork({ max: 2, inFlightMax: 1 });
+  const first = ask(1);
+  await nextTick();
+  const others = Promise.all([ask(2), ask(3), ask(4)]);
+  await nextTick();
+  expect(itemsSent()).toEqual([[1]]);
+  sent[0]?.end();
+  await first;
+  await nextTick();
+  expect(itemsSent()).toEqual([[1], [2, 3]]);
+  sent[1]?.end();
+  await nextTick();
+  sent[2]?.end();
+  expect(await others).toEqual(["2", "3", "4"]);
+});
+
+test("a failure is told to all of its batch, and the next batch is sent", async () => {
+  const { ask, sent } = createWork({ max: 10, inFlightMax: 1 });
+  const failed = Promise.allSettled([ask(1), ask(2)]);
+  await nextTick();
+  sent[0]?.fail(new Error("away"));
+  expect((await failed).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  const next = ask(3);
+  await nextTick();
+  sent[1]?.end();
+  expect(await next).toBe("3");
+});

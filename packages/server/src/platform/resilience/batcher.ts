@@ -1,0 +1,52 @@
+import { setImmediate } from "node:timers";
+
+export interface BatcherOptions<Item, Result> {
+  /** @returns a result for each item, in the same order. What it throws is thrown to all that asked. */
+  readonly send: (items: readonly Item[]) => Promise<readonly Result[]>;
+  /** Items of one batch. */
+  readonly max: number;
+  /** While so many batches are under way, the next one grows. */
+  readonly inFlightMax: number;
+}
+
+interface Waiter<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What is asked for in one iteration of the event loop goes together. Nothing is remembered: each batch is asked anew. */
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
+  const waiting: Waiter<Item, Result>[] = [];
+  let inFlight = 0;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled || inFlight >= options.inFlightMax || waiting.length === 0) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      void sendBatch(waiting.splice(0, options.max));
+      schedule();
+    });
+  }
+
+  async function sendBatch(batch: readonly Waiter<Item, Result>[]): Promise<void> {
+    inFlight += 1;
+    try {
+      const results = await options.send(batch.map(({ item }) => item));
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      inFlight -= 1;
+      schedule();
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      schedule();
+    });
+}
