@@ -9,11 +9,15 @@ returns table (times bigint[], counts int[], admitted int, wait_us bigint) langu
 declare
   now_us bigint := (extract(epoch from promptd_now()) * 1000000)::bigint;
   counted_us bigint := case when p_limit > 100 then (now_us + 9999) / 10000 * 10000 else now_us end;
-  used int;
+  used int := 0;
 begin
-  select coalesce(array_agg(t), '{}'), coalesce(array_agg(n), '{}'), coalesce(sum(n), 0) into times, counts, used
-    from (select t, coalesce(n, 1) as n from unnest(p_times, p_counts) ring (t, n)
-      where t > now_us - 1000000 and t <= now_us + 1000000 order by t) live;
+  times := '{}';
+  counts := '{}';
+  if p_times <> '{}' then
+    select coalesce(array_agg(t), '{}'), coalesce(array_agg(n), '{}'), coalesce(sum(n), 0) into times, counts, used
+      from (select t, coalesce(n, 1) as n from unnest(p_times, p_counts) ring (t, n)
+        where t > now_us - 1000000 and t <= now_us + 1000000 order by t) live;
+  end if;
   admitted := greatest(0, least(p_wanted, p_limit - used));
   if admitted > 0 and times[cardinality(times)] = counted_us then
     counts[cardinality(counts)] := counts[cardinality(counts)] + admitted;
