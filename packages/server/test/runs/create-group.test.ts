@@ -1,4 +1,4 @@
-/** Creates of one account that come together are written together, and each is answered as if it had come alone. */
+/** Creates that come together are written together, and each is answered as if it had come alone. */
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createRunCreates, type RunCreates } from "../../src/runs/create/create-group.ts";
@@ -16,21 +16,22 @@ afterAll(() => engine.close());
 const times = (n: number, wish: RunWish = {}) => Array.from({ length: n }, () => wish);
 
 /** All at once: the first goes alone, and the others while it is under way. @returns also how many statements it took. */
-async function createTogether(accountId: string, wishes: readonly RunWish[]) {
+async function createTogether(accountId: string | readonly string[], wishes: readonly RunWish[]) {
+  const accountIds = [accountId].flat();
   let statements = 0;
   const once: typeof engine.db.once = (...asked) => {
     statements += 1;
     return engine.db.once(...asked);
   };
   creates = createRunCreates({ db: { ...engine.db, once }, accountLocks: new AccountLockQueue() });
-  const runs = wishes.map((wish) => engine.runToCreate(accountId, wish));
+  const runs = wishes.map((wish, i) => engine.runToCreate(accountIds[i % accountIds.length] ?? "", wish));
   const outcomes = await Promise.all(runs.map((run) => creates.create(run)));
   return { runs, outcomes, statements };
 }
 
 const kindsOf = (outcomes: readonly CreateOutcome[]) => outcomes.map(({ kind }) => kind);
 
-test("creates that come together take two statements, and each has its run", async () => {
+test("creates of an account that come together take two statements, and each has its run", async () => {
   const account = await engine.createAccount(1_000);
   const { runs, outcomes, statements } = await createTogether(account, times(20, { hold: 3 }));
   expect(statements).toBe(2);
@@ -81,3 +82,70 @@ test("a run that the database refuses fails alone", async () => {
   expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
   expect(await engine.audit()).toEqual([]);
 });
+
+test("creates of several accounts share a statement, and each pays for its own", async () => {
+  const accounts = [await engine.createAccount(100), await engine.createAccount(2), await engine.createAccount(100)];
+  const { outcomes, statements } = await createTogether(accounts, times(12, { hold: 2 }));
+  expect(statements).toBeLessThanOrEqual(4); // the first two runs alone, and the rest as their accounts are free again
+  const ofPoor = kindsOf(outcomes).filter((_, i) => i % 3 === 1);
+  expect(ofPoor).toEqual(["created", "no_credits", "no_credits", "no_credits"]);
+  expect(kindsOf(outcomes).filter((_, i) => i % 3 !== 1)).toEqual(Array(8).fill("created"));
+  const held = await engine.db.query<{ account_id: string; runs: string }>(
+    "select account_id, count(*) as runs from credit_holds where account_id = any ($1) group by account_id",
+    [accounts],
+  );
+  expect(new Map(held.map((row) => [row.account_id, Number(row.runs)]))).toEqual(
+    new Map(accounts.map((id, i) => [id, i === 1 ? 1 : 4])),
+  );
+  expect(await engine.audit()).toEqual([]);
+});
+
+test("an account that somebody has locked holds up no other of its statement", async () => {
+  const [first, locked, other] = [
+    await engine.createAccount(9),
+    await engine.createAccount(9),
+    await engine.createAccount(9),
+  ];
+  const accountLocks = new AccountLockQueue();
+  creates = createRunCreates({ db: engine.db, accountLocks });
+  const create = (accountId: string) => creates.create(engine.runToCreate(accountId, { hold: 1 }));
+  const { isLocked, unlock } = lockAccount(locked);
+  await isLocked;
+  const [a, b] = [create(first), create(first)]; // two statements at most are under way
+  const waits = create(locked);
+  expect(kindsOf(await Promise.all([a, b, create(other), create(other)]))).toEqual(Array(4).fill("created"));
+  unlock();
+  expect((await waits).kind).toBe("created");
+  expect(await engine.audit()).toEqual([]);
+});
+
+test("a statement whose answer is lost makes each of its runs once", async () => {
+  const accounts = [await engine.createAccount(9), await engine.createAccount(9), await engine.createAccount(9)];
+  let sent = 0;
+  const once: typeof engine.db.once = async (...asked) => {
+    const rows = await engine.db.once(...asked);
+    sent += 1;
+    if (sent <= 2) throw new Error("Connection terminated unexpectedly");
+    return rows as never;
+  };
+  creates = createRunCreates({ db: { ...engine.db, once }, accountLocks: new AccountLockQueue() });
+  const runs = Array.from({ length: 9 }, (_, i) => engine.runToCreate(accounts[i % 3] ?? "", { hold: 1 }));
+  const outcomes = await Promise.all(runs.map((run) => creates.create(run)));
+  expect(outcomes).toEqual(runs.map(({ runId }) => ({ kind: "created", runId })));
+  expect(
+    await engine.db.query("select count(*)::int as runs from runs where account_id = any ($1)", [accounts]),
+  ).toEqual([{ runs: 9 }]);
+  expect(await engine.audit()).toEqual([]);
+});
+
+/** Keeps the account's balance locked from a transaction of its own until `unlock`. */
+function lockAccount(accountId: string) {
+  const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ended = engine.db.tx(async (tx) => {
+    await tx.query("select 1 from credit_accounts where account_id = $1 for update", [accountId]);
+    locked.resolve();
+    await unlocked.promise;
+  });
+  onTestFinished(() => ended);
+  return { isLocked: locked.promise, unlock: unlocked.resolve };
+}

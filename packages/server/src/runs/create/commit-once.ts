@@ -10,6 +10,8 @@ import type { AccountLockQueue } from "./account-lock-queue.ts";
 
 export interface CommitOptions {
   readonly accountLocks: AccountLockQueue;
+  /** Whether it was sent before, with an end that nobody knows. */
+  readonly isUnknown?: boolean;
 }
 
 const TOO_MANY_CONNECTIONS = "53300";
@@ -29,10 +31,10 @@ export class OutcomeUnknown extends Error {
  */
 export async function commitOnce<Outcome>(
   accountId: string,
-  { accountLocks }: CommitOptions,
+  { accountLocks, isUnknown: wasUnknown = false }: CommitOptions,
   commit: (limits: TxOptions) => Promise<Outcome>,
 ): Promise<Outcome> {
-  let isUnknown = false;
+  let isUnknown = wasUnknown;
   const on = createRetryRule();
   const attempt = async (limits: TxOptions) => {
     try {
@@ -77,7 +79,7 @@ function createRetryRule(): (error: unknown) => boolean {
 }
 
 /** A database that is away, out of connections or failing over is back in a moment; one with a full disk is not. */
-function isMomentary(error: unknown): boolean {
+export function isMomentary(error: unknown): boolean {
   if (isConnectionLoss(error) || error instanceof TurnedAway) return true;
   return isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
 }

@@ -1,10 +1,13 @@
 /**
- * Creates of one account run one after the other in the database, each with a flush of the disk before the next. So those
- * that come while one is under way go together when it has ended: one statement, one lock, one flush. An account that
- * creates one run at a time never waits.
+ * Each create is a flush of the disk, and creates of one account run one after the other in the database. So those that
+ * come while statements are under way go together with the next one, of all accounts: one round trip, one flush. A create
+ * that comes alone never waits. When a statement fails, its accounts go apart: each has its creates repeated by itself, so
+ * that a lock of one holds up no other.
  */
 import {
   AccountLocked,
+  isConnectionLoss,
+  isLockTimeout,
   isOutage,
   isRolledBack,
   isStatementTimeout,
@@ -12,14 +15,17 @@ import {
 } from "../../platform/database/errors.ts";
 import type { Database, Queryable, TxOptions } from "../../platform/database/database.ts";
 import { fault } from "../../platform/fault.ts";
+import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
 import { createRunRow, createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { AccountLockQueue, LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
-import { commitOnce, type CommitOptions } from "./commit-once.ts";
+import { commitOnce, isMomentary, type CommitOptions } from "./commit-once.ts";
 
 export { AccountLockQueue };
 
 /** A statement of so many takes some 30 ms; the next group begins as soon as it has ended. */
 const RUNS_MAX = 32;
+/** While one is flushed the next one runs. */
+const STATEMENTS_MAX = 2;
 /** Of inputs as they are stored: over a thin line a statement must end in time. A run with more goes alone. */
 const INPUTS_BYTES_MAX = 256 * 1_024;
 
@@ -51,19 +57,63 @@ interface Waiting {
   readonly run: RunToCreate;
   readonly bytes: number;
   readonly sinceMs: number;
+  /** Whether it was sent, with an end that nobody knows. */
+  isUnknown: boolean;
   readonly resolve: (outcome: CreateOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export function createRunCreates({ db, accountLocks }: CommitOptions & { readonly db: Database }): RunCreates {
-  /** Of the accounts that have a group under way. */
-  const waitingOf = new Map<string, Waiting[]>();
+  const waiting: Waiting[] = [];
+  /** Accounts of the statements under way. */
+  const busy = new Set<string>();
+  /** By account, while its creates go apart. */
+  const waitingApart = new Map<string, Waiting[]>();
+  let statements = 0;
   let reserve: Reserve = async () => null;
 
-  async function createGroup(accountId: string, group: readonly Waiting[]): Promise<void> {
-    const runs = group.map(({ run }) => run);
-    const outcomes = await commitOnce(accountId, { accountLocks }, (limits) => send({ db, reserve }, runs, limits));
-    for (const [i, { resolve }] of group.entries()) resolve(outcomes[i] as CreateOutcome);
+  function sendGroups(): void {
+    while (statements < STATEMENTS_MAX) {
+      const group = takeGroup(waiting, ({ run }) => !busy.has(run.accountId));
+      if (group.length === 0) return;
+      void sendGroup(group);
+    }
+  }
+
+  async function sendGroup(group: readonly Waiting[]): Promise<void> {
+    // Locks of several accounts are taken in the order of their ids everywhere.
+    const ordered = group.toSorted((a, b) => compareIds(a.run.accountId, b.run.accountId));
+    const accountIds = new Set(ordered.map(({ run }) => run.accountId));
+    for (const accountId of accountIds) busy.add(accountId);
+    statements += 1;
+    try {
+      const runs = ordered.map(({ run }) => run);
+      resolveAll(ordered, await send({ db, reserve }, runs, { lockTimeoutMs: ACCOUNT_LOCK_MS }));
+    } catch (error) {
+      for (const one of ordered) one.isUnknown = isConnectionLoss(error);
+      const isWorthRepeating = ordered.length > 1 || isLockTimeout(error) || isMomentary(error);
+      if (!isWorthRepeating) rejectAll(ordered.splice(0), error);
+      for (const [accountId, own] of Map.groupBy(ordered, ({ run }) => run.accountId)) void createApart(accountId, own);
+    }
+    statements -= 1;
+    for (const accountId of accountIds) busy.delete(accountId);
+    sendGroups();
+  }
+
+  async function createApart(accountId: string, first: readonly Waiting[]): Promise<void> {
+    const own = [...first];
+    waitingApart.set(accountId, own);
+    own.push(...takeAll(waiting, ({ run }) => run.accountId === accountId));
+    for (let group = takeGroup(own); group.length > 0; group = takeGroup(own)) {
+      try {
+        await createGroup(accountId, group);
+      } catch (error) {
+        if (group.length > 1 && isAboutOne(error)) await createEach(accountId, group);
+        else rejectAll(group, error);
+        if (!isAboutOne(error)) rejectAll(own.splice(0), new TurnedAway(error));
+      }
+    }
+    waitingApart.delete(accountId);
   }
 
   /** One run that the database refuses must not fail the others: each is then created alone. */
@@ -71,17 +121,11 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
     for (const one of group) await createGroup(accountId, [one]).catch(one.reject);
   }
 
-  async function createAll(accountId: string, waiting: Waiting[]): Promise<void> {
-    for (let group = takeGroup(waiting); group.length > 0; group = takeGroup(waiting)) {
-      try {
-        await createGroup(accountId, group);
-      } catch (error) {
-        if (group.length > 1 && isAboutOne(error)) await createEach(accountId, group);
-        else rejectAll(group, error);
-        if (!isAboutOne(error)) rejectAll(waiting.splice(0), new TurnedAway(error));
-      }
-    }
-    waitingOf.delete(accountId);
+  async function createGroup(accountId: string, group: readonly Waiting[]): Promise<void> {
+    const runs = group.map(({ run }) => run);
+    const commit = (limits: TxOptions) => send({ db, reserve }, runs, limits);
+    const isUnknown = group.some((one) => one.isUnknown);
+    resolveAll(group, await commitOnce(accountId, { accountLocks, isUnknown }, commit));
   }
 
   return {
@@ -90,18 +134,22 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
     },
     create: (run) =>
       new Promise((resolve, reject) => {
-        const waiting = waitingOf.get(run.accountId);
-        const bytes = waiting === undefined ? 0 : Buffer.byteLength(JSON.stringify(run.inputs));
-        const one = { run, bytes, sinceMs: performance.now(), resolve, reject };
-        if (waiting !== undefined) {
-          waiting.push(one);
-          return;
-        }
-        const first = [one];
-        waitingOf.set(run.accountId, first);
-        void createAll(run.accountId, first);
+        const queue = waitingApart.get(run.accountId) ?? waiting;
+        const isAlone = statements < STATEMENTS_MAX && !busy.has(run.accountId) && queue === waiting;
+        const bytes = isAlone ? 0 : Buffer.byteLength(JSON.stringify(run.inputs));
+        queue.push({ run, bytes, sinceMs: performance.now(), isUnknown: false, resolve, reject });
+        sendGroups();
       }),
   };
+}
+
+function compareIds(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function resolveAll(creates: readonly Waiting[], outcomes: readonly CreateOutcome[]): void {
+  for (const [i, { resolve }] of creates.entries()) resolve(outcomes[i] as CreateOutcome);
 }
 
 function rejectAll(creates: readonly Waiting[], error: unknown): void {
@@ -150,16 +198,24 @@ async function createRows(
   return createRunRows(db, runs, reservation && { ...reservation.lease, runsMax: reservation.slots });
 }
 
-/** Removes the first ones, as many as one statement may carry, and rejects those that have waited too long before them. */
-function takeGroup(waiting: Waiting[]): readonly Waiting[] {
+/** Removes as many as one statement may carry, the first ones, and rejects those that have waited too long before them. */
+function takeGroup(waiting: Waiting[], isFree: (one: Waiting) => boolean = () => true): readonly Waiting[] {
   const nowMs = performance.now();
   while (waiting[0] !== undefined && nowMs - waiting[0].sinceMs > LOCK_TIMEOUT_MS)
     waiting.shift()?.reject(new AccountLocked(LOCK_TIMEOUT_MS));
+  let runs = 0;
   let bytes = 0;
-  const past = waiting.findIndex((one, i) => {
-    if (i === RUNS_MAX) return true;
+  return takeAll(waiting, (one) => {
+    if (runs === RUNS_MAX || bytes > INPUTS_BYTES_MAX || !isFree(one)) return false;
     bytes += one.bytes;
-    return i > 0 && bytes > INPUTS_BYTES_MAX;
+    if (runs > 0 && bytes > INPUTS_BYTES_MAX) return false;
+    runs += 1;
+    return true;
   });
-  return waiting.splice(0, past === -1 ? waiting.length : past);
+}
+
+function takeAll(waiting: Waiting[], isWanted: (one: Waiting) => boolean): Waiting[] {
+  const { taken = [], left = [] } = Object.groupBy(waiting.splice(0), (one) => (isWanted(one) ? "taken" : "left"));
+  waiting.push(...left);
+  return taken;
 }

@@ -75,7 +75,10 @@ export interface ClaimOfSome extends ClaimLease {
   readonly runsMax: number;
 }
 
-/** Runs of one account, in this order, each as if it were created alone. @returns an outcome for each, in the same order. */
+/**
+ * Runs in the order of their accounts, each as if it were created alone.
+ * @returns an outcome for each, in the same order.
+ */
 export async function createRunRows(
   db: Queryable,
   runs: readonly RunToCreate[],
@@ -86,16 +89,16 @@ export async function createRunRows(
   const rows = await db.query<CreateRow>(
     {
       name: "run_create_all",
-      text: `select c.* from unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::json[],
+      text: `select c.* from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::json[],
           $9::json[], $10::json[], $11::int[], $12::int[], $13::text[], $14::bytea[], $15::uuid[], $16::uuid[]) with ordinality
-          as d (id, at_ms, version, name, model, hold, prices, inputs, options, seconds, active, key, fingerprint, api_key,
+          as d (account, id, at_ms, version, name, model, hold, prices, inputs, options, seconds, active, key, fingerprint, api_key,
             request, nth)
-        cross join lateral run_create_claiming($1, d.id, to_timestamp(d.at_ms / 1000.0), d.version, d.name, d.model,
+        cross join lateral run_create_claiming(d.account, d.id, to_timestamp(d.at_ms / 1000.0), d.version, d.name, d.model,
           d.hold, d.prices, d.inputs, d.options, make_interval(secs => d.seconds), d.active, d.key, d.fingerprint,
           d.api_key, d.request, case when d.nth <= $20 then $17::uuid end, $18,
           make_interval(secs => $19::float8 / 1000)) c order by d.nth`,
     },
-    [runs[0]?.accountId, ...columns, ...claimValues(claim), claim?.runsMax ?? 0],
+    [runs.map(({ accountId }) => accountId), ...columns, ...claimValues(claim), claim?.runsMax ?? 0],
   );
   return runs.map(({ runId }, i) => {
     const row = rows[i];
