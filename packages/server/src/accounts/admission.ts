@@ -180,7 +180,11 @@ export function planRequired(proUntil: Date | number): Problem {
 }
 
 /** A request takes part in the next statement of its kind; three at most are in flight. */
-function createKeyReader({ db, limitPerSecond, scope }: AdmissionOptions): (hash: Buffer) => Promise<AdmissionRow | null> {
+function createKeyReader({
+  db,
+  limitPerSecond,
+  scope,
+}: AdmissionOptions): (hash: Buffer) => Promise<AdmissionRow | null> {
   // Admission fails closed: a limit that opens when the database is down is not a limit.
   const send = async (hashes: readonly Buffer[]) => {
     const rows = await db.named<AdmissionRow>(
