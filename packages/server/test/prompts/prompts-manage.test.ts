@@ -101,6 +101,14 @@ describe("a draft", () => {
     const wrong = await ada.client.send("previewPromptFile", { body: { source } });
     expect(wrong).toMatchObject({ steps: [], price: null, issues: [{ code: "required" }] });
   });
+
+  test("leaves no row in the audit log when it is checked or shown: that is no write", async () => {
+    const body = { source: textPrompt({ title: "Looked at" }) };
+    await ada.client.send("checkPromptFile", { body });
+    await ada.client.send("previewPromptFile", { body: { ...body, textInputs: { topic: "tea" } } });
+    const text = "select action from audit_entries where action in ('checkPromptFile', 'previewPromptFile')";
+    expect(await server.app.db.query(text)).toEqual([]);
+  });
 });
 
 describe("publishing", () => {
