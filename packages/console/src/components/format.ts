@@ -13,6 +13,12 @@ export function formatCredits(credits: number): string {
   return `${WHOLE.format(credits)} ${credits === 1 ? "credit" : "credits"}`;
 }
 
+/** `reasoningEffort` as people say it. */
+export function spell(key: string): string {
+  const words = key.replaceAll(/([A-Z])/g, " $1").toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** Younger than a minute as seconds, of today as clock time, else the day. */
 export function formatTime(iso: string, nowMs: number = Date.now()): string {
   const ms = Date.parse(iso);

@@ -1,6 +1,7 @@
 /** The form of any prompt, made from its input configuration. */
 import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 import { ImageField } from "./image-field.tsx";
+import { spell } from "../format.ts";
 import { countCharacters, type FormFaults, type FormImage, type FormState } from "./prompt-form.ts";
 import { Field, Input, Segments, Select, TextArea } from "../ui/field.tsx";
 
@@ -162,12 +163,6 @@ interface OptionsProps {
   readonly config: PromptConfig;
   readonly options: Readonly<Record<string, string>>;
   readonly onChange: (key: string, value: string) => void;
-}
-
-/** `reasoningEffort` as people say it. */
-function spell(key: string): string {
-  const words = key.replaceAll(/([A-Z])/g, " $1").toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function Options({ config, options, onChange }: OptionsProps) {

@@ -20,7 +20,7 @@ export function Page({ title, path, meta, acts, hasHead = true, children }: Page
   return (
     <div className="mx-auto grid w-full max-w-[1320px] grid-cols-[minmax(0,1fr)] gap-6">
       {hasHead ? (
-        <header className="grid grid-cols-[minmax(0,1fr)] gap-1">
+        <header className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
           {path === undefined ? null : <div className="text-12 text-dim">{path}</div>}
           <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
             <h1 className="min-w-0">{title}</h1>

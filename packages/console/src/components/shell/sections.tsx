@@ -39,7 +39,7 @@ export function Sections({ label, sections, children }: SectionsProps) {
             activeProps={{ className: "bg-press font-medium text-ink!" }}
             activeOptions={{ exact: isFirst, includeSearch: false }}
           >
-            <Icon aria-hidden className="size-4 shrink-0" strokeWidth={1.75} />
+            <Icon aria-hidden className="size-4 shrink-0 max-lg:hidden" strokeWidth={1.75} />
             {name}
           </Link>
         ))}

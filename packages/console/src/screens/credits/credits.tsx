@@ -24,8 +24,10 @@ export function CreditsScreen() {
 }
 
 function Balance({ credits }: { readonly credits: ManagedCredits | undefined }) {
+  const isFrozen = credits !== undefined && credits.frozen !== null;
+  const use = isFrozen ? "what new runs could use" : "what new runs can use";
   const figures = [
-    { label: "Available", value: credits?.available, note: "what new runs can use" },
+    { label: "Available", value: credits?.available, note: use },
     { label: "Held", value: credits?.held, note: "set aside for runs in progress" },
   ];
   return (

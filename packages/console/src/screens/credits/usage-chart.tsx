@@ -10,7 +10,7 @@ const LABELS_MAX = 5;
 /** Stacked bars. The figures stand in the table below for who cannot see them. */
 export function UsageChart({ usage: { days, series } }: { readonly usage: UsageOfDays }) {
   const sums = days.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
-  const top = roundUp(Math.max(...sums));
+  const top = 4 * roundUp(Math.max(...sums) / 4); // credits are whole, and so are the four lines
   const total = sums.reduce((sum, value) => sum + value, 0);
   return (
     <figure className="grid grid-cols-[minmax(0,1fr)] gap-4">

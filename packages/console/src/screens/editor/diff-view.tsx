@@ -8,7 +8,9 @@ type Line = OwnPromptDiff["texts"][number]["lines"][number];
 
 export function DiffView({ diff }: { readonly diff: OwnPromptDiff }) {
   if (diff.isSame) return <p className="text-dim">Both say the same.</p>;
-  const changes = [...diff.fields, ...diff.inputs, ...diff.options];
+  // An input that is new has an empty description: that says nothing.
+  const all = [...diff.fields, ...diff.inputs, ...diff.options];
+  const changes = all.filter(({ before, after }) => !isEmpty(before) || !isEmpty(after));
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <Conflicts conflicts={diff.conflicts} />
@@ -68,13 +70,14 @@ function Price({ price: { before, after } }: Pick<OwnPromptDiff, "price">) {
   );
 }
 
+const isEmpty = (value: unknown) => value === null || value === undefined || value === "";
 const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 function Values({ change: { before, after } }: { readonly change: Change }) {
   return (
     <>
-      {before === null || before === undefined ? null : <del className="pr-2 text-bad">{shown(before)}</del>}
-      {after === null || after === undefined ? (
+      {isEmpty(before) ? null : <del className="pr-2 text-bad">{shown(before)}</del>}
+      {isEmpty(after) ? (
         <span className="text-dim">removed</span>
       ) : (
         <ins className="text-ok no-underline">{shown(after)}</ins>

@@ -183,7 +183,7 @@ function Filters({ rows, count, search, onChange }: FiltersProps) {
       ))}
       <Select
         aria-label="Model"
-        className="w-40 max-sm:hidden"
+        className="w-32 max-sm:hidden lg:w-40"
         value={search.model ?? ""}
         onChange={(event) => onChange({ model: event.target.value === "" ? undefined : event.target.value })}
       >
@@ -193,7 +193,7 @@ function Filters({ rows, count, search, onChange }: FiltersProps) {
         ))}
       </Select>
       <div className="ml-auto flex items-center gap-2">
-        <span role="status" className="text-12 text-dim tabular-nums">
+        <span role="status" className="text-12 text-dim tabular-nums sm:max-lg:sr-only">
           {count} {count === "1" ? "prompt" : "prompts"}
         </span>
         {search.q === undefined ? <SortSelect search={search} onChange={onChange} /> : null}

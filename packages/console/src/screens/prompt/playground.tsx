@@ -113,7 +113,7 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
               {isSending ? "Sending" : `Run ${price}`.trim()}
               <kbd className="rounded-1 border border-current/40 px-1 text-11 max-sm:hidden">⌘↵</kbd>
             </Button>
-            <Balance required={quote.hold ?? 0} />
+            <Balance required={quote.hold} />
           </>
         }
       >
@@ -132,10 +132,11 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
   );
 }
 
-function Balance({ required }: { readonly required: number }) {
+/** @param required what a run sets aside; null: nothing, as for an author. */
+function Balance({ required }: { readonly required: number | null }) {
   const { data } = useQuery(creditsQuery);
   if (data === undefined) return null;
-  if (data.available < required) {
+  if (required !== null && data.available < required) {
     return (
       <span className="text-warn">
         {formatWhole(data.available)} credits left; this run sets {formatWhole(required)} aside.
@@ -145,7 +146,8 @@ function Balance({ required }: { readonly required: number }) {
   return (
     <span className="tabular-nums">
       {formatWhole(data.available)} credits left.
-      <br />A failed run costs nothing.
+      <br />
+      {required === null ? "This prompt is free for you." : "A failed run costs nothing."}
     </span>
   );
 }

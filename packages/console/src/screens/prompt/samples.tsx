@@ -20,7 +20,7 @@ export function Samples({ samples: { inputs, outputs }, config }: SamplesProps) 
       <div className="grid gap-4">
         {texts.length === 0 ? null : <Facts facts={texts} />}
         {outputs.length === 0 ? null : (
-          <div className="max-h-80 overflow-y-auto border-t border-line pt-4">
+          <div className="max-h-80 overflow-y-auto border-t border-line pt-4 [&_img]:max-h-60 [&_video]:max-h-60">
             <OutputView outputs={outputs} />
           </div>
         )}

@@ -6,7 +6,7 @@ import { faultOf, isFinal, isMissing, manage, promptQuery, runQuery } from "../.
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { Missing, QueryFailure } from "../../components/query-states.tsx";
-import { formatDuration, formatMoment, tookMsOf } from "../../components/format.ts";
+import { formatDuration, formatMoment, spell, tookMsOf } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Receipt } from "../../components/run/receipt.tsx";
 import { runCode } from "../../components/prompt/run-code.ts";
@@ -99,7 +99,7 @@ function Inputs({ run: { inputs, runOptions }, config }: InputsProps) {
       return { label, value: <InputText label={label} value={value} /> };
     }),
     ...(inputs.images === 0 ? [] : [{ label: "Images", value: String(inputs.images) }]),
-    ...Object.entries(runOptions).map(([label, value]) => ({ label, value })),
+    ...Object.entries(runOptions).map(([key, value]) => ({ label: spell(key), value })),
   ];
   return (
     <Panel title="Inputs">{facts.length === 0 ? <p className="text-dim">None.</p> : <Facts facts={facts} />}</Panel>

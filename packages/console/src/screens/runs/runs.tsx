@@ -119,7 +119,7 @@ const Row = memo(function Row({ row, created }: RowProps) {
           </span>
         )}
         {row.error === null ? null : (
-          <span className="pl-3 text-bad" title={row.error}>
+          <span className="text-bad max-sm:block max-sm:truncate sm:pl-3" title={row.error}>
             {row.error}
           </span>
         )}
