@@ -9,15 +9,11 @@ returns table (times bigint[], counts int[], admitted int, wait_us bigint) langu
 declare
   now_us bigint := (extract(epoch from promptd_now()) * 1000000)::bigint;
   counted_us bigint := case when p_limit > 100 then (now_us + 9999) / 10000 * 10000 else now_us end;
-  used int := 0;
+  used int;
 begin
-  times := '{}';
-  counts := '{}';
-  if p_times <> '{}' then
-    select coalesce(array_agg(t), '{}'), coalesce(array_agg(n), '{}'), coalesce(sum(n), 0) into times, counts, used
-      from (select t, coalesce(n, 1) as n from unnest(p_times, p_counts) ring (t, n)
-        where t > now_us - 1000000 and t <= now_us + 1000000 order by t) live;
-  end if;
+  select coalesce(array_agg(t), '{}'), coalesce(array_agg(n), '{}'), coalesce(sum(n), 0) into times, counts, used
+    from (select t, coalesce(n, 1) as n from unnest(p_times, p_counts) ring (t, n)
+      where t > now_us - 1000000 and t <= now_us + 1000000 order by t) live;
   admitted := greatest(0, least(p_wanted, p_limit - used));
   if admitted > 0 and times[cardinality(times)] = counted_us then
     counts[cardinality(counts)] := counts[cardinality(counts)] + admitted;
@@ -57,8 +53,9 @@ begin
     select scope_id, count(*)::int as n from ranked group by scope_id
   ), rings as (
     insert into rate_rings as ring (scope_id, times, counts, admitted)
-    select wanted.scope_id, taken.times, taken.counts, taken.admitted
-      from wanted cross join lateral ring_take('{}', '{}', wanted.n, p_limit) taken order by wanted.scope_id
+    select scope_id, array[(extract(epoch from promptd_now()) * 1000000)::bigint], array[least(n, p_limit)],
+        least(n, p_limit)
+      from wanted order by scope_id -- its first requests
     on conflict (scope_id) do update set (times, counts, admitted) = (
       select taken.times, taken.counts, taken.admitted
       from ring_take(ring.times, ring.counts, (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
