@@ -35,8 +35,6 @@ let server: TestServer;
 let shell: Shell;
 let environment: Record<string, string>;
 let placeholders: readonly (readonly [RegExp, string])[];
-/** Of a prompt with an image. */
-let imageVersionId = "";
 
 const poem = (slug: string, more = "") => `---
 promptd: 1
@@ -58,10 +56,10 @@ beforeAll(async () => {
   const { token } = await person.token(SCOPES);
   for (const slug of ["cat-poem", "summarize", "tea-label-poem"]) await server.publish(poem(slug));
   const { promptVersionId } = await server.publish(poem("a-poem-about-tea"));
-  const portrait = poem("cat-portrait", "images: [{ label: Cat }]\n")
-    .replace("inputs: { topic: {} }\n", "")
-    .replace("{{ topic }}", "it");
-  ({ promptVersionId: imageVersionId } = await server.publish(portrait));
+  for (const slug of ["cat-portrait", "watercolor-portrait"]) {
+    const portrait = poem(slug, "images: [{ label: Cat }]\n").replace("inputs: { topic: {} }\n", "");
+    await server.publish(portrait.replace("{{ topic }}", "it"));
+  }
   const { runId } = await client.run("cat-poem", { inputs: { topic: "tea" } });
   const { batchId } = await client.batches.create({
     promptVersionId,
@@ -128,13 +126,7 @@ function filled({ text }: Block): string {
 }
 
 async function runShell(block: Block, folder: string): Promise<void> {
-  const text = block.text.includes("imageInputs")
-    ? filled({
-        ...block,
-        text: block.text.replaceAll('"promptVersionId":"…"', `"promptVersionId":"${imageVersionId}"`),
-      })
-    : filled(block);
-  const { code, output } = await shell.run(await ofOwnPrompt(text), folder, environment);
+  const { code, output } = await shell.run(await ofOwnPrompt(filled(block)), folder, environment);
   expect(code, output).toBe(0);
 }
 

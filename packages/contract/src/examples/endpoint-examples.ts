@@ -22,6 +22,9 @@ const PROMPT_ID = "019a0c11-52d0-7c0e-9a55-0f6f1c2b7e90";
 const VERSION_ID = "019a0c11-52d4-7b18-8f3d-6a9d04c1e2b7";
 const HASH = "ebGYfUmEjkaiIcy0CxaEBTf6VAvJlGo8bZH4qZVvR-U";
 
+/** Examples name a prompt of the seed marketplace, so that a fresh server answers them. */
+const DESCRIPTION = "Writes a two-line poem for the label of a tea, a candle or a jar of jam, in the mood you choose.";
+
 const BATCH_ID = "019a1f90-6c02-7e4f-9b1d-3d8e5f20a7c4";
 
 const batch = {
@@ -82,7 +85,7 @@ const config = {
 const version = {
   promptVersionId: VERSION_ID,
   promptId: PROMPT_ID,
-  title: "A poem about tea",
+  title: "A poem for a tea label",
   publishedAt: "2026-11-02T08:00:00.000Z",
   config,
 };
@@ -138,7 +141,7 @@ export const ENDPOINT_EXAMPLES: ExamplesOf<EndpointShapes> = {
           outputs: run.outputs,
           runStatus: "succeeded",
           credits: 2,
-          runName: "A poem about tea",
+          runName: "A poem for a tea label",
           createdAt: "2026-11-20T09:15:30.000Z",
         },
       ],
@@ -192,8 +195,8 @@ export const ENDPOINT_EXAMPLES: ExamplesOf<EndpointShapes> = {
           promptId: PROMPT_ID,
           promptVersionId: VERSION_ID,
           title: version.title,
-          description: "Four lines about tea and the weather.",
-          slug: "a-poem-about-tea",
+          description: DESCRIPTION,
+          slug: "tea-label-poem",
           model: 1,
           modality: 0,
           estimatedCredits: 2,
@@ -209,17 +212,17 @@ export const ENDPOINT_EXAMPLES: ExamplesOf<EndpointShapes> = {
   getPrompt: { parameters: { promptId: PROMPT_ID, versionId: VERSION_ID }, data: version },
   getPromptVersion: { parameters: { promptVersionId: VERSION_ID }, data: version },
   resolveSlug: {
-    parameters: { slug: "a-poem-about-tea", label: "production" },
-    data: { slug: "a-poem-about-tea", label: "production", ...version },
+    parameters: { slug: "tea-label-poem", label: "latest" },
+    data: { slug: "tea-label-poem", label: "latest", ...version },
   },
   listSlugs: {
-    parameters: { slugs: "a-poem-about-tea@production,a-poem-about-coffee", label: "production" },
+    parameters: { slugs: "tea-label-poem,a-poem-about-coffee", label: "latest" },
     data: {
       rows: [
         {
-          slug: "a-poem-about-tea",
-          label: "production",
-          description: "A short poem about a cup of tea.",
+          slug: "tea-label-poem",
+          label: "latest",
+          description: DESCRIPTION,
           ...version,
         },
       ],

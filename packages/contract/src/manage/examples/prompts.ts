@@ -3,7 +3,8 @@ import type { ShapesOf } from "../../endpoints.ts";
 import type { promptsSchemas } from "../schemas/prompts.ts";
 
 const { createRun, getPromptVersion } = ENDPOINT_EXAMPLES;
-const { promptId, promptVersionId, title, config, publishedAt } = getPromptVersion.data;
+const { promptId, promptVersionId, config, publishedAt } = getPromptVersion.data;
+const title = "A poem about tea";
 const OLD_VERSION_ID = "019a0b12-8c40-7e21-b5d0-9f3a6c1e2d48";
 const parameters = { promptId };
 const use = { runs: 412, failed: 6, credits: 824 };
