@@ -65,6 +65,10 @@ function registryOf(env: NodeJS.ProcessEnv): Record<string, string> {
 
 /** @returns standard output. @throws Error with all output when it does not end with 0. */
 function run(command: string, args: readonly string[], options: RunOptions): string {
+  return runWhole(command, args, options).stdout;
+}
+
+function runWhole(command: string, args: readonly string[], options: RunOptions) {
   const { cwd, input } = options;
   const ended = spawnSync(command, args, {
     cwd,
@@ -73,19 +77,22 @@ function run(command: string, args: readonly string[], options: RunOptions): str
     encoding: "utf8",
     timeout: COMMAND_MS_MAX,
   });
-  if (ended.status === 0) return ended.stdout;
+  if (ended.status === 0) return ended;
   throw new Error(`${command} ${args.join(" ")} ended with ${ended.status}:\n${ended.stdout}${ended.stderr}`);
 }
 
-function install(name: string, packages: readonly string[], node: string): string {
+/** @param needNewer packages that npm must say need a newer Node; no others. */
+function install(name: string, packages: readonly string[], node: string, needNewer: readonly string[] = []): string {
   const cwd = join(home, name);
   mkdirSync(cwd, { recursive: true });
   if (!existsSync(join(cwd, "package.json")))
     writeFileSync(join(cwd, "package.json"), '{"private":true,"type":"module"}\n');
-  run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", ...packages], {
-    cwd,
-    node,
-  });
+  const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=warn"];
+  const { stderr } = runWhole("npm", ["install", ...flags, ...packages], { cwd, node });
+  const warned = [...stderr.matchAll(/EBADENGINE +package: '(.+)@/g)].map(([, found = ""]) => found).toSorted();
+  const ours = warned.filter((one) => one === "promptd" || one.startsWith("@promptd/"));
+  const isExpected = needNewer.length === 0 ? warned.length === 0 : ours.join() === needNewer.join();
+  if (!isExpected) throw new Error(`npm says that these need a newer Node: ${warned.join(", ")}.`);
   return cwd;
 }
 
@@ -445,7 +452,7 @@ async function main(): Promise<void> {
 /** A Node that the server cannot run on gets one sentence, not a stack. */
 async function checkLauncher(tarballs: readonly string[]): Promise<void> {
   await check("promptd says on Node 20 which Node it needs", () => {
-    const cwd = install("server-20", tarballs, findNode("20"));
+    const cwd = install("server-20", tarballs, findNode("20"), ["@promptd/mcp", "@promptd/server", "promptd"]);
     const own = { cwd, node: findNode("20") };
     const ended = spawnSync("promptd", ["--version"], {
       cwd,

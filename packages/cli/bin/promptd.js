@@ -25,8 +25,8 @@ const program = isCheckout ? ["--conditions=promptd-source", source] : [join(hom
 const node = isRecent(process.versions.node) ? process.execPath : findBundledNode(home);
 if (node === null) {
   console.error(
-    `promptd needs Node ${VERSION_MIN.join(".")} or newer; this is ${process.version}, and the installation brings none ` +
-      `for ${process.platform}-${process.arch}. Install Node 24, or install promptd with its optional dependencies.`,
+    `promptd needs Node ${VERSION_MIN.join(".")} or newer; this is ${process.version}. ` +
+      (isCheckout ? "Run npm ci, which brings one for Linux, or install Node 24." : "Install Node 24."),
   );
   process.exitCode = 1;
 } else if (node === process.execPath && !isCheckout && !needsOtherHeaps()) {

@@ -10,9 +10,10 @@ import { VERSION } from "../../src/platform/version.ts";
 const ROOT = join(import.meta.dirname, "../../../..");
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 interface Manifest {
+  readonly name: string;
   readonly version: string;
   readonly license: string;
-  readonly engines: { readonly node: string };
+  readonly engines?: { readonly node: string };
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 const manifests = PACKAGES.map((name) => JSON.parse(read(`packages/${name}/package.json`)) as Manifest);
@@ -22,14 +23,14 @@ describe("the packages", () => {
     expect(manifests.map(({ version }) => version)).toEqual(PACKAGES.map(() => VERSION));
   });
 
-  test("say which Node they need: the client an older one than the server", () => {
-    expect(manifests.map(({ engines }) => engines.node)).toEqual([
-      ">=20.3",
-      ">=20.16",
-      ">=22.19",
-      ">=22.19",
-      ">=22.19",
-      ">=22.19",
+  test("say which Node they need: the client an older one than the server, and the pages of the console none", () => {
+    expect(manifests.map(({ name, engines }) => `${name} ${engines?.node}`)).toEqual([
+      "@promptd/contract >=20.3",
+      "@promptd/client >=20.16",
+      "@promptd/mcp >=22.19",
+      "@promptd/console undefined",
+      "@promptd/server >=22.19",
+      "promptd >=22.19",
     ]);
     expect(read("packages/cli/bin/promptd.js")).toContain("const VERSION_MIN = [22, 19];");
   });
@@ -42,6 +43,12 @@ describe("the packages", () => {
     const { first, later } = await measureClient(join(ROOT, "packages/client/src/index.ts"));
     expect(first).toBeLessThanOrEqual(CLIENT_BYTES_MAX);
     expect(later).toBeGreaterThan(0);
+  });
+
+  test("are installed and used whenever one of them changes", () => {
+    const workflow = read(".github/workflows/packages.yml");
+    for (const path of ["packages/**", "scripts/**", "package-lock.json"]) expect(workflow).toContain(`- "${path}"`);
+    expect(workflow).toContain("- run: npm run test:packages");
   });
 
   test("are published by a workflow that signs where they come from", () => {
