@@ -13,9 +13,10 @@ export interface KeptResult {
   readonly sets: Readonly<Record<string, readonly Summary[]>>;
 }
 
-/** nDCG@10 without a key. */
+/** nDCG@10 without a key. Of dev and own .005 below what they had before search knew needs and other languages. */
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  dev: { lexical: 0.945, typo: 0.935, paraphrase: 0.23, all: 0.63 },
+  dev: { lexical: 0.9603, typo: 0.9601, paraphrase: 0.3326, all: 0.63 },
+  own: { lexical: 0.9346, typo: 0.9363, paraphrase: 0.3294 },
   need: { need: 0.66 },
   foreign: { foreign: 0.7 },
 };

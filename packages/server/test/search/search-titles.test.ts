@@ -98,9 +98,13 @@ describe("on the shipped prompts", () => {
     },
   );
 
-  test("the thing itself comes before what is near to its circumstances", async () => {
-    const found = await fixture.titles("logo for coffee shop", 4);
-    expect(found.filter((title) => !/logo/i.test(title))).toEqual([]);
+  test.each([
+    ["logo for coffee shop", 4, /logo/i],
+    ["bedtime story for my kid", 4, /story/i],
+    ["resumee bulider", 2, /resume/i],
+  ])("of %s the %i first are the thing itself, not what is near to its circumstances", async (query, count, thing) => {
+    const found = await fixture.titles(query, count);
+    expect(found.filter((title) => !thing.test(title))).toEqual([]);
   });
 });
 

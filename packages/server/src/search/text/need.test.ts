@@ -13,13 +13,13 @@ function weightsOf(query: string, titled: readonly string[] = TITLED): Record<st
 }
 
 test("what a thing is for, about, of or with counts less than the thing", () => {
-  expect(weightsOf("logo for a coffee shop")).toEqual({ logo: 1, coffee: 0.4, shop: 0.4 });
-  expect(weightsOf("email about heating")).toEqual({ email: 1, heating: 0.4 });
-  expect(weightsOf("logo of a cat with a hat")).toEqual({ logo: 1, cat: 0.4, hat: 0.4 });
+  expect(weightsOf("logo for a coffee shop")).toEqual({ logo: 1, coffee: 0.45, shop: 0.45 });
+  expect(weightsOf("email about heating")).toEqual({ email: 1, heating: 0.45 });
+  expect(weightsOf("logo of a cat with a hat")).toEqual({ logo: 1, cat: 0.45, hat: 0.45 });
 });
 
 test("a receiver counts less, and what is done counts as much as to what", () => {
-  expect(weightsOf("email to my landlord")).toEqual({ email: 1, landlord: 0.4 });
+  expect(weightsOf("email to my landlord")).toEqual({ email: 1, landlord: 0.45 });
   expect(weightsOf("email to slack")).toEqual({ email: 1, slack: 1 });
 });
 
@@ -29,13 +29,13 @@ test("where no title has the thing itself, the circumstances count in full", () 
 
 test("a query that begins with the circumstances has no others", () => {
   expect(weightsOf("for beginner")).toEqual({ beginner: 1 });
-  expect(weightsOf("for chess beginner with logo")).toEqual({ chess: 1, beginner: 1, logo: 0.4 });
+  expect(weightsOf("for chess beginner with logo")).toEqual({ chess: 1, beginner: 1, logo: 0.45 });
 });
 
 test("what makes the thing counts less than the thing, unless it is all that is asked for", () => {
   expect(weightsOf("resume builder")).toEqual({ resume: 1, builder: 0.5 });
   expect(weightsOf("builder")).toEqual({ builder: 1 });
-  expect(weightsOf("app for chess")).toEqual({ app: 1, chess: 0.4 });
+  expect(weightsOf("app for chess")).toEqual({ app: 1, chess: 0.45 });
 });
 
 test("a word in quotes begins no circumstance", () => {
