@@ -303,6 +303,24 @@ describe.skipIf(findBrowser() === null)("every page", () => {
   });
 });
 
+describe.skipIf(findBrowser() === null)("the page of components", () => {
+  test.each(["light", "dark"] as const)(
+    "shows both themes side by side where the system is %s",
+    async (colorScheme) => {
+      await travel(browser, `components-${colorScheme}`, async ({ page }) => {
+        await page.emulateMedia({ colorScheme });
+        await page.goto(`${server.url}/parts`);
+        await settle(page);
+        // How light the ground of each is, in whatever unit the browser says it: the light one comes first.
+        const [light = 0, dark = 0] = await page.evaluate<number[]>(
+          "[...document.querySelectorAll('main [data-theme]')].map((one) => Number(/[0-9.]+/.exec(getComputedStyle(one).backgroundColor)[0]))",
+        );
+        expect(light).toBeGreaterThan(2 * dark);
+      });
+    },
+  );
+});
+
 describe.skipIf(findBrowser() === null)("by keys alone", () => {
   test("a dialog holds the focus, Escape closes it, and the focus is back where it was", async () => {
     await travel(browser, "keyboard-dialogs", async ({ page }) => {

@@ -77,7 +77,8 @@ function Messages({ preview: { steps, issues, ignored } }: { readonly preview: P
       <div className="grid gap-1 text-dim">
         <p>With these inputs a run would be refused:</p>
         <ul className="grid list-disc gap-1 pl-5">
-          {issues.map(({ message }) => (
+          {/* One sentence may speak of several inputs, each with an issue of its own. */}
+          {[...new Set(issues.map(({ message }) => message))].map((message) => (
             <li key={message}>{message}</li>
           ))}
         </ul>

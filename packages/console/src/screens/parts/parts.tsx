@@ -12,6 +12,7 @@ import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Skeleton } from "../../components/ui/skeleton.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
+import { cx } from "../../components/ui/class-names.ts";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { Tooltip } from "../../components/ui/tooltip.tsx";
@@ -25,7 +26,10 @@ export function PartsScreen() {
             <div
               key={theme}
               data-theme={theme}
-              className="grid grid-cols-[minmax(0,1fr)] content-start gap-6 rounded-3 border border-line bg-bg p-4 text-ink scheme-light data-[theme=dark]:scheme-dark"
+              className={cx(
+                "grid grid-cols-[minmax(0,1fr)] content-start gap-6 rounded-3 border border-line bg-bg p-4 text-ink",
+                theme === "light" ? "theme-light" : "theme-dark",
+              )}
             >
               <h2 className="capitalize">{theme}</h2>
               <Colors />
