@@ -1,5 +1,5 @@
 /** The generated part of the Python client: endpoints, retry rules and types of answers, from the contract. */
-import { ENDPOINTS, ERRORS } from "@promptd/contract";
+import { ENDPOINTS, ERRORS, ID_FORM } from "@promptd/contract";
 import {
   batchResultSchema,
   batchSchema,
@@ -46,6 +46,9 @@ from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
 ENDPOINTS: Dict[str, Tuple[str, str]] = {
 ${endpoints.join("\n")}
 }
+
+#: What an id looks like, in small or capital letters; no slug does.
+ID_FORM = r"${ID_FORM.source}"
 
 #: Code of an error -> whether the request is sent again.
 RETRY_RULES: Dict[str, Literal["never", "after-delay", "backoff", "poll"]] = {

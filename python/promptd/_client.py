@@ -12,13 +12,13 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 
 from ._batches import Batches
 from ._errors import ApiError, ConnectionLost, RunFailed
-from ._generated import OutputItem, PromptVersion, SearchRow
+from ._generated import ID_FORM, OutputItem, PromptVersion, SearchRow
 from ._inputs import Image, Value, to_image, to_texts
 from ._transport import Transport, warn
 
 #: Below the time after which common proxies give up (60 seconds).
 _WAIT_SECONDS = 30
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_ID = re.compile(ID_FORM, re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,6 +27,9 @@ ENDPOINTS: Dict[str, Tuple[str, str]] = {
     "getCredits": ("GET", "/v1/me/credits"),
 }
 
+#: What an id looks like, in small or capital letters; no slug does.
+ID_FORM = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+
 #: Code of an error -> whether the request is sent again.
 RETRY_RULES: Dict[str, Literal["never", "after-delay", "backoff", "poll"]] = {
     "BAD_REQUEST_ERROR": "never",
