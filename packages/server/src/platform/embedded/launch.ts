@@ -156,6 +156,7 @@ async function startOnce(launch: Launch, program: string): Promise<Session | str
 /** @returns null when the server ended instead. */
 async function waitUntilReady({ files, signal }: Launch, child: ChildProcess): Promise<Session | null> {
   const ask = async () => {
+    signal.throwIfAborted(); // a server that is ready at once was not wanted either
     if (child.exitCode !== null || child.signalCode !== null) return "ended";
     const session = (await isReady(files.clusterDir)) ? await tryConnect(files, "embedded") : "not yet";
     return typeof session === "string" ? null : session;
