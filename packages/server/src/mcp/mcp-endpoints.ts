@@ -3,7 +3,7 @@
  * remember. A tool works through /v1 with the caller's own key, so that key, rate limit and plan are those of every
  * request. Statuses and bodies are those of the protocol once the caller is admitted.
  */
-import { createHttpMcp } from "@promptd/mcp";
+import type { HttpMcp } from "@promptd/mcp";
 import { Readable } from "node:stream";
 import type { Endpoint, ServerContext, StreamAnswer, TextAnswer } from "../http/endpoint.ts";
 import { parseJsonBody } from "../http/body/json-body.ts";
@@ -35,7 +35,11 @@ const CANCEL_POLL = { everyMs: 100, timeoutMs: 3_000 };
 export function createMcp(options: McpOptions): Mcp {
   const { log, publicUrl } = options;
   const stopping = new AbortController();
-  const mcp = createHttpMcp({ version: VERSION, onError: (err) => log.debug({ err }, "a message of MCP was refused") });
+  const onError = (err: Error) => log.debug({ err }, "a message of MCP was refused");
+  let opened: Promise<HttpMcp> | null = null;
+  // Its SDK is loaded with the first message: a start does not wait for it.
+  const mcp = () =>
+    (opened ??= import("@promptd/mcp").then(({ createHttpMcp }) => createHttpMcp({ version: VERSION, onError })));
   const setup = { ...options, stopping: stopping.signal };
 
   async function handle(body: unknown, context: ServerContext): Promise<TextAnswer | StreamAnswer> {
@@ -46,7 +50,7 @@ export function createMcp(options: McpOptions): Mcp {
     const gone = new AbortController();
     context.onGone(() => gone.abort(new Error("The caller has gone.")));
     const request = toRequest(context, publicUrl(), gone.signal);
-    const response = await mcp.answer(request, message, toHttpCall(context, gone.signal, setup));
+    const response = await (await mcp()).answer(request, message, toHttpCall(context, gone.signal, setup));
     return toAnswer(response, isInitialize(message) ? sessionHeaders(options.newId()) : {});
   }
 

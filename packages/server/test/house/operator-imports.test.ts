@@ -1,4 +1,4 @@
-/** What an operator's command loads: the AI SDK, the edge and the image decoder would cost it a third of its time. */
+/** What an operator's command and a start load: the AI SDK, the edge and the image decoder would cost a third of their time. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -34,6 +34,13 @@ test("an operator's command loads neither the AI SDK nor what only a server need
   expect(loaded.filter((name) => HEAVY.includes(name))).toEqual([]);
 });
 
-test("calling models does load the AI SDK, so the test above can see it", async () => {
-  expect(await packagesOf("models/ai-sdk/adapter.ts")).toEqual(expect.arrayContaining(["ai", "undici"]));
+test("a server's start waits for nothing that its first request does not need", async () => {
+  const loaded = [...(await packagesOf("app.ts")), ...(await packagesOf("models/ai-sdk/adapter.ts"))];
+  expect(loaded).toEqual(expect.arrayContaining(["undici", "find-my-way"]));
+  const later = ["ai", "sharp", "nodemailer", "@modelcontextprotocol/server", "better-auth"];
+  expect(loaded.filter((name) => later.includes(name))).toEqual([]);
+});
+
+test("calling models does load the AI SDK, so the tests above can see it", async () => {
+  expect(await packagesOf("models/ai-sdk/text-and-image.ts")).toContain("ai");
 });

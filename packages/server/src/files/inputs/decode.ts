@@ -2,21 +2,9 @@
  * Decodes all image bytes: what cannot be decoded completely, within the limits, is not an image, whatever its name or
  * media type says. What passes is encoded again, so nothing but pixels gets through.
  */
-import sharp, { type Metadata, type Sharp } from "sharp";
+import type { Metadata, Sharp } from "sharp";
+import { loadSharp } from "./load-sharp.ts";
 import { findImageFormat, type ImageFormat } from "./media-signature.ts";
-
-// Without this SVG, PDF and more are decoded too, and file names and addresses inside them are followed.
-sharp.block({ operation: ["VipsForeignLoad"] });
-sharp.unblock({
-  operation: [
-    "VipsForeignLoadJpegBuffer",
-    "VipsForeignLoadPngBuffer",
-    "VipsForeignLoadWebpBuffer",
-    "VipsForeignLoadNsgifBuffer",
-  ],
-});
-sharp.concurrency(1); // one thread per image: a semaphore decides how many images are decoded at once
-sharp.cache(false); // no image comes twice
 
 const PIXELS_MAX = 50_000_000;
 const SIDE_MAX = 8_192;
@@ -70,7 +58,7 @@ export async function prepareForModel(bytes: Uint8Array, limits: ImageLimits): P
   for (let rounds = 0; rounds < 5; rounds += 1) {
     const secondsLeft = Math.ceil((endMs - performance.now()) / 1_000);
     if (secondsLeft <= 0) throw new DecodeRefusal("too-slow");
-    const image = open(source, secondsLeft).resize({
+    const image = (await open(source, secondsLeft)).resize({
       width: side,
       height: side,
       fit: "inside",
@@ -96,7 +84,7 @@ export async function encodeOutput(
   bytes: Uint8Array,
 ): Promise<{ readonly bytes: Buffer; readonly mediaType: "image/png" | "image/jpeg" | "image/webp" }> {
   const { format } = await inspect(bytes);
-  const image = open(bytes);
+  const image = await open(bytes);
   if (format === "jpeg") {
     const encoded = await encode(image.jpeg({ quality: OUTPUT_JPEG_QUALITY }));
     return { bytes: encoded.data, mediaType: "image/jpeg" };
@@ -118,7 +106,7 @@ export async function encodeSample(
   bytes: Uint8Array,
 ): Promise<{ readonly bytes: Buffer; readonly mediaType: "image/webp" }> {
   await inspect(bytes);
-  const image = open(bytes).resize({
+  const image = (await open(bytes)).resize({
     width: SAMPLE_SIDE_MAX,
     height: SAMPLE_SIDE_MAX,
     fit: "inside",
@@ -141,7 +129,7 @@ const OUTPUT_BYTES_PER_PIXEL = { png: 1, jpeg: 6, webp: 11, gif: 5 };
 async function inspect(bytes: Uint8Array) {
   const format = findImageFormat(bytes);
   if (format === null) throw new DecodeRefusal("not-an-image");
-  const metadata = await open(bytes).metadata().catch(refuse);
+  const metadata = await (await open(bytes)).metadata().catch(refuse);
   const { width, height, hasAlpha } = metadata;
   if (width > SIDE_MAX || height > SIDE_MAX) throw new DecodeRefusal("too-many-pixels");
   const perPixel = inputBytesPerPixel(format, metadata);
@@ -167,7 +155,8 @@ function inputBytesPerPixel(format: ImageFormat, { isProgressive, channels, dept
 }
 
 /** Turns upright while decoding: after the metadata is gone nothing would know that a photo lies on its side. */
-function open(bytes: Uint8Array, seconds = DECODE_SECONDS_MAX): Sharp {
+async function open(bytes: Uint8Array, seconds = DECODE_SECONDS_MAX): Promise<Sharp> {
+  const sharp = await loadSharp();
   return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn: "error", pages: 1, autoOrient: true })
     .timeout({ seconds })
     .toColourspace("srgb");

@@ -1,8 +1,8 @@
 /**
  * The way to all providers through the AI SDK: makes one call, and turns every answer and every error of the SDK into a
- * value of model-adapter.ts. Policy (retries, deadlines, limits) is in calls/; the SDK retries nothing here.
+ * value of model-adapter.ts. Policy (retries, deadlines, limits) is in calls/; the SDK retries nothing here. It is loaded at the first call:
+ * a start does not wait for it.
  */
-import { embedMany } from "ai";
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
 import { resolveEndpoint } from "../providers/provider-endpoint.ts";
 import { providerOf } from "../providers/index.ts";
@@ -10,7 +10,6 @@ import { createTransport, type Transport } from "../providers/transport.ts";
 import { FILE_ANSWER_BYTES_MAX, sourceOf, type Adapter, type AdapterOptions } from "./call-settings.ts";
 import type { ModelAdapter } from "./model-adapter.ts";
 import { settled } from "./read-error.ts";
-import { callImage, callText } from "./text-and-image.ts";
 import { cancelJob, pollJob, startJob } from "./jobs.ts";
 
 const IDLE_MARGIN_MS = 30_000;
@@ -34,9 +33,10 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
   const adapter: Adapter = { ...options, languageModels: new Map(), connectionOf };
   return {
     callModel: (call, signal) =>
-      settled(adapter, { entry: call.entry, signal }, () =>
-        (call.entry.modality === "text" ? callText : callImage)(adapter, call, signal),
-      ),
+      settled(adapter, { entry: call.entry, signal }, async () => {
+        const { callImage, callText } = await import("./text-and-image.ts");
+        return (call.entry.modality === "text" ? callText : callImage)(adapter, call, signal);
+      }),
     startJob: (call, signal) => settled(adapter, { entry: call.entry, signal }, () => startJob(adapter, call, signal)),
     pollJob: (poll, signal) =>
       settled(adapter, { entry: poll.call.entry, signal }, () => pollJob(adapter, poll, signal)),
@@ -69,6 +69,7 @@ async function embedTexts(
   if (embeddings === null) throw new Error(`The provider ${asked.provider} makes no embeddings.`);
   const model = await embeddings.model(sourceOf(adapter, asked, { call: null, answerBytesMax: FILE_ANSWER_BYTES_MAX }));
   const dimensions = SHORTENABLE.test(asked.providerModel) ? { dimensions: DIMENSIONS } : {};
+  const { embedMany } = await import("ai");
   const made = await settled(adapter, { entry: { modality: "text" }, signal }, () =>
     embedMany({ model, values: [...texts], ...dimensions, maxRetries: 0, abortSignal: signal }),
   );

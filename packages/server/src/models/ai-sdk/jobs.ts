@@ -10,7 +10,8 @@ import { FILE_ANSWER_BYTES_MAX, sourceOf, wholePrompt, type Adapter } from "./ca
 import { nameWithKey, splitName, type JobOfKey } from "./job-keys.ts";
 import type { JobCancel, ModelAdapter, ModelCall, ModelResult, ReadyJob } from "./model-adapter.ts";
 import { settledFile } from "./read-error.ts";
-import { askVideo, startVideo } from "./video.ts";
+
+const importVideo = () => import("./video.ts"); // and the SDK with it
 
 const VIDEO_BYTES_MAX = 209_715_200;
 
@@ -21,7 +22,9 @@ type Polled = Awaited<ReturnType<ModelAdapter["pollJob"]>>;
 export async function startJob(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<Started> {
   const { jobs } = providerOf(call.entry.provider);
   const started =
-    jobs === null ? await startVideo(adapter, call, signal) : await startOwn(adapter, { call, jobs }, signal);
+    jobs === null
+      ? await (await importVideo()).startVideo(adapter, call, signal)
+      : await startOwn(adapter, { call, jobs }, signal);
   const { endpoint } = adapter.connectionOf(call.entry);
   return { kind: "started", operation: nameWithKey(started, call.key, endpoint) };
 }
@@ -63,6 +66,7 @@ export async function pollJob(adapter: Adapter, asked: Poll, signal: AbortSignal
   const poll = { ...asked, ...splitName(asked.operation, adapter.connectionOf(entry).endpoint) };
   const { jobs } = providerOf(entry.provider);
   if (jobs !== null) return pollOwn(adapter, { ...poll, jobs }, signal);
+  const { askVideo } = await importVideo();
   const state = await askVideo(adapter, poll, signal);
   if (state.kind === "pending") return state;
   if (state.kind === "broken") return { ...classifyJobFailure(state.words), usage: null };

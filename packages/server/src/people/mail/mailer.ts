@@ -6,7 +6,8 @@ import type { Database, Queryable, Tx } from "../../platform/database/database.t
 import type { Log } from "../../platform/log.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
 import { insertMail, noteFault, noteSent, takeDueMail, type DueMail, type MailText } from "./mails-store.ts";
-import { isRefusedForGood, type Smtp } from "./smtp.ts";
+import { isRefusedForGood } from "./refused-mail.ts";
+import type { Smtp } from "./smtp.ts";
 
 export interface MailerOptions {
   readonly db: Database;
