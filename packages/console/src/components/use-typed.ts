@@ -1,3 +1,4 @@
+import { useRouter } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 
 const TYPING_MS = 120;
@@ -15,19 +16,22 @@ export function useTyped(
   const sent = useRef([value]);
   const latest = useRef(onChange);
   latest.current = onChange;
+  const router = useRouter();
   useEffect(() => {
     const at = sent.current.indexOf(value);
     sent.current = at === -1 ? [value] : sent.current.slice(at);
     if (at === -1) setText(value); // the address has changed by itself: back, forward, a link
   }, [value]);
   useEffect(() => {
+    const { pathname } = router.latestLocation;
     const timer = setTimeout(() => {
+      if (router.latestLocation.pathname !== pathname) return; // a link was followed, and its page is on its way
       const wanted = text.trim();
       if (wanted === sent.current.at(-1)) return;
       sent.current.push(wanted);
       latest.current(wanted);
     }, TYPING_MS);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [text, router]);
   return [text, setText];
 }
