@@ -35,7 +35,9 @@ export function announce(text: string): void {
 function add(message: Omit<ToastMessage, "id">): void {
   lastId += 1;
   const id = lastId;
-  set([...messages.slice(-2), { id, ...message }]);
+  // What is only said pushes out nothing that is seen.
+  const pushedOut = message.isSeen ? messages.filter(({ isSeen }) => isSeen).slice(0, -2) : [];
+  set([...messages.filter((one) => !pushedOut.includes(one)), { id, ...message }]);
   setTimeout(() => set(messages.filter((one) => one.id !== id)), SHOWN_MS);
 }
 
