@@ -101,31 +101,27 @@ test("creates of several accounts share a statement, and each pays for its own",
 });
 
 test("an account that somebody has locked holds up no other of its statement", async () => {
-  const [first, locked, other] = [
-    await engine.createAccount(9),
-    await engine.createAccount(9),
-    await engine.createAccount(9),
-  ];
-  const accountLocks = new AccountLockQueue();
-  creates = createRunCreates({ db: engine.db, accountLocks });
-  const create = (accountId: string) => creates.create(engine.runToCreate(accountId, { hold: 1 }));
-  const { isLocked, unlock } = lockAccount(locked);
+  const [first, second, locked, other] = await createAccounts(4);
+  creates = createRunCreates({ db: engine.db, accountLocks: new AccountLockQueue() });
+  const create = (accountId = "") => creates.create(engine.runToCreate(accountId, { hold: 1 }));
+  const { isLocked, unlock } = lockAccount(locked ?? "");
   await isLocked;
-  const [a, b] = [create(first), create(first)]; // two statements at most are under way
+  const alone = [create(first), create(second)]; // the two statements that may be under way
   const waits = create(locked);
-  expect(kindsOf(await Promise.all([a, b, create(other), create(other)]))).toEqual(Array(4).fill("created"));
+  const beside = [create(other), create(other)];
+  expect(kindsOf(await Promise.all([...alone, ...beside]))).toEqual(Array(4).fill("created"));
   unlock();
   expect((await waits).kind).toBe("created");
   expect(await engine.audit()).toEqual([]);
 });
 
 test("a statement whose answer is lost makes each of its runs once", async () => {
-  const accounts = [await engine.createAccount(9), await engine.createAccount(9), await engine.createAccount(9)];
+  const accounts = await createAccounts(3);
   let sent = 0;
   const once: typeof engine.db.once = async (...asked) => {
+    const nth = (sent += 1);
     const rows = await engine.db.once(...asked);
-    sent += 1;
-    if (sent <= 2) throw new Error("Connection terminated unexpectedly");
+    if (nth === 3) throw new Error("Connection terminated unexpectedly"); // after two of one run: the first of several
     return rows as never;
   };
   creates = createRunCreates({ db: { ...engine.db, once }, accountLocks: new AccountLockQueue() });
@@ -137,6 +133,8 @@ test("a statement whose answer is lost makes each of its runs once", async () =>
   ).toEqual([{ runs: 9 }]);
   expect(await engine.audit()).toEqual([]);
 });
+
+const createAccounts = (n: number) => Promise.all(Array.from({ length: n }, () => engine.createAccount(9)));
 
 /** Keeps the account's balance locked from a transaction of its own until `unlock`. */
 function lockAccount(accountId: string) {

@@ -51,6 +51,11 @@ export class AccountLockQueue {
     );
   }
 
+  /** Aborts when those that still wait must be answered, since connections are closed soon. */
+  get stopping(): AbortSignal {
+    return this.#shutdown.signal;
+  }
+
   /** Fails all that wait for the account now: what failed before them would fail for them as well. */
   rejectWaiting(accountId: string, cause: unknown): void {
     const account = this.#accounts.get(accountId);

@@ -15,7 +15,6 @@ import {
 } from "../../platform/database/errors.ts";
 import type { Database, Queryable, TxOptions } from "../../platform/database/database.ts";
 import { fault } from "../../platform/fault.ts";
-import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
 import { createRunRow, createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { AccountLockQueue, LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
 import { commitOnce, isMomentary, type CommitOptions } from "./commit-once.ts";
@@ -88,10 +87,10 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
     statements += 1;
     try {
       const runs = ordered.map(({ run }) => run);
-      resolveAll(ordered, await send({ db, reserve }, runs, { lockTimeoutMs: ACCOUNT_LOCK_MS }));
+      resolveAll(ordered, await send({ db, reserve }, runs, { signal: accountLocks.stopping }));
     } catch (error) {
       for (const one of ordered) one.isUnknown = isConnectionLoss(error);
-      const isWorthRepeating = ordered.length > 1 || isLockTimeout(error) || isMomentary(error);
+      const isWorthRepeating = isLockTimeout(error) || isMomentary(error) || (ordered.length > 1 && isAboutOne(error));
       if (!isWorthRepeating) rejectAll(ordered.splice(0), error);
       for (const [accountId, own] of Map.groupBy(ordered, ({ run }) => run.accountId)) void createApart(accountId, own);
     }
@@ -198,10 +197,13 @@ async function createRows(
   return createRunRows(db, runs, reservation && { ...reservation.lease, runsMax: reservation.slots });
 }
 
-/** Removes as many as one statement may carry, the first ones, and rejects those that have waited too long before them. */
+/**
+ * Removes as many as one statement may carry, the first ones, and rejects those that have waited too long before them. What
+ * became of a run that was sent must be found out first.
+ */
 function takeGroup(waiting: Waiting[], isFree: (one: Waiting) => boolean = () => true): readonly Waiting[] {
   const nowMs = performance.now();
-  while (waiting[0] !== undefined && nowMs - waiting[0].sinceMs > LOCK_TIMEOUT_MS)
+  while (waiting[0]?.isUnknown === false && nowMs - waiting[0].sinceMs > LOCK_TIMEOUT_MS)
     waiting.shift()?.reject(new AccountLocked(LOCK_TIMEOUT_MS));
   let runs = 0;
   let bytes = 0;
