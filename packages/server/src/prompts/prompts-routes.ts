@@ -1,4 +1,11 @@
-import type { NamedPrompt, NamedPrompts, PromptConfig, PromptVersion, SearchRow } from "@promptd/contract";
+import {
+  parsePromptName,
+  type NamedPrompt,
+  type NamedPrompts,
+  type PromptConfig,
+  type PromptVersion,
+  type SearchRow,
+} from "@promptd/contract";
 import { REQUEST_LIMITS, slugNames } from "@promptd/contract/schemas";
 import type { Handlers } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
@@ -84,7 +91,7 @@ async function findNamed(
   { db, catalogue }: Ports,
 ): Promise<NamedPrompts> {
   const asked = names.map((name) => {
-    const [slug = "", own] = name.split("@");
+    const { slug, label: own } = parsePromptName(name);
     return { name, slug, label: own ?? label };
   });
   const found = await findNamedVersions(
