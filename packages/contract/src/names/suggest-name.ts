@@ -4,6 +4,8 @@ export function suggestName(typed: string, known: readonly string[]): string | n
   let best: string | null = null;
   let bestDistance = limit + 1;
   for (const name of known) {
+    // Names differ by no less than their lengths do. A caller's own name may have any length.
+    if (Math.abs(typed.length - name.length) >= bestDistance) continue;
     const distance = editDistance(typed, name);
     if (distance < bestDistance) {
       best = name;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PromptConfig } from "../prompts.ts";
-import { describeUnknownNames } from "./unknown-names.ts";
+import { describeUnknownNames, INPUT_NAME_LENGTH_MAX } from "./unknown-names.ts";
 
 type Known = Pick<PromptConfig, "textInputs" | "runOptions">;
 const field = {} as PromptConfig["textInputs"][string];
@@ -22,4 +22,25 @@ test("every name that a prompt does not have is named, with what was meant or wh
     'The prompt has no input "a". It takes no inputs.',
   ]);
   expect(describeUnknownNames(known, { inputs: ["topic"], options: ["quality"] })).toEqual([]);
+});
+
+test("a name of any length is shown cut, and one that is too long for an input is no slip of the hand", () => {
+  const takes = "It takes: topic, Child's\\u000aAge.";
+  const long = "topic".repeat(200_000);
+  expect(describeUnknownNames(known, { inputs: [long], options: [] })).toEqual([
+    `The prompt has no input "${"topic".repeat(8)}…". ${takes}`,
+  ]);
+  const longest = "n".repeat(INPUT_NAME_LENGTH_MAX);
+  const withLongest: Known = { textInputs: { [longest]: field }, runOptions: {} };
+  const hintOf = (name: string) =>
+    describeUnknownNames(withLongest, { inputs: [name], options: [] })[0]?.split('". ')[1];
+  expect(hintOf(longest.slice(1))).toBe(`Did you mean "${longest}"?`);
+  expect(hintOf(`${longest}n`)).toBe(`It takes: ${longest}.`);
+});
+
+test("of many names the first twenty are said", () => {
+  const inputs = Array.from({ length: 50 }, (_, i) => `no ${i}`);
+  const said = describeUnknownNames(known, { inputs: ["topic", ...inputs], options: [] });
+  expect(said).toHaveLength(20);
+  expect(said[19]).toContain('"no 19"');
 });

@@ -2,6 +2,12 @@ import type { PromptConfig } from "../prompts.ts";
 import { printable } from "../quote.ts";
 import { suggestName } from "./suggest-name.ts";
 
+/** Of the name of an input, in code points. A longer one is no slip of the hand. */
+export const INPUT_NAME_LENGTH_MAX = 100;
+
+/** Of inputs, and of options: as many as an error has issues. */
+const NAMED_MAX = 20;
+
 /** Names of the inputs and options that a run is given. */
 export interface GivenNames {
   readonly inputs: readonly string[];
@@ -9,8 +15,8 @@ export interface GivenNames {
 }
 
 /**
- * A sentence for each name that the prompt does not have, with what was meant or what it takes. The server ignores such
- * names, and the run is paid for without them.
+ * A sentence for each name that the prompt does not have, with what was meant or what it takes: of inputs and of options
+ * the first twenty. The server ignores such names, and the run is paid for without them.
  */
 export function describeUnknownNames(
   { textInputs, runOptions }: Pick<PromptConfig, "textInputs" | "runOptions">,
@@ -23,18 +29,21 @@ export function describeUnknownNames(
 }
 
 function describe(what: "input" | "option", given: readonly string[], known: readonly string[]): string[] {
+  const has = new Set(known);
   const lower = known.map((name) => name.toLowerCase());
-  const takes = known.length === 0 ? `It takes no ${what}s.` : `It takes: ${known.map(shown).join(", ")}.`;
+  const takes = known.length === 0 ? `It takes no ${what}s.` : `It takes: ${known.map(whole).join(", ")}.`;
   return given
-    .filter((name) => !known.includes(name))
+    .filter((name) => !has.has(name))
+    .slice(0, NAMED_MAX)
     .map((name) => {
-      const meant = known[lower.indexOf(suggestName(name.toLowerCase(), lower) ?? "")];
-      const hint = meant === undefined ? takes : `Did you mean "${shown(meant)}"?`;
-      return `The prompt has no ${what} "${shown(name)}". ${hint}`;
+      const suggested = name.length > INPUT_NAME_LENGTH_MAX ? null : suggestName(name.toLowerCase(), lower);
+      const meant = known[lower.indexOf(suggested ?? "")];
+      const hint = meant === undefined ? takes : `Did you mean "${whole(meant)}"?`;
+      return `The prompt has no ${what} "${printable(name)}". ${hint}`;
     });
 }
 
-/** Whole: a cut name could not be given as an input. */
-function shown(name: string): string {
+/** A name of the prompt: cut, it could not be given as an input. */
+function whole(name: string): string {
   return printable(name, Number.POSITIVE_INFINITY);
 }

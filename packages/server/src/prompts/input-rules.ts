@@ -1,14 +1,14 @@
 /** What the keys and values of text inputs must look like, when a prompt is published and when it is run. */
+import { INPUT_NAME_LENGTH_MAX } from "@promptd/contract";
 import type { InputField } from "./prompt-definition.ts";
 
 export const INPUT_KEYS_MAX = 64;
-const KEY_LENGTH_MAX = 100;
 
 /** Why a text cannot be an input key, or null. */
 export function keyProblem(key: string): string | null {
   const length = codePointLength(key);
-  if (length < 1 || length > KEY_LENGTH_MAX)
-    return `a key must have 1 to ${KEY_LENGTH_MAX} characters, this one has ${length}`;
+  if (length < 1 || length > INPUT_NAME_LENGTH_MAX)
+    return `a key must have 1 to ${INPUT_NAME_LENGTH_MAX} characters, this one has ${length}`;
   if (key !== key.trim()) return "a key must not start or end with a space";
   if (/\p{Cc}/u.test(key) || !key.isWellFormed()) return "a key must not contain control characters";
   if (key !== key.normalize("NFC")) return "a key must be in Unicode normal form C (composed letters)";

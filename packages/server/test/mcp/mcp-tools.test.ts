@@ -176,6 +176,10 @@ describe.each(WAYS)("over %s", (way) => {
       true,
       `The prompt has no input "thing". It takes: The Thing's name, mood, lines. Nothing was run.`,
     ]);
+    expect(await answerTo({ prompt: "poem-for-agents", inputs: { ["mood".repeat(50_000)]: "Loud" } })).toEqual([
+      true,
+      `The prompt has no input "${"mood".repeat(10)}…". It takes: The Thing's name, mood, lines. Nothing was run.`,
+    ]);
     expect(await answerTo({ prompt: "poem-for-agents" })).toEqual([true, `Text input "The Thing's name" is required.`]);
     expect((await answerTo({}))[0]).toBe(true);
     await expect(client.callTool({ name: "no_such_tool", arguments: {} })).rejects.toThrow("no_such_tool");
