@@ -75,7 +75,7 @@ class Retries:
         spent = max(self._paused, time.monotonic() - self._started)
         if spent > self._retry_for:
             raise error
-        if self._is_quiet and self._failed_before > 0 and spent > _QUIET_MAX:
+        if self._is_quiet and spent > _QUIET_MAX:
             self._is_quiet = False
             warn(f"Still trying. {error}")
         self._failed_before += 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import http.server
+import itertools
 import json
 import pathlib
 import tempfile
 import threading
 import unittest
+import unittest.mock
 import warnings
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -163,6 +165,14 @@ class RunTest(unittest.TestCase):
         self.assertGreater(sum(pauses), 60)
         self.assertEqual([__file__], [warning.filename for warning in caught])
         self.assertRegex(str(caught[0].message), "^Still trying. No connection to http://127.0.0.1:1: ")
+
+    def test_warns_at_the_first_answer_that_does_not_come(self) -> None:
+        minutes = itertools.count(0.0, 60.0)
+        with Scripted([None, success({"credits": 5})]) as server, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with unittest.mock.patch("promptd._transport.time.monotonic", lambda: next(minutes)):
+                self.assertEqual(5, server.client.credits())
+        self.assertRegex(str(caught[0].message), "^Still trying. No connection to ")
 
     def test_a_failed_run_is_an_error_with_the_run(self) -> None:
         with Scripted([FOUND, success(run("failed"), x_request_id="r-3")]) as server:

@@ -18,7 +18,7 @@ export interface RetryPolicy {
   readonly maxRetries: number;
   readonly delay: Delay;
   readonly random: () => number;
-  /** Called once for a piece of work that still fails after some seconds. */
+  /** Called once for a piece of work: at the first failure after more than some seconds. */
   readonly onWarning: (message: string) => void;
 }
 
@@ -47,17 +47,23 @@ export interface Retries {
 
 export function createRetries({ delay, random, onWarning, ...policy }: RetryPolicy, options: RetryOptions): Retries {
   const { signal, isRepeatable = true, maxRetries = policy.maxRetries, retryForMs } = options;
-  const startedMs = performance.now();
-  let pausedMs = 0;
-  let failedBefore = 0;
+  let startedMs: number;
+  let pausedMs: number;
+  let failedBefore: number;
   let isForbidden = false;
   let quietMs = QUIET_MS_MAX;
+  const restart = () => {
+    startedMs = performance.now();
+    pausedMs = 0;
+    failedBefore = 0;
+  };
+  restart();
   return {
+    restart,
     heard: (answer) => {
       isForbidden = answer.headers.get("x-should-retry") === "false";
       return answer;
     },
-    restart: () => (failedBefore = 0),
     next: async (error) => {
       signal?.throwIfAborted();
       const pause = choosePause({ error, isRepeatable, failedBefore, random: random() });
@@ -65,7 +71,7 @@ export function createRetries({ delay, random, onWarning, ...policy }: RetryPoli
       pausedMs += pause;
       const spentMs = Math.max(pausedMs, performance.now() - startedMs);
       if (retryForMs === undefined ? failedBefore >= maxRetries : spentMs > retryForMs) throw error;
-      if (failedBefore > 0 && spentMs > quietMs) {
+      if (spentMs > quietMs) {
         quietMs = Number.POSITIVE_INFINITY;
         onWarning(`Still trying. ${(error as Error).message}`);
       }

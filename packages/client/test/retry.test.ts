@@ -1,6 +1,6 @@
 import { PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client";
 import { createManageClient } from "@promptd/client/manage";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failure, run, setup, success, type Answer } from "./scripted-server.ts";
 
 const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
@@ -26,6 +26,38 @@ describe("a server that does not answer", () => {
     const onWarning = (message: string) => warnings.push(message);
     const { client } = await setup(["reset", "reset", "reset", finished], { onWarning });
     await client.run(ID);
+    expect(warnings).toEqual([]);
+  });
+
+  test("is named at the first answer that does not come", async () => {
+    const warnings: string[] = [];
+    const onWarning = (message: string) => warnings.push(message);
+    const { client, nextRequest } = await setup(["never", success({})], { onWarning, timeoutMs: 250 });
+    const arrived = nextRequest();
+    const waiting = client.me.get();
+    await arrived;
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + 60_000);
+    onTestFinished(() => clock.mockRestore());
+    await waiting;
+    expect(warnings).toEqual([expect.stringMatching(/^Still trying\. /)]);
+  });
+
+  test("for a moment late in a long stream goes unsaid: each event begins the count anew", async () => {
+    const warnings: string[] = [];
+    const onWarning = (message: string) => warnings.push(message);
+    const stream = (event: string, data: unknown): Answer => ({
+      status: 200,
+      raw: `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+      headers: { "content-type": "text/event-stream" },
+    });
+    const running = Array.from({ length: 25 }, () => stream("status", run("running")));
+    const script = [...running, "reset", "reset", stream("done", run("succeeded"))] as const;
+    const { client, pauses } = await setup(script, { onWarning });
+    let events = 0;
+    for await (const _ of client.runs.follow(ID)) events += 1;
+    expect(events).toBe(26);
+    expect(pauses.reduce((sum, ms) => sum + ms)).toBeGreaterThan(5_000);
     expect(warnings).toEqual([]);
   });
 });
