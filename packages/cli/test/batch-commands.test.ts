@@ -164,6 +164,14 @@ twice.csv:7: The row in line 3 has the key "a2" too.
 twice.csv:8: The row in line 2 has the key "a1" too.
 Give each row a key of its own. Nothing was sent, and nothing was charged.
 `);
+  await writeFile(join(home, "same.csv"), `key,do\n${"a1,x\n".repeat(30)}`);
+  const same = (await promptd(["run", "directed", "--batch", "same.csv"])).error.split("\n");
+  expect(same.slice(19)).toEqual([
+    'same.csv:22: The row in line 2 has the key "a1" too.',
+    "and 9 more.",
+    "Give each row a key of its own. Nothing was sent, and nothing was charged.",
+    "",
+  ]);
   await writeFile(join(home, "many.csv"), `do,topic\n${",tea\n".repeat(30)}`);
   const many = await promptd(["run", "directed", "--batch", "many.csv", "-o", "size=1"]);
   expect(many.error).toContain('The prompt has no option "size".');

@@ -1,5 +1,5 @@
 import { toImageInput } from "@promptd/client";
-import { BATCH_LIMITS, type BatchItem, type ImageInput, type PromptConfig } from "@promptd/contract";
+import { BATCH_LIMITS, ISSUES_MAX, type BatchItem, type ImageInput, type PromptConfig } from "@promptd/contract";
 import { dirname, resolve } from "node:path";
 import { CommandFailure } from "../command.ts";
 import { printableLine } from "../printable.ts";
@@ -62,7 +62,7 @@ export async function readItems(
   return items;
 }
 
-/** @throws CommandFailure that names every row whose key an earlier row has, and that row. */
+/** @throws CommandFailure that names the rows whose key an earlier row has, the first ISSUES_MAX, and that row of each. */
 function refuseSameKeys(file: string, rows: readonly Row[], items: readonly BatchItem[]): void {
   const lineOf = new Map<string, number>();
   const faults: string[] = [];
@@ -75,7 +75,9 @@ function refuseSameKeys(file: string, rows: readonly Row[], items: readonly Batc
   }
   if (faults.length === 0) return;
   const hint = "Give each row a key of its own. Nothing was sent, and nothing was charged.";
-  throw new CommandFailure(faults.join("\n"), { hint });
+  const more = faults.length - ISSUES_MAX;
+  const named = more > 0 ? [...faults.slice(0, ISSUES_MAX), `and ${more.toLocaleString("en-US")} more.`] : faults;
+  throw new CommandFailure(named.join("\n"), { hint });
 }
 
 function readColumns(names: readonly string[], given: readonly string[], config: PromptConfig): Map<string, Column> {
