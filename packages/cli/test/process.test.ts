@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { setup, type Routes } from "./fake-service.ts";
+import { setup } from "./fake-service.ts";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
@@ -44,23 +44,13 @@ test("a failure in a process of its own: nothing on stdout, a sentence on stderr
   expect([code, stdout, stderr.split("\n")[0]]).toEqual([1, "", "No such key."]);
 });
 
-test("Ctrl-C ends a command that waits, with exit code 130", async () => {
-  const arrived = Promise.withResolvers<null>();
-  const routes: Routes = {
-    "GET /v1/me": () => {
-      arrived.resolve(null);
-      return {
-        status: 429,
-        error: { code: "TOO_MANY_REQUESTS_ERROR", message: "m" },
-        headers: { "retry-after": "50" },
-      };
-    },
-  };
-  const { env } = await setup(routes);
+test("Ctrl-C ends a command that waits, which has said what for, with exit code 130", async () => {
+  const error = { code: "TOO_MANY_REQUESTS_ERROR", message: "m" };
+  const { env } = await setup({ "GET /v1/me": { status: 429, error, headers: { "retry-after": "50" } } });
   const { child, ended } = start(env, "me");
-  await arrived.promise;
+  await once(child.stderr, "data");
   child.kill("SIGINT");
-  expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Stopped by SIGINT.\n" });
+  expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Still trying. m\nStopped by SIGINT.\n" });
 });
 
 test("a reader that goes before the end is no failure", async () => {
