@@ -18,6 +18,15 @@ inputs: { word: { label: Word, maxLength: 9000 } }
 Say {{ word }}.
 `;
 
+/** In the page: types and clicks in one moment, then waits past the search's timer: the shorter one is due first. */
+const TYPE_AND_FOLLOW = `
+  const field = document.querySelector("[aria-label='Search prompts']");
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, "number");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  document.querySelector("a[href='/p/a-drawn-word']").click();
+  new Promise((due) => setTimeout(due, 400));
+`;
+
 let server: TestServer;
 let browser: TestBrowser;
 let ada: TestPerson;
@@ -67,6 +76,25 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByRole("button", { name: "wide" }).click();
       await page.waitForURL(/tag=wide/);
       await page.getByRole("status").filter({ hasText: "1 prompt" }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test("a card that is followed while a search is typed leads to its prompt", async () => {
+    await travel(browser, "followed", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(server.url);
+      await page.getByRole("link", { name: /A drawn word/ }).waitFor();
+      // The page of the prompt is on its way until the search has been due.
+      const due = Promise.withResolvers<void>();
+      await page.route(/\/assets\/prompt-[^/]*\.js$/, async (route) => {
+        await due.promise;
+        await route.continue();
+      });
+      await page.evaluate(TYPE_AND_FOLLOW);
+      due.resolve();
+      await page.getByRole("heading", { name: "A drawn word", level: 1 }).waitFor();
+      expect(page.url()).toBe(`${server.url}/p/a-drawn-word`);
       expect(complaints).toEqual([]);
     });
   });
