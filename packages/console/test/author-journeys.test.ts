@@ -90,6 +90,13 @@ test("the filters that the editor offers are those that templates know", () => {
   expect([...FILTERS].sort()).toEqual([...ALLOWED_FILTERS.keys()].sort());
 });
 
+/** In the page: whether its button to publish is there as a whole, and covered by nothing. */
+const PUBLISH_IS_IN_VIEW = `(() => {
+  const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Publish");
+  const { top, bottom, left, width } = button.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight && document.elementFromPoint(left + width / 2, (top + bottom) / 2) === button;
+})()`;
+
 describe.skipIf(findBrowser() === null)("in the editor", () => {
   test("a prompt is written, mended, tried, published, run by another account, changed, compared and rolled back", async () => {
     const author = await newAuthor();
@@ -118,6 +125,10 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.getByRole("button", { name: "Run all" }).click();
       await page.getByText("names the leaf: passed").waitFor();
       await page.getByText("is very short: failed").waitFor();
+      for (const end of ["0", "document.body.scrollHeight"]) {
+        await page.evaluate(`scrollTo(0, ${end})`);
+        expect(await page.evaluate(PUBLISH_IS_IN_VIEW)).toBe(true);
+      }
       await page.getByRole("tab", { name: "Rendered text" }).click();
       await page.getByLabel("Topic").fill("fog");
       await page.getByText("Write about fog.").waitFor();

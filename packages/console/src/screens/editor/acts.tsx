@@ -12,15 +12,48 @@ import { PublishDialog } from "./publish-dialog.tsx";
 import type { DraftTabProps } from "./test-run.ts";
 import { savedRevision } from "./use-draft.ts";
 
-type Asked = "publish" | "discard" | "unpublish" | null;
+type Asked = "discard" | "unpublish" | null;
 
-/** Publish, and what else can be done with the prompt as a whole. */
-export function PromptActs({ prompt, draft, checked }: DraftTabProps) {
+/** Where a draft is published: it stays in view, however long the file or the result of a test run is. */
+export function PublishBar({ prompt, draft, checked }: DraftTabProps) {
+  const { state, latest } = prompt;
+  const [isOpen, setOpen] = useState(false);
+  const isEdited = latest === null || draft.revision > 0 || draft.status !== "saved";
+  const canPublish = checked.prompt !== null && isEdited && state !== "blocked";
+  return (
+    <section
+      aria-label="Publishing"
+      className="bar-at-end sticky bottom-16 z-5 mt-6 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 rounded-3 border border-line bg-float px-4 py-3 shadow-2 sm:bottom-3"
+    >
+      <p className="text-12 text-dim">{stateOfDraft({ prompt, checked, isEdited })}</p>
+      <Button tone="main" disabled={!canPublish} onClick={() => setOpen(true)}>
+        {latest === null ? "Publish" : `Publish version ${latest.version + 1}`}
+      </Button>
+      {isOpen ? <PublishDialog prompt={prompt} draft={draft} onClose={() => setOpen(false)} /> : null}
+    </section>
+  );
+}
+
+interface DraftState extends Pick<DraftTabProps, "prompt" | "checked"> {
+  readonly isEdited: boolean;
+}
+
+/** What publishing means now, or why it has to wait. */
+function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftState): string {
+  if (state === "blocked") return "An operator has to allow this prompt before it can be published again.";
+  if (!isEdited) return `Nothing differs from version ${latest?.version}, which callers get.`;
+  if (checked.faults.length > 0) return "The file has faults. Mend them to publish.";
+  return latest === null
+    ? "Only you see this draft. Publishing puts it into the marketplace."
+    : `Callers get version ${latest.version} until you publish this draft.`;
+}
+
+/** What else can be done with the prompt as a whole. */
+export function PromptActs({ prompt, draft }: Pick<DraftTabProps, "prompt" | "draft">) {
   const { promptId, state, slug, latest } = prompt;
   const [asked, setAsked] = useState<Asked>(null);
   const queries = useQueryClient();
   const close = () => setAsked(null);
-  const isEdited = latest === null || draft.revision > 0 || draft.status !== "saved";
   const publishAgain = () =>
     actAndSay(async () => {
       const next = await manage.send("republishPrompt", { params: { promptId } });
@@ -34,13 +67,6 @@ export function PromptActs({ prompt, draft, checked }: DraftTabProps) {
           Open in marketplace
         </Link>
       ) : null}
-      <Button
-        tone="main"
-        disabled={checked.prompt === null || !isEdited || state === "blocked"}
-        onClick={() => setAsked("publish")}
-      >
-        {latest === null ? "Publish" : `Publish version ${latest.version + 1}`}
-      </Button>
       {latest === null || draft.revision > 0 || state !== "blocked" ? (
         <Menu
           trigger={
@@ -66,7 +92,6 @@ export function PromptActs({ prompt, draft, checked }: DraftTabProps) {
           ) : null}
         </Menu>
       ) : null}
-      {asked === "publish" ? <PublishDialog prompt={prompt} draft={draft} onClose={close} /> : null}
       {asked === "discard" ? <Discard prompt={prompt} draft={draft} onClose={close} /> : null}
       <FormDialog
         isOpen={asked === "unpublish"}

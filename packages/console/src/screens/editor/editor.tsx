@@ -9,7 +9,7 @@ import { Page } from "../../components/shell/page.tsx";
 import { BlockShapes, Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import { Tabs } from "../../components/ui/tabs.tsx";
-import { PromptActs } from "./acts.tsx";
+import { PromptActs, PublishBar } from "./acts.tsx";
 import { CodeEditor } from "./code/code-editor.tsx";
 import { FaultList } from "./fault-list.tsx";
 import { HistoryTab } from "./history-tab.tsx";
@@ -85,44 +85,48 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
       title={prompt.title}
       path={<Path />}
       meta={<Saved prompt={prompt} draft={draft} />}
-      acts={<PromptActs {...{ prompt, draft, checked }} />}
+      acts={<PromptActs {...{ prompt, draft }} />}
     >
       <Notices prompt={prompt} draft={draft} />
-      <div
-        className={cx(
-          "grid grid-cols-[minmax(0,1fr)] items-start gap-6",
-          beside !== undefined && tab === "test" ? WITH_COMPARISON : COLUMNS,
-        )}
-      >
-        <section
-          aria-label="Prompt file"
-          className="min-w-0 overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
+      {/* Of a grid, what sticks would not leave its own row. */}
+      <div>
+        <div
+          className={cx(
+            "grid grid-cols-[minmax(0,1fr)] items-start gap-6",
+            beside !== undefined && tab === "test" ? WITH_COMPARISON : COLUMNS,
+          )}
         >
-          <div className="lg:max-h-[calc(100dvh-180px)] lg:overflow-y-auto">
-            <CodeEditor
-              value={draft.source}
-              read={draft.read}
-              faults={checked.faults}
-              known={{ config: checked.config, models: models?.models ?? [] }}
-              goTo={goTo}
-              onChange={draft.change}
+          <section
+            aria-label="Prompt file"
+            className="min-w-0 overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
+          >
+            <div className="lg:max-h-[calc(100dvh-220px)] lg:overflow-y-auto">
+              <CodeEditor
+                value={draft.source}
+                read={draft.read}
+                faults={checked.faults}
+                known={{ config: checked.config, models: models?.models ?? [] }}
+                goTo={goTo}
+                onChange={draft.change}
+              />
+            </div>
+            <FaultList checked={checked} onOpen={setGoTo} />
+          </section>
+          <section aria-label="Draft at work" className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
+            <Tabs
+              value={tab}
+              tabs={tabs}
+              onChange={(value) =>
+                void navigate({
+                  search: (old) => ({ ...old, tab: TABS.find((name) => name === value) }),
+                  replace: true,
+                  resetScroll: false,
+                })
+              }
             />
-          </div>
-          <FaultList checked={checked} onOpen={setGoTo} />
-        </section>
-        <section aria-label="Draft at work" className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
-          <Tabs
-            value={tab}
-            tabs={tabs}
-            onChange={(value) =>
-              void navigate({
-                search: (old) => ({ ...old, tab: TABS.find((name) => name === value) }),
-                replace: true,
-                resetScroll: false,
-              })
-            }
-          />
-        </section>
+          </section>
+        </div>
+        <PublishBar {...{ prompt, draft, checked }} />
       </div>
     </Page>
   );
