@@ -100,7 +100,7 @@ describe("the marketplace", () => {
   test("is not made with PROMPTD_SEED=off; the text says how to let somebody in", async () => {
     const running = start(["serve"], { ...installation.environment, PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "silent" });
     const text = await running.printed(/key create/);
-    expect(text).toMatch(/^\npromptd listens on http:\/\/127\.0\.0\.1:\d+\n/);
+    expect(text).toMatch(/^Open http:\S+\npromptd listens on http:\/\/127\.0\.0\.1:\d+\n/);
     expect(text).toContain("npx promptd admin user create --email");
     expect([await count("accounts"), await count("prompts"), await count("api_keys")]).toEqual([0, 0, 0]);
     running.child.kill("SIGTERM");

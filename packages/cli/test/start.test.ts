@@ -1,6 +1,7 @@
 /** promptd serve from the first start to Ctrl-C, with the embedded database, in processes of their own. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { lstat, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -15,6 +16,10 @@ import {
   until,
   type Environment,
 } from "./operator-process.ts";
+import { PROGRAM } from "../../server/test/support/promptd-process.ts";
+
+/** Of util-linux: gives a program a terminal. */
+const SCRIPT = "/usr/bin/script";
 
 let directory: string;
 let environment: Environment;
@@ -99,6 +104,26 @@ test("the first start prints address, demo key and a request that works when pas
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual(serving);
   expect(await serverPid()).toBeNull();
+});
+
+test.skipIf(!existsSync(SCRIPT))("a person at a terminal reads the link that opens the console first", async () => {
+  const program = [process.execPath, PROGRAM, "serve"].map((word) => `'${word}'`).join(" ");
+  const env = { PATH: process.env["PATH"], HOME: "/nonexistent", PROMPTD_LOCAL_MODELS: "off", ...environment };
+  const child = spawn(SCRIPT, ["-qfec", program, "/dev/null"], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "close");
+  const shown = Promise.withResolvers<string>();
+  let screen = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    screen += text;
+    if (screen.includes("Demo key:")) shown.resolve(screen);
+  });
+  void ended.then(() => shown.reject(new Error(screen)));
+  const [first, second] = (await shown.promise).split("\r\n");
+  expect(first).toMatch(/^Open http:\/\/127\.0\.0\.1:\d+\/welcome#[\w-]{22}$/);
+  expect(second).toMatch(/^promptd listens on http:/);
+  child.kill("SIGTERM"); // its terminal closes with it
+  await ended;
+  await until(async () => !(await isServerRunning()));
 });
 
 test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by npm, stops everything", async () => {

@@ -55,6 +55,8 @@ export interface Serving {
 export async function serve(options: ServeOptions): Promise<Serving> {
   const config = readConfig(options.environment);
   const log = createLog(config.PROMPTD_LOG_LEVEL, options.json ? "stderr" : "stdout");
+  // A person waits for the link that opens the console: what goes well before it is worth no line on a terminal.
+  if (!options.json && process.stdout.isTTY && log.level === "info") log.level = "warn";
   boundHeapGrowth();
   const stop = new AbortController();
   const starting = startServing({ config, role: options.role, log, signal: stop.signal });
@@ -69,7 +71,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     const noticeMs = signal === "SIGTERM" ? config.PROMPTD_STOP_NOTICE_SECONDS * 1_000 : 0;
     await started?.app.close({ noticeMs });
   }, log);
-  const { app, demo, welcome } = await starting;
+  const { app, demo, welcome } = await starting.finally(() => (log.level = config.PROMPTD_LOG_LEVEL));
   stop.signal.throwIfAborted(); // stopped meanwhile: this server must not be reported as running
   isStarting = false;
   return { url: app.listenUrl, publicUrl: app.publicUrl, demo, welcome };

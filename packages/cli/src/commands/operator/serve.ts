@@ -9,8 +9,8 @@ export const serve: Command = {
   details: "Settings come from the environment; see docs/settings.md. Ctrl-C stops everything that was started.",
   session: `$ promptd serve --port 9000
 
-promptd listens on http://127.0.0.1:9000
-Open http://127.0.0.1:9000/welcome#wbYILAngFS9RIaDcw8GzHg`,
+Open http://127.0.0.1:9000/welcome#wbYILAngFS9RIaDcw8GzHg
+promptd listens on http://127.0.0.1:9000`,
   options: {
     role: { type: "string", value: "all|api|worker", summary: "What this process does; all when absent" },
     port: { type: "string", value: "N", summary: "Port of the API; PORT or 8787 when absent, 0 is any free one" },
@@ -52,10 +52,10 @@ interface Serving {
 
 /** The command to paste calls the address it listens on: the public one may lead nowhere yet, or to another machine. */
 function describe({ url, publicUrl, demo, welcome }: Serving): string {
-  if (url === null) return "\npromptd works on runs. Ctrl-C stops it.\n";
-  const lines = ["", `promptd listens on ${url}`];
+  if (url === null) return "promptd works on runs. Ctrl-C stops it.\n";
+  const lines = [`promptd listens on ${url}`];
+  if (welcome !== null) lines.unshift(`Open ${welcome}`);
   if (publicUrl !== null) lines.push(`Callers reach it at ${publicUrl} (PROMPTD_PUBLIC_URL)`);
-  if (welcome !== null) lines.push(`Open ${welcome}`);
   lines.push("");
   if (demo === null) return [...lines, NEXT_STEPS].join("\n");
   const body = JSON.stringify({ promptVersionId: demo.promptVersionId, inputs: { textInputs: demo.textInputs } });

@@ -43,7 +43,7 @@ async function createCluster(files: ClusterFiles, binaries: Binaries, log: Log):
   await syncDirectory(files.dataDir);
   log.info({ dataDir: files.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database created");
   if (files.account.isForeign && files.account.uid === DEFAULT_DB_UID) {
-    log.warn("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
+    log.info("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
   }
 }
 
