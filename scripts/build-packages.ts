@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundleClient, copyAssets, writeClientTypes } from "./build-client.ts";
+import { bundleLibraries } from "./build-libraries.ts";
 
 const PACKAGES = join(import.meta.dirname, "../packages");
 const TSC = join(import.meta.dirname, "../node_modules/typescript/bin/tsc");
@@ -19,6 +20,7 @@ for (const name of ["contract", "client", "mcp", "server", "cli"]) {
   if (name === "server") copyAssets(join(directory, "src"), join(directory, "dist"));
 }
 await bundleClient(join(PACKAGES, "client/dist"));
+await bundleLibraries(join(PACKAGES, "server/dist"));
 writeClientTypes();
 
 /** The compiler leaves `.ts` in the imports of types, which older compilers do not follow. */

@@ -8,6 +8,7 @@ import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmS
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { BUNDLED_LIBRARIES } from "./build-libraries.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 /** In the order in which they can be published. */
@@ -49,7 +50,7 @@ function packOne(directory: string, outDir: string): string {
   }
 }
 
-/** The console is made of its dependencies already, and the client of the contract. */
+/** The console is made of its dependencies already, the client of the contract, and the server holds some libraries. */
 function publishedManifest(manifest: Manifest): Json {
   const { devDependencies: _dev, scripts: _scripts, dependencies = {}, exports, ...rest } = manifest;
   const isBundled = manifest.name === "@promptd/console";
@@ -68,7 +69,9 @@ function publishedManifest(manifest: Manifest): Json {
 function withVersions(dependencies: Record<string, string>, version: string): Record<string, string> {
   const isOurs = (name: string) => name === "promptd" || name.startsWith("@promptd/");
   return Object.fromEntries(
-    Object.entries(dependencies).map(([name, range]) => [name, isOurs(name) ? version : range]),
+    Object.entries(dependencies)
+      .filter(([name]) => !BUNDLED_LIBRARIES.includes(name))
+      .map(([name, range]) => [name, isOurs(name) ? version : range]),
   );
 }
 

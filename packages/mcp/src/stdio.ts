@@ -13,12 +13,11 @@ export async function serveOnStdio(
   { signal, onError }: { readonly signal: AbortSignal; readonly onError: (error: Error) => void },
 ): Promise<void> {
   const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: MESSAGE_BYTES_MAX });
-  const closed = Promise.withResolvers<void>();
   const handle = serveStdio(() => createMcpServer({ ...options, callOf: () => null }), { transport, onerror: onError });
-  const close = (): void => void handle.close();
-  process.stdin.once("end", () => closed.resolve());
-  process.stdin.once("close", () => closed.resolve());
-  signal.addEventListener("abort", () => closed.resolve(), { once: true });
-  await closed.promise;
-  close();
+  await new Promise<void>((close) => {
+    process.stdin.once("end", close);
+    process.stdin.once("close", close);
+    signal.addEventListener("abort", () => close(), { once: true });
+  });
+  void handle.close();
 }
