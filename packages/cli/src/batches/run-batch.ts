@@ -1,6 +1,6 @@
 /** `promptd run SLUG --batch FILE`: one run for each row of a file, each made once however often the command is started. */
 import { PromptdError, type Client } from "@promptd/client";
-import { ISSUES_MAX, type Batch, type CreateBatchBody, type PromptVersion } from "@promptd/contract";
+import { type Batch, type CreateBatchBody, type PromptVersion } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { CommandFailure, EXIT_INTERRUPTED, type CommandArgs, type CommandIo } from "../command.ts";
@@ -130,17 +130,11 @@ function explain(error: unknown, { file, rows }: Pick<Creating, "file" | "rows">
     const row = path[1] === "items" ? rows[Number(path[2])] : undefined;
     return { line: row?.line, message: row === undefined ? message : `${file}:${row.line}: ${message}` };
   });
-  const atFault = new Set(faults.flatMap(({ line }) => line ?? [])).size;
-  if (atFault === 0) return error;
-  const isCut = error.issues.length >= ISSUES_MAX;
-  return new CommandFailure([countRows(atFault, rows, isCut), ...faults.map(({ message }) => message)].join("\n"), {
+  if (faults.every(({ line }) => line === undefined)) return error;
+  // An answer names twenty faults at most; its message counts all items that have one.
+  const [counted = error.message] = error.message.split(" The first: ");
+  return new CommandFailure([counted, ...faults.map(({ message }) => message)].join("\n"), {
     hint: "Nothing was run, and nothing was charged.",
     cause: error,
   });
-}
-
-/** @param isCut there may be more of them. */
-function countRows(atFault: number, rows: readonly Row[], isCut: boolean): string {
-  const [count, total] = [atFault, rows.length].map((number) => number.toLocaleString("en-US"));
-  return `${isCut ? "At least " : ""}${count} of ${total} rows cannot be run.`;
 }
