@@ -78,11 +78,14 @@ export const marketplaceQuery = (search: { readonly q?: string | undefined; read
 
 type Browse = Omit<MarketplaceQuery, "limit" | "startingAfter">;
 
+/** Two screens of cards: the first page waits for no more. */
+const CARDS = 24;
+
 /** The same, page by page. */
 export const marketplacePages = (browse: Browse) => ({
   ...growingList(
     ["marketplace", "pages", browse],
-    (page, signal) => manage.send("searchMarketplace", { query: { ...browse, ...page }, signal }),
+    (page, signal) => manage.send("searchMarketplace", { query: { ...browse, ...page, limit: CARDS }, signal }),
     ({ promptId }) => promptId,
   ),
   staleTime: 30_000,
