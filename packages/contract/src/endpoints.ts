@@ -43,7 +43,10 @@ export interface EndpointEntry {
   readonly scope?: Scope;
   /** True: the account needs a plan, as under /v1. An API key needs one everywhere. */
   readonly needsPlan?: boolean;
-  /** The path parameter, or the member of the answer, whose value the audit log shows as what a write was about. */
+  /**
+   * The path parameter, or the member of the answer or of the rows of its list, whose value the audit log shows as what a
+   * write was about.
+   */
   readonly subject?: string;
   /** True: it changes nothing although it is not a GET, since what it asks is too long for an address. */
   readonly isRead?: boolean;

@@ -63,6 +63,14 @@ describe("usage", () => {
     expect((await author.client.send("getUsage", {})).rows).toEqual([]);
   });
 
+  test("has no days before the first year", async () => {
+    for (const path of ["/manage/v1/usage", "/manage/v1/earnings"]) {
+      const span = "from=0000-01-01&to=0000-01-02";
+      const answer = await owner.client.request({ method: "GET", path: `${path}?${span}` });
+      expect([path, answer.httpStatus]).toEqual([path, 422]);
+    }
+  });
+
   test("as CSV has the columns that were asked for, and no cell that a program would run", async () => {
     const answer = await raw(owner, "/manage/v1/usage?by=key&format=csv");
     expect([answer.httpStatus, answer.type]).toEqual([200, "text/csv; charset=utf-8"]);
@@ -151,6 +159,12 @@ describe("a grant", () => {
     const past = { account, amount: 1, expiresAt: "2020-01-01T00:00:00Z" };
     expect((await grant(operator, past, "p")).httpStatus).toBe(422);
     expect((await grant(operator, { account, amount: 0 }, "z")).httpStatus).toBe(422);
+    for (const expiresAt of ["+275760-09-12T00:00:00Z", "9999-12-31T23:59:59-01:00"]) {
+      expect([expiresAt, (await grant(operator, { account, amount: 1, expiresAt }, "f")).httpStatus]).toEqual([
+        expiresAt,
+        422,
+      ]);
+    }
   });
 
   test("is for operators: 401 for an owner, and for an operator's token without the scope", async () => {

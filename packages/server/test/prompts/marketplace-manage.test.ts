@@ -86,6 +86,16 @@ describe("moderation", () => {
     });
   });
 
+  test("leaves unpublished what its author has unpublished meanwhile", async () => {
+    const { promptId } = await published();
+    const params = { promptId };
+    await operator.client.send("moderatePrompt", { params, body: { isBlocked: true, reason: "Spam." } });
+    await author.client.send("unpublishPrompt", { params });
+    expect(await operator.client.send("moderatePrompt", { params, body: { isBlocked: false } })).toMatchObject({
+      state: "unpublished",
+    });
+  });
+
   test("lists what was ever published, and nothing of drafts", async () => {
     const { promptId } = await published(textPrompt({ title: "Listed for operators" }));
     const draft = await author.client.send("createDraft", { body: { source: textPrompt({ title: "Listed draft" }) } });
@@ -127,7 +137,7 @@ describe("moderation", () => {
     await operator.client.send("featurePrompt", { params: { promptId }, body: { isFeatured: true } });
     const { rows } = await operator.client.send("listAudit", { query: { limit: 50 } });
     const about = rows.filter(({ subject }) => subject === promptId).map(({ action }) => action);
-    expect(about.toSorted((a, b) => a.localeCompare(b))).toEqual(["featurePrompt", "saveDraft"]);
+    expect(about.toSorted((a, b) => a.localeCompare(b))).toEqual(["featurePrompt", "publishPromptFile", "saveDraft"]);
     expect(JSON.stringify(rows)).not.toContain("SECRET");
   });
 });

@@ -187,5 +187,6 @@ export const promptsEndpoints = {
     summary: "Publish all prompts of a file or none; what says the same as before gets no new version",
     bodyBytesMax: FILE_BODY_BYTES_MAX,
     errors: ["VALIDATION_ERROR"],
+    subject: "promptId",
   },
 } as const satisfies Record<string, EndpointEntry>;

@@ -138,16 +138,37 @@ export function booleanLeaf(name: string): z.ZodType<boolean> {
   });
 }
 
+/** A year as PostgreSQL reads it, from 0001 to 9999: it has no year 0, and later ones are written with a sign. */
+const YEAR_FORM = /^(?!0000)\d{4}-/;
+
+/** In ISO 8601; null: no moment, or not of these years. */
+function utcOf(text: string): string | null {
+  const ms = Date.parse(text);
+  const utc = Number.isNaN(ms) ? "" : new Date(ms).toISOString();
+  return YEAR_FORM.test(utc) ? utc : null;
+}
+
+/** A day of the calendar. */
+export function dayLeaf(name: string): z.ZodType<string> {
+  return leaf<string>({ type: "string", format: "date" }, (payload) => {
+    const { value } = payload;
+    const text = typeof value === "string" ? value : "";
+    if (/^\d{4}-\d\d-\d\d$/.test(text) && utcOf(text)?.startsWith(text) === true) return;
+    const message = `${name} must be a day such as 2026-11-01, got ${quote(text)}.`;
+    report(payload, { code: "invalid_value", message });
+  });
+}
+
 /** A moment in ISO 8601 with its offset; undefined and null: none. Becomes UTC with three decimals. */
 export function momentLeaf(name: string): z.ZodType<string | null | undefined> {
   return leaf<string | null | undefined>({ type: ["string", "null"], format: "date-time" }, (payload) => {
     const { value } = payload;
     if (value === undefined || value === null) return;
-    const ms = typeof value === "string" && /T.*(Z|[+-]\d\d:\d\d)$/.test(value) ? Date.parse(value) : Number.NaN;
-    if (Number.isNaN(ms)) {
+    const utc = typeof value === "string" && /T.*(Z|[+-]\d\d:\d\d)$/.test(value) ? utcOf(value) : null;
+    if (utc === null) {
       const message = `${name} must be a moment such as 2026-12-31T23:59:59Z.`;
       report(payload, { code: "invalid_value", message });
-    } else payload.value = new Date(ms).toISOString();
+    } else payload.value = utc;
   });
 }
 

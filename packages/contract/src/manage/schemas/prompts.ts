@@ -32,9 +32,18 @@ import {
   type TestRunBody,
   type TestRunResult,
 } from "../prompts.ts";
-import { checkPageQuery, integerLeaf, none, pageOf, pageQuery, sourceLeaf, textLeaf, wordLeaf } from "./leaves.ts";
+import {
+  checkPageQuery,
+  dayLeaf,
+  integerLeaf,
+  none,
+  pageOf,
+  pageQuery,
+  sourceLeaf,
+  textLeaf,
+  wordLeaf,
+} from "./leaves.ts";
 import { diffSchema, fileCheckSchema, previewSchema, priceSchema } from "./prompt-files.ts";
-import { dayLeaf } from "./usage.ts";
 
 const REVISION_MAX = 2_000_000_000;
 const NOTE_MAX = 1_000;

@@ -5,7 +5,7 @@ import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import type { Grant, NewGrant } from "../credits.ts";
 import { USAGE_DIMENSIONS, type EarningsReport, type UsageDimension, type UsageReport } from "../usage.ts";
-import { integerLeaf, momentLeaf, none, textLeaf, wordLeaf } from "./leaves.ts";
+import { dayLeaf, integerLeaf, momentLeaf, none, textLeaf, wordLeaf } from "./leaves.ts";
 
 const AMOUNT_MAX = 1_000_000_000_000;
 const DIMENSIONS_MAX = 3;
@@ -52,18 +52,6 @@ const earningsSchema: z.ZodType<EarningsReport> = z.strictObject({
   ),
   isCut: z.boolean(),
 });
-
-/** A day of the calendar. */
-export function dayLeaf(name: string): z.ZodType<string> {
-  return leaf<string>({ type: "string", format: "date" }, (payload) => {
-    const { value } = payload;
-    const text = typeof value === "string" ? value : "";
-    const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
-    if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)) return;
-    const message = `${name} must be a day such as 2026-11-01, got ${quote(text)}.`;
-    report(payload, { code: "invalid_value", message });
-  });
-}
 
 /** A comma list of some of the dimensions, each once. */
 function dimensionsLeaf(allowed: readonly UsageDimension[]): z.ZodType<string> {

@@ -26,11 +26,23 @@ interface End {
   readonly data: unknown;
 }
 
-/** The path parameter of that name, else the member of the answer. */
+/** A file may hold hundreds of prompts. */
+const SUBJECTS_MAX = 20;
+
+/** The path parameter of that name, else the member of the answer, else that of the rows of the answer's list. */
 function subjectOf(name: string, params: Exchange["params"], data: unknown): string | null {
   const given = params[name];
   if (given !== undefined) return given.toLowerCase();
-  const member =
-    typeof data === "object" && data !== null ? Object.entries(data).find(([one]) => one === name) : undefined;
+  const own = textOf(data, name);
+  if (own !== null || typeof data !== "object" || data === null) return own;
+  const rows: unknown[] = Object.values(data).find(Array.isArray) ?? [];
+  const named = rows.flatMap((row) => textOf(row, name) ?? []);
+  const others = named.length > SUBJECTS_MAX ? [`and ${named.length - SUBJECTS_MAX} more`] : [];
+  return named.length === 0 ? null : [...named.slice(0, SUBJECTS_MAX), ...others].join(", ");
+}
+
+function textOf(data: unknown, name: string): string | null {
+  if (typeof data !== "object" || data === null) return null;
+  const member = Object.entries(data).find(([one]) => one === name);
   return typeof member?.[1] === "string" ? member[1] : null;
 }

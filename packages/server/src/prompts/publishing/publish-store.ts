@@ -222,9 +222,13 @@ export async function setVersionTexts(
   await tx.query(text, [texts.map((each) => each.promptVersionId), texts.map((each) => each.text)]);
 }
 
-/** Sets or clears unpublished_at of a prompt that was published once; false when there is no such prompt. */
+/**
+ * Sets or clears unpublished_at of a prompt that was published once; false when there is no such prompt. Who unpublishes
+ * what an operator has blocked gets a time other than the block's, which would bring the prompt back when it is allowed.
+ */
 export async function setUnpublished(tx: Tx, promptId: string, isUnpublished: boolean): Promise<boolean> {
-  const text = `update prompts set unpublished_at = case when $2 then coalesce(unpublished_at, promptd_now()) end
+  const text = `update prompts set unpublished_at = case when not $2 then null
+      when unpublished_at = blocked_at then promptd_now() else coalesce(unpublished_at, promptd_now()) end
     where id = $1 and latest_version_id is not null returning id`;
   return (await tx.query(text, [promptId, isUnpublished])).length > 0;
 }
