@@ -42,7 +42,7 @@ export async function invite(
 ): Promise<CreatedInvitation> {
   const code = randomBytes(CODE_BYTES).toString("base64url");
   const row = { ...given, invitationId: newId(), codeHash: hashCode(code), days: DAYS, isMailed: mailer !== null };
-  const invitation = await insertInvitation(db, row, INVITATIONS_MAX);
+  const invitation = await db.tx((tx) => insertInvitation(tx, row, INVITATIONS_MAX));
   if (invitation === null) throw tooManyInvitations();
   const link = `${publicUrl()}/invitation#${code}`;
   if (mailer === null) return { ...invitation, link };

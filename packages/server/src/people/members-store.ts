@@ -82,13 +82,13 @@ export interface InvitationToInsert {
   readonly isMailed: boolean;
 }
 
-/** @returns null when the account has invited `max` in these days. Those to the installation have no bound. */
-export async function insertInvitation(
-  db: Queryable,
-  given: InvitationToInsert,
-  max: number,
-): Promise<Invitation | null> {
-  const [row] = await db.query<InvitationRow>(
+/**
+ * Locks the account's row, so that two callers cannot pass the bound together.
+ * @returns null when the account has invited `max` in these days. Those to the installation have no bound.
+ */
+export async function insertInvitation(tx: Tx, given: InvitationToInsert, max: number): Promise<Invitation | null> {
+  await tx.query("select 1 from accounts where id = $1 for no key update", [given.accountId]);
+  const [row] = await tx.query<InvitationRow>(
     `insert into invitations (id, account_id, email, role, code_hash, invited_by, is_mailed, expires_at)
      select $1, $2::uuid, $3, $4, $5, $6, $8, promptd_now() + make_interval(days => $7)
      where $2::uuid is null or (select count(*) from invitations

@@ -1,9 +1,10 @@
 import type { CreatedToken, NewToken, Page, PageQuery, Token } from "@promptd/contract/manage";
 import type { Scope } from "@promptd/contract";
 import { displayOf, hashApiKey, mintToken } from "../accounts/index.ts";
-import type { Queryable } from "../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { invalid } from "../platform/problem.ts";
+import { lockPerson } from "./people-store.ts";
 
 interface TokenRow {
   id: string;
@@ -39,13 +40,13 @@ const TOKENS_PER_PERSON_MAX = 50;
 
 /** A new token, whole for the only time. @throws Problem when the person has as many live ones as they may have. */
 export async function createToken(
-  db: Queryable,
+  db: Database,
   newId: () => string,
   token: TokenOwner & NewToken,
 ): Promise<CreatedToken> {
   const secret = mintToken();
   const row = { ...token, tokenId: newId(), hash: hashApiKey(secret), display: displayOf(secret) };
-  const created = await insertToken(db, row);
+  const created = await db.tx((tx) => insertToken(tx, row));
   if (created !== null) return { ...created, token: secret };
   const message = `You have ${TOKENS_PER_PERSON_MAX} management tokens, the most one person may have. Revoke one first.`;
   throw invalid([{ path: ["body", "name"], code: "too_many", message }]);
@@ -57,9 +58,10 @@ interface TokenToInsert extends TokenOwner, NewToken {
   readonly display: string;
 }
 
-/** Null: the person has as many live tokens as they may have. */
-async function insertToken(db: Queryable, token: TokenToInsert): Promise<Token | null> {
-  const [row] = await db.query<TokenRow>(
+/** Locks the person, whose tokens are counted. Null: they have as many live ones as they may have. */
+async function insertToken(tx: Tx, token: TokenToInsert): Promise<Token | null> {
+  await lockPerson(tx, token.personId);
+  const [row] = await tx.query<TokenRow>(
     `insert into management_tokens (id, person_id, account_id, token_hash, name, display, scopes, expires_at)
      select $1, $2, $3, $4, $5, $6, $7, promptd_now() + make_interval(days => $8)
      where (select count(*) from management_tokens

@@ -10,12 +10,13 @@ export async function listLabels(db: Queryable, promptId: string): Promise<Promp
   );
 }
 
-/** False: the prompt has no published version of this id. */
+/** The row of the prompt is locked: labels are counted after this one. False: it has no published version of this id. */
 export async function upsertLabel(
   tx: Tx,
   promptId: string,
   { label, promptVersionId }: Pick<PromptLabel, "label" | "promptVersionId">,
 ): Promise<boolean> {
+  await tx.query("select 1 from prompts where id = $1 for no key update", [promptId]);
   const text = `insert into prompt_labels (prompt_id, label, prompt_version_id)
     select v.prompt_id, $2, v.id from prompt_versions v
     where v.prompt_id = $1 and v.id = $3 and v.published_at is not null
