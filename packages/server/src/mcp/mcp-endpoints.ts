@@ -44,7 +44,7 @@ export function createMcp(options: McpOptions): Mcp {
 
   async function handle(body: unknown, context: ServerContext): Promise<TextAnswer | StreamAnswer> {
     if (!isAllowedOrigin(context.header("origin"), options)) return REFUSED_ORIGIN;
-    const message = context.request.method === "POST" ? readMessage(body, context) : undefined;
+    const message = context.request.method === "POST" ? await readMessage(body, context) : undefined;
     const cancelled = cancelledRequest(message);
     if (cancelled !== null) void cancelRun(cancelled, context, options);
     const gone = new AbortController();
@@ -91,7 +91,7 @@ const REFUSED_ORIGIN: TextAnswer = {
   }),
 };
 
-function readMessage(body: unknown, context: ServerContext): unknown {
+function readMessage(body: unknown, context: ServerContext): Promise<unknown> {
   if (!(body instanceof Buffer) || body.length === 0) throw badRequest("Send one message of JSON-RPC as the body.");
   return parseJsonBody(body, context.header("content-type"));
 }

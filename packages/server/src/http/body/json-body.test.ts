@@ -3,36 +3,36 @@ import { describe, expect, test } from "vitest";
 import { Problem } from "../../platform/problem.ts";
 import { parseJsonBody } from "./json-body.ts";
 
-function refusal(text: string): string {
+async function refusal(text: string | Buffer): Promise<string> {
   try {
-    parseJsonBody(Buffer.from(text), "application/json");
+    await parseJsonBody(Buffer.from(text), "application/json");
   } catch (error) {
     if (error instanceof Problem) return error.message;
     throw error;
   }
-  throw new Error(`accepted: ${text}`);
+  throw new Error(`accepted: ${text.toString()}`);
 }
 
 describe("parseJsonBody", () => {
-  test("gives what JSON.parse gives, for every value within the limits", () => {
+  test("gives what JSON.parse gives, for every value within the limits", async () => {
     const limits = { maxDepth: 20, noUnicodeString: false };
-    fc.assert(
-      fc.property(fc.json(limits), (text) => {
+    await fc.assert(
+      fc.asyncProperty(fc.json(limits), async (text) => {
         fc.pre(!/__proto__|constructor/.test(text));
-        expect(parseJsonBody(Buffer.from(text), null)).toEqual(JSON.parse(text));
+        expect(await parseJsonBody(Buffer.from(text), null)).toEqual(JSON.parse(text));
       }),
     );
   });
 
-  test("refuses whatever JSON.parse refuses, with a position inside the text", () => {
+  test("refuses whatever JSON.parse refuses, with a position inside the text", async () => {
     const broken = fc
       .tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.constantFrom("}", "]", ",", ":", '"', "\\", "\u0001", "x", "-", ""))
       .map(([text, at, char]) => {
         const cut = at % (text.length + 1);
         return text.slice(0, cut) + char + text.slice(cut + 1);
       });
-    fc.assert(
-      fc.property(broken, (text) => {
+    await fc.assert(
+      fc.asyncProperty(broken, async (text) => {
         let isJson = text === "";
         try {
           JSON.parse(text);
@@ -41,12 +41,12 @@ describe("parseJsonBody", () => {
           // what this property is about
         }
         fc.pre(!isJson);
-        const position = Number(/at position (\d+)\.$/.exec(refusal(text))?.[1]);
+        const position = Number(/at position (\d+)\.$/.exec(await refusal(text))?.[1]);
         expect(position).toBeGreaterThanOrEqual(0);
         expect(position).toBeLessThanOrEqual(text.length);
         // What stands before the position can be the beginning of a JSON text.
         const before = text.slice(0, position);
-        expect(refusal(`${before}\u0001`)).toContain(`unexpected U+0001 at position ${position}`);
+        expect(await refusal(`${before}\u0001`)).toContain(`unexpected U+0001 at position ${position}`);
       }),
       { numRuns: 500 },
     );
@@ -68,20 +68,73 @@ describe("parseJsonBody", () => {
     ["[1}", "unexpected '}' at position 2"],
     ["nul", "unexpected 'n' at position 0"],
     ["\u00a0{}", "unexpected U+00A0 at position 0"],
-  ])("says of %j: %s", (text, fault) => {
-    expect(refusal(text)).toBe(`The request body is not valid JSON: ${fault}.`);
+  ])("says of %j: %s", async (text, fault) => {
+    expect(await refusal(text)).toBe(`The request body is not valid JSON: ${fault}.`);
   });
 
-  test("looks at no more than its budget of bytes outside texts", () => {
+  test("looks at no more than its budget of bytes outside texts", async () => {
     const blank = " ".repeat(2_000_000);
-    expect(refusal(`${blank}{}`)).toContain("more than 1 MiB outside its texts");
+    expect(await refusal(`${blank}{}`)).toContain("more than 1 MiB outside its texts");
     const quotes = '\\"'.repeat(2_000_000);
-    expect(refusal(`{"a":"${quotes}"}`)).toContain("more than 1 MiB outside its texts");
+    expect(await refusal(`{"a":"${quotes}"}`)).toContain("more than 1 MiB outside its texts");
     const text = "a\\n".repeat(1_000_000);
-    expect(parseJsonBody(Buffer.from(`{"a":"${text}"}`), null)).toHaveProperty("a");
+    expect(await parseJsonBody(Buffer.from(`{"a":"${text}"}`), null)).toHaveProperty("a");
   });
 
-  test("does not look for a position in a text above 1 MiB", () => {
-    expect(refusal(`{"a":"${"x".repeat(1_100_000)}"`)).toContain("larger than 1 MiB");
+  test("does not look for a position in a text above 1 MiB", async () => {
+    expect(await refusal(`{"a":"${"x".repeat(1_100_000)}"`)).toContain("larger than 1 MiB");
+  });
+
+  test("gives what JSON.parse gives for large bodies, wherever their texts are cut", async () => {
+    const unit = fc.constantFrom("x", "é", "€", "😀", "\\\\", "\\n", "\\u00e9", "\\ud83d\\ude00", "\\ud83d");
+    const repeated = fc.tuple(unit, fc.nat(7)).map(([one, shift]) => "y".repeat(shift) + one.repeat(120_000));
+    await fc.assert(
+      fc.asyncProperty(fc.array(repeated, { minLength: 1, maxLength: 3 }), async (texts) => {
+        const text = `\ufeff{"list":["${texts.join('","')}"],"more":{"a":"${"z".repeat(1_200_000)}","b":"small"},"n":1}`;
+        expect(await parseJsonBody(Buffer.from(text), null)).toEqual(JSON.parse(text.slice(1)));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test.each([
+    ["a control character", "\n"],
+    ["an unknown escape", "\\x"],
+    ["half an escape at its end", "\\u00"],
+  ])("refuses a large body with %s in a text", async (_, fault) => {
+    expect(await refusal(`{"a":"${"x".repeat(2_000_000)}${fault}"}`)).toContain("is not valid JSON");
+  });
+
+  test("refuses a large text without an end, and one of invalid UTF-8, with its first such byte", async () => {
+    const open = Buffer.from(`{"a":"${"x".repeat(2_000_000)}`);
+    expect(await refusal(open)).toContain("is not valid JSON");
+    const bytes = Buffer.from(`{"a":"${"x".repeat(2_000_000)}"}`);
+    bytes[1_500_000] = 0xff;
+    expect(await refusal(bytes)).toBe("The request body is not valid UTF-8 (at byte 1500000).");
+  });
+
+  test("lets others run while it reads 31 MiB: one text, or as many of 3 KiB as there may be members", async () => {
+    for (const text of [`{"a":"${"x".repeat(31 << 20)}"}`, JSON.stringify(Array(10_000).fill("x".repeat(3_200)))]) {
+      let turns = 0;
+      const timer = setInterval(() => (turns += 1), 0);
+      const value = await parseJsonBody(Buffer.from(text), null);
+      clearInterval(timer);
+      expect(turns).toBeGreaterThan(5);
+      expect(value).toEqual(JSON.parse(text));
+    }
+  });
+
+  test("refuses a name of more than 1,024 bytes in a large body, whose names are read at once", async () => {
+    const name = "n".repeat(1_025);
+    const rest = `"b":"${"x".repeat(2_000_000)}"`;
+    expect(await refusal(`{"${name}" : 1,${rest}}`)).toBe(
+      "The request body is large and has a member whose name is longer than 1,024 bytes (before byte 1029).",
+    );
+    expect(await parseJsonBody(Buffer.from(`{"${name.slice(1)}":1,${rest}}`), null)).toHaveProperty(name.slice(1));
+    expect(await parseJsonBody(Buffer.from(`{"${name}":1}`), null)).toHaveProperty(name);
+  });
+
+  test("refuses a member named __proto__ in a large body", async () => {
+    expect(await refusal(`{"a":"${"x".repeat(2_000_000)}","b":{"__proto__":{}}}`)).toContain('named "__proto__"');
   });
 });

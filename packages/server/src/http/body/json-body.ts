@@ -1,7 +1,8 @@
 import { BODY_MEMBERS_MAX } from "@promptd/contract";
-import { isAscii, isUtf8 } from "node:buffer";
 import { Problem } from "../../platform/problem.ts";
+import { decodeUtf8, withoutMark } from "./decode-utf8.ts";
 import { describeJsonFault } from "./json-fault.ts";
+import { isEscaped, parseAroundTexts, type TextSpan } from "./large-texts.ts";
 
 /** Deeper nesting than any request needs; the parser itself would overflow its stack at 10,000 levels. */
 const DEPTH_MAX = 32;
@@ -14,8 +15,14 @@ const SEPARATORS_OF_MEMBER = 2;
  */
 const STEPS_OF_MEMBER = 125;
 
+/** Read within a few milliseconds; of a larger body all texts that are not small are read in slices of the event loop. */
+const AT_ONCE_BYTES_MAX = 1_048_576;
+/** Small texts of 10,000 members have 10 MiB at most. No name in a body that is read in slices may be longer. */
+const SMALL_TEXT_BYTES_MAX = 1_024;
+const NOT_LOOKED_FOR = "it is larger than 1 MiB, so the position was not looked for";
+
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+const COLON = 0x3a;
 const OPENING = 1;
 const CLOSING = 2;
 const SEPARATOR = 3;
@@ -32,27 +39,34 @@ MEANING[QUOTE] = TEXT;
  * would become U+FFFD, deep nesting a stack overflow, `__proto__` a trap for code that copies the object.
  * @throws Problem BAD_REQUEST_ERROR that says what is wrong and where.
  */
-export function parseJsonBody(bytes: Buffer, contentType: string | null, membersMax = BODY_MEMBERS_MAX): unknown {
+export async function parseJsonBody(
+  bytes: Buffer,
+  contentType: string | null,
+  membersMax = BODY_MEMBERS_MAX,
+): Promise<unknown> {
   if (bytes.length === 0) return {};
-  const fault = structureFault(bytes, membersMax);
+  const texts: TextSpan[] = []; // those that are not small
+  const fault = structureFault(bytes, membersMax, texts);
   if (fault !== null) throw badBody(fault);
-  const text = decodeText(bytes);
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    const value = bytes.length > AT_ONCE_BYTES_MAX ? await parseAroundTexts(bytes, texts) : JSON.parse(textOf(bytes));
+    refuseTrapKeys(value);
+    return value;
   } catch (error) {
-    throw notJson(text, contentType, error);
+    throw error instanceof SyntaxError ? notJson(bytes, contentType, error) : error;
   }
-  refuseTrapKeys(value);
-  return value;
+}
+
+function textOf(bytes: Buffer): string {
+  return withoutMark(decodeUtf8(bytes));
 }
 
 function badBody(message: string, cause?: unknown): Problem {
   return new Problem("BAD_REQUEST_ERROR", message, { cause });
 }
 
-function notJson(text: string, contentType: string | null, cause: unknown): Problem {
-  const fault = describeJsonFault(text);
+function notJson(bytes: Buffer, contentType: string | null, cause: unknown): Problem {
+  const fault = bytes.length > AT_ONCE_BYTES_MAX ? NOT_LOOKED_FOR : describeJsonFault(textOf(bytes));
   if (contentType === null || /\bjson\b/i.test(contentType)) {
     return badBody(`The request body is not valid JSON: ${fault}.`, cause);
   }
@@ -68,12 +82,13 @@ export function unreadable(contentType: string, detail = ""): Problem {
 }
 
 /** One pass over the raw bytes before anything is built from them; texts are skipped at the speed of a byte search. */
-function structureFault(bytes: Uint8Array, membersMax: number): string | null {
+function structureFault(bytes: Buffer, membersMax: number, texts: TextSpan[]): string | null {
   const stepsMax = STEPS_OF_MEMBER * membersMax;
   const separatorsMax = SEPARATORS_OF_MEMBER * membersMax;
   let depth = 0;
   let separators = 0;
   let steps = 0;
+  let textBytes = 0; // of the last one
   for (let i = 0; i < bytes.length; i += 1) {
     steps += 1;
     if (steps > stepsMax)
@@ -85,7 +100,12 @@ function structureFault(bytes: Uint8Array, membersMax: number): string | null {
       for (i = bytes.indexOf(QUOTE, start); i !== -1 && isEscaped(bytes, i, start); steps += 1) {
         i = bytes.indexOf(QUOTE, i + 1);
       }
-      if (i === -1) return null; // a text without an end, which the parser reports
+      if (i === -1) {
+        texts.push({ start, end: bytes.length }); // a text without an end, which the parser reports
+        return null;
+      }
+      textBytes = i - start;
+      if (textBytes > SMALL_TEXT_BYTES_MAX) texts.push({ start, end: i });
     } else if (meaning === OPENING) {
       depth += 1;
       if (depth > DEPTH_MAX) return `The request body is nested deeper than ${DEPTH_MAX} levels (at byte ${i}).`;
@@ -93,49 +113,14 @@ function structureFault(bytes: Uint8Array, membersMax: number): string | null {
       depth -= 1;
     } else {
       separators += 1;
+      if (bytes[i] === COLON && textBytes > SMALL_TEXT_BYTES_MAX && bytes.length > AT_ONCE_BYTES_MAX) {
+        return `The request body is large and has a member whose name is longer than ${SMALL_TEXT_BYTES_MAX.toLocaleString("en-US")} bytes (before byte ${i}).`;
+      }
       if (separators > separatorsMax)
         return `The request body has too many members; ${membersMax.toLocaleString("en-US")} are enough.`;
     }
   }
   return null;
-}
-
-function isEscaped(bytes: Uint8Array, at: number, from: number): boolean {
-  let backslashes = 0;
-  while (at - 1 - backslashes >= from && bytes[at - 1 - backslashes] === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
-}
-
-/** A byte order mark before the text is accepted and dropped. */
-function decodeText(bytes: Buffer): string {
-  if (isAscii(bytes)) return bytes.toString("latin1"); // 31 MiB in 3 ms instead of 12
-  if (!isUtf8(bytes)) throw badBody(`The request body is not valid UTF-8 (at byte ${invalidByteAt(bytes)}).`);
-  const text = bytes.toString("utf8");
-  return text.startsWith("\ufeff") ? text.slice(1) : text;
-}
-
-const WINDOW_BYTES = 16_384;
-
-/** Index of the first byte that no UTF-8 text has there. Only called for bytes that have one. */
-function invalidByteAt(bytes: Uint8Array): number {
-  let start = 0;
-  const windows = new TextDecoder("utf-8", { fatal: true });
-  while (start < bytes.length && canDecode(windows, bytes.subarray(start, start + WINDOW_BYTES))) start += WINDOW_BYTES;
-  // Step back to where the character cut by the window begins, then go byte by byte.
-  let at = Math.min(start, bytes.length);
-  while (at > 0 && ((bytes[at] ?? 0x80) & 0xc0) === 0x80 && start - at < 3) at -= 1;
-  const single = new TextDecoder("utf-8", { fatal: true });
-  while (at < bytes.length && canDecode(single, bytes.subarray(at, at + 1))) at += 1;
-  return at;
-}
-
-function canDecode(decoder: InstanceType<typeof TextDecoder>, part: Uint8Array): boolean {
-  try {
-    decoder.decode(part, { stream: true });
-    return true;
-  } catch {
-    return false; // which is the answer
-  }
 }
 
 /** `JSON.parse` makes `__proto__` an ordinary member; code that later copies or merges the object would set its prototype. */

@@ -1,15 +1,13 @@
 /**
  * Finds where a text stops being JSON. `JSON.parse` gives a position for some faults only, and quotes the body for the
- * others; this runs after it has failed, on texts up to a size, so that its cost is bounded.
+ * others; this runs after it has failed.
  */
-const TEXT_LENGTH_MAX = 1024 * 1024;
 const SPACE = /[ \t\n\r]*/y;
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 /** Half a sentence: "unexpected '}' at position 41", "it ends too early, at position 12". */
 export function describeJsonFault(text: string): string {
-  if (text.length > TEXT_LENGTH_MAX) return "it is larger than 1 MiB, so the position was not looked for";
   const at = findJsonFault(text);
   if (at >= text.length) return `it ends too early, at position ${text.length}`;
   const char = String.fromCodePoint(text.codePointAt(at) ?? 0xfffd);

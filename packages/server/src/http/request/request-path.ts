@@ -159,7 +159,7 @@ async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<
   const bytes = await receiveBody(request, bodyBytesMax, exchange.bodyReservation?.grow ?? null);
   exchange.bodyIsRead = true;
   if (!isUsed) return;
-  exchange.body = takesBytes ? bytes : parseJsonBody(bytes, exchange.header("content-type"), bodyMembersMax);
+  exchange.body = takesBytes ? bytes : await parseJsonBody(bytes, exchange.header("content-type"), bodyMembersMax);
 }
 
 async function reserveMemory(exchange: Exchange, bodyBudget: BodyBudget): Promise<void> {
