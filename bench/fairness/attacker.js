@@ -21,8 +21,7 @@ const timer = setInterval(
   1_000 / Number(rate),
 );
 
-process.on("SIGTERM", async () => {
+process.on("SIGTERM", () => {
   clearInterval(timer);
-  await Promise.all(open);
-  process.exit();
+  void Promise.all(open).finally(() => process.exit());
 });

@@ -1,6 +1,6 @@
 import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
-import { nearestName, SLIPS_MAX } from "../platform/edit-distance.ts";
+import { nearestName, SLIPS_MAX } from "../platform/nearest-name.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { endPlan, findAccountByName, listEmails, insertAccount, updatePlan, type Account } from "./accounts-store.ts";
 

@@ -11,7 +11,7 @@ import { getAccountByName, listAccounts } from "../accounts/index.ts";
 import { describePerson, type PersonReport } from "../people/departures-store.ts";
 import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
-import { nearestName, SLIPS_MAX } from "../platform/edit-distance.ts";
+import { nearestName, SLIPS_MAX } from "../platform/nearest-name.ts";
 import { findModerated, findPromptId, listModerated, listSlugs } from "../prompts/moderation-store.ts";
 import { listUsage, type UsageRow as MeasuredUsage } from "../runs/usage/usage-store.ts";
 import type { Database } from "../platform/database/database.ts";

@@ -35,8 +35,8 @@ export interface BodyBudget {
 }
 
 /**
- * Reading 32 MiB keeps the event loop for some 40 ms, so its account's share rests for 1.3 s: fewer than one in twenty
- * requests of the others then meet it (2026-11-23, bench/cases/fairness.ts).
+ * Reading 32 MiB takes the event loop for some 100 ms, in pieces, so its account's share rests for 1.3 s: fewer than one
+ * in twenty requests of the others then meet it (2026-11-23, bench/cases/fairness.ts).
  */
 const RESTED_BYTES_PER_MS = 26_214;
 /** Smaller bodies are read in a few milliseconds. */

@@ -1,8 +1,8 @@
+import { editDistance } from "@promptd/contract";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import type { z } from "zod";
-import { editDistance } from "../edit-distance.ts";
 import { findUnreadableFaults } from "../fault.ts";
 import { PROVIDER_KEYS, SETTINGS } from "./settings.ts";
 

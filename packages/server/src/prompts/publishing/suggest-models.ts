@@ -1,5 +1,5 @@
+import { editDistance } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
-import { editDistance } from "../../platform/edit-distance.ts";
 
 const SUGGESTIONS_MAX = 3;
 
