@@ -3,6 +3,7 @@ import { isatty } from "node:tty";
 import { CommandFailure, EXIT_INTERRUPTED } from "./command.ts";
 import { END_USER_COMMANDS } from "./end-user-commands.ts";
 import { AUTHOR_COMMANDS } from "./commands/author-commands.ts";
+import { describeWriteFailure } from "./file-failure.ts";
 import { OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { runCli } from "./run-cli.ts";
 import { decodeText, STDIN_NAME } from "./runs/read-text.ts";
@@ -12,9 +13,12 @@ import { describeTerminal } from "./terminal/terminal.ts";
 
 // The reader of a pipe may go before the end ("promptd search tea | head -1"); which is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit();
+  if (error.code === "EPIPE") process.exit();
+  process.stderr.write(`${describeWriteFailure("Standard output", error)}\n`);
+  process.exit(1);
 });
+// Notes that nobody can read any more end no work.
+process.stderr.on("error", () => {});
 
 process.exitCode = await runCli(
   process.argv.slice(2),

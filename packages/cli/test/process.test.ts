@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { setup } from "./fake-service.ts";
@@ -15,8 +16,10 @@ const NO_SERVER = `data:text/javascript,${encodeURIComponent(`
   } });
 `)}`;
 
+const PROGRAM = ["--conditions=promptd-source", "--import", NO_SERVER, MAIN];
+
 function start(env: Record<string, string>, ...argv: string[]) {
-  const child = spawn(process.execPath, ["--conditions=promptd-source", "--import", NO_SERVER, MAIN, ...argv], {
+  const child = spawn(process.execPath, [...PROGRAM, ...argv], {
     env: { ...env, PATH: process.env["PATH"] ?? "" },
     stdio: ["pipe", "pipe", "pipe"],
   });
@@ -65,6 +68,29 @@ test("a reader that goes before the end is no failure", async () => {
   const { child, ended } = start(env, "runs", "list");
   child.stdout.once("data", () => child.stdout.destroy());
   expect(await ended).toMatchObject({ code: 0, stderr: "" });
+});
+
+test.runIf(existsSync("/dev/full"))("output that cannot be written is named in a sentence", async () => {
+  const { env } = await setup({ "GET /v1/prompts/publish": { data: { rows: [] } } });
+  const full = openSync("/dev/full", "w");
+  onTestFinished(() => closeSync(full));
+  const child = spawn(process.execPath, [...PROGRAM, "search", "tea"], { env, stdio: ["ignore", full, "pipe"] });
+  let stderr = "";
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  expect(await once(child, "close")).toEqual([1, null]);
+  expect(stderr).toBe("Standard output cannot be written: the disk is full. Make room on it.\n");
+});
+
+test("a command goes on when nobody reads its notes any more", async () => {
+  const error = { code: "TOO_MANY_REQUESTS_ERROR", message: "m" };
+  let asked = 0;
+  const { env } = await setup({
+    "GET /v1/prompts/publish": () =>
+      (asked += 1) === 1 ? { status: 429, error, headers: { "retry-after": "5" } } : { data: { rows: [] } },
+  });
+  const { child, ended } = start(env, "search", "tea", "--json");
+  child.stderr.destroy();
+  expect(await ended).toMatchObject({ code: 0, stdout: '{\n  "rows": []\n}\n' });
 });
 
 test("the key can be given on standard input", async () => {
