@@ -17,8 +17,6 @@ import {
   TEA_POEM,
   textPrompt,
 } from "../../../test/prompts/prompt-fixtures.ts";
-import { addUses } from "../prompts-store.ts";
-import { voteForPrompt } from "../votes-store.ts";
 import { listSearchDocuments, republishPrompt, unpublishPrompt } from "./live-prompts.ts";
 import { publishPrompts } from "./publish.ts";
 import { renderStep } from "../template/render-step.ts";
@@ -355,43 +353,6 @@ describe("taking back", () => {
     const { promptVersionId } = await publish(fresh(TEA_POEM));
     const found = await Promise.all([1, 2, 3].map(() => liveVersion(promptVersionId)));
     expect(new Set(found).size).toBe(1);
-  });
-});
-
-describe("votes and uses", () => {
-  const votesOf = async (promptId: string) =>
-    (await db.query<{ n: number }>("select up_votes as n from prompts where id = $1", [promptId]))[0]?.n;
-
-  test("an account votes once, however often it asks, and can take it back", async () => {
-    const { promptId } = await publish(fresh(TEA_POEM));
-    const voters = await Promise.all(Array.from({ length: 8 }, newAccount));
-    await Promise.all([...voters, ...voters].map((voter) => voteForPrompt(db, voter, promptId, true)));
-    expect(await votesOf(promptId)).toBe(8);
-    expect(await voteForPrompt(db, voters[0] ?? "", promptId, false)).toBe(7);
-    expect(await voteForPrompt(db, voters[0] ?? "", promptId, false)).toBe(7);
-    const rows = await db.query("select 1 from prompt_votes where prompt_id = $1", [promptId]);
-    expect(rows).toHaveLength(7);
-  });
-
-  test("an unpublished prompt takes no votes", async () => {
-    const { promptId } = await publish(fresh(TEA_POEM));
-    await unpublishPrompt(db, promptId);
-    expect(await voteForPrompt(db, authorId, promptId, true).catch(codeOf)).toBe("NOT_FOUND_ERROR");
-  });
-
-  test("uses of all versions add up in their prompt, and unknown versions count nowhere", async () => {
-    const source = fresh(TEA_POEM);
-    const first = await publish(source);
-    const second = await publish({ ...source, description: "Another." });
-    const counts = new Map([
-      [first.promptVersionId, 3],
-      [second.promptVersionId, 4],
-      [newId(), 9],
-    ]);
-    await db.tx((tx) => addUses(tx, counts));
-    await db.tx((tx) => addUses(tx, new Map([[first.promptVersionId, 1]])));
-    await db.tx((tx) => addUses(tx, new Map()));
-    expect(await db.query("select uses from prompts where id = $1", [first.promptId])).toEqual([{ uses: 8 }]);
   });
 });
 
