@@ -25,6 +25,7 @@ interface ImageFieldProps {
 
 export function ImageField({ label, help, aside, image, fault, takesPaste, onChange }: ImageFieldProps) {
   const id = useId();
+  const group = useFocusAfterChange(image !== null);
   const [refusal, setRefusal] = useState<string | null>(null);
   const take = async (file: File | undefined) => {
     if (file === undefined) return;
@@ -35,7 +36,7 @@ export function ImageField({ label, help, aside, image, fault, takesPaste, onCha
   usePaste(takesPaste, take);
   const note = refusal ?? fault;
   return (
-    <div role="group" aria-labelledby={`${id}-label`} className="grid gap-1">
+    <div ref={group} tabIndex={-1} role="group" aria-labelledby={`${id}-label`} className="grid gap-1 rounded-2">
       <div className="flex items-baseline justify-between gap-3">
         <span id={`${id}-label`} className="font-medium [overflow-wrap:anywhere]">
           {label}
@@ -58,6 +59,18 @@ export function ImageField({ label, help, aside, image, fault, takesPaste, onCha
       )}
     </div>
   );
+}
+
+/** The button that had the focus goes with what it stood in; keys that the form knows must still reach it. */
+function useFocusAfterChange(hasImage: boolean) {
+  const group = useRef<HTMLDivElement>(null);
+  const had = useRef(hasImage);
+  useEffect(() => {
+    if (had.current === hasImage) return;
+    had.current = hasImage;
+    if (document.activeElement === document.body) group.current?.focus({ preventScroll: true });
+  }, [hasImage]);
+  return group;
 }
 
 function fileProblem({ type, size }: File): string | null {
