@@ -14,9 +14,9 @@ import { savedRevision } from "./use-draft.ts";
 
 type Asked = "discard" | "unpublish" | null;
 
-/** Where a draft is published: it stays in view, however long the file or the result of a test run is. */
+/** Where a draft is published and found afterwards: it stays in view, however long the file or the result of a test run is. */
 export function PublishBar({ prompt, draft, checked }: DraftTabProps) {
-  const { state, latest } = prompt;
+  const { state, slug, latest } = prompt;
   const [isOpen, setOpen] = useState(false);
   const isEdited = latest === null || draft.revision > 0 || draft.status !== "saved";
   const canPublish = checked.prompt !== null && isEdited && state !== "blocked";
@@ -26,9 +26,17 @@ export function PublishBar({ prompt, draft, checked }: DraftTabProps) {
       className="bar-at-end sticky bottom-16 z-5 mt-6 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 rounded-3 border border-line bg-float px-4 py-3 shadow-2 sm:bottom-3"
     >
       <p className="text-12 text-dim">{stateOfDraft({ prompt, checked, isEdited })}</p>
-      <Button tone="main" disabled={!canPublish} onClick={() => setOpen(true)}>
-        {latest === null ? "Publish" : `Publish version ${latest.version + 1}`}
-      </Button>
+      <div className="flex flex-wrap gap-2">
+        {state === "published" && slug !== null ? (
+          <Link to="/p/$slug" params={{ slug }} className={buttonClass()}>
+            <Store aria-hidden className="size-4" strokeWidth={1.75} />
+            Open in marketplace
+          </Link>
+        ) : null}
+        <Button tone="main" disabled={!canPublish} onClick={() => setOpen(true)}>
+          {latest === null ? "Publish" : `Publish version ${latest.version + 1}`}
+        </Button>
+      </div>
       {isOpen ? <PublishDialog prompt={prompt} draft={draft} onClose={() => setOpen(false)} /> : null}
     </section>
   );
@@ -50,7 +58,7 @@ function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftSta
 
 /** What else can be done with the prompt as a whole. */
 export function PromptActs({ prompt, draft }: Pick<DraftTabProps, "prompt" | "draft">) {
-  const { promptId, state, slug, latest } = prompt;
+  const { promptId, state, latest } = prompt;
   const [asked, setAsked] = useState<Asked>(null);
   const queries = useQueryClient();
   const close = () => setAsked(null);
@@ -61,12 +69,6 @@ export function PromptActs({ prompt, draft }: Pick<DraftTabProps, "prompt" | "dr
     }, "Published again");
   return (
     <>
-      {state === "published" && slug !== null ? (
-        <Link to="/p/$slug" params={{ slug }} className={buttonClass()}>
-          <Store aria-hidden className="size-4" strokeWidth={1.75} />
-          Open in marketplace
-        </Link>
-      ) : null}
       {latest === null || draft.revision > 0 || state !== "blocked" ? (
         <Menu
           trigger={
