@@ -261,7 +261,7 @@ const PARTS = [
   ["of the marketplace", /^\/($|p\/)/],
   ["of runs and keys", /^\/(runs|keys)/],
   ["of access, credits and parts", /^\/(authorize|credits|parts)/],
-  ["for authors", /^\/author/],
+  ["for authors", /^\/author($|\/)/],
   ["of the settings of a person", /^\/settings($|\/(security|appearance|tokens))/],
   ["of the settings of an account", /^\/settings\/(webhooks|members|account)/],
   ["for operators, of runs and models", /^\/operator($|\/(runs|models|audit))/],

@@ -30,6 +30,9 @@ const WIDTHS = { wide: 1_440, middle: 768, narrow: 360 } as const;
 /** Where pictures of all pages are wanted, in both themes and all widths. */
 const picturesDir = process.env["PROMPTD_TEST_PICTURES"] === undefined ? null : join(PICTURES, "pages");
 
+/** Of a picture: an address may be longer than the name of a file. */
+const NAME_MAX = 100;
+
 /** Opens a path of the console that is shown, as a link does. */
 export async function openPath(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => {
@@ -63,7 +66,7 @@ export async function faultsOfPage(page: Page, name: string | null = null): Prom
   await page.setViewportSize({ width: WIDTHS.wide, height: HEIGHT });
   await untilDrawn(page);
   if (picturesDir !== null && name !== null)
-    await takePictures(page, join(picturesDir, name.replaceAll(/[^a-z0-9]+/gi, "-")));
+    await takePictures(page, join(picturesDir, name.replaceAll(/[^a-z0-9]+/gi, "-").slice(0, NAME_MAX)));
   return found;
 }
 
