@@ -35,7 +35,7 @@ export function Sections({ label, sections, children }: SectionsProps) {
           <Link
             key={to}
             to={to}
-            className="flex h-8 items-center gap-2.5 rounded-2 px-2.5 whitespace-nowrap text-dim hover:bg-hover hover:text-ink"
+            className="flex h-8 items-center gap-2.5 rounded-2 px-2.5 whitespace-nowrap text-dim focus-visible:-outline-offset-2 hover:bg-hover hover:text-ink"
             activeProps={{ className: "bg-press font-medium text-ink!" }}
             activeOptions={{ exact: isFirst, includeSearch: false }}
           >

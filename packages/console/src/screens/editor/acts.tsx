@@ -30,7 +30,7 @@ export function PublishBar({ prompt, draft, checked }: DraftTabProps) {
         {state === "published" && slug !== null ? (
           <Link to="/p/$slug" params={{ slug }} className={buttonClass()}>
             <Store aria-hidden className="size-4" strokeWidth={1.75} />
-            Open in marketplace
+            <span className="max-sm:sr-only">Open in marketplace</span>
           </Link>
         ) : null}
         <Button tone="main" disabled={!canPublish} onClick={() => setOpen(true)}>

@@ -100,7 +100,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
             aria-label="Prompt file"
             className="min-w-0 overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
           >
-            <div className="lg:max-h-[calc(100dvh-220px)] lg:overflow-y-auto">
+            <div className="lg:max-h-[calc(100dvh-310px)] lg:overflow-y-auto">
               <CodeEditor
                 value={draft.source}
                 read={draft.read}
