@@ -48,8 +48,11 @@ export interface EndpointEntry {
    * write was about.
    */
   readonly subject?: string;
-  /** True: it changes nothing although it is not a GET, since what it asks is too long for an address. */
-  readonly isRead?: boolean;
+  /**
+   * Whether the audit log shows it; absent: as all but a GET. False: it changes nothing, since what it asks is too long for
+   * an address. True: a GET that reads too much to go unseen.
+   */
+  readonly isAudited?: boolean;
 }
 
 export const DEFAULT_BODY_BYTES_MAX = 64 * 1024;

@@ -170,7 +170,7 @@ export interface Endpoint extends Pick<
   readonly method: EndpointEntry["method"] | readonly EndpointEntry["method"][];
   /** Of the entry in the contract, for the audit log; null: the server's own. */
   readonly name: string | null;
-  /** True: a write of it leaves a row in the audit log. */
+  /** True: each request leaves a row in the audit log. */
   readonly isAudited: boolean;
   readonly bodyBytesMax: number;
   /** Null: nothing is checked, and a body stays unread unless the handler takes its bytes. */
@@ -196,7 +196,7 @@ export interface Api<Schemas extends Readonly<Record<string, EndpointSchemas>>> 
   readonly schemas: Schemas;
   readonly handlers: HandlersOf<ShapesOf<Schemas>>;
   readonly checks?: Partial<Record<keyof Schemas, CheckBody>>;
-  /** True: every write leaves a row in the audit log. */
+  /** True: every write leaves a row in the audit log, and what else its entry says. */
   readonly isAudited?: boolean;
 }
 
@@ -204,7 +204,7 @@ export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSche
   return Object.keys(api.schemas).map((name: keyof Schemas) => ({
     ...api.entries[name],
     name: String(name),
-    isAudited: api.isAudited === true && isWrite(api.entries[name]),
+    isAudited: api.isAudited === true && leavesRow(api.entries[name]),
     bodyBytesMax: api.entries[name].bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
     schemas: api.schemas[name] ?? null,
     checkBody: api.checks?.[name] ?? null,
@@ -213,8 +213,8 @@ export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSche
   }));
 }
 
-function isWrite({ method, isRead = false }: EndpointEntry): boolean {
-  return method !== "GET" && !isRead;
+function leavesRow({ method, isAudited = method !== "GET" }: EndpointEntry): boolean {
+  return isAudited;
 }
 
 export interface FileRequest {
@@ -236,7 +236,7 @@ export interface StreamAnswer {
   readonly body: Readable | null;
 }
 
-/** A write of an audited endpoint: who, what, on what, from where, and how it ended. */
+/** A request to an audited endpoint: who, what, on what, from where, and how it ended. */
 export interface AuditedWrite {
   readonly action: string;
   /** Null: nobody was admitted. */

@@ -65,7 +65,7 @@ export interface HttpServerOptions {
   readonly openFile: OpenFile;
   readonly readiness: () => Promise<Readiness>;
   readonly rate?: RatePolicy;
-  /** Where writes of audited endpoints go; no endpoint is audited when absent. */
+  /** Where rows of audited endpoints go; no endpoint is audited when absent. */
   readonly writeAudit?: WriteAudit;
   /** `["*"]` or the origins whose pages may call. */
   readonly corsOrigins?: readonly string[];

@@ -110,6 +110,24 @@ test("is the operator's for any account, and nobody else's", async () => {
   expect((await download(operator, `/manage/v1/accounts/${absent}/export`)).status).toBe(404);
 });
 
+test("leaves a row in the audit log, by whom, of which account and how it ended", async () => {
+  const operator = await createTestPerson(server, { isOperator: true });
+  const bob = await createTestPerson(server);
+  const path = `/manage/v1/accounts/${bob.accountId}/export`;
+  await (await download(operator, path)).bytes();
+  await (await download(bob, `/manage/v1/account/export?account=${bob.accountId}`)).bytes();
+  await download(bob, path);
+  const actionsOf = async (personId: string) => {
+    const { rows } = await operator.client.send("listAudit", { query: { personId } });
+    return rows.map(({ action, subject, outcome }) => [action, subject, outcome]);
+  };
+  expect(await actionsOf(operator.personId)).toEqual([["exportAccountOf", bob.accountId, "SUCCESS"]]);
+  expect(await actionsOf(bob.personId)).toEqual([
+    ["exportAccountOf", bob.accountId, "UNAUTHORIZED_ERROR"],
+    ["exportAccount", null, "SUCCESS"],
+  ]);
+});
+
 test("an archive unpacks what was put in, with long paths and content of any size", async () => {
   const long = `${"folder/".repeat(20)}${"n".repeat(90)}.txt`;
   const contents = new Map([

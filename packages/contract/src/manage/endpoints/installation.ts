@@ -10,7 +10,7 @@ export const installationEndpoints = {
     summary: "What a run would cost, by its inputs and options; images may be left out",
     auth: "session",
     role: "member",
-    isRead: true,
+    isAudited: false,
     bodyBytesMax: ENDPOINTS.createRun.bodyBytesMax,
     errors: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR"],
   },

@@ -2,7 +2,7 @@ import type { WriteAudit } from "../endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**
- * The row that a write leaves in the audit log, by the name of the entry in the contract. A request that nobody was
+ * The row that a request leaves in the audit log, by the name of the entry in the contract. A request that nobody was
  * admitted with leaves none: it has changed nothing, and anybody could fill the log.
  */
 export async function audit(exchange: Exchange, writeAudit: WriteAudit | null, { outcome, data }: End): Promise<void> {

@@ -80,7 +80,7 @@ export class Exchange implements ServerContext {
     return this.route.endpoint;
   }
 
-  /** True: a write that leaves a row in the audit log, however it ends. */
+  /** True: it leaves a row in the audit log, however it ends. */
   get isAudited(): boolean {
     return this.route?.endpoint.isAudited === true && !this.isAnswered;
   }
