@@ -23,17 +23,22 @@ interface AccountRow {
   pro: boolean;
 }
 
+/** An address that nobody has: what a deleted account is called from then on. */
+const NOBODY = "'deleted-' || id || '@promptd.invalid'";
+const IS_NOT_DELETED = `email <> ${NOBODY}`;
+
 const COLUMNS = "id, email, username, display_name, user_flags, pro_until, pro_until > promptd_now() as pro";
 
+/** A deleted one too: its id stays, for the journal and for what others have seen. */
 export async function findAccount(db: Database, accountId: string): Promise<Account | null> {
   const rows = await db.named<AccountRow>("account_get", `select ${COLUMNS} from accounts where id = $1`, [accountId]);
   return rows[0] === undefined ? null : toAccount(rows[0]);
 }
 
-/** By e-mail address or, when `who` is a UUID, by id. */
+/** By e-mail address or, when `who` is a UUID, by id. A deleted account is none. */
 export async function findAccountByName(db: Queryable, who: string): Promise<Account | null> {
   const rows = await db.query<AccountRow>(
-    `select ${COLUMNS} from accounts where email = lower($1) or id::text = lower($1)`,
+    `select ${COLUMNS} from accounts where (email = lower($1) or id::text = lower($1)) and ${IS_NOT_DELETED}`,
     [who],
   );
   return rows[0] === undefined ? null : toAccount(rows[0]);
@@ -58,8 +63,9 @@ export async function insertAccount(db: Queryable, account: NewAccount): Promise
   return rows.length > 0;
 }
 
+/** An account that is deleted meanwhile gets none. */
 export async function updatePlan(db: Queryable, accountId: string, proUntil: string): Promise<void> {
-  await db.query("update accounts set pro_until = $2 where id = $1", [accountId, proUntil]);
+  await db.query(`update accounts set pro_until = $2 where id = $1 and ${IS_NOT_DELETED}`, [accountId, proUntil]);
 }
 
 /** A plan that lasts ends now. One that has ended, or never was (-infinity), stays as it is: they are different 402s. */
@@ -90,7 +96,7 @@ const EMAILS_MAX = 10_000;
 /** Addresses of about a length, the newest first. */
 export async function listEmails(db: Queryable, length: number, around: number): Promise<string[]> {
   const rows = await db.query<{ email: string }>(
-    `select email from accounts where length(email) between $1 and $2 order by id desc limit ${EMAILS_MAX}`,
+    `select email from accounts where length(email) between $1 and $2 and ${IS_NOT_DELETED} order by id desc limit ${EMAILS_MAX}`,
     [length - around, length + around],
   );
   return rows.map(({ email }) => email);
@@ -108,7 +114,7 @@ interface ListedRow {
 const LISTED =
   "id, email, coalesce(display_name, username) as name, pro_until, pro_until > promptd_now() as pro, created_at";
 
-/** Accounts whose address or name has `q` in it, newest first. Null: the cursor is none of them. */
+/** Accounts whose address or name has `q` in it, newest first; no deleted ones. Null: the cursor is none of them. */
 export function listAccounts(
   db: Queryable,
   query: PageQuery & { readonly q?: string | undefined },
@@ -116,15 +122,17 @@ export function listAccounts(
   return readPage(db, query, {
     columns: LISTED,
     from: "accounts",
-    where: `($1::text is null or position(lower($1) in email) > 0 or id::text = lower($1)
+    where: `${IS_NOT_DELETED} and ($1::text is null or position(lower($1) in email) > 0 or id::text = lower($1)
       or position(lower($1) in lower(coalesce(display_name, username, ''))) > 0)`,
     values: [query.q ?? null],
     toItem: toListed,
   });
 }
 
+/** As an operator sees it. A deleted account is none. */
 export async function findListedAccount(db: Queryable, accountId: string): Promise<AccountOfInstallation | null> {
-  const [row] = await db.query<ListedRow>(`select ${LISTED} from accounts where id = $1`, [accountId]);
+  const text = `select ${LISTED} from accounts where id = $1 and ${IS_NOT_DELETED}`;
+  const [row] = await db.query<ListedRow>(text, [accountId]);
   return row === undefined ? null : toListed(row);
 }
 
@@ -146,9 +154,6 @@ export async function changeAccountEmail(tx: Tx, accountId: string, email: strin
     and not exists (select 1 from accounts other where other.email = lower($2) and other.id <> $1) returning 1`;
   return (await tx.query(text, [accountId, email])).length > 0;
 }
-
-/** An address that nobody has: what a deleted account is called from then on. */
-const NOBODY = "'deleted-' || id || '@promptd.invalid'";
 
 /** Takes every name from an account, and its plan. Its id stays, for the journal and for what others have seen. */
 export async function pseudonymizeAccount(tx: Tx, accountId: string): Promise<void> {

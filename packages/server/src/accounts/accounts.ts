@@ -2,7 +2,16 @@ import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
 import { nearestName, SLIPS_MAX } from "../platform/nearest-name.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
-import { endPlan, findAccountByName, listEmails, insertAccount, updatePlan, type Account } from "./accounts-store.ts";
+import { isUuid } from "../platform/ids.ts";
+import {
+  endPlan,
+  findAccount,
+  findAccountByName,
+  listEmails,
+  insertAccount,
+  updatePlan,
+  type Account,
+} from "./accounts-store.ts";
 
 export type Plan = "pro" | "none";
 
@@ -39,7 +48,7 @@ export async function createAccount(db: Queryable, newId: () => string, account:
   return accountId;
 }
 
-/** By e-mail address or account id. @throws Problem NOT_FOUND_ERROR. */
+/** By e-mail address or account id. @throws Problem NOT_FOUND_ERROR, also for a deleted account. */
 export async function getAccountByName(db: Database, who: string): Promise<Account> {
   const account = await findAccountByName(db, who);
   if (account !== null) return account;
@@ -49,6 +58,12 @@ export async function getAccountByName(db: Database, who: string): Promise<Accou
       ? "promptd admin account list shows all accounts, promptd admin user create --email <E> makes one."
       : `Did you mean ${near}?`;
   throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}". ${next}`);
+}
+
+/** The same, and a deleted account by its id: what stays of it can be read, and its ledger be repaired. */
+export async function getAccountEvenDeleted(db: Database, who: string): Promise<Account> {
+  const account = isUuid(who) ? await findAccount(db, who) : null;
+  return account ?? getAccountByName(db, who);
 }
 
 /** The address that is most like the one typed; null: none is like it. */

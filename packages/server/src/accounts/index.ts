@@ -1,4 +1,5 @@
-export { createAccount, getAccountByName, setPlan, type CreateAccount, type Plan } from "./accounts.ts";
+export { createAccount, getAccountByName, getAccountEvenDeleted, setPlan } from "./accounts.ts";
+export type { CreateAccount, Plan } from "./accounts.ts";
 export { accountsManageRoutes } from "./accounts-manage-routes.ts";
 export { accountsRoutes } from "./accounts-routes.ts";
 export { addUserFlags, findAccount, findAccountByName, findListedAccount } from "./accounts-store.ts";

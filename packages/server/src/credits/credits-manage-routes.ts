@@ -1,4 +1,4 @@
-import { findAccount, findAccountByName } from "../accounts/index.ts";
+import { findAccountByName, findListedAccount } from "../accounts/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -21,7 +21,7 @@ export function creditsManageRoutes(
       return { data: page };
     },
     freezeAccount: async ({ params: { accountId }, body: { isFrozen, reason } }) => {
-      if ((await findAccount(db, accountId)) === null) throw notFound("account", accountId);
+      if ((await findListedAccount(db, accountId)) === null) throw notFound("account", accountId);
       if (isFrozen) await freezeAccount(db, accountId, reason);
       else await unfreezeAccount(db, accountId, { reason, acceptJournal: false });
       return { data: { accountId, isFrozen } };

@@ -1,5 +1,5 @@
 import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
-import { findAccount } from "../accounts/index.ts";
+import { findListedAccount } from "../accounts/index.ts";
 import type { ManageHandlers, StreamAnswer } from "../http/endpoint.ts";
 import { actorOf } from "../people/index.ts";
 import { invalid, notFound } from "../platform/problem.ts";
@@ -40,7 +40,7 @@ async function deleteConfirmed(
   { accountId, actorId, confirm, prompts }: AccountDeletion & DeletionRequest,
   { db, deletions }: OffboardingOptions,
 ): Promise<DeletedAccount> {
-  const account = await findAccount(db, accountId);
+  const account = await findListedAccount(db, accountId);
   if (account === null) throw notFound("account", accountId);
   if (confirm.toLowerCase() !== account.email) {
     const message = "confirm must be the e-mail address of the account, as a sign that this is the one to delete.";

@@ -1,4 +1,4 @@
-import { getAccountByName, type Plan } from "../accounts/index.ts";
+import { getAccountEvenDeleted, type Plan } from "../accounts/index.ts";
 import { adjustCredits, findStanding, freezeAccount, unfreezeAccount, type CreditStanding } from "../credits/index.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -23,7 +23,7 @@ interface Freezing {
   readonly account: AccountReport;
 }
 
-/** What an operator does with an account whose ledger needs a check. Users are named by e-mail address or id. */
+/** What an operator does with an account whose ledger needs a check. Users are named by e-mail address or id, deleted ones by id. */
 export class AccountActs {
   readonly #db: Database;
 
@@ -33,7 +33,7 @@ export class AccountActs {
 
   async show(user: string): Promise<AccountReport> {
     const { countActiveRuns } = await import("../runs/index.ts"); // it loads the workers: no other act needs them
-    const { accountId, email, isPro, proUntilMs } = await getAccountByName(this.#db, user);
+    const { accountId, email, isPro, proUntilMs } = await getAccountEvenDeleted(this.#db, user);
     const { frozen, ...credits } = await findStanding(this.#db, accountId);
     const until = Number.isFinite(proUntilMs) ? isoTime(proUntilMs) : null;
     const activeRuns = await countActiveRuns(this.#db, accountId, ACTIVE_RUNS_MAX);
@@ -41,21 +41,21 @@ export class AccountActs {
   }
 
   async freeze(user: string, reason: string): Promise<Freezing> {
-    const { accountId } = await getAccountByName(this.#db, user);
+    const { accountId } = await getAccountEvenDeleted(this.#db, user);
     const isChanged = await freezeAccount(this.#db, accountId, reason);
     return { isChanged, account: await this.show(accountId) };
   }
 
   /** @throws Problem while the ledger of the account does not add up. */
   async unfreeze(user: string, reason: string, acceptJournal: boolean): Promise<Freezing> {
-    const { accountId } = await getAccountByName(this.#db, user);
+    const { accountId } = await getAccountEvenDeleted(this.#db, user);
     const isChanged = await unfreezeAccount(this.#db, accountId, { reason, acceptJournal });
     return { isChanged, account: await this.show(accountId) };
   }
 
   /** @throws Problem when less would be left than is held. */
   async adjustCredits(user: string, amount: number, reason: string): Promise<AccountReport> {
-    const { accountId } = await getAccountByName(this.#db, user);
+    const { accountId } = await getAccountEvenDeleted(this.#db, user);
     await adjustCredits(this.#db, { accountId, amount, reason });
     return this.show(accountId);
   }

@@ -2,6 +2,7 @@ import {
   createApiKey,
   describeKey,
   getAccountByName,
+  getAccountEvenDeleted,
   getApiKeyByName,
   listKeys,
   revokeApiKey,
@@ -49,14 +50,14 @@ export class KeyActs {
 
   /** Newest first. */
   async list(user: string): Promise<ApiKeyReport[]> {
-    const { accountId } = await getAccountByName(this.#db, user);
+    const { accountId } = await getAccountEvenDeleted(this.#db, user);
     return (await listKeys(this.#db, accountId)).map(describeKey);
   }
 
   /** A key of whichever account. */
   async show(name: string): Promise<ApiKeyReport & { readonly userId: string; readonly email: string }> {
     const key = await getApiKeyByName(this.#db, name);
-    const { accountId, email } = await getAccountByName(this.#db, key.accountId);
+    const { accountId, email } = await getAccountEvenDeleted(this.#db, key.accountId);
     return { ...describeKey(key), userId: accountId, email };
   }
 

@@ -7,7 +7,7 @@ import type {
   Page,
   UsageRow,
 } from "@promptd/contract/manage";
-import { getAccountByName, listAccounts } from "../accounts/index.ts";
+import { getAccountByName, getAccountEvenDeleted, listAccounts } from "../accounts/index.ts";
 import { describePerson, type PersonReport } from "../people/departures-store.ts";
 import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
@@ -67,7 +67,7 @@ export class LookupActs {
 
   /** What an account has used in the last days, today (UTC) included, by prompt and model. */
   async usage(user: string, days: number): Promise<{ userId: string; rows: UsageRow[] }> {
-    const { accountId } = await getAccountByName(this.#db, user);
+    const { accountId } = await getAccountEvenDeleted(this.#db, user);
     const request = { accountId, ...lastDays(days), by: ["prompt", "model"], rowsMax: USAGE_ROWS_MAX } as const;
     return { userId: accountId, rows: await listUsage(this.#db, request) };
   }
@@ -80,7 +80,7 @@ export class LookupActs {
 
   /** The newest runs of an account. @throws Problem NOT_FOUND_ERROR when there is no such account. */
   async runs(user: string, status: ManagedRunRow["runStatus"] | undefined): Promise<Page<ManagedRunRow>> {
-    const { accountId } = await getAccountByName(this.#db, user);
+    const { accountId } = await getAccountEvenDeleted(this.#db, user);
     const page = await listManagedRuns(this.#db, accountId, { limit: ROWS_MAX, status });
     return page ?? { rows: [], hasMore: false };
   }

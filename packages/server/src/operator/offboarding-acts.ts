@@ -2,7 +2,7 @@ import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
 import { createWriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { getAccountByName } from "../accounts/index.ts";
+import { getAccountByName, getAccountEvenDeleted } from "../accounts/index.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -23,7 +23,7 @@ export class OffboardingActs {
 
   /** @param file must not exist: an archive is worth more than what a typing error replaces. */
   async export(user: string, file: string): Promise<{ userId: string; file: string; bytes: number }> {
-    const { accountId } = await getAccountByName(this.#db, user);
+    const { accountId } = await getAccountEvenDeleted(this.#db, user);
     const [{ exportAccount }, { createAccountFiles, openBlobs }, { readBucket }] = await Promise.all([
       load(),
       import("../files/index.ts"),

@@ -1,4 +1,4 @@
-import { getAccountByName } from "../accounts/index.ts";
+import { getAccountByName, getAccountEvenDeleted } from "../accounts/index.ts";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config/config.ts";
@@ -190,7 +190,7 @@ export class PromptActs {
   }
 
   async #accountId(author: string | null): Promise<string | null> {
-    return author === null ? null : (await getAccountByName(this.#db, author)).accountId;
+    return author === null ? null : (await getAccountEvenDeleted(this.#db, author)).accountId;
   }
 }
 

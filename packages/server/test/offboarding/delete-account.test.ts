@@ -2,6 +2,9 @@
 import { PromptdError } from "@promptd/client";
 import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Operator } from "../../src/operator.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createLog } from "../../src/platform/log.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { clientOf, createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -249,10 +252,42 @@ test("by an operator works for an account that nobody owns, once, and the audit 
   const body = { confirm: account?.email ?? "", prompts: "keep" } as const;
   const send = () => operator.client.send("deleteAccountOf", { params: { accountId }, body });
   expect(await send()).toMatchObject({ accountId });
-  expect(await codeOf(send())).toBe("VALIDATION_ERROR");
+  expect(await codeOf(send())).toBe("NOT_FOUND_ERROR");
   await finished(accountId);
   const { rows } = await operator.client.send("listAudit", { query: { action: "deleteAccountOf" } });
   expect(rows.map(({ subject, outcome }) => [subject, outcome])).toContainEqual([accountId, "SUCCESS"]);
+});
+
+test("makes the account absent for operators: it is not shown, and nothing is given to it", async () => {
+  const gone = await createTestPerson(server, { email: "gone@example.org" });
+  const { accountId } = gone;
+  await remove(gone, "gone@example.org");
+  const said = async (id: string) => {
+    const params = { accountId: id };
+    const grant = { params: {}, query: {}, body: { account: id, amount: 5 }, headers: { "idempotency-key": "one" } };
+    const asked: readonly Promise<unknown>[] = [
+      operator.client.call("grantCredits", grant),
+      operator.client.send("setPlan", { params, body: { plan: "pro", until: null } }),
+      operator.client.send("freezeAccount", { params, body: { isFrozen: false, reason: "r" } }),
+      operator.client.send("getAccount", { params }),
+      operator.client.send("deleteAccountOf", { params, body: { confirm: "gone@example.org", prompts: "keep" } }),
+    ];
+    const refused = (error: unknown) =>
+      error instanceof PromptdError ? `${error.code} ${error.message.replace(id, "ID")}` : Promise.reject(error);
+    return Promise.all(asked.map((one) => one.then(() => "SUCCESS", refused)));
+  };
+  const absent = await said("019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18");
+  for (const answer of absent) expect(answer).toContain("NOT_FOUND_ERROR No account has the");
+  expect(await said(accountId)).toEqual(absent);
+  expect((await operator.client.send("listAccounts", { query: { q: accountId } })).rows).toEqual([]);
+  const config = readConfig({ DATABASE_URL: server.databaseUrl });
+  const terminal = new Operator({ db: server.app.db, config, log: createLog(config.PROMPTD_LOG_LEVEL, "stderr") });
+  const grant = { user: accountId, amount: 5, expiresAtMs: null };
+  await expect(terminal.grantCredits(grant)).rejects.toMatchObject({ code: "NOT_FOUND_ERROR" });
+  await expect(terminal.setPlan(accountId, "pro", null)).rejects.toMatchObject({ code: "NOT_FOUND_ERROR" });
+  const reason = "The ledger of a deleted account is repaired like any other.";
+  expect(await terminal.accounts.freeze(accountId, reason)).toMatchObject({ account: { userId: accountId } });
+  expect(await finished(accountId)).toMatchObject({ accountId });
 });
 
 test("gives nobody the credits of a sign-up a second time, nor to another form of the address", async () => {
