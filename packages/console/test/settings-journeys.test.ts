@@ -271,10 +271,11 @@ describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
       await dialog.getByText("1,000 credits that are left are lost.").waitFor();
       await dialog.getByLabel(/Leave them published/).check();
       await dialog.getByLabel(`Type ${email} to confirm`).fill("leave@example.org");
-      await dialog.getByRole("button", { name: "Delete for good" }).click();
-      await dialog.getByText(/confirm must be the e-mail address/).waitFor();
+      const submit = dialog.getByRole("button", { name: "Delete for good" });
+      expect(await submit.isDisabled()).toBe(true);
+      await dialog.getByText("The button works once this address is here.").waitFor();
       await dialog.getByLabel(`Type ${email} to confirm`).fill(email);
-      await dialog.getByRole("button", { name: "Delete for good" }).click();
+      await submit.click();
       await page.waitForURL(/\/sign-in/);
       await page.goto(`${server.url}/runs`);
       await page.waitForURL(/\/sign-in/);

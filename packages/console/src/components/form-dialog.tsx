@@ -12,6 +12,8 @@ interface FormDialogProps {
   /** The verb on the button. */
   readonly submit: string;
   readonly isDanger?: boolean;
+  /** False: what was typed so far does not do, and the button waits; true when absent. */
+  readonly isReady?: boolean;
   /** What it throws is shown in the dialog, which then stays. */
   readonly onSubmit: (form: FormData) => Promise<unknown>;
   readonly children?: ReactNode;
@@ -19,7 +21,7 @@ interface FormDialogProps {
 
 /** A dialog that asks for something or for a yes, does it, and stays open while it has not worked. */
 export function FormDialog(props: FormDialogProps) {
-  const { isOpen, onClose, title, description, submit, isDanger = false, onSubmit, children } = props;
+  const { isOpen, onClose, title, description, submit, isDanger = false, isReady = true, onSubmit, children } = props;
   const act = useAct();
   const close = () => {
     act.clear();
@@ -43,7 +45,7 @@ export function FormDialog(props: FormDialogProps) {
           <Button disabled={act.isBusy} onClick={cancel}>
             Cancel
           </Button>
-          <Button type="submit" tone={isDanger ? "danger" : "main"} disabled={act.isBusy}>
+          <Button type="submit" tone={isDanger ? "danger" : "main"} disabled={act.isBusy || !isReady}>
             {act.isBusy ? "Working" : submit}
           </Button>
         </div>

@@ -108,6 +108,28 @@ const CHOICES: readonly {
   },
 ];
 
+function PromptsChoice() {
+  return (
+    <fieldset className="grid gap-1.5">
+      <legend className="pb-1 font-medium">Its prompts</legend>
+      {CHOICES.map(({ value, label, note }) => (
+        <label key={value} className="flex items-baseline gap-2.5">
+          <input
+            type="radio"
+            name="prompts"
+            value={value}
+            defaultChecked={value === "remove"}
+            className="translate-y-px accent-accent"
+          />
+          <span>
+            {label}. <span className="text-dim">{note}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
 interface DeleteDialogProps extends AccountProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
@@ -117,9 +139,15 @@ function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
   const { data: credits } = useQuery(creditsQuery);
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const [typed, setTyped] = useState("");
+  const isMatch = typed.trim().toLowerCase() === account.email.toLowerCase();
+  const close = () => {
+    setTyped("");
+    onClose();
+  };
   const remove = async (form: FormData) => {
     const prompts = textOf(form, "prompts") === "keep" ? "keep" : "remove";
-    await manage.send("deleteAccount", { body: { confirm: textOf(form, "confirm").trim(), prompts } });
+    await manage.send("deleteAccount", { body: { confirm: typed.trim(), prompts } });
     chooseAccount(null);
     queries.clear();
     toast(`The account of ${account.email} is deleted`);
@@ -128,10 +156,11 @@ function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
   return (
     <FormDialog
       isOpen={isOpen}
-      onClose={onClose}
+      onClose={close}
       title={`Delete the account ${account.name}?`}
       submit="Delete for good"
       isDanger
+      isReady={isMatch}
       onSubmit={remove}
     >
       <ul className="grid list-disc gap-1 pl-5">
@@ -144,25 +173,21 @@ function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
         </li>
         <li>The journal and counts of use stay under the account’s id, without a name.</li>
       </ul>
-      <fieldset className="grid gap-1.5">
-        <legend className="pb-1 font-medium">Its prompts</legend>
-        {CHOICES.map(({ value, label, note }) => (
-          <label key={value} className="flex items-baseline gap-2.5">
-            <input
-              type="radio"
-              name="prompts"
-              value={value}
-              defaultChecked={value === "remove"}
-              className="translate-y-px accent-accent"
-            />
-            <span>
-              {label}. <span className="text-dim">{note}</span>
-            </span>
-          </label>
-        ))}
-      </fieldset>
-      <Field label={`Type ${account.email} to confirm`}>
-        {(control) => <Input {...control} name="confirm" autoComplete="off" spellCheck={false} required autoFocus />}
+      <PromptsChoice />
+      <Field
+        label={`Type ${account.email} to confirm`}
+        help={isMatch ? null : "The button works once this address is here."}
+      >
+        {(control) => (
+          <Input
+            {...control}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            autoComplete="off"
+            spellCheck={false}
+            autoFocus
+          />
+        )}
       </Field>
     </FormDialog>
   );
