@@ -124,6 +124,7 @@ describe("a key", () => {
   test.each([
     [{}, ["required body.name"]],
     [{ name: " ", monthlyCap: -1 }, ["required body.name", "invalid_value body.monthlyCap"]],
+    [{ name: "\u200b\u202e\u2060" }, ["invalid_value body.name"]],
     [{ name: "x", promptIds: [] }, ["invalid_value body.promptIds"]],
     [
       { name: "x", promptIds: ["essay"], expiresAt: "soon" },

@@ -15,7 +15,10 @@ export const none = z.object({});
 /** The account in the query (ACCOUNT_QUERY); admission reads it. */
 export const accountQuery = z.object({ [ACCOUNT_QUERY]: uuidLeaf(ACCOUNT_QUERY).optional() });
 
-/** A text of a body, trimmed, of 1 to `max` characters. */
+/** What shows on a screen: neither space nor control, and nothing that only steers the characters beside it. */
+const VISIBLE = /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
+
+/** A text of a body, trimmed, of 1 to `max` characters, one of them visible. */
 export function textLeaf(name: string, max: number): z.ZodType<string> {
   return leaf<string>({ type: "string", minLength: 1, maxLength: max }, (payload) => {
     const { value } = payload;
@@ -38,6 +41,8 @@ export function textLeaf(name: string, max: number): z.ZodType<string> {
     if (length === 0) report(payload, { code: "required", message: `${name} must not be empty.` });
     else if (length > max) {
       report(payload, { code: "too_long", message: `${name} must have at most ${max} characters, got ${length}.` });
+    } else if (!VISIBLE.test(text)) {
+      report(payload, { code: "invalid_value", message: `${name} must have a character that can be seen.` });
     }
   });
 }
