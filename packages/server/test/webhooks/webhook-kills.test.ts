@@ -7,7 +7,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createClient } from "@promptd/client";
 import { createTestPerson } from "../people/people-fixture.ts";
-import { until } from "../support/promptd-process.ts";
+import { exitOf, until } from "../support/promptd-process.ts";
 import { useInstallation } from "../support/use-installation.ts";
 import { startWebhookReceiver, verify } from "./webhook-receiver.ts";
 
@@ -37,8 +37,7 @@ test("every end of a run reaches its webhook, whichever worker is killed, before
   const delivered = async () => (await db.query("select 1 from webhook_deliveries where state = 'delivered'")).length;
 
   // Dies between an answer and what it writes of it: that event comes twice.
-  const first = await fixture.start("worker", { ...ALLOWED, PROMPTD_FAULT: "webhook.before_settle:kill@3" });
-  await first.exit;
+  await exitOf(fixture.start("worker", { ...ALLOWED, PROMPTD_FAULT: "webhook.before_settle:kill@3" }));
   const second = await fixture.start("worker", ALLOWED);
   await until(async () => (await delivered()) >= 5);
   await second.kill();
