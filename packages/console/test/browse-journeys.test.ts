@@ -131,7 +131,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       const before = bucket.requests.length;
       await button.click();
       await page.getByText("Succeeded", { exact: true }).waitFor();
-      await page.waitForFunction(PICTURE_IS_DRAWN);
+      await expect.poll(() => page.evaluate(PICTURE_IS_DRAWN)).toBe(true);
       expect(bucket.requests.slice(before).map((request) => request.split(" ")[0])).toContain("GET");
       await page.getByRole("link", { name: "Credits" }).click();
       await page.getByRole("img", { name: /credits in 30 days/ }).waitFor();

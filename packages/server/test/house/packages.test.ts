@@ -27,7 +27,7 @@ describe("the packages", () => {
     expect(manifests.map(({ name, engines }) => `${name} ${engines?.node}`)).toEqual([
       "@promptd/contract >=20.3",
       "@promptd/client >=20.16",
-      "@promptd/mcp >=22.19",
+      "@promptd/mcp >=20.16",
       "@promptd/console undefined",
       "@promptd/server >=22.19",
       "promptd >=22.19",

@@ -52,7 +52,7 @@ interface Serving {
 
 /** The command to paste calls the address it listens on: the public one may lead nowhere yet, or to another machine. */
 function describe({ url, publicUrl, demo, welcome }: Serving): string {
-  if (url === null) return "promptd works on runs. Ctrl-C stops it.\n";
+  if (url === null) return "The worker is ready for runs. Ctrl-C stops it.\n";
   const lines = [`promptd listens on ${url}`];
   if (welcome !== null) lines.unshift(`Open ${welcome}`);
   if (publicUrl !== null) lines.push(`Callers reach it at ${publicUrl} (PROMPTD_PUBLIC_URL)`);

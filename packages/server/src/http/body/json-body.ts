@@ -19,7 +19,7 @@ const STEPS_OF_MEMBER = 125;
 const AT_ONCE_BYTES_MAX = 1_048_576;
 /** Small texts of 10,000 members have 10 MiB at most. No name in a body that is read in slices may be longer. */
 const SMALL_TEXT_BYTES_MAX = 1_024;
-const NOT_LOOKED_FOR = "it is larger than 1 MiB, so the position was not looked for";
+const POSITION_UNKNOWN = "it is larger than 1 MiB, so the position was not looked for";
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -66,7 +66,7 @@ function badBody(message: string, cause?: unknown): Problem {
 }
 
 function notJson(bytes: Buffer, contentType: string | null, cause: unknown): Problem {
-  const fault = bytes.length > AT_ONCE_BYTES_MAX ? NOT_LOOKED_FOR : describeJsonFault(textOf(bytes));
+  const fault = bytes.length > AT_ONCE_BYTES_MAX ? POSITION_UNKNOWN : describeJsonFault(textOf(bytes));
   if (contentType === null || /\bjson\b/i.test(contentType)) {
     return badBody(`The request body is not valid JSON: ${fault}.`, cause);
   }

@@ -22,12 +22,12 @@ const ESCAPE_BYTES_MAX = 6;
  * @throws SyntaxError as `JSON.parse` does, and Problem BAD_REQUEST_ERROR when the body is not UTF-8.
  */
 export async function parseAroundTexts(bytes: Buffer, texts: readonly TextSpan[]): Promise<unknown> {
-  // No body can hold these places, since nobody can guess them.
-  const places = new Map(texts.map((span) => [randomUUID() as string, span]));
-  const parsed: unknown = JSON.parse(withoutMark(decodeRest(bytes, places)));
+  // What stands for each text. No body can hold them, since nobody can guess them.
+  const standIns = new Map(texts.map((span) => [randomUUID() as string, span]));
+  const parsed: unknown = JSON.parse(withoutMark(decodeRest(bytes, standIns)));
   const found = new Map<string, string>();
   const slice = createTimeSlice();
-  for (const [place, { start, end }] of places) {
+  for (const [standIn, { start, end }] of standIns) {
     let text = "";
     for (let at = start; at < end;) {
       const next = pieceEnd(bytes, at, end);
@@ -35,16 +35,16 @@ export async function parseAroundTexts(bytes: Buffer, texts: readonly TextSpan[]
       at = next;
       if (slice.isOver()) await slice.yieldToEventLoop();
     }
-    found.set(place, text);
+    found.set(standIn, text);
   }
   return withTexts(parsed, found);
 }
 
-function decodeRest(bytes: Buffer, places: ReadonlyMap<string, TextSpan>): string {
+function decodeRest(bytes: Buffer, standIns: ReadonlyMap<string, TextSpan>): string {
   let rest = "";
   let at = 0;
-  for (const [place, { start, end }] of places) {
-    rest += decodeUtf8(bytes.subarray(at, start), at) + place;
+  for (const [standIn, { start, end }] of standIns) {
+    rest += decodeUtf8(bytes.subarray(at, start), at) + standIn;
     at = end;
   }
   return rest + decodeUtf8(bytes.subarray(at), at);
