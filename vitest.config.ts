@@ -55,6 +55,8 @@ export default defineConfig({
     // Short-lived objects fill the usual 16 MiB so often that collecting them took a quarter of a test server's time (2026-11-23).
     execArgv: ["--max-semi-space-size=32"],
     sequence: { sequencer: LongestFirst },
+    // As `eventually` of the tests: a busy machine may need more than the usual second.
+    expect: { poll: { timeout: 40_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -5,7 +5,8 @@ import { chmod, cp, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink, writeF
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../../server/test/support/eventually.ts";
 
 const LAUNCHER = join(import.meta.dirname, "../bin/promptd.js");
 const PROGRAM = `
@@ -169,6 +170,6 @@ describe("the launcher", () => {
     const other = launch(old, ["ignored", "wait"]);
     const { pid } = await firstLine(other);
     other.kill("SIGKILL");
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), { timeout: 10_000 });
+    await eventually(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
   });
 });

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { directedPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** Of an account after an error, as start-batches.ts has it. */
 const REST_MS = 5_000;
@@ -46,7 +47,7 @@ test("an error is tried again after a rest, while the batch of another account g
   await breakAccount(broken);
   const startedMs = performance.now();
   const { batchId } = await broken.client.batches.create({ promptVersionId: directed, items: itemsOf(5, "tokens=1") });
-  await vi.waitFor(async () => expect(await triesSoFar()).toBe(1), { timeout: 10_000, interval: 20 });
+  await eventually(async () => expect(await triesSoFar()).toBe(1));
 
   // Each end of a run wakes who looks after batches, and no wake ends the rest.
   const beside = await other.client.batches.create({ promptVersionId: directed, items: itemsOf(30, "tokens=1") });
@@ -75,24 +76,18 @@ test("a batch of an account that rests is canceled at once, with what runs of it
     promptVersionId: directed,
     items: itemsOf(40, "delay=600000"),
   });
-  await vi.waitFor(async () => expect((await countsOf(caller, created.batchId)).running).toBe(25), {
-    timeout: 15_000,
-    interval: 50,
-  });
+  await eventually(async () => expect((await countsOf(caller, created.batchId)).running).toBe(25));
   const before = await triesSoFar();
   await breakAccount(caller);
   const { rows } = await caller.client.runs.list({ limit: 1 });
   await caller.client.runs.cancel(rows[0]?.runId ?? ""); // makes room, and the next start fails
-  await vi.waitFor(async () => expect(await triesSoFar()).toBeGreaterThan(before), { timeout: 10_000, interval: 20 });
+  await eventually(async () => expect(await triesSoFar()).toBeGreaterThan(before));
   await caller.client.batches.cancel(created.batchId);
-  await vi.waitFor(
-    async () => {
-      const batch = await caller.client.batches.get(created.batchId);
-      expect(batch).toMatchObject({ batchStatus: "canceled", counts: { queued: 0, running: 0, canceled: 25 } });
-      expect(batch.finishedAt).not.toBeNull();
-    },
-    { timeout: 10_000, interval: 50 },
-  );
+  await eventually(async () => {
+    const batch = await caller.client.batches.get(created.batchId);
+    expect(batch).toMatchObject({ batchStatus: "canceled", counts: { queued: 0, running: 0, canceled: 25 } });
+    expect(batch.finishedAt).not.toBeNull();
+  });
   expect(await caller.client.me.credits()).toEqual({ credits: 500 });
   await mendAccounts();
 });
@@ -120,9 +115,9 @@ test("a look that was answered late starts no more items than there is room for"
   });
   const items = itemsOf(40, "delay=600000");
   const { batchId } = await caller.client.batches.create({ promptVersionId: directed, items });
-  await vi.waitFor(async () => expect((await countsOf(caller, batchId)).running).toBe(4), { timeout: 15_000 });
+  await eventually(async () => expect((await countsOf(caller, batchId)).running).toBe(4));
   const before = looks;
-  await vi.waitFor(() => expect(looks).toBe(before + 3), { timeout: 15_000 });
+  await eventually(() => expect(looks).toBe(before + 3));
   expect(await countsOf(caller, batchId)).toMatchObject({ queued: 0, running: 4 });
   await caller.client.batches.cancel(batchId);
 });

@@ -1,12 +1,13 @@
 /** POST /v1/batches and what follows: many runs of one prompt, each made once. */
 import type { Batch, BatchResult } from "@promptd/contract";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { firstIdOfMs, idTimeMs } from "../../src/platform/ids.ts";
 import { BATCHES_OF_REQUESTS } from "../../src/runs/read/batch-of-runs-store.ts";
 import { createTestPerson } from "../people/people-fixture.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, textPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { bodyOf, dataOf, errorOf, get, issuesOf, RANDOM_ID, withoutId } from "../wire/requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 let server: TestServer;
 let caller: TestCaller;
@@ -32,14 +33,11 @@ async function resultsOf(client: TestCaller["client"], batchId: string): Promise
 
 /** Polls until the batch is as wanted. */
 function becomes(client: TestCaller["client"], batchId: string, wanted: Partial<Batch>): Promise<Batch> {
-  return vi.waitFor(
-    async () => {
-      const batch = await client.batches.get(batchId);
-      expect(batch).toMatchObject(wanted);
-      return batch;
-    },
-    { timeout: 15_000, interval: 50 },
-  );
+  return eventually(async () => {
+    const batch = await client.batches.get(batchId);
+    expect(batch).toMatchObject(wanted);
+    return batch;
+  });
 }
 
 describe("a batch", () => {
@@ -81,18 +79,15 @@ describe("a batch", () => {
 
 test("an item that several processes start at once has one run, and the others leave no hold", async () => {
   const { client, accountId } = await server.createCaller();
-  await Promise.all([server.startAnother("worker"), server.startAnother("worker")]);
+  const workers = await Promise.all([server.startAnother("worker"), server.startAnother("worker")]);
   const items = Array.from({ length: 60 }, (_, i) => item(`delay=${i % 3} tokens=1`));
   const { batchId } = await client.batches.create({ promptVersionId: directed, items });
   const { db } = server.app;
-  await vi.waitFor(
-    async () => {
-      // Each of them wins a shift, while the shift of another goes on.
-      await db.query("update cron_ticks set next_at = promptd_now() where name = 'batches'");
-      expect((await client.batches.get(batchId)).batchStatus).toBe("finished");
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  await eventually(async () => {
+    // Each of them wins a shift, while the shift of another goes on.
+    await db.query("update cron_ticks set next_at = promptd_now() where name = 'batches'");
+    expect((await client.batches.get(batchId)).batchStatus).toBe("finished");
+  });
   const [counted] = await db.query(
     `select (select count(*)::int from runs where account_id = $1) as runs,
        (select count(distinct run_id)::int from batch_items where account_id = $1) as items,
@@ -100,6 +95,7 @@ test("an item that several processes start at once has one run, and the others l
     [accountId],
   );
   expect(counted).toEqual({ runs: 60, items: 60, held: 0 });
+  await Promise.all(workers.map((worker) => worker.close())); // one process never starts more than the window
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
@@ -284,9 +280,7 @@ describe("a cancel", () => {
     const { client } = await server.createCaller({ credits: 500 });
     const items = Array.from({ length: 100 }, () => item("delay=600000"));
     const { batchId } = await client.batches.create({ promptVersionId: directed, items });
-    await vi.waitFor(async () => expect((await client.batches.get(batchId)).counts.running).toBe(25), {
-      timeout: 15_000,
-    });
+    await eventually(async () => expect((await client.batches.get(batchId)).counts.running).toBe(25));
     const canceled = await client.batches.cancel(batchId);
     expect(canceled).toMatchObject({
       batchStatus: "canceled",
@@ -325,9 +319,7 @@ describe("a batch pauses, with the reason, and nothing more is started", () => {
     const { client, accountId, keyId } = await server.createCaller();
     const items = Array.from({ length: 60 }, () => item("delay=100 tokens=1"));
     const { batchId } = await client.batches.create({ promptVersionId: directed, items });
-    await vi.waitFor(async () => expect((await client.batches.get(batchId)).counts.succeeded).toBeGreaterThan(0), {
-      timeout: 15_000,
-    });
+    await eventually(async () => expect((await client.batches.get(batchId)).counts.succeeded).toBeGreaterThan(0));
     const other = await server.createKey(accountId);
     await server.revokeKey(keyId);
     const paused = await becomes(other.client, batchId, { batchStatus: "paused" });
@@ -360,7 +352,7 @@ describe("a batch pauses, with the reason, and nothing more is started", () => {
           batchId,
         ])
       )[0];
-    await vi.waitFor(async () => expect(await read()).toEqual({ reason }), { timeout: 15_000 });
+    await eventually(async () => expect(await read()).toEqual({ reason }));
   });
 });
 
@@ -375,9 +367,7 @@ describe("beside a batch", () => {
     ];
     const all = () => Promise.all(batches.map(({ batchId }) => one.client.batches.get(batchId)));
     const running = (found: readonly Batch[]) => found.map(({ counts }) => counts.running);
-    await vi.waitFor(async () => expect(running(await all()).reduce((sum, n) => sum + n, 0)).toBe(25), {
-      timeout: 15_000,
-    });
+    await eventually(async () => expect(running(await all()).reduce((sum, n) => sum + n, 0)).toBe(25));
     expect(Math.min(...running(await all()))).toBeGreaterThan(5); // in turns
     for (const { client } of [one, other]) {
       expect((await client.runs.create(bodyOf(directed, { do: "tokens=1" }))).runStatus).toBe("succeeded");

@@ -465,6 +465,12 @@ export const reasonedExceptions: Rule = (sources) =>
         .map((line) => `${path}: an exception without a reason: ${line.trim()}`),
     );
 
+/** Its limit is a second unless told, which a busy machine takes for a statement. */
+export const patientTests: Rule = (sources) =>
+  sources
+    .filter(({ path, text }) => path.endsWith(".test.ts") && /\bvi\.wait(For|Until)\(/.test(text))
+    .map(({ path }) => `${path}: wait with eventually (packages/server/test/support/eventually.ts)`);
+
 const LEFTOVERS = /\b(TODO|FIXME|XXX|HACK)\b/;
 
 export const nothingLeftOpen: Rule = (sources) =>

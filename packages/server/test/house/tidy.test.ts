@@ -172,6 +172,11 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
     seeded: { path: "packages/server/src/runs/x.ts", text: "// oxlint-disable-next-line no-console\n" },
   },
   {
+    rule: rules.patientTests,
+    promise: "a test that waits has the time that a busy machine needs",
+    seeded: { path: "packages/server/test/runs/x.test.ts", text: ["await vi", ".waitFor(() => {});\n"].join("") },
+  },
+  {
     rule: rules.nothingLeftOpen,
     promise: "nothing is left open in the code",
     seeded: { path: "packages/server/src/runs/x.ts", text: ["// TO", "DO later\n"].join("") },

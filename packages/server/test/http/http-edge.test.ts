@@ -2,10 +2,11 @@
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Readiness } from "../../src/http/endpoint.ts";
 import { Problem } from "../../src/platform/problem.ts";
 import { CREATE, errorOf, HASH, ID, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 let edge: EdgeServer;
 beforeAll(async () => {
@@ -257,12 +258,12 @@ describe("paths outside /v1", () => {
     };
     const own = await startEdge({ readiness });
     const answers = [1, 2, 3].map(() => own.get("/readyz", {}));
-    await vi.waitUntil(() => own.http.openRequests === 3, { interval: 5 });
+    await eventually(() => expect(own.http.openRequests).toBe(3));
     expect(calls).toHaveLength(1);
     calls[0]?.reject(new Error("away"));
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([500, 500, 500]);
     const next = own.get("/readyz", {});
-    await vi.waitUntil(() => calls.length === 2, { interval: 5 });
+    await eventually(() => expect(calls).toHaveLength(2));
     calls[1]?.resolve({ ready: true, details: {} });
     expect((await next).status).toBe(200);
     await own.http.close();

@@ -1,8 +1,9 @@
 /** What holds for the address /mcp beside its tools: who gets in, what is refused, and that any process answers. */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { directedPrompt, promptFile } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { connect, textsOf } from "./mcp-clients.ts";
+import { eventually } from "../support/eventually.ts";
 
 let server: TestServer;
 let caller: TestCaller;
@@ -177,7 +178,7 @@ describe("in two processes", () => {
     const other = await server.startAnother("api");
     const session = (await post(INITIALIZE)).headers.get("mcp-session-id") ?? "";
     const waiting = post(callRun(9, "hang"), { "mcp-session-id": session });
-    await vi.waitFor(async () => expect((await runs())[0]?.runStatus).toBe("running"), 10_000);
+    await eventually(async () => expect((await runs())[0]?.runStatus).toBe("running"));
     const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 9 } };
     const accepted = await fetch(`${other.listenUrl}/mcp`, {
       method: "POST",
@@ -206,7 +207,7 @@ describe("in two processes", () => {
       },
       body: JSON.stringify(callRun(3, "delay=1500")),
     }).catch(() => null);
-    await vi.waitFor(async () => expect((await runs())[0]?.runStatus).toBe("running"), 10_000);
+    await eventually(async () => expect((await runs())[0]?.runStatus).toBe("running"));
     gone.abort();
     await request;
     const runId = (await runs())[0]?.runId ?? "";

@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { upsertLabel } from "../../src/prompts/own/labels-store.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, promptFile } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { closeAll, connect, connectOnce, hearProgress, textsOf, WAYS, type Connecting } from "./mcp-clients.ts";
+import { eventually } from "../support/eventually.ts";
 
 const POEM = promptFile({
   title: "Poem for agents",
@@ -206,10 +207,10 @@ describe.each(WAYS)("over %s", (way) => {
       if (message === "running") cancel.abort();
     };
     await expect(client.callTool(call, { signal: cancel.signal, onprogress })).rejects.toThrow(/abort/i);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { runStatus, outputs } = await onlyRun();
       expect([runStatus, outputs]).toEqual(["failed", [{ type: "error", data: "Canceled by user." }]]);
-    }, 10_000);
+    });
   });
 
   test("a label chooses the account's own prompts that carry it", async () => {

@@ -10,6 +10,7 @@ import { PGBOUNCER, startPgbouncer, type Pgbouncer } from "../support/pgbouncer.
 import { openTestDatabase, type OpenTestDatabase } from "../support/test-database.ts";
 import { startTestServer } from "../support/test-server.ts";
 import { bodyOf } from "../wire/requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 const log = createLog("silent");
 
@@ -119,13 +120,13 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
     const runs = await Promise.all(Array.from({ length: 50 }, run));
     expect(runs.filter((status) => status !== "succeeded")).toEqual([]);
     expect((await server.checkLedger()).mismatches).toEqual([]);
-    await vi.waitFor(() => expect(messages(debug)).toContain("notifications arrive"), 20_000);
+    await eventually(() => expect(messages(debug)).toContain("notifications arrive"));
     expect(messages(warn).filter((message) => /pooler|notifications/.test(String(message)))).toEqual([]);
   });
 
   test("says what to set when notifications do not arrive, and its runs succeed all the same", async () => {
     const { warn, run } = await startPooled(({ pooled }) => ({ DATABASE_URL: pooled }));
-    await vi.waitFor(() => expect(messages(warn).join("\n")).toContain("set DATABASE_DIRECT_URL"), 20_000);
+    await eventually(() => expect(messages(warn).join("\n")).toContain("set DATABASE_DIRECT_URL"));
     expect(await run()).toBe("succeeded");
   });
 

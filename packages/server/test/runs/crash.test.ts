@@ -24,9 +24,10 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
   test("ends every run, makes none twice, charges none twice and leaves no hold", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const first = await fixture.start();
+    const lease = { PROMPTD_LEASE_MS: "3000" }; // a hundred starting at once must not cost the living one its runs
+    const first = await fixture.start("all", lease);
     const keys = Array.from({ length: 100 }, (_, i) => `run-${i}`);
-    const textOf = (i: number) => `sandbox: delay=${300 + 25 * i} tokens=900\nWrite something.`;
+    const textOf = (i: number) => `sandbox: delay=${300 + 40 * i} tokens=900\nWrite something.`;
     const calls = keys.map((key, i) => create(caller.clientAt(first.url), fixture.prompts.paid, textOf(i), key));
     const settled = Promise.allSettled(calls);
     await until(async () => (await countRuns("true")) === 100 && (await countRuns("finished_at is not null")) >= 20);
@@ -34,15 +35,17 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
     const answered = (await settled).filter((call) => call.status === "fulfilled").map((call) => call.value.runId);
     expect(answered.length).toBeLessThan(100);
 
-    const second = await fixture.start();
+    const second = await fixture.start("all", lease);
     const repeated = await Promise.all(
       keys.map((key, i) => create(caller.clientAt(second.url), fixture.prompts.paid, textOf(i), key)),
     );
+    const failures = "select fail_reason, attempt, count(*)::int as n from runs where status = 'failed' group by 1, 2";
+    expect(await fixture.db.query(failures)).toEqual([]);
     expect(repeated.map((run) => run.runStatus)).toEqual(keys.map(() => "succeeded"));
     expect(new Set(repeated.map((run) => run.runId)).size).toBe(100);
     expect(repeated.map((run) => run.runId)).toEqual(expect.arrayContaining(answered));
     expect(await countRuns("true")).toBe(100);
-    expect(await countRuns("attempt = 2")).toBeGreaterThan(0);
+    expect(await countRuns("attempt > 1")).toBeGreaterThan(0);
     expect(await fixture.findFaults()).toEqual([]);
     expect((await second.stop()).code).toBe(0);
   }, 120_000);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 const log = createLog("silent", "stderr");
 const info = vi.spyOn(log, "info");
@@ -21,9 +22,10 @@ test("the end of a run is one line, which says whether this worker's end is the 
     inputs: { textInputs: { ask: "a secret wish" } },
   });
   expect(run.runStatus).toBe("succeeded");
-  const lines = await vi.waitUntil(() => {
+  const lines = await eventually(() => {
     const found = info.mock.calls.map((call): unknown[] => call).filter(([, message]) => message === "run finished");
-    return found.length > 0 && found;
+    expect(found).not.toEqual([]);
+    return found;
   });
   const facts = { accountId, runId: run.runId, attempt: 1, model: "sandbox/text-free", status: "succeeded" };
   const rest = { reason: null, isOurs: true, durationMs: expect.any(Number) as number };

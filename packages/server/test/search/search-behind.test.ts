@@ -3,6 +3,7 @@ import type { Database, Queryable } from "../../src/platform/database/database.t
 import type { EmbeddingsModel } from "../../src/search/index.ts";
 import { documentOf, openSearch, promptId } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** More than are read while a query waits. */
 const MANY = 1_100;
@@ -53,7 +54,7 @@ test(
     await fixture.runTick(other, "search-embed");
     expect((await search.find("quandle", 5))[0]).toBe(promptId(MANY + 1));
     held.release();
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await search.find("zorblat 11", 5);
       expect(model.embedTexts).toHaveBeenCalled();
     });

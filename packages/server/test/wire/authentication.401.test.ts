@@ -2,11 +2,12 @@
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { json } from "node:stream/consumers";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { promptFile } from "../prompts/prompt-files.ts";
 import { until } from "../support/promptd-process.ts";
 import { bodyOf, errorOf, get } from "./requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 const INVALID = 'The API key is not valid. Check it, or ask the operator for a new one ("promptd admin key create").';
 const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
@@ -114,7 +115,7 @@ describe("revoking a key", () => {
     const { promptVersionId } = await server.publish(promptFile({ body: "sandbox: delay=900\nA text." }));
     const second = await server.createKey(caller.accountId);
     const waiting = caller.client.runs.create(bodyOf(promptVersionId));
-    await vi.waitFor(async () => expect((await second.client.runs.list({ status: "running" })).rows).toHaveLength(1));
+    await eventually(async () => expect((await second.client.runs.list({ status: "running" })).rows).toHaveLength(1));
     await server.revokeKey(caller.keyId);
     expect((await get(caller.client, "/v1/me")).httpStatus).toBe(401);
     const run = await waiting;

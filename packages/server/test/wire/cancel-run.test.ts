@@ -1,8 +1,9 @@
 /** POST /v1/runs/:runId/cancel: at once, for good, and free. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, imagePrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, cancelRun, errorOf, get, issuesOf, postRun, RANDOM_ID, runOf, startRun } from "./requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 let server: TestServer;
 let caller: TestCaller;
@@ -21,7 +22,7 @@ afterAll(() => server.close());
 const CANCELED = { outputs: [{ type: "error", data: "Canceled by user." }], runStatus: "failed", tokens: 0 };
 
 function becomes(runId: string, runStatus: string) {
-  return vi.waitFor(async () => expect((await caller.client.runs.get(runId)).runStatus).toBe(runStatus));
+  return eventually(async () => expect((await caller.client.runs.get(runId)).runStatus).toBe(runStatus));
 }
 
 describe("a run in progress", () => {
@@ -39,7 +40,7 @@ describe("a run in progress", () => {
 
   test("wakes the POST and the long poll that wait for it with 200 and the failed view", async () => {
     const posting = postRun(caller.client, bodyOf(slowVersion));
-    const runId = await vi.waitFor(async () => {
+    const runId = await eventually(async () => {
       const { rows } = await caller.client.runs.list({ status: "running" });
       expect(rows).toHaveLength(1);
       return rows[0]?.runId ?? "";

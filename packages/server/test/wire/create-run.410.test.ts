@@ -1,10 +1,11 @@
 /** A model that was withdrawn after the prompt was published, or is not enabled here (specification, "Errors", 410). */
 import type { Client } from "@promptd/client";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, dataOf, errorOf, get, postRun, runOf } from "./requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 const WITHDRAWN = "acme/picture-1";
 const NOT_HERE = "acme/text-2";
@@ -134,11 +135,11 @@ test("a run of a model that only newer processes know waits for one of them: a d
   const { promptVersionId } = await api.publish(imagePrompt({ model: WITHDRAWN, fields: "" }));
   const { runId } = await client.runs.create(bodyOf(promptVersionId), { respondAsync: true });
   const givenBack = "select 1 from runs where attempt > 0 and worker is null and finished_at is null";
-  await vi.waitFor(async () => expect(await api.app.db.query(givenBack)).toHaveLength(1), { timeout: 20_000 });
+  await eventually(async () => expect(await api.app.db.query(givenBack)).toHaveLength(1));
   await older.close();
   await api.startAnother("worker", newer);
   const end = async () => expect((await client.runs.get(runId)).runStatus).toBe("succeeded");
-  await vi.waitFor(end, { timeout: 20_000, interval: 100 });
+  await eventually(end);
 });
 
 describe("a model that is no longer in the catalogue at all", () => {

@@ -1,10 +1,11 @@
 /** Runs that outlive the wait: 504 with the runId, 202 where it was asked for, long polls (specification, "POST /v1/runs"). */
 import type { Client } from "@promptd/client";
 import type { Run } from "@promptd/contract";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, cancelRun, dataOf, errorOf, get, postRun, runOf, startRun } from "./requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 const WINDOW_MS = 1_000;
 /** A machine that is busy with other work may take this long, and nothing here waits for it. */
@@ -214,12 +215,12 @@ test("a server that stops answers a waiting POST with 504 and a waiting GET with
   const there = server.clientOf(own.apiKey, other.listenUrl ?? "");
   await server.freezeTime(Date.UTC(2126, 0, 1)); // so that the limiter forgets no request
   const admitted = (count: number) =>
-    vi.waitFor(async () => {
+    eventually(async () => {
       const text = "select (select sum(n)::int from unnest(counts) n) as admitted from rate_rings where scope_id = $1";
       expect(await server.app.db.query(text, [own.accountId])).toEqual([{ admitted: count }]);
     });
   const posting = postRun(there, bodyOf(promptVersionId, { do: HOUR }));
-  const [{ id: runId }] = await vi.waitFor(async () => {
+  const [{ id: runId }] = await eventually(async () => {
     const rows = await server.app.db.query<{ id: string }>("select id from runs where account_id = $1", [
       own.accountId,
     ]);

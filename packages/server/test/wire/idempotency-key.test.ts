@@ -1,9 +1,10 @@
 /** Idempotency-Key of POST /v1/runs: the same request twice is one run. */
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, textPrompt } from "../prompts/prompt-files.ts";
 import { IN_THIS_DATABASE } from "../support/test-database.ts";
 import { bodyOf, cancelRun, errorOf, issuesOf, postRun, runOf } from "./requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 let server: TestServer;
 let caller: TestCaller;
@@ -147,7 +148,7 @@ describe("the same key and body", () => {
   test("are forgotten after 24 hours", async () => {
     const first = await postRun(caller.client, tea(), KEY);
     await server.shiftTime(24 * 3_600 + 1);
-    const second = await vi.waitFor(async () => {
+    const second = await eventually(async () => {
       const answer = await postRun(caller.client, tea(), { ...KEY, prefer: "respond-async" });
       expect(answer.httpStatus).toBeLessThan(300);
       return answer;

@@ -1,9 +1,10 @@
 /** Unknown paths, wrong methods, HEAD, OPTIONS, slashes, versions (specification, "Endpoints", "Versioning"). */
 import { ENDPOINTS, type EndpointName } from "@promptd/contract";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, RANDOM_ID, runOf } from "./requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 let server: TestServer;
 let caller: TestCaller;
@@ -137,9 +138,11 @@ describe("OPTIONS", () => {
 describe("open paths", () => {
   test.each(["/healthz", "/readyz", "/openapi.json"])("%s answers 200 without a key", async (path) => {
     // A process is not ready while search is loading.
-    const isOk = async () => (await send("GET", path, { authorization: null })).httpStatus === 200;
-    await vi.waitUntil(isOk, { timeout: 20_000 });
-    const answer = await send("GET", path, { authorization: null });
+    const answer = await eventually(async () => {
+      const answered = await send("GET", path, { authorization: null });
+      expect(answered.httpStatus).toBe(200);
+      return answered;
+    });
     expect(answer.headers.has("ratelimit")).toBe(false);
   });
 

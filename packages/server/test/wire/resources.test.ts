@@ -1,10 +1,11 @@
 /** GET /v1/resources, its hash, cli-agent and action-require (specification, "Available models"). */
 import { createHash } from "node:crypto";
 import { ENDPOINTS } from "@promptd/contract";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, get, postRun } from "./requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 let server: TestServer;
 let caller: TestCaller;
@@ -200,14 +201,11 @@ test("If-None-Match means nothing to the other endpoints", async () => {
 // The last test: it changes the list for good.
 test("the list and its hash change when a provider is configured, in every process, and callers learn of it", async () => {
   await server.startAnother("all", { OPENAI_API_KEY: "sk-test" });
-  const resources = await vi.waitFor(
-    async () => {
-      const list = await caller.client.resources.get();
-      expect(list.hash).not.toBe(hash);
-      return list;
-    },
-    { timeout: 20_000, interval: 200 },
-  );
+  const resources = await eventually(async () => {
+    const list = await caller.client.resources.get();
+    expect(list.hash).not.toBe(hash);
+    return list;
+  });
   expect(resources.resources.models.map(({ model }) => model)).toContain("openai/gpt-5.2");
   expect(resources.hash).toBe(hashOf(resources.resources));
   const answer = await get(caller.client, "/v1/me", { "cli-agent": `resources_hash=${hash}` });

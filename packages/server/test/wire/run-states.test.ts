@@ -1,11 +1,12 @@
 /** The life of a run as its caller sees it (specification, "States and transitions"), with API and worker apart. */
 import type { CreateRunBody } from "@promptd/contract";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { App } from "../../src/app.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, postRun, runOf, startRun } from "./requests.ts";
+import { eventually } from "../support/eventually.ts";
 
 const writeOverlay = overlayFiles();
 let server: TestServer;
@@ -104,7 +105,7 @@ describe("with a worker in another process", () => {
 
   test("queued, running and succeeded follow each other, and every view of them agrees", async () => {
     const runId = await startRun(caller.client, bodyOf(version, { do: "delay=700" }));
-    await vi.waitFor(async () => expect((await views(runId)).run.runStatus).toBe("running"));
+    await eventually(async () => expect((await views(runId)).run.runStatus).toBe("running"));
     const running = await views(runId);
     expect(running.run).toEqual({ runId, outputs: [], runStatus: "running", tokens: 0 });
     expect(running.row).toMatchObject({ outputs: [], runStatus: "running", credits: 0 });
@@ -154,7 +155,7 @@ describe("with a worker in another process", () => {
   test.each(deadlines)("after %i minutes a running %s run is stopped, free", async (minutes, _, file) => {
     const { promptVersionId } = await server.publish(file());
     const runId = await startRun(caller.client, bodyOf(promptVersionId));
-    await vi.waitFor(async () => expect((await caller.client.runs.get(runId)).runStatus).toBe("running"));
+    await eventually(async () => expect((await caller.client.runs.get(runId)).runStatus).toBe("running"));
     await server.shiftTime(minutes * 60 + 1);
     const run = await caller.client.runs.get(runId, { waitSeconds: 20 });
     await server.shiftTime(0);

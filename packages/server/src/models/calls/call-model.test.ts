@@ -1,8 +1,9 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createSandboxCaller, failedWith } from "../../../test/support/sandbox-caller.ts";
 import { IN_THIS_DATABASE, useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { ModelCallerOptions } from "./call-model.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 
 let db: Database;
 useTestDatabase((opened) => (db = opened.db));
@@ -59,7 +60,7 @@ describe("a call", () => {
       await tx.query("lock table provider_calls"); // the count waits for it
       const outcome = call("hi", {}, canceler.signal).catch((error: unknown) => error);
       const waits = `select 1 from pg_locks where not granted and ${IN_THIS_DATABASE}`;
-      await vi.waitFor(async () => expect(await tx.query(waits)).not.toEqual([]), { timeout: 10_000 });
+      await eventually(async () => expect(await tx.query(waits)).not.toEqual([]));
       canceler.abort(new Error("the worker stops"));
       return { outcome };
     });
@@ -110,7 +111,7 @@ describe("a call", () => {
     const cancel = new AbortController();
     const outcome = call("sandbox: hang", {}, cancel.signal);
     const reason = new Error("cancelled by its owner");
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const rows = await db.query("select 1 from provider_calls where run_id = $1", [runId]);
       expect(rows).toHaveLength(1);
     });

@@ -1,9 +1,10 @@
 /** What comes of a call: a text, an image, a video. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createSandboxCaller, failedWith } from "../../../test/support/sandbox-caller.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { ModelCallerOptions } from "./call-model.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 
 let db: Database;
 useTestDatabase((opened) => (db = opened.db));
@@ -85,7 +86,7 @@ describe("a video", () => {
     await expect(first.call("a river", video)).rejects.toThrow("dies");
     const { runId } = first;
     const second = setup();
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const outcome = await second.call("a river", { ...video, runId, attempt: 2 });
       expect(outcome).toMatchObject({ kind: "video" });
     });

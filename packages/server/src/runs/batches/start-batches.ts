@@ -150,7 +150,7 @@ function nextDue(batches: readonly OpenBatch[], last: string | undefined): OpenB
 
 /**
  * How many runs of the account's batches may be added. Batches take half of what may run at once for an account, so that
- * its single runs always find room.
+ * its single runs always find room; a few more when the shift of one process ends late, into that of the next one.
  */
 function roomOf(batches: readonly OpenBatch[], activeRunsMax: number): number {
   const accountRunsMax = Math.min(batches[0]?.accountRunsMax ?? 0, activeRunsMax);

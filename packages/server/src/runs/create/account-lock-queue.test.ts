@@ -2,6 +2,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { AccountLocked, TurnedAway } from "../../platform/database/errors.ts";
 import { AccountLockQueue } from "./account-lock-queue.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 
 const locked = () =>
   Promise.reject(Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" }));
@@ -18,7 +19,7 @@ function openAttempts() {
 }
 
 async function begunOf(ends: readonly unknown[], count: number): Promise<void> {
-  await vi.waitFor(() => expect(ends).toHaveLength(count));
+  await eventually(() => expect(ends).toHaveLength(count));
 }
 
 test("while nobody else has the lock, four transactions of an account run side by side", async () => {
@@ -47,7 +48,7 @@ test("while somebody else has the lock, one transaction of the account retries a
     return isLocked ? locked() : undefined;
   };
   const runs = Array.from({ length: 8 }, () => queue.run("one", attempt));
-  await vi.waitFor(() => expect(attempts).toBeGreaterThan(7), { timeout: 5_000 });
+  await eventually(() => expect(attempts).toBeGreaterThan(7));
   isLocked = false;
   await Promise.all(runs);
   expect(runningMax).toBe(1);
@@ -111,7 +112,7 @@ test("an outage says nothing of the lock: the account's transactions go on one b
     attempts += 1;
     return attempts === 1 ? locked() : outage.promise;
   });
-  await vi.waitFor(() => expect(attempts).toBe(2));
+  await eventually(() => expect(attempts).toBe(2));
   const { attempt, ends } = openAttempts();
   const others = [queue.run("one", attempt), queue.run("one", attempt)];
   outage.reject(Object.assign(new Error("reset"), { code: "ECONNRESET" }));

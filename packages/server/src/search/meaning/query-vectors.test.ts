@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createLog } from "../../platform/log.ts";
 import { createQueryVectors } from "./query-vectors.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 
 const EMBEDDER = { embedder: "remote-1", dims: 2 };
 
@@ -55,7 +56,7 @@ test("a hanging model is not waited for, and its late answer serves the next tim
   );
   expect(await vectors.find("q", EMBEDDER)).toBeNull();
   answer([Float32Array.of(1, 0)]);
-  await vi.waitFor(async () => expect(await vectors.find("q", EMBEDDER)).not.toBeNull());
+  await eventually(async () => expect(await vectors.find("q", EMBEDDER)).not.toBeNull());
   expect(embed).toHaveBeenCalledTimes(1);
 });
 
@@ -106,7 +107,7 @@ test("a model that answers each question too late is left alone, and its answers
   for (let i = 0; i < 8; i += 1) {
     expect(await vectors.find(`q${i}`, EMBEDDER)).toBeNull();
     answers.shift()?.([Float32Array.of(1, 0)]);
-    await vi.waitFor(async () => expect(i > 4 || (await vectors.find(`q${i}`, EMBEDDER)) !== null).toBe(true));
+    await eventually(async () => expect(i > 4 || (await vectors.find(`q${i}`, EMBEDDER)) !== null).toBe(true));
   }
   expect(embed).toHaveBeenCalledTimes(5);
 });
@@ -122,7 +123,7 @@ test("after the pause one answer shows that the model is back, a late one too", 
   expect(await vectors.find("meanwhile", EMBEDDER)).toBeNull();
   expect(embed).toHaveBeenCalledTimes(6);
   (answer as ((vectors: Float32Array[]) => void) | null)?.([Float32Array.of(1, 0)]);
-  await vi.waitFor(async () => expect(await vectors.find("probe", EMBEDDER)).not.toBeNull());
+  await eventually(async () => expect(await vectors.find("probe", EMBEDDER)).not.toBeNull());
   embedTexts = right;
   expect(await vectors.find("after it", EMBEDDER)).not.toBeNull();
 });

@@ -1,6 +1,7 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { VectorMatrix } from "../meaning/vector-matrix.ts";
 import { createModelShare, measureAgreement, shareFor } from "./model-share.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 
 const DIMS = 16;
 
@@ -40,7 +41,7 @@ test("until the agreement is known, and among few prompts, the model has the lea
   const share = createModelShare();
   const [many, few] = [await matrixOf(300, 1), await matrixOf(100, 1)];
   expect(share.of(many, many)).toBe(0.3);
-  await vi.waitFor(() => expect(share.of(many, many)).toBe(0.5));
+  await eventually(() => expect(share.of(many, many)).toBe(0.5));
   expect(share.of(few, few)).toBe(0.3);
   expect(await measureAgreement(few, few)).toBe(0);
 });
