@@ -31,13 +31,22 @@ export async function parseAroundTexts(bytes: Buffer, texts: readonly TextSpan[]
     let text = "";
     for (let at = start; at < end;) {
       const next = pieceEnd(bytes, at, end);
-      text += JSON.parse(`"${decodeUtf8(bytes.subarray(at, next), at)}"`) as string;
+      text += readPiece(decodeUtf8(bytes.subarray(at, next), at));
       at = next;
       if (slice.isOver()) await slice.yieldToEventLoop();
     }
     found.set(standIn, text);
   }
   return withTexts(parsed, found);
+}
+
+/** What is more than itself in a JSON text: an escape, or a control character, which is a fault. */
+// oxlint-disable-next-line no-control-regex -- these are what is looked for
+const NOT_PLAIN = /[\\\u0000-\u001f]/;
+
+/** Most pieces are plain, and `JSON.parse` would copy them twice. */
+function readPiece(piece: string): string {
+  return NOT_PLAIN.test(piece) ? (JSON.parse(`"${piece}"`) as string) : piece;
 }
 
 function decodeRest(bytes: Buffer, standIns: ReadonlyMap<string, TextSpan>): string {
