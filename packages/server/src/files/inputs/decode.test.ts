@@ -218,6 +218,15 @@ describe("bombs", () => {
     expect(await estimateDecodedBytes(flat, "input")).toBeLessThan(256 * 1_048_576);
   });
 
+  test("one that takes too long is given up, also between two rounds that each are short enough", async () => {
+    const noise = await sharp(randomBytes(3_000_000), { raw: { width: 1_000, height: 1_000, channels: 3 } })
+      .png({ compressionLevel: 1 })
+      .toBuffer();
+    const small = { bytesMax: 100_000, sideMax: 4_096 }; // reached in the second round
+    expect(await faultOf(prepareForModel(noise, small))).toBe("taken");
+    expect(await faultOf(prepareForModel(noise, small, 0.001))).toBe("too-slow");
+  });
+
   test.each([
     ["png", {}, 1],
     ["png", { progressive: true }, 5],

@@ -48,10 +48,14 @@ export class DecodeRefusal extends Error {
  * transparency, else JPEG. Of an animation the first frame.
  * @throws DecodeRefusal
  */
-export async function prepareForModel(bytes: Uint8Array, limits: ImageLimits): Promise<LoadedImage> {
+export async function prepareForModel(
+  bytes: Uint8Array,
+  limits: ImageLimits,
+  secondsMax = DECODE_SECONDS_MAX,
+): Promise<LoadedImage> {
   const { hasAlpha, inputBytes } = await inspect(bytes);
   if (inputBytes > DECODE_BYTES_MAX) throw new DecodeRefusal("too-much-memory");
-  const endMs = performance.now() + DECODE_SECONDS_MAX * 1_000;
+  const endMs = performance.now() + secondsMax * 1_000;
   let source = bytes;
   let side = Math.min(limits.sideMax, MODEL_SIDE_MAX);
   // Each round aims below the limit by area, so the second nearly always fits; noise may take one or two more.
