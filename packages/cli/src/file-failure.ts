@@ -20,6 +20,22 @@ export function describeReadFailure(name: string, error: unknown, ifDirectory: s
   }
 }
 
+/** Why a folder could not be read. */
+export function describeFolderFailure(name: string, error: unknown): string {
+  const shown = printableLine(name);
+  switch (codeOf(error)) {
+    case "ENOENT":
+      return `There is no folder ${shown}. Check the name.`;
+    case "ENOTDIR":
+      return `${shown} is not a folder. Name the folder that the file is in.`;
+    case "EACCES":
+    case "EPERM":
+      return `This user may not read the folder ${shown}. Change its permissions, or choose another.`;
+    default:
+      return `The folder ${shown} could not be read${codeInBrackets(error)}. Check it and its disk.`;
+  }
+}
+
 /** Why a file or folder could not be written. */
 export function describeWriteFailure(name: string, error: unknown): string {
   const shown = printableLine(name);

@@ -64,6 +64,11 @@ describe("an author with a folder of prompts and a token", () => {
     expect(first.stderr).toContain("sandbox/text is a sandbox model");
     const again = await run("prompt", "publish", "tea.prompt.md");
     expect([again.stdout, again.stderr]).toEqual(["Published 0. Unchanged: 1.\n", ""]);
+    const back = await run("prompt", "rollback", "tea-poem", "1");
+    expect([back.code, back.stdout]).toEqual([
+      0,
+      "The latest version of tea-poem, 1, says that already: nothing was published. It has no other version to go back to.\n",
+    ]);
   });
 
   test("sees what a changed file would change, publishes it, and rolls back", async () => {
@@ -164,4 +169,27 @@ describe("an author with a folder of prompts and a token", () => {
     env = { ...env, PROMPTD_TOKEN: reading.token };
     expect((await run("prompt", "publish", "tea.prompt.md")).stderr).toContain("with the scope prompts:write");
   });
+});
+
+test("with an API key alone, a command for authors names both ways of working and what each needs", async () => {
+  const { PROMPTD_TOKEN: _, ...withoutToken } = env;
+  const own = { env: { ...withoutToken, PROMPTD_DATA_DIR: join(directory, "nowhere") }, directory };
+  await write("mine.prompt.md", TEA);
+  const hint = `For your account at a server: sign in with "promptd login", or set PROMPTD_TOKEN.
+For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, and name the author with --author.
+`;
+  for (const argv of [["list"], ["pull", "tea-poem"], ["diff", "mine.prompt.md"]]) {
+    const { code, stderr } = await runCommandHere(["prompt", ...argv], own);
+    expect([code, stderr]).toEqual([
+      1,
+      `No management token is set (an API key is for runs alone), and this machine has no database of a server.\n${hint}`,
+    ]);
+  }
+  const published = await runCommandHere(["prompt", "publish", "mine.prompt.md"], own);
+  expect([published.code, published.stderr]).toEqual([
+    1,
+    `No management token is set (an API key is for runs alone), and --author names nobody.\n${hint}`,
+  ]);
+  const listed = await runCommandHere(["prompt", "list", "--author", "ada@example.org"], own);
+  expect(listed.stderr).toContain("There is no promptd database in the data directory");
 });

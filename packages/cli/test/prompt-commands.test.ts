@@ -143,3 +143,16 @@ describe("models", () => {
     expect((await run("models")).code).toBe(0);
   });
 });
+
+test("search refuses words that are empty, and mcp a folder of images that is none, before a server is asked", async () => {
+  const { run, home, seen } = await setup();
+  expect((await run("search", " ", "")).stderr).toBe(
+    "The words to search for are empty.\nExample: promptd search cat poem\n",
+  );
+  expect((await run("mcp", "--images", "nope")).stderr).toBe("There is no folder nope. Check the name.\n");
+  await writeFile(join(home, "a.png"), "");
+  expect((await run("mcp", "--images", "a.png")).stderr).toBe(
+    "a.png is not a folder. Name the folder that the file is in.\n",
+  );
+  expect(seen).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setup } from "./fake-service.ts";
 import { version } from "./sample-prompt.ts";
@@ -78,13 +78,18 @@ test("a name that no prompt can have is answered with what names look like", asy
   expect(seen).toHaveLength(1);
 });
 
-test("a prompt that there is not leaves no file", async () => {
-  const missing = { data: { rows: [], missing: ["cat-portrait"] } };
-  const error = { code: "NOT_FOUND_ERROR", message: "No published prompt has the slug cat-portrait." };
-  const { run } = await setup({
-    "GET /v1/prompt-slugs": missing,
-    "GET /v1/prompt-slugs/cat-portrait": { status: 404, error },
+test("a prompt that there is not leaves no file, and the slug that may have been meant is named", async () => {
+  const { run, home } = await setup({
+    "GET /v1/prompt-slugs": { data: { rows: [], missing: ["cat-potrait"] } },
+    "GET /v1/prompts/publish": FOUND["GET /v1/prompts/publish"],
   });
-  const { code, stdout, stderr } = await run("skill", "cat-portrait");
-  expect([code, stdout, stderr.split("\n")[0]]).toEqual([1, "", error.message]);
+  const { code, stdout, stderr } = await run("skill", "cat-potrait");
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    "",
+    `No published prompt has the slug "cat-potrait". Did you mean "cat-portrait"?
+Find prompts with "promptd search <words>".
+`,
+  ]);
+  expect(await readdir(home)).toEqual([]);
 });

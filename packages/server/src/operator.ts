@@ -144,7 +144,7 @@ export async function withOperator<Result>(
   command: OperatorCommand | null = null,
 ): Promise<Result> {
   const { config, log } = prepare(environment);
-  if (config.DATABASE_URL === null && !(await hasCluster(config.dataDir))) throw noDatabase(config.dataDir);
+  if (config.DATABASE_URL === null && !(await hasCluster(config.dataDir))) throw new NoDatabaseFailure(config.dataDir);
   const installation = await openInstallation({ config, role: "operator", log, migrations: "create", retryMs: 0 });
   if (installation.applied.length > 0 && !installation.isEmbedded) {
     log.warn("promptd's tables were not in this database and have been made; is DATABASE_URL the server's?");
@@ -158,11 +158,14 @@ export async function withOperator<Result>(
   }
 }
 
-function noDatabase(dataDir: string): StartFailure {
-  return new StartFailure(
-    `There is no promptd database in the data directory ${dataDir}, and none was made.
+/** A command was to work on the database of a server on this machine, and there is none. */
+export class NoDatabaseFailure extends StartFailure {
+  constructor(dataDir: string) {
+    super(
+      `There is no promptd database in the data directory ${dataDir}, and none was made.
 Set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, or start a server there first: npx promptd serve`,
-  );
+    );
+  }
 }
 
 function prepare(environment: Environment): { config: Config; log: Log } {

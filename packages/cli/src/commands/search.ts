@@ -1,5 +1,5 @@
 import type { SearchRow } from "@promptd/contract";
-import type { Command } from "../command.ts";
+import { CommandFailure, type Command } from "../command.ts";
 import { formatCredits, sandboxMark } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { withSession } from "../session.ts";
@@ -14,9 +14,10 @@ Cat poem (text, 2 credits, 340 runs)
   options: {},
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
-    const { rows } = await withSession(io, ({ client }) =>
-      client.prompts.search(args.positionals.join(" "), { signal: io.signal }),
-    );
+    const words = args.positionals.join(" ").trim();
+    if (words === "")
+      throw new CommandFailure("The words to search for are empty.", { hint: "Example: promptd search cat poem" });
+    const { rows } = await withSession(io, ({ client }) => client.prompts.search(words, { signal: io.signal }));
     io.result({ rows }, rows.length === 0 ? "No prompts found." : rows.map(formatRow).join("\n\n"));
   },
 };

@@ -1,36 +1,42 @@
 import { PromptdError, type Client } from "@promptd/client";
-import { parsePromptName, suggestName, type ParsedPromptName, type PromptVersion } from "@promptd/contract";
+import { parsePromptName, suggestName, type PromptVersion } from "@promptd/contract";
 import { findById } from "@promptd/mcp/describe";
 import { CommandFailure } from "../command.ts";
 import { printableLine } from "../printable.ts";
+
+interface Wanted {
+  readonly client: Client;
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
 
 /**
  * People have a slug or either id at hand and need not know which.
  * @throws CommandFailure when it is none of them.
  */
-export async function findVersion(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
-  const parsed = parsePromptName(name);
-  if (!parsed.isId) return findBySlug(client, parsed, signal);
+export function findVersion(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
+  return orExplained({ client, name, signal }, async () => {
+    const { isId, slug, label } = parsePromptName(name);
+    if (isId) return findById(client, name, signal);
+    const { slug: _slug, label: _label, ...version } = await client.prompts.getBySlug(slug, { label, signal });
+    return version;
+  });
+}
+
+/** @throws CommandFailure that says what may have been meant, when `find` finds nothing by the name. */
+export async function orExplained<Found>(wanted: Wanted, find: () => Promise<Found>): Promise<Found> {
   try {
-    return await findById(client, name, signal);
+    return await find();
   } catch (error) {
-    throw isNotFound(error) ? neitherFailure(name, error) : error;
+    throw isNotFound(error) ? await explainMissing(wanted, error) : error;
   }
 }
 
-async function findBySlug(
-  client: Client,
-  { slug, label }: ParsedPromptName,
-  signal: AbortSignal,
-): Promise<PromptVersion> {
-  try {
-    const { slug: _slug, label: _label, ...version } = await client.prompts.getBySlug(slug, { label, signal });
-    return version;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    if (label !== undefined && (await isPublished(client, slug, signal))) throw labelFailure(slug, label, error);
-    throw slugFailure(slug, await findSimilar(client, slug, signal), error);
-  }
+async function explainMissing({ client, name, signal }: Wanted, cause: PromptdError): Promise<CommandFailure> {
+  const { isId, slug, label } = parsePromptName(name);
+  if (isId) return neitherFailure(name, cause);
+  if (label !== undefined && (await isPublished(client, slug, signal))) return labelFailure(slug, label, cause);
+  return slugFailure(slug, await findSimilar(client, slug, signal), cause);
 }
 
 async function isPublished(client: Client, slug: string, signal: AbortSignal): Promise<boolean> {

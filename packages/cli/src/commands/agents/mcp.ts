@@ -1,10 +1,10 @@
 import type { McpSource } from "@promptd/mcp";
 import { findChosen, readChoice, type PromptChoice } from "@promptd/mcp/describe";
 import { serveOnStdio } from "@promptd/mcp/stdio";
-import { readFile, realpath } from "node:fs/promises";
+import { readdir, readFile, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
-import { describeReadFailure } from "../../file-failure.ts";
+import { describeFolderFailure } from "../../file-failure.ts";
 import { readVersion } from "../../help-text.ts";
 import { printableLine } from "../../printable.ts";
 import { withSession } from "../../session.ts";
@@ -58,9 +58,11 @@ async function folderOf(args: CommandArgs, io: CommandIo): Promise<string | null
   const name = args.text("images");
   if (name === undefined) return null;
   try {
-    return await realpath(resolve(io.directory, name));
+    const folder = await realpath(resolve(io.directory, name));
+    await readdir(folder); // a file, or a folder that this user may not read, would refuse each image later
+    return folder;
   } catch (error) {
-    throw new CommandFailure(describeReadFailure(name, error, "name a folder"), { cause: error });
+    throw new CommandFailure(describeFolderFailure(name, error), { cause: error });
   }
 }
 

@@ -7,6 +7,7 @@ import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
 import { printableLine } from "../../printable.ts";
 import { exampleCommand } from "../../runs/example-command.ts";
+import { orExplained } from "../../runs/find-version.ts";
 import { withSession } from "../../session.ts";
 
 export const skill: Command = {
@@ -20,7 +21,7 @@ Wrote .claude/skills/cat-poem/SKILL.md.`,
   async run(args, io) {
     const [name = ""] = args.positionals;
     const { prompt, samples } = await withSession(io, async ({ client }) => {
-      const found = await findPrompt(client, name, io.signal);
+      const found = await orExplained({ client, name, signal: io.signal }, () => findPrompt(client, name, io.signal));
       return { prompt: found, samples: await findSamples(client, found, io.signal) };
     });
     const title = skillName(prompt.name);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { CommandFailure, type CommandArgs, type CommandIo } from "../../command.ts";
+import { CommandFailure, type CommandIo } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
 
 export interface PromptFile {
@@ -46,13 +46,4 @@ export async function runAsAuthor<Result>(
     const message = server.explainAuthorFailure(error);
     throw message === null ? error : new CommandFailure(message, { cause: error });
   }
-}
-
-/** The author's option of commands that read the database. */
-export const AUTHOR_OPTION = {
-  author: { type: "string", value: "EMAIL|USERID", summary: "whose prompts; all when left out" },
-} as const;
-
-export function authorOf(args: CommandArgs): string | null {
-  return args.text("author")?.trim() ?? null;
 }

@@ -1,11 +1,11 @@
+import type { ManageClient } from "@promptd/client/manage";
 import type { PromptFileCheck } from "@promptd/contract/manage";
 import type { Command, CommandIo } from "../../command.ts";
 import { CommandFailure } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { withManagement } from "../../session.ts";
 import { readPromptFile, runAsAuthor, type PromptFile } from "./author-files.ts";
-import { isRemote } from "./own-prompts.ts";
+import { workAsAuthor } from "./own-prompts.ts";
 
 /** What both say, the server and the catalogue here. */
 type Validation = Pick<PromptFileCheck, "message"> & {
@@ -29,8 +29,10 @@ tea.prompt.md is fine: Tea poem (openai/gpt-5.4-mini; about 2 credits, at most 8
   run: async (args, io) => {
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
     const files = read.flatMap((file) => ("why" in file ? [] : [file]));
-    const checked =
-      args.flag("here") || !(await isRemote(args, io)) ? await checkHere(files, io) : await checkThere(files, io);
+    const checked = await workAsAuthor(args, io, {
+      atServer: (manage) => checkThere(manage, files, io),
+      here: () => checkHere(files, io),
+    });
     const unread = read.filter((file) => "why" in file);
     if (checked.length === 0) throw new CommandFailure(unread.map(({ why }) => why).join("\n"));
     for (const { why } of unread) io.note(why);
@@ -46,15 +48,13 @@ function checkHere(files: readonly PromptFile[], io: CommandIo): Promise<Checked
 }
 
 /** The server knows its own models, and what it would refuse. */
-function checkThere(files: readonly PromptFile[], io: CommandIo): Promise<CheckedFile[]> {
-  return withManagement(io, async (manage) => {
-    const checked: CheckedFile[] = [];
-    for (const { name, text } of files) {
-      const validation = await manage.send("checkPromptFile", { body: { source: text }, signal: io.signal });
-      checked.push({ file: name, validation });
-    }
-    return checked;
-  });
+async function checkThere(manage: ManageClient, files: readonly PromptFile[], io: CommandIo): Promise<CheckedFile[]> {
+  const checked: CheckedFile[] = [];
+  for (const { name, text } of files) {
+    const validation = await manage.send("checkPromptFile", { body: { source: text }, signal: io.signal });
+    checked.push({ file: name, validation });
+  }
+  return checked;
 }
 
 function describeFile({ file, validation }: CheckedFile): string {

@@ -1,17 +1,9 @@
+import type { ManageClient } from "@promptd/client/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
-import { runAsOperator } from "../operator/run-operator.ts";
-import { withManagement } from "../../session.ts";
-import {
-  AUTHOR_OPTION,
-  authorOf,
-  requirePromptFile,
-  runAsAuthor,
-  type Authoring,
-  type PromptFile,
-} from "./author-files.ts";
-import { isRemote, WHERE } from "./own-prompts.ts";
+import { requirePromptFile, runAsAuthor, type Authoring, type PromptFile } from "./author-files.ts";
+import { AUTHOR_OPTION, WHERE, workAsAuthor, workOnDatabase } from "./own-prompts.ts";
 
 type Diff = ReturnType<Authoring["diff"]>;
 
@@ -36,28 +28,27 @@ price: about 2 credits, at most 8`,
 async function readDiff(args: CommandArgs, io: CommandIo): Promise<Diff | null> {
   const [first = "", second] = args.positionals;
   const file = await requirePromptFile(first, io);
-  if (second === undefined && (await isRemote(args, io))) return diffThere(file, io);
-  if (second === undefined) return runAsOperator(io, (operator) => operator.prompts.diff(file, authorOf(args)));
+  if (second === undefined) {
+    return workAsAuthor(args, io, {
+      atServer: (manage) => diffThere(manage, file, io),
+      here: () => workOnDatabase(args, io, (operator, author) => operator.prompts.diff(file, author)),
+    });
+  }
   const other = await requirePromptFile(second, io);
   return runAsAuthor(io, (authoring) => authoring.diff(file, other));
 }
 
 /** With the latest version at the server; both files are compared here. */
-async function diffThere(file: PromptFile, io: CommandIo): Promise<Diff | null> {
-  const published = await withManagement(io, async (manage) => {
-    const { prompts, message } = await manage.send("checkPromptFile", {
-      body: { source: file.text },
-      signal: io.signal,
-    });
-    const [checked] = prompts;
-    if (checked === undefined) throw new CommandFailure(`${file.name} has faults:\n${message.replace(/^/gm, "  ")}`);
-    if (checked.promptId === null) return null;
-    const own = await manage.send("getPrompt", { params: { promptId: checked.promptId }, signal: io.signal });
-    if (own.latest === null) return null;
-    const params = { promptId: own.promptId, promptVersionId: own.latest.promptVersionId };
-    return manage.send("getVersion", { params, signal: io.signal });
-  });
-  if (published === null) return null;
+async function diffThere(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<Diff | null> {
+  const { signal } = io;
+  const { prompts, message } = await manage.send("checkPromptFile", { body: { source: file.text }, signal });
+  const [checked] = prompts;
+  if (checked === undefined) throw new CommandFailure(`${file.name} has faults:\n${message.replace(/^/gm, "  ")}`);
+  if (checked.promptId === null) return null;
+  const own = await manage.send("getPrompt", { params: { promptId: checked.promptId }, signal });
+  if (own.latest === null) return null;
+  const params = { promptId: own.promptId, promptVersionId: own.latest.promptVersionId };
+  const published = await manage.send("getVersion", { params, signal });
   const before = { name: `version ${published.version}`, text: published.source };
   return runAsAuthor(io, (authoring) => authoring.diff(before, file));
 }

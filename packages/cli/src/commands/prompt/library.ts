@@ -1,13 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
+import type { ManageClient } from "@promptd/client/manage";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
 import { formatCredits, formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { runAsOperator } from "../operator/run-operator.ts";
-import { withManagement } from "../../session.ts";
-import { AUTHOR_OPTION, authorOf } from "./author-files.ts";
-import { findOwn, isRemote, listAll, WHERE } from "./own-prompts.ts";
+import { AUTHOR_OPTION, findOwn, listAll, WHERE, workAsAuthor, workOnDatabase } from "./own-prompts.ts";
 
 export const promptList: Command = {
   summary: "List prompts with their versions",
@@ -17,25 +15,27 @@ export const promptList: Command = {
 PROMPT                                SLUG      STATE      VERSIONS  LABELS        RUNS  TITLE
 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  tea-poem  published  3         production=2  12    Tea poem`,
   options: AUTHOR_OPTION,
-  run: async (args, io) => {
-    if (await isRemote(args, io)) return listThere(io);
-    const prompts = await runAsOperator(io, (operator) => operator.prompts.list(authorOf(args)));
-    if (prompts.length === 0) return io.result(prompts, "No prompts.");
-    const rows = prompts.map((prompt) => [
-      prompt.promptId,
-      prompt.slug,
-      `v${prompt.versions}${prompt.isPublished ? "" : " (unpublished)"}`,
-      prompt.model,
-      formatCredits(prompt.estimatedCredits),
-      printableLine(prompt.title),
-    ]);
-    io.result(prompts, formatTable([["PROMPT", "SLUG", "VERSIONS", "MODEL", "ABOUT", "TITLE"], ...rows]));
-  },
+  run: (args, io) =>
+    workAsAuthor(args, io, { atServer: (manage) => listThere(manage, io), here: () => listHere(args, io) }),
 };
 
+async function listHere(args: CommandArgs, io: CommandIo): Promise<void> {
+  const prompts = await workOnDatabase(args, io, (operator, author) => operator.prompts.list(author));
+  const rows = prompts.map((prompt) => [
+    prompt.promptId,
+    prompt.slug,
+    `v${prompt.versions}${prompt.isPublished ? "" : " (unpublished)"}`,
+    prompt.model,
+    formatCredits(prompt.estimatedCredits),
+    printableLine(prompt.title),
+  ]);
+  const header = ["PROMPT", "SLUG", "VERSIONS", "MODEL", "ABOUT", "TITLE"];
+  io.result(prompts, rows.length === 0 ? "No prompts." : formatTable([header, ...rows]));
+}
+
 /** Drafts too, which have no version yet. */
-async function listThere(io: CommandIo): Promise<void> {
-  const prompts = await withManagement(io, (manage) => listAll(manage, io));
+async function listThere(manage: ManageClient, io: CommandIo): Promise<void> {
+  const prompts = await listAll(manage, io);
   const rows = prompts.map((prompt) => [
     prompt.promptId,
     prompt.slug ?? "-",
@@ -63,9 +63,10 @@ Wrote prompts/tea-poem.prompt.md.`,
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [name = ""] = args.positionals;
-    const pulled = (await isRemote(args, io))
-      ? await pullThere(name, io)
-      : await runAsOperator(io, (operator) => operator.prompts.pull(name, authorOf(args)));
+    const pulled = await workAsAuthor<{ readonly name: string; readonly text: string }>(args, io, {
+      atServer: (manage) => pullThere(manage, name, io),
+      here: () => workOnDatabase(args, io, (operator, author) => operator.prompts.pull(name, author)),
+    });
     const out = args.text("out");
     if (out === undefined) return io.result(pulled, pulled.text.trimEnd());
     const file = /\.(md|json|ya?ml)$/.test(out) ? out : join(out, pulled.name);
@@ -80,8 +81,8 @@ Wrote prompts/tea-poem.prompt.md.`,
   },
 };
 
-async function pullThere(name: string, io: CommandIo) {
-  const { promptId, slug, source } = await withManagement(io, (manage) => findOwn(manage, name, io));
+async function pullThere(manage: ManageClient, name: string, io: CommandIo) {
+  const { promptId, slug, source } = await findOwn(manage, name, io);
   const ending = /^\s*[[{]/.test(source) ? ".json" : ".prompt.md";
   return { promptId, name: `${slug ?? promptId}${ending}`, text: source };
 }

@@ -3,14 +3,65 @@ import { ID_FORM, suggestName } from "@promptd/contract";
 import type { OwnPrompt, OwnPromptRow, OwnVersionRow } from "@promptd/contract/manage";
 import { CommandFailure, type CommandArgs, type CommandIo } from "../../command.ts";
 import { printableLine } from "../../printable.ts";
+import { withManagement } from "../../session.ts";
 import { readConnection } from "../../user-config.ts";
+import { runOnServer, type Operator } from "../operator/run-operator.ts";
 
 /** What every command says that works in both ways. */
 export const WHERE = `With a management token ("promptd login") this works on your account at the server. Without one, or with --author, it works on the database of a server on this machine.`;
 
-/** Whether a command speaks to a server: somebody has signed in with a token, and names no other author. */
-export async function isRemote(args: CommandArgs, io: CommandIo): Promise<boolean> {
-  return args.text("author") === undefined && (await readConnection(io.env)).token !== null;
+/** The author's option of commands that read the database. */
+export const AUTHOR_OPTION = {
+  author: { type: "string", value: "EMAIL|USERID", summary: "whose prompts; all when left out" },
+} as const;
+
+/** The two ways in which a command for authors can work. */
+export interface Ways<Result> {
+  readonly atServer: (manage: ManageClient) => Promise<Result>;
+  readonly here: () => Promise<Result>;
+}
+
+/** At the server for whoever has a management token, unless --here or --author asks for this machine. */
+export async function workAsAuthor<Result>(
+  args: CommandArgs,
+  io: CommandIo,
+  { atServer, here }: Ways<Result>,
+): Promise<Result> {
+  const isHere = args.flag("here") || args.text("author") !== undefined;
+  return isHere || !(await hasToken(io)) ? here() : withManagement(io, atServer);
+}
+
+async function hasToken(io: CommandIo): Promise<boolean> {
+  return (await readConnection(io.env)).token !== null;
+}
+
+/**
+ * The way without a server: its database on this machine. @param work gets the author of --author; null: all.
+ * @throws CommandFailure that names both ways when there is no database and nobody asked for it.
+ */
+export function workOnDatabase<Result>(
+  args: CommandArgs,
+  io: CommandIo,
+  work: (operator: Operator, author: string | null) => Promise<Result>,
+): Promise<Result> {
+  const author = args.text("author")?.trim() ?? null;
+  return runOnServer(async ({ withOperator, NoDatabaseFailure }) => {
+    try {
+      return await withOperator(io.env, (operator) => work(operator, author), io.command);
+    } catch (error) {
+      if (author !== null || !(error instanceof NoDatabaseFailure)) throw error;
+      throw noTokenFailure("this machine has no database of a server", error);
+    }
+  });
+}
+
+/** @param instead why the other way is closed too. */
+export function noTokenFailure(instead: string, cause?: unknown): CommandFailure {
+  return new CommandFailure(`No management token is set (an API key is for runs alone), and ${instead}.`, {
+    hint: `For your account at a server: sign in with "promptd login", or set PROMPTD_TOKEN.
+For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, and name the author with --author.`,
+    cause,
+  });
 }
 
 export async function listAll(manage: ManageClient, io: CommandIo, q?: string): Promise<OwnPromptRow[]> {

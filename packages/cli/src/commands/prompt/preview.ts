@@ -4,9 +4,8 @@ import { CommandFailure } from "../../command.ts";
 import { formatCredits } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
 import { readPairs } from "../../runs/run-inputs.ts";
-import { withManagement } from "../../session.ts";
 import { requirePromptFile, runAsAuthor } from "./author-files.ts";
-import { isRemote } from "./own-prompts.ts";
+import { workAsAuthor } from "./own-prompts.ts";
 
 /** What both answer, the server and the catalogue here. */
 type ShownPreview = Omit<PromptPreview, "steps"> & { readonly steps: readonly PreviewStep[] };
@@ -38,12 +37,11 @@ A run with these inputs costs: at most 8 credits`,
       stepOutputs: readPairs("--step", args.list("step")),
     };
     const title = args.text("prompt");
-    const isThere = !args.flag("here") && (await isRemote(args, io));
-    const preview: ShownPreview = isThere
-      ? await withManagement(io, (manage) =>
-          manage.send("previewPromptFile", { body: { source: file.text, title, ...request }, signal: io.signal }),
-        )
-      : await runAsAuthor(io, (authoring) => authoring.preview(file, request, title ?? null));
+    const preview = await workAsAuthor<ShownPreview>(args, io, {
+      atServer: (manage) =>
+        manage.send("previewPromptFile", { body: { source: file.text, title, ...request }, signal: io.signal }),
+      here: () => runAsAuthor(io, (authoring) => authoring.preview(file, request, title ?? null)),
+    });
     if (preview.issues.length > 0) {
       const messages = new Set(preview.issues.map((issue) => issue.message));
       throw new CommandFailure([...messages].join("\n"), { hint: "Give an input with -i KEY=VALUE." });

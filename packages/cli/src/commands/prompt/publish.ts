@@ -4,10 +4,9 @@ import type { PromptPublication } from "@promptd/contract/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { explainError } from "../../explain-error.ts";
 import { printableLine } from "../../printable.ts";
-import { withManagement } from "../../session.ts";
 import { promptPublish as publishHere } from "../operator/admin-prompts.ts";
 import { readPromptFile } from "./author-files.ts";
-import { isRemote, WHERE } from "./own-prompts.ts";
+import { noTokenFailure, WHERE, workAsAuthor } from "./own-prompts.ts";
 import { writeId } from "./push.ts";
 
 export const promptPublish: Command = {
@@ -28,11 +27,15 @@ Published 1.`,
     },
     note: { type: "string", value: "TEXT", summary: "what changed; callers see it beside the version" },
   },
-  run: async (args, io) => {
-    if (await isRemote(args, io)) return publishThere(args, io);
-    if (args.text("note") !== undefined) throw new CommandFailure("--note needs a management token: promptd login");
-    return publishHere.run(args, io);
-  },
+  run: (args, io) =>
+    workAsAuthor<number | void>(args, io, {
+      atServer: (manage) => publishThere(manage, args, io),
+      here: async () => {
+        if (args.text("author") === undefined) throw noTokenFailure("--author names nobody");
+        if (args.text("note") !== undefined) throw new CommandFailure("--note needs a management token: promptd login");
+        return publishHere.run(args, io);
+      },
+    }),
 };
 
 const ONE_FILE = "--sample-from goes with one file of one prompt.";
@@ -69,28 +72,26 @@ ${explained.hint}`
 
 type Published = PromptPublication & { readonly file: string };
 
-async function publishThere(args: CommandArgs, io: CommandIo): Promise<number> {
+async function publishThere(manage: ManageClient, args: CommandArgs, io: CommandIo): Promise<number> {
   const sampleRun = args.text("sample-from");
   if (sampleRun !== undefined && args.positionals.length > 1) throw new CommandFailure(ONE_FILE);
   const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
   const failures = read.flatMap((file) => ("why" in file ? [file.why] : []));
   const published: Published[] = [];
-  await withManagement(io, async (manage) => {
-    for (const file of read) {
-      if ("why" in file) continue;
-      try {
-        const body = { source: file.text, note: args.text("note") };
-        const { published: rows } = await manage.send("publishPromptFile", { body, signal: io.signal });
-        published.push(...rows.map((row) => ({ ...row, file: file.name })));
-        const [only, ...others] = rows;
-        if (args.flag("write-id") && only !== undefined && others.length === 0) await writeId(file, only.promptId, io);
-      } catch (error) {
-        if (!(error instanceof PromptdError) || error.code !== "VALIDATION_ERROR") throw error;
-        failures.push(`${file.name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
-      }
+  for (const file of read) {
+    if ("why" in file) continue;
+    try {
+      const body = { source: file.text, note: args.text("note") };
+      const { published: rows } = await manage.send("publishPromptFile", { body, signal: io.signal });
+      published.push(...rows.map((row) => ({ ...row, file: file.name })));
+      const [only, ...others] = rows;
+      if (args.flag("write-id") && only !== undefined && others.length === 0) await writeId(file, only.promptId, io);
+    } catch (error) {
+      if (!(error instanceof PromptdError) || error.code !== "VALIDATION_ERROR") throw error;
+      failures.push(`${file.name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
     }
-    if (sampleRun !== undefined) failures.push(...(await takeSample(manage, { published, runId: sampleRun, io })));
-  });
+  }
+  if (sampleRun !== undefined) failures.push(...(await takeSample(manage, { published, runId: sampleRun, io })));
   if (published.length === 0) throw new CommandFailure(failures.join("\n"));
   for (const failure of failures) io.note(failure);
   for (const { file, warnings } of published) for (const text of warnings) io.note(`warning: ${file}: ${text}`);

@@ -1,12 +1,12 @@
+import type { ManageClient } from "@promptd/client/manage";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
 import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { withManagement } from "../../session.ts";
 import { requirePromptFile, runAsAuthor, type Authoring, type PromptFile } from "./author-files.ts";
-import { isRemote } from "./own-prompts.ts";
+import { workAsAuthor } from "./own-prompts.ts";
 import { testThere, type TestedThere } from "./test-there.ts";
 
 type Tested = Awaited<ReturnType<Authoring["test"]>>[number] & { readonly file: string };
@@ -23,8 +23,10 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const files = await Promise.all(args.positionals.map((name) => requirePromptFile(name, io)));
-    const isThere = !args.flag("here") && (await isRemote(args, io));
-    const tested = isThere ? await testAllThere(files, io) : await testHere(files, io);
+    const tested = await workAsAuthor<readonly (Tested | TestedThere)[]>(args, io, {
+      atServer: (manage) => testAllThere(manage, files, io),
+      here: () => testHere(files, io),
+    });
     const results = tested.flatMap((one) => one.results);
     const failed = results.filter(({ passed }) => !passed).length;
     if (results.length === 0) noteNothing(io);
@@ -33,12 +35,10 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
   },
 };
 
-function testAllThere(files: readonly PromptFile[], io: CommandIo): Promise<TestedThere[]> {
-  return withManagement(io, async (manage) => {
-    const all: TestedThere[] = [];
-    for (const file of files) all.push(await testThere(manage, file, io));
-    return all;
-  });
+async function testAllThere(manage: ManageClient, files: readonly PromptFile[], io: CommandIo): Promise<TestedThere[]> {
+  const all: TestedThere[] = [];
+  for (const file of files) all.push(await testThere(manage, file, io));
+  return all;
 }
 
 function testHere(files: readonly PromptFile[], io: CommandIo): Promise<Tested[]> {
@@ -67,7 +67,7 @@ function noteNothing(io: CommandIo): void {
   io.note('There is nothing to run: give the file "samples" or "tests".');
 }
 
-function formatResults(tested: readonly Tested[]): string {
+function formatResults(tested: readonly (Tested | TestedThere)[]): string {
   const rows = tested.flatMap(({ title, model, results }) =>
     results.map(({ name, passed, failures, output }) => [
       passed ? "ok" : "FAILED",

@@ -57,7 +57,14 @@ Version 4 of tea-poem says what version 2 says.`,
       const found = await findOwnVersion(manage, own.promptId, { name: version, io });
       const body = { promptVersionId: found.promptVersionId, note: args.text("note") };
       const made = await manage.send("rollBackPrompt", { params: { promptId: own.promptId }, body, signal: io.signal });
-      io.result(made, `Version ${made.version} of ${made.slug} says what version ${found.version} says.`);
+      if (made.outcome !== "unchanged") {
+        return io.result(made, `Version ${made.version} of ${made.slug} says what version ${found.version} says.`);
+      }
+      const only = own.versions === 1 ? " It has no other version to go back to." : "";
+      io.result(
+        made,
+        `The latest version of ${made.slug}, ${made.version}, says that already: nothing was published.${only}`,
+      );
     });
   },
 };
