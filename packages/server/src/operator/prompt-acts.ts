@@ -19,6 +19,7 @@ import {
   type PromptDiff,
 } from "../prompts/authoring/authoring.ts";
 import {
+  describeUnknownId,
   parsePromptFile,
   PromptFileError,
   publishPrompts,
@@ -236,10 +237,12 @@ function addPublications(
     const { promptId, promptVersionId, slug, title, outcome } = publication;
     const twin = report.published.find((other) => other.promptId === promptId && other.file !== name);
     const isMeant = source.slugGiven || source.promptId !== null || publication.replacedTitle !== null;
+    const unknownId = describeUnknownId(source, publication);
     const texts = [
       // What it says was said when it was published.
       ...(outcome === "unchanged" ? [] : describeSource(source)),
       ...describePublication(publication),
+      ...(outcome === "unchanged" || unknownId === null ? [] : [unknownId]),
       ...(twin === undefined || isMeant || outcome === "unchanged" ? [] : [describeTwin(publication, twin.file)]),
     ];
     report.published.push({ promptId, promptVersionId, slug, title, outcome, file: name });

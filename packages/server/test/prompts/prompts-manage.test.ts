@@ -1,9 +1,9 @@
 /** Authors publish over the management API: drafts, versions, labels, roll back, test runs, and what others see of it. */
-import type { OwnPrompt } from "@promptd/contract/manage";
+import type { OwnPrompt, PromptPublication } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
-import { errorOf, get } from "../wire/requests.ts";
+import { dataOf, errorOf, get } from "../wire/requests.ts";
 import { textPrompt } from "./prompt-files.ts";
 
 let server: TestServer;
@@ -17,6 +17,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const ABSENT = "00000000-0000-7000-8000-000000000000";
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const statusOf = async (promise: Promise<unknown>) =>
   promise.then(
     () => 200,
@@ -155,19 +156,62 @@ describe("publishing", () => {
     expect((await ada.client.send("getPrompt", { params: { promptId } })).versions).toBe(1);
   });
 
-  test("a whole file is the same path: once published it is unchanged, and of another it takes no prompt", async () => {
+  test("a whole file is the same path: once published it is unchanged", async () => {
     const source = textPrompt({ title: "By file" });
     const send = () => ada.client.send("publishPromptFile", { body: { source, note: "From CI." } });
     const [first, again] = [await send(), await send()];
     expect([first.published[0]?.outcome, again.published[0]?.outcome]).toEqual(["created", "unchanged"]);
     expect(again.published[0]?.promptVersionId).toBe(first.published[0]?.promptVersionId);
-    const stolen = source.replace("title:", `id: ${first.published[0]?.promptId ?? ""}\ntitle:`);
-    const answer = await bob.client.request({
-      method: "POST",
-      path: "/manage/v1/prompt-files",
-      body: { source: stolen },
-    });
-    expect([answer.httpStatus, errorOf(answer).data]).toMatchObject([422, { issues: [{ code: "not_allowed" }] }]);
+  });
+
+  test("a file that names a draft, a prompt of another account or nothing is answered alike, and takes no prompt", async () => {
+    const [prompt, draft] = [await published(), await ada.client.send("createDraft", { body: {} })];
+    const publishAs = async (promptId: string) => {
+      const carl = await createTestPerson(server);
+      const source = textPrompt({ title: "Moved", slug: `moved-${promptId}` }).replace(
+        "title:",
+        `id: ${promptId}\ntitle:`,
+      );
+      const answer = await carl.client.request({
+        method: "POST",
+        path: "/manage/v1/prompt-files",
+        body: { source },
+      });
+      const [made] = (dataOf(answer) as { published: PromptPublication[] }).published;
+      return { made, text: answer.text.replaceAll(promptId, "NAMED").replaceAll(UUID, "NEW") };
+    };
+    const [ofPrompt, ofDraft, ofNothing] = [
+      await publishAs(prompt.promptId),
+      await publishAs(draft.promptId),
+      await publishAs(ABSENT),
+    ];
+    expect([ofPrompt.text, ofDraft.text]).toEqual([ofNothing.text, ofNothing.text]);
+    expect(ofNothing.made?.warnings.join()).toContain(`No prompt of this author has the id ${ABSENT}`);
+    for (const promptId of [prompt.promptId, draft.promptId]) {
+      expect((await ada.client.send("getPrompt", { params: { promptId } })).versions).toBeLessThan(2);
+    }
+  });
+
+  test("a slug that would be a draft's is given to nobody", async () => {
+    const draft = await ada.client.send("createDraft", { body: {} });
+    const slugAs = async (promptId: string) => {
+      const source = textPrompt({ slug: `draft-${promptId}` });
+      const { published: made } = await bob.client.send("publishPromptFile", { body: { source } });
+      return made[0]?.slug.replace(promptId, "NAMED") ?? "";
+    };
+    expect(await slugAs(draft.promptId)).toBe(await slugAs(ABSENT));
+  });
+
+  test("a file that names no prompt of the account publishes the draft of its title, as one without an id", async () => {
+    const source = textPrompt({ title: "Moved here" });
+    const { promptId } = await ada.client.send("createDraft", { body: { source } });
+    const named = source.replace("title:", `id: ${ABSENT}\ntitle:`);
+    const [first, again] = [
+      await ada.client.send("publishPromptFile", { body: { source: named } }),
+      await ada.client.send("publishPromptFile", { body: { source: named } }),
+    ];
+    expect(first.published).toMatchObject([{ promptId, outcome: "created" }]);
+    expect(again.published).toMatchObject([{ promptId, outcome: "unchanged" }]);
   });
 
   test("of a file that is the draft too leaves no draft, and leaves one that says something else", async () => {

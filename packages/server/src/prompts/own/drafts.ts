@@ -10,7 +10,14 @@ import { textOfPrompt, writePromptFile } from "../format/write-prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
 import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
-import { publishIn, publishVersions, slugOfDraft, type Publication } from "../publishing/publish.ts";
+import {
+  describeUnknownId,
+  publishIn,
+  publishVersions,
+  slugOfDraft,
+  withOwnIds,
+  type Publication,
+} from "../publishing/publish.ts";
 import { listVersionNumbers, lockPublishing } from "../publishing/publish-store.ts";
 import {
   countNewDrafts,
@@ -197,12 +204,15 @@ function numbersOf(tx: Parameters<typeof publishIn>[0], publications: readonly P
 }
 
 function describe(
-  { promptId, promptVersionId, slug, title, outcome, replacedTitle, isPublishedAgain }: Publication,
+  publication: Publication,
   source: PromptSource,
   numbers: ReadonlyMap<string, number>,
 ): PromptPublication {
+  const { promptId, promptVersionId, slug, title, outcome, replacedTitle, isPublishedAgain } = publication;
+  const unknownId = describeUnknownId(source, publication);
   const warnings = [
     ...(outcome === "unchanged" ? [] : describeSource(source)), // said when it was published
+    ...(outcome === "unchanged" || unknownId === null ? [] : [unknownId]),
     ...(replacedTitle === null
       ? []
       : [
@@ -223,10 +233,11 @@ export async function publishPromptFile(
   { db, catalogue, newId, creditsMax }: DraftOptions,
 ): Promise<PromptPublication[]> {
   const parsed = orIssues(() => parsePromptFile(text, catalogue, { creditsMax }));
-  const meant = await findMeant(db, accountId, parsed);
-  const sources = parsed.map((source, at) => {
+  const read = await withOwnIds(db, parsed, accountId);
+  const meant = await findMeant(db, accountId, read);
+  const sources = read.map((source, at) => {
     const draft = meant[at]?.isDraft === true ? meant[at].promptId : null;
-    if (parsed.some(({ promptId }) => promptId !== null && promptId === draft)) return source;
+    if (read.some(({ promptId }) => promptId !== null && promptId === draft)) return source;
     return { ...source, promptId: source.promptId ?? draft };
   });
   const { publications, numbers } = await db.tx(async (tx) => {
@@ -237,7 +248,7 @@ export async function publishPromptFile(
     return { publications: made, numbers: await numbersOf(tx, made) };
   }, BULK);
   return publications.flatMap((publication, at) => {
-    const source = sources[at];
+    const source = parsed[at];
     return source === undefined ? [] : [describe(publication, source, numbers)];
   });
 }

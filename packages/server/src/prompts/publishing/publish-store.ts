@@ -19,6 +19,13 @@ export async function listOwnSlugs(tx: Tx, authorId: string): Promise<Map<string
   return new Map(rows.map((row) => [row.own_slug, row.id]));
 }
 
+/** Those of these prompts that are the author's. */
+export async function listOwnIds(db: Queryable, authorId: string, promptIds: readonly string[]): Promise<Set<string>> {
+  const text = "select id from prompts where author_id = $1 and id = any($2::uuid[])";
+  const rows = await db.query<{ id: string }>(text, [authorId, promptIds]);
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** What these prompts are called now; a prompt of which there are only drafts, by the newest. */
 export async function listTitles(tx: Tx, promptIds: readonly string[]): Promise<Map<string, string>> {
   const text = `select distinct on (p.id) p.id, v.title from prompts p join prompt_versions v on v.prompt_id = p.id
@@ -29,7 +36,6 @@ export async function listTitles(tx: Tx, promptIds: readonly string[]): Promise<
 
 export interface PromptRow {
   readonly id: string;
-  readonly authorId: string;
   readonly slug: string;
   readonly isUnpublished: boolean;
   /** Why an operator has unpublished it; null: none has. */
@@ -37,7 +43,7 @@ export interface PromptRow {
 }
 
 export async function listPrompts(tx: Tx, promptIds: readonly string[]): Promise<Map<string, PromptRow>> {
-  const text = `select id, author_id as "authorId", slug, unpublished_at is not null as "isUnpublished",
+  const text = `select id, slug, unpublished_at is not null as "isUnpublished",
       case when blocked_at is not null then block_reason end as "blockReason"
     from prompts where id = any($1::uuid[])`;
   const rows = await tx.query<PromptRow>(text, [promptIds]);

@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from "node:util";
 import { USER_FLAGS } from "@promptd/contract";
 import { addUserFlags } from "../../accounts/index.ts";
 import type { Catalogue } from "../../models/index.ts";
-import type { Database, Tx } from "../../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import { isUuid } from "../../platform/ids.ts";
 import { invalid, type Problem } from "../../platform/problem.ts";
 import { indexDocuments, removeDocument } from "../../search/index.ts";
 import { estimateBasis, estimatePrices } from "./estimates.ts";
@@ -18,6 +19,7 @@ import {
   insertPrompts,
   insertVersions,
   listLatestContents,
+  listOwnIds,
   listOwnSlugs,
   listPrompts,
   listTakenSlugs,
@@ -66,9 +68,9 @@ const BATCH_MAX = 500;
 const BULK = { statementTimeoutMs: 0 };
 
 /**
- * Publishes all prompts of a file or none. A prompt whose id is known, or whose slug this author used before, gets a
- * new version, unless nothing changed; else it is a new prompt. Slugs are unique over all authors: the second author of one gets `slug-2`.
- * @throws Problem VALIDATION_ERROR when an id belongs to another author, or an operator has unpublished a prompt.
+ * Publishes all prompts of a file or none. A prompt of this author with its id or its slug gets a new version, unless
+ * nothing changed; else it is a new prompt. Slugs are unique over all authors: the second author of one gets `slug-2`.
+ * @throws Problem VALIDATION_ERROR when an operator has unpublished a prompt.
  */
 export function publishPrompts(
   db: Database,
@@ -113,25 +115,55 @@ interface Target {
 
 /** The slug of a prompt that has a draft alone. */
 export function slugOfDraft(promptId: string): string {
-  return `draft-${promptId}`;
+  return `${DRAFT}${promptId}`;
+}
+
+const DRAFT = "draft-";
+/** No prompt is published with such a slug: whether it was free would say whether somebody has that draft. */
+const isSlugOfDraft = (slug: string): boolean => slug.startsWith(DRAFT) && isUuid(slug.slice(DRAFT.length));
+
+/**
+ * The sources, without ids of prompts that are not the author's: files move between installations and authors. That
+ * somebody else has such a prompt, perhaps as a draft, is not shown: its id is read like one that nobody has.
+ */
+export async function withOwnIds(
+  db: Queryable,
+  sources: readonly PromptSource[],
+  authorId: string,
+): Promise<PromptSource[]> {
+  const named = sources.flatMap(({ promptId }) => promptId ?? []);
+  const own = named.length === 0 ? new Set<string>() : await listOwnIds(db, authorId, named);
+  return sources.map((source) =>
+    source.promptId === null || own.has(source.promptId) ? source : { ...source, promptId: null },
+  );
+}
+
+/** What the author is to know when a prompt was published without the id that its file names; else null. */
+export function describeUnknownId(
+  { promptId: named }: PromptSource,
+  { promptId, slug }: Pick<PublishedPrompt, "promptId" | "slug">,
+): string | null {
+  if (named === null || named === promptId) return null;
+  return `No prompt of this author has the id ${named}, so the file was read without it: it is the prompt ${slug} with the id ${promptId}. Write that id into the file, or remove the line "id:".`;
 }
 
 /** Decides for every source whether it is a new prompt or a version of one. */
 async function findTargets(tx: Tx, sources: readonly PromptSource[], options: PublishOptions): Promise<Target[]> {
   const ownSlugs = await listOwnSlugs(tx, options.authorId);
-  const namedIds = sources.flatMap((source) => source.promptId ?? []);
-  const named = await listPrompts(tx, namedIds);
-  checkAuthors(sources, named, options.authorId);
-  const apart = keepApart(sources, named, ownSlugs);
+  const read = await withOwnIds(tx, sources, options.authorId);
+  const named = await listPrompts(
+    tx,
+    read.flatMap((source) => source.promptId ?? []),
+  );
+  const apart = keepApart(read, ownSlugs);
   const replacedTitle = await findReplacedTitles(tx, apart, ownSlugs);
   return apart.map((source) => {
     const known = source.promptId === null ? undefined : named.get(source.promptId);
     if (known !== undefined) return targetOfKnown(source, known, { ownSlugs, isDraft: options.isDraft === true });
     const holder = ownSlugs.get(source.slug);
-    // An id says which prompt is meant, unless the file insists on the slug: then it came from another installation.
-    if (holder !== undefined && (source.promptId === null || source.slugGiven))
+    if (holder !== undefined)
       return { source, promptId: holder, ownSlug: source.slug, isNew: false, replacedTitle: replacedTitle(source) };
-    const promptId = source.promptId ?? options.newId();
+    const promptId = options.newId();
     const ownSlug = freeSlug(source.slug, ownSlugs);
     ownSlugs.set(ownSlug, promptId);
     return { source, promptId, ownSlug, isNew: true, replacedTitle: null };
@@ -141,36 +173,26 @@ async function findTargets(tx: Tx, sources: readonly PromptSource[], options: Pu
 /**
  * The sources of one batch with slugs that mean different prompts, since a prompt gets one version at a time: those made
  * from equal titles get numbers, the same ones each time.
- * @param known what the ids that sources name belong to.
+ * @param sources with ids of the author's prompts alone.
  * @throws Problem VALIDATION_ERROR when two sources have one id, or name one slug.
  */
-function keepApart(
-  sources: readonly PromptSource[],
-  known: ReadonlyMap<string, PromptRow>,
-  ownSlugs: ReadonlyMap<string, string>,
-): PromptSource[] {
+function keepApart(sources: readonly PromptSource[], ownSlugs: ReadonlyMap<string, string>): PromptSource[] {
   const meant = new Map<string, PromptSource>();
-  const keysOf = ({ promptId, slugGiven }: PromptSource, slug: string): string[] => {
-    const bySlug = ownSlugs.get(slug) ?? `slug ${slug}`;
-    if (promptId === null || (slugGiven && !known.has(promptId))) return [bySlug];
-    return known.has(promptId) ? [promptId] : [promptId, bySlug];
-  };
+  const keyOf = ({ promptId }: PromptSource, slug: string) => promptId ?? ownSlugs.get(slug) ?? `slug ${slug}`;
   const claim = (source: PromptSource, slug: string): PromptSource => {
-    for (const key of keysOf(source, slug)) {
-      const other = meant.get(key);
-      if (other !== undefined) throw meantTwice(source, other);
-      meant.set(key, source);
-    }
+    const key = keyOf(source, slug);
+    const other = meant.get(key);
+    if (other !== undefined) throw meantTwice(source, other);
+    meant.set(key, source);
     return { ...source, slug };
   };
-  const isDecided = ({ promptId, slugGiven }: PromptSource) => slugGiven || (promptId !== null && known.has(promptId));
+  const isDecided = ({ promptId, slugGiven }: PromptSource) => slugGiven || promptId !== null;
   const decided = new Map(sources.filter(isDecided).map((source) => [source, claim(source, source.slug)]));
   return sources.map((source) => {
     const own = decided.get(source);
     if (own !== undefined) return own;
     let { slug } = source;
-    const isMeant = () => meant.has(keysOf(source, slug).at(-1) ?? "");
-    for (let number = 2; isMeant(); number += 1) slug = joinSlug(source.slug, number);
+    for (let number = 2; meant.has(keyOf(source, slug)); number += 1) slug = joinSlug(source.slug, number);
     return claim(source, slug);
   });
 }
@@ -213,16 +235,6 @@ async function findReplacedTitles(
     const title = titles.get(met.get(source) ?? "") ?? source.title;
     return title === source.title ? null : title;
   };
-}
-
-function checkAuthors(sources: readonly PromptSource[], named: ReadonlyMap<string, PromptRow>, authorId: string): void {
-  const foreign = sources.filter(
-    ({ promptId }) => promptId !== null && (named.get(promptId)?.authorId ?? authorId) !== authorId,
-  );
-  if (foreign.length === 0) return;
-  const names = foreign.map(({ promptId, title }) => `${promptId} ("${title}")`).join(", ");
-  const message = `These prompts belong to another author: ${names}. Leave their id out to publish copies.`;
-  throw invalid([{ path: ["body", "source"], code: "not_allowed", message }]);
 }
 
 function freeSlug(slug: string, taken: { has(slug: string): boolean }): string {
@@ -340,7 +352,7 @@ async function namePrompts(tx: Tx, created: readonly Target[]): Promise<NewPromp
   const prompts: NewPrompt[] = [];
   for (const { promptId, ownSlug } of created) {
     let slug = ownSlug;
-    for (let number = 2; taken.has(slug); number += 1) {
+    for (let number = 2; taken.has(slug) || isSlugOfDraft(slug); number += 1) {
       slug = joinSlug(ownSlug, number);
       if ((await listTakenSlugs(tx, [slug])).size > 0) taken.add(slug);
     }
