@@ -50,7 +50,8 @@ export interface EndpointEntry {
   readonly subject?: string;
   /**
    * Whether the audit log shows it; absent: as all but a GET. False: it changes nothing, since what it asks is too long for
-   * an address. True: a GET that reads too much to go unseen.
+   * an address. True: a GET that reads too much to go unseen: an export, or
+   * by an operator what belongs to one account.
    */
   readonly isAudited?: boolean;
 }

@@ -1,5 +1,7 @@
 /** What pages need around runs: prices before a run, pages of the marketplace, and what an operator sees of all accounts. */
 import { PromptdError } from "@promptd/client";
+import type { EndpointEntry } from "@promptd/contract";
+import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -196,4 +198,19 @@ describe("a test call", () => {
     expect(await codeOf(call("no/model"))).toBe("NOT_FOUND_ERROR");
     expect(await codeOf(call("sandbox/text", ada))).not.toBe("SUCCESS");
   });
+});
+
+test("an operator reads nothing of one account, run or deletion without a row in the audit log", async () => {
+  const reader = await createTestPerson(server, { isOperator: true });
+  const entries: [string, EndpointEntry][] = Object.entries(MANAGE_ENDPOINTS);
+  const reads = entries.filter(
+    ([, { method, role, path }]) => method === "GET" && role === "operator" && path.includes("/:"),
+  );
+  expect(reads.map(([name]) => name)).toContain("getInstallationRun");
+  for (const [, { path }] of reads) {
+    await reader.client.request({ method: "GET", path: path.replaceAll(/:\w+/g, reader.accountId) });
+  }
+  const { rows } = await reader.client.send("listAudit", { query: { personId: reader.personId } });
+  const left = rows.map(({ action, subject }) => `${action} ${subject}`);
+  expect(left.toSorted()).toEqual(reads.map(([name]) => `${name} ${reader.accountId}`).toSorted());
 });

@@ -11,7 +11,8 @@ import { readConfig } from "../../src/platform/config/config.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { parsePromptFile, publishPrompts, republishPrompt, unpublishPrompt } from "../../src/prompts/index.ts";
-import type { PublishedPrompt, PublishOptions } from "../../src/prompts/index.ts";
+import type { PublishedPrompt } from "../../src/prompts/index.ts";
+import type { PublishOptions } from "../../src/prompts/publishing/publish.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
 import { createTestDatabase } from "./test-database.ts";
 

@@ -25,6 +25,8 @@ export const installationEndpoints = {
     ...operator,
     path: "/manage/v1/system/runs/:runId",
     summary: "Why a run of whichever account ended as it did: cause, timeline and calls of providers",
+    isAudited: true,
+    subject: "runId",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
   },
   listModelHealth: {
@@ -37,6 +39,8 @@ export const installationEndpoints = {
     ...operator,
     path: "/manage/v1/accounts/:accountId",
     summary: "Retrieve an account with its credits and members",
+    isAudited: true,
+    subject: "accountId",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
   },
 } as const satisfies Record<string, EndpointEntry>;

@@ -119,6 +119,8 @@ export const membersEndpoints = {
     method: "GET",
     path: "/manage/v1/accounts/:accountId/deletion",
     summary: "How far the deletion of an account has come",
+    isAudited: true,
+    subject: "accountId",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
   },
   listPeople: {
