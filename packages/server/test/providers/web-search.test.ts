@@ -127,7 +127,7 @@ test.each(searching.map((entry) => [entry.model, entry] as const))(
   },
 );
 
-const ONE_OF_EACH = ["openai/gpt-5.2", "anthropic/claude-haiku-4-5", "google/gemini-3.5-flash"];
+const ONE_OF_EACH = ["openai/gpt-5.2", "anthropic/claude-haiku-4-5", "google/gemini-3.6-flash"];
 
 describe.each(ONE_OF_EACH)("a search by %s", (model) => {
   const entry = entryOf(model);

@@ -279,7 +279,7 @@ x
     expect(faults(on(model, fields)).join("\n")).toContain(message);
   });
 
-  test.each(["openai/gpt-5.2", "google/gemini-3.5-flash", "sandbox/text"])("goes with a schema for %s", (model) => {
+  test.each(["openai/gpt-5.2", "google/gemini-3.6-flash", "sandbox/text"])("goes with a schema for %s", (model) => {
     expect(faults(on(model, `webSearch: true\n${schema}`))).toEqual([]);
   });
 
