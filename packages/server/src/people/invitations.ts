@@ -68,6 +68,11 @@ async function describeInvitation(
   return { account: name, invitedBy: person?.name ?? "Somebody" };
 }
 
+interface Acceptance {
+  readonly data: Accepted;
+  readonly cookies: string[];
+}
+
 /**
  * Lets somebody new in. Who is known here has to sign in first: an invitation is no way into what is theirs.
  * @throws Problem NOT_FOUND_ERROR for a code that is of no use, VALIDATION_ERROR for a password that does not do.
@@ -76,11 +81,12 @@ export async function acceptInvitation(
   body: { readonly code: string; readonly name?: string | undefined; readonly password?: string | undefined },
   userAgent: string | null,
   options: InvitationOptions,
-): Promise<{ readonly data: Accepted; readonly cookies: string[] }> {
+): Promise<Acceptance> {
   const { db, sessions } = options;
   const hash = hashCode(body.code);
   const { email, isMailed } = await requireOpen(db, hash);
-  if ((await findPersonByEmail(db, email)) !== null) return { data: { kind: "sign_in", email }, cookies: [] };
+  const signInFirst: Acceptance = { data: { kind: "sign_in", email }, cookies: [] };
+  if ((await findPersonByEmail(db, email)) !== null) return signInFirst;
   if (!options.takesNewPeople) throw new Problem("NOT_FOUND_ERROR", "Nobody new is let in here. Ask an operator.");
   const { name, password } = body;
   if (name === undefined || password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
@@ -88,6 +94,7 @@ export async function acceptInvitation(
   if (fault !== null) throw invalid([{ path: ["body", "password"], code: "invalid_value", message: fault }]);
   // What went out by mail alone was opened by who reads the mail of this address.
   const personId = await sessions.createPerson({ email, name, password, isVerified: isMailed });
+  if (personId === null) return signInFirst; // the same form, sent twice
   const invitation = await admitMember(db, hash, personId);
   const cookies = await sessions.signIn(personId, { userAgent });
   return { data: { kind: "signed_in", personId, accountId: invitation.accountId }, cookies };

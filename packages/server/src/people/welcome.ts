@@ -3,6 +3,7 @@
  * reaches the server a code signs in at once; everywhere else it leads to a set-up that asks for a password first, so
  * that a link in a log or a chat is not yet a way in for good.
  */
+import type { Issue } from "@promptd/contract";
 import type { Welcome, WelcomeBody } from "@promptd/contract/manage";
 import { createHash, randomBytes } from "node:crypto";
 import { findAccount } from "../accounts/index.ts";
@@ -79,6 +80,7 @@ async function settlePerson(code: SignInCode, found: Settled, { db, sessions }: 
   const name = found.body.name ?? email.split("@")[0] ?? email;
   const password = setUp?.password ?? null;
   const personId = known ?? (await sessions.createPerson({ email, name, password, isVerified: false }));
+  if (personId === null) throw invalid([issue("email", ADDRESS_TAKEN)]);
   if (known !== null && password !== null) await sessions.setPassword(known, password);
   if (code.accountId !== null) await adoptAccount(db, personId, code.accountId);
   if (code.makesOperator) await makeOperator(db, personId);
@@ -107,15 +109,19 @@ async function checkSetUp(
 ): Promise<SetUp> {
   const email = (decided ?? body.email ?? "").toLowerCase();
   const password = body.password ?? "";
-  const faults: string[][] = [];
-  if (!EMAIL.test(email)) faults.push(["email", "email must be an e-mail address such as ada@example.org."]);
-  else if (!isKnown && (await findPersonByEmail(db, email)) !== null) {
-    faults.push(["email", "Somebody with this e-mail address exists already. Sign in, or give another address."]);
-  }
+  const issues: Issue[] = [];
+  if (!EMAIL.test(email)) issues.push(issue("email", "email must be an e-mail address such as ada@example.org."));
+  else if (!isKnown && (await findPersonByEmail(db, email)) !== null) issues.push(issue("email", ADDRESS_TAKEN));
   const fault = passwordFault(password);
-  if (fault !== null) faults.push(["password", fault]);
-  if (faults.length === 0) return { email, password };
-  throw invalid(faults.map(([name = "", message = ""]) => ({ path: ["body", name], code: "invalid_value", message })));
+  if (fault !== null) issues.push(issue("password", fault));
+  if (issues.length === 0) return { email, password };
+  throw invalid(issues);
+}
+
+const ADDRESS_TAKEN = "Somebody with this e-mail address exists already. Sign in, or give another address.";
+
+function issue(name: "email" | "password", message: string): Issue {
+  return { path: ["body", name], code: "invalid_value", message };
 }
 
 /** The code stands in the fragment, which no browser sends and no log sees. */

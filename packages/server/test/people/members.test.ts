@@ -1,6 +1,7 @@
 /** Members and invitations of an account, and what operators do with people and accounts. */
 import { PromptdError } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
 
@@ -59,6 +60,23 @@ describe("an invitation", () => {
     expect(await bob.client.send("joinAccount", { body: { code } })).toEqual({ accountId: ada.accountId });
     const { accounts } = await bob.client.send("getSession");
     expect(accounts.map(({ accountId }) => accountId)).toContain(ada.accountId);
+  });
+
+  test("accepted several times at once lets one in, and leads the others to a sign-in", async () => {
+    const { link } = await ada.client.send("createInvitation", {
+      body: { email: "twice@example.org", role: "member" },
+    });
+    const body = { code: codeIn(link), name: "Twice", password: PASSWORD };
+    const { db } = server.app;
+    const sent = await db.tx(async (tx) => {
+      await tx.query("lock table auth_users in share mode"); // all of them find nobody, and wait to write
+      const answers = Array.from({ length: 4 }, () => clientOf(server, {}).send("acceptInvitation", { body }));
+      const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      await until(async () => (await db.query(waits)).length >= answers.length);
+      return { answers };
+    });
+    const kinds = (await Promise.all(sent.answers)).map(({ kind }) => kind);
+    expect(kinds.sort()).toEqual(["sign_in", "sign_in", "sign_in", "signed_in"]);
   });
 
   test("of a member as an owner makes them an owner, and one as a member takes nothing away", async () => {

@@ -12,6 +12,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
+import { isUniqueViolation } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
@@ -58,14 +59,15 @@ const ADDRESS_HEADER = "x-promptd-address";
 export interface WaysIn {
   /** Answers a request under /manage/auth. `address`: of the peer. */
   handle(request: Request, address: string): Promise<Response>;
-  /** Makes a person, whose address and password the caller has checked; null: without a password. */
+  /** Makes a person, whose address and password the caller has checked. Null: somebody has the address by now. */
   createPerson(person: {
     readonly email: string;
     readonly name: string;
+    /** Null: without one. */
     readonly password: string | null;
     /** True: it is certain that the address is theirs. */
     readonly isVerified: boolean;
-  }): Promise<string>;
+  }): Promise<string | null>;
   /** False: it is another, or the person has none. */
   isPasswordOf(personId: string, password: string): Promise<boolean>;
   /** Gives a person a password, whatever they had before, and ends their sessions. */
@@ -93,8 +95,12 @@ export function createSessions(options: SessionsOptions): WaysIn {
       return get().handler(new Request(request, { headers }));
     },
     async createPerson(person) {
-      const { personId } = await get().api.createPerson({ body: person });
-      return personId;
+      try {
+        return (await get().api.createPerson({ body: person })).personId;
+      } catch (error) {
+        if (isUniqueViolation(error)) return null;
+        throw error;
+      }
     },
     async isPasswordOf(personId, password) {
       return (await get().api.checkPassword({ body: { personId, password } })).isRight;
