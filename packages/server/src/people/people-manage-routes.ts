@@ -85,7 +85,8 @@ export function actorOf({ caller }: RequestContext): Actor {
   return caller.actor;
 }
 
-function ownerOf(context: RequestContext): TokenOwner {
+/** The person who acts, and the account they act in. */
+export function ownerOf(context: RequestContext): TokenOwner {
   return { personId: actorOf(context).personId, accountId: context.caller.accountId };
 }
 

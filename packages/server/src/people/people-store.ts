@@ -1,4 +1,4 @@
-import type { AccountOfPerson, Person } from "@promptd/contract/manage";
+import type { AccountOfPerson, MemberRole, Person } from "@promptd/contract/manage";
 import type { Scope } from "@promptd/contract";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 
@@ -76,6 +76,16 @@ export async function listAccountsOfPerson(db: Queryable, personId: string): Pro
     isPersonal: row.is_personal,
     hasPlan: row.pro,
   }));
+}
+
+/** What a person may do in an account. Null: nothing, since they are no member, or frozen. */
+export async function findRole(db: Queryable, personId: string, accountId: string): Promise<MemberRole | null> {
+  const [row] = await db.query<{ role: MemberRole }>(
+    `select m.role from account_members m join auth_users u on u.id = m.person_id
+     where m.person_id = $1 and m.account_id = $2 and u.frozen_at is null`,
+    [personId, accountId],
+  );
+  return row?.role ?? null;
 }
 
 /** Locks a person, so that what depends on their accounts is decided once. */

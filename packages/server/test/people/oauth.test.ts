@@ -155,6 +155,22 @@ describe("a code", () => {
     expect((await exchange(form)).status).toBe(400);
   });
 
+  test.each([
+    ["has left the account", "delete from account_members where account_id = $1 and person_id = $2"],
+    ["owns it no longer", "update account_members set role = 'member' where account_id = $1 and person_id = $2"],
+    ["is frozen", "update auth_users set frozen_at = promptd_now() where id = $2 and $1::uuid is not null"],
+  ])("gives nothing once the person who gave it %s", async (_what, change) => {
+    const form = await formOf();
+    const { db } = server.app;
+    await db.query(change, [person.accountId, person.personId]);
+    const refused = await exchange(form);
+    const again = `insert into account_members (account_id, person_id, role, is_personal) values ($1, $2, 'owner', true)
+      on conflict (account_id, person_id) do update set role = 'owner'`;
+    await db.query(again, [person.accountId, person.personId]);
+    await db.query("update auth_users set frozen_at = null where id = $1", [person.personId]);
+    expect(await refused.json()).toMatchObject({ error: "invalid_grant" });
+  });
+
   test("that nobody gave, and another kind of grant, are refused", async () => {
     for (const code of ["made-up", "A".repeat(43)]) {
       expect(await (await exchange(await formOf({ code }))).json()).toMatchObject({ error: "invalid_grant" });

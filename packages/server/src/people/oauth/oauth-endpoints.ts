@@ -24,6 +24,8 @@ const BODY_BYTES_MAX = 16 * 1024;
 /** What a person has agreed to, until the program takes it. */
 export interface Authorization {
   readonly accountId: string;
+  /** Who has agreed. */
+  readonly personId: string;
   readonly clientId: string;
   readonly clientName: string;
   readonly redirectUri: string;
@@ -39,7 +41,6 @@ interface KeyTerms {
 
 /** The program gets a management token of the person. */
 interface TokenTerms {
-  readonly personId: string;
   readonly scopes: readonly Scope[];
 }
 
@@ -49,6 +50,8 @@ export interface OAuthPorts {
   readonly key: Buffer;
   /** Takes the authorization of a code, once. Null: there is none, or its time is over. */
   readonly takeAuthorization: (code: string) => Promise<Authorization | null>;
+  /** False: since then the person has lost the access that they agreed to share. */
+  readonly mayStillGive: (authorization: Authorization) => Promise<boolean>;
   /** Counts how often `key` was asked for within a window. */
   readonly countAsked: (key: string, windowMs: number) => Promise<Asked>;
   /** @returns the API key or management token. @throws Problem when the account or the person has too many. */
@@ -178,6 +181,7 @@ async function exchange(form: URLSearchParams, ports: OAuthPorts): Promise<TextA
   // Taken whatever follows: a code that was shown with a wrong verifier is of no use to anybody any more.
   const authorization = await ports.takeAuthorization(form.get("code") ?? "");
   if (authorization === null || !isOfCaller(authorization, form)) return refusal("invalid_grant", GRANT_REFUSED);
+  if (!(await ports.mayStillGive(authorization))) return refusal("invalid_grant", GRANT_REFUSED);
   try {
     const secret = await ports.createSecret(authorization);
     const expiresIn = authorization.days * DAY_SECONDS;

@@ -6,6 +6,8 @@ import type { Endpoint, ManageHandlers } from "../../http/endpoint.ts";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
+import { ownerOf } from "../people-manage-routes.ts";
+import { findRole } from "../people-store.ts";
 import type { Sessions } from "../sign-in/lazy-sessions.ts";
 import { countAsked } from "../sign-in/asked-store.ts";
 import { createToken } from "../tokens-store.ts";
@@ -26,7 +28,7 @@ export interface OAuth {
   readonly handlers: Pick<ManageHandlers, "showClient" | "authorizeClient" | "authorizeClientWithToken">;
 }
 
-type Granted = Pick<Authorization, "accountId" | "terms" | "days">;
+type Granted = Pick<Authorization, "accountId" | "personId" | "terms" | "days">;
 type Program = Pick<ClientRequest, "clientId" | "redirectUri">;
 
 const CODE_BYTES = 32;
@@ -67,10 +69,14 @@ export function createOAuth(options: OAuthOptions): OAuth {
         const stored = CODE_FORM.test(code) ? await sessions.takeOnce(identifierOf(code)) : null;
         return stored === null ? null : (JSON.parse(stored) as Authorization);
       },
+      mayStillGive: async ({ personId, accountId, terms }) => {
+        const role = await findRole(db, personId, accountId);
+        return role === "owner" || (role === "member" && "scopes" in terms);
+      },
       countAsked: (asked, windowMs) => countAsked(db, asked, windowMs),
-      createSecret: async ({ accountId, clientName: name, terms, days }) => {
+      createSecret: async ({ accountId, personId, clientName: name, terms, days }) => {
         if ("scopes" in terms) {
-          return (await createToken(db, newId, { ...terms, accountId, name, expiresInDays: days })).token;
+          return (await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days })).token;
         }
         const expiresAt = new Date(systemClock.nowMs() + days * DAY_MS);
         return (await createApiKey(db, newId, { accountId, name, monthlyCap: terms.monthlyCap, expiresAt })).apiKey;
@@ -78,14 +84,12 @@ export function createOAuth(options: OAuthOptions): OAuth {
     }),
     handlers: {
       showClient: async ({ query }) => ({ data: requireClient(query, "query") }),
-      authorizeClient: async ({ body: { monthlyCap, days, ...request } }, { caller: { accountId } }) => ({
-        data: { redirectTo: await authorize(request, { accountId, terms: { monthlyCap }, days }) },
+      authorizeClient: async ({ body: { monthlyCap, days, ...request } }, context) => ({
+        data: { redirectTo: await authorize(request, { ...ownerOf(context), terms: { monthlyCap }, days }) },
       }),
-      authorizeClientWithToken: async ({ body: { scopes, days, ...request } }, { caller: { accountId, actor } }) => {
-        if (actor === undefined) throw new Error("The endpoint was admitted without a person.");
-        const terms = { personId: actor.personId, scopes };
-        return { data: { redirectTo: await authorize(request, { accountId, terms, days }) } };
-      },
+      authorizeClientWithToken: async ({ body: { scopes, days, ...request } }, context) => ({
+        data: { redirectTo: await authorize(request, { ...ownerOf(context), terms: { scopes }, days }) },
+      }),
     },
   };
 }
