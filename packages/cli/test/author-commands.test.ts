@@ -186,13 +186,16 @@ describe("promptd prompt publish, diff, list and pull", () => {
     expect(await document("list")).toMatchObject([{ promptId, title: "Another title", versions: 2 }]);
   });
 
-  test("a pulled file changes nothing when it is published", async () => {
-    const path = await file("pulled.prompt.md", TEA);
+  test("a pulled file is the author's own with its id: comments and tests stay, and publishing it changes nothing", async () => {
+    const tests = "# Mine.\ntests:\n  - { inputs: { topic: rain }, expect: { contains: rain } }\n";
+    const path = await file("pulled.prompt.md", TEA.replace("inputs:", `${tests}inputs:`));
     await publish(path);
+    const [listed] = await document<{ promptId: string }[]>("list");
     const folder = join(rig.directory, "pulled");
     const { file: pulled } = await document<{ file: string }>("pull", "tea-poem", "--out", folder);
     expect(pulled).toBe(join(folder, "tea-poem.prompt.md"));
-    expect(await readFile(pulled, "utf8")).toContain("Write about {{ topic }}, {{ tone }}.");
+    const written = (await readFile(path, "utf8")).replace("promptd: 1\n", `promptd: 1\nid: ${listed?.promptId}\n`);
+    expect(await readFile(pulled, "utf8")).toBe(written);
     expect((await publish(pulled)).stdout).toBe("Published 0. Unchanged: 1.\n");
     expect((await here("pull", "no-such-prompt")).stderr).toContain("no-such-prompt");
   });

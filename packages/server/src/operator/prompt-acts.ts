@@ -10,11 +10,9 @@ import {
   addSample,
   describeSource,
   diffPrompts,
+  fileOfPrompt,
   findLatestContent,
   listLatestPrompts,
-  textOfPrompt,
-  writePromptFile,
-  type FoundContent,
   type ListedPrompt,
   type PromptDiff,
 } from "../prompts/authoring/authoring.ts";
@@ -166,9 +164,10 @@ export class PromptActs {
   }
 
   /** The file that publishes the latest version of a prompt again. @param name its id or slug. */
-  async pull(name: string, author: string | null): Promise<{ name: string; text: string }> {
-    const found = await this.#find(name, author);
-    return { name: `${found.slug}.prompt.md`, text: writePromptFile(textOfPrompt(found)) };
+  async pull(name: string, author: string | null): Promise<{ promptId: string; slug: string; source: string }> {
+    const found = await findLatestContent(this.#db, name, await this.#accountId(author));
+    if (found === null) throw notFound("prompt", name);
+    return { promptId: found.promptId, slug: found.slug, source: fileOfPrompt(found) };
   }
 
   /** What publishing the only prompt of a file would change. Null: it would be a new prompt. */
@@ -182,12 +181,6 @@ export class PromptActs {
     const byId = promptId === null ? null : await findLatestContent(this.#db, promptId, null);
     const found = byId ?? (await findLatestContent(this.#db, slug, accountId));
     return found === null ? null : diffPrompts(found, source, catalogue);
-  }
-
-  async #find(name: string, author: string | null): Promise<FoundContent> {
-    const found = await findLatestContent(this.#db, name, await this.#accountId(author));
-    if (found === null) throw notFound("prompt", name);
-    return found;
   }
 
   async #accountId(author: string | null): Promise<string | null> {

@@ -6,6 +6,7 @@ import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
 import { requireText } from "../operator/run-operator.ts";
 import { listAll } from "./own-prompts.ts";
+import { fileOf } from "./prompt-id-line.ts";
 
 interface Written {
   readonly promptId: string;
@@ -28,12 +29,12 @@ Wrote 1.`,
     const written: Written[] = [];
     let left = 0;
     await withManagement(io, async (manage) => {
-      for (const { promptId, slug } of await listAll(manage, io)) {
-        const { source } = await manage.send("getPrompt", { params: { promptId }, signal: io.signal });
-        const file = join(out, `${slug ?? promptId}${/^\s*[[{]/.test(source) ? ".json" : ".prompt.md"}`);
+      for (const { promptId } of await listAll(manage, io)) {
+        const { name, text } = fileOf(await manage.send("getPrompt", { params: { promptId }, signal: io.signal }));
+        const file = join(out, name);
         try {
           await mkdir(resolve(io.directory, out), { recursive: true });
-          await writeFile(resolve(io.directory, file), source, { flag: args.flag("force") ? "w" : "wx" });
+          await writeFile(resolve(io.directory, file), text, { flag: args.flag("force") ? "w" : "wx" });
           written.push({ promptId, file });
         } catch (error) {
           if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) {

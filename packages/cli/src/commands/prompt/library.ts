@@ -6,6 +6,7 @@ import { describeWriteFailure } from "../../file-failure.ts";
 import { formatCredits, formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { AUTHOR_OPTION, findOwn, listAll, WHERE, workAsAuthor, workOnDatabase } from "./own-prompts.ts";
+import { fileOf, type StoredFile } from "./prompt-id-line.ts";
 
 export const promptList: Command = {
   summary: "List prompts with their versions",
@@ -63,10 +64,11 @@ Wrote prompts/tea-poem.prompt.md.`,
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [name = ""] = args.positionals;
-    const pulled = await workAsAuthor<{ readonly name: string; readonly text: string }>(args, io, {
-      atServer: (manage) => pullThere(manage, name, io),
+    const stored = await workAsAuthor<StoredFile>(args, io, {
+      atServer: (manage) => findOwn(manage, name, io),
       here: () => workOnDatabase(args, io, (operator, author) => operator.prompts.pull(name, author)),
     });
+    const pulled = fileOf(stored);
     const out = args.text("out");
     if (out === undefined) return io.result(pulled, pulled.text.trimEnd());
     const file = /\.(md|json|ya?ml)$/.test(out) ? out : join(out, pulled.name);
@@ -80,9 +82,3 @@ Wrote prompts/tea-poem.prompt.md.`,
     io.result({ ...pulled, file }, `Wrote ${printableLine(file)}.`);
   },
 };
-
-async function pullThere(manage: ManageClient, name: string, io: CommandIo) {
-  const { promptId, slug, source } = await findOwn(manage, name, io);
-  const ending = /^\s*[[{]/.test(source) ? ".json" : ".prompt.md";
-  return { promptId, name: `${slug ?? promptId}${ending}`, text: source };
-}

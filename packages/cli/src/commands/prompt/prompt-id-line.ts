@@ -12,3 +12,16 @@ export function withPromptId(text: string, promptId: string): string | null {
   const at = text.indexOf(front) + line.index + line[0].length;
   return `${text.slice(0, at)}id: ${promptId}${line[1] ?? "\n"}${text.slice(at)}`;
 }
+/** A prompt's file as it is stored. */
+export interface StoredFile {
+  readonly promptId: string;
+  /** Null: it was never published. */
+  readonly slug: string | null;
+  readonly source: string;
+}
+
+/** Its name and text in a folder: with its id, so that title and slug may change without making another prompt. */
+export function fileOf({ promptId, slug, source }: StoredFile) {
+  const ending = /^\s*\{/.test(source) ? ".json" : /^\uFEFF?---/.test(source) ? ".prompt.md" : ".prompt.yaml";
+  return { promptId, name: `${slug ?? promptId}${ending}`, text: withPromptId(source, promptId) ?? source };
+}

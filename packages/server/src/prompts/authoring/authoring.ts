@@ -7,6 +7,6 @@ export { promptFileSchema } from "../format/field-schema.ts";
 export { FOREIGN_FORMATS, type ForeignFormat } from "../format/foreign-format.ts";
 export { importPrompts } from "../import/import-prompts.ts";
 export type { ImportedFile } from "../import/imported-prompt.ts";
-export { addSample, textOfPrompt, writePromptFile } from "../format/write-prompt-file.ts";
+export { addSample, fileOfPrompt } from "../format/write-prompt-file.ts";
 export { findLatestContent, listLatestPrompts } from "../publishing/publish-store.ts";
 export type { FoundContent, ListedPrompt } from "../publishing/publish-store.ts";

@@ -73,6 +73,11 @@ export interface StoredPrompt {
   readonly samples: PromptSamples;
 }
 
+/** The file of a version: its author's own where that is stored, with comments and tests, else made from what it says. */
+export function fileOfPrompt(stored: StoredPrompt & { readonly text: string | null }): string {
+  return stored.text ?? writePromptFile(textOfPrompt(stored));
+}
+
 /** The file that publishes this version again: what it says in other words, such as defaults, is left out. */
 export function textOfPrompt(stored: StoredPrompt): PromptText {
   const steps = stored.definition.steps.map(asWritten);

@@ -6,7 +6,7 @@ import type { Database, Queryable } from "../../platform/database/database.ts";
 import { invalid, notFound, type Problem } from "../../platform/problem.ts";
 import { describeSource } from "../authoring/validate-prompts.ts";
 import { readPromptFile } from "../format/prompt-file.ts";
-import { textOfPrompt, writePromptFile } from "../format/write-prompt-file.ts";
+import { fileOfPrompt } from "../format/write-prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
 import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
@@ -33,7 +33,7 @@ import {
   type Draft,
 } from "./drafts-store.ts";
 import { deleteSample, type ReleaseSample } from "./samples-store.ts";
-import { findMeant, findOwnVersion, isOwnPrompt, type OwnVersionContent } from "./own-prompts-store.ts";
+import { findMeant, findOwnVersion, isOwnPrompt } from "./own-prompts-store.ts";
 
 export interface DraftOptions {
   readonly db: Database;
@@ -277,15 +277,10 @@ export async function rollBack(
   const version = await findOwnVersion(options.db, promptId, promptVersionId);
   if (version === null) throw notFound("published version of this prompt", promptVersionId);
   const [source, ...others] = orIssues(() =>
-    parsePromptFile(sourceOf(version), options.catalogue, { creditsMax: options.creditsMax }),
+    parsePromptFile(fileOfPrompt(version), options.catalogue, { creditsMax: options.creditsMax }),
   );
   if (source === undefined || others.length > 0) throw new Error("The text of a version does not hold one prompt.");
   return publishOne(author, { ...source, promptId }, { ...options, note }, async () => {});
-}
-
-/** The file of a version, as it was published or made from what it says. */
-export function sourceOf(version: OwnVersionContent): string {
-  return version.text ?? writePromptFile(textOfPrompt(version));
 }
 
 /**

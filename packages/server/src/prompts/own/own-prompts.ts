@@ -20,7 +20,8 @@ import { findConflicts } from "../authoring/caller-fit.ts";
 import { diffPrompts, type ComparedPrompt } from "../authoring/diff-prompts.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
 import { currentWebSearch } from "../inputs/run-options.ts";
-import { onlyPrompt, sourceOf, type DraftOptions } from "./drafts.ts";
+import { fileOfPrompt } from "../format/write-prompt-file.ts";
+import { onlyPrompt, type DraftOptions } from "./drafts.ts";
 import { findSample, type ReleaseSample, type SampleUrl } from "./samples-store.ts";
 import { findDraft } from "./drafts-store.ts";
 import {
@@ -81,7 +82,7 @@ export async function readOwnPrompt(
   const version = draft === null ? await findOwnVersion(db, promptId, null) : null;
   const [row] = rows;
   if (row === undefined) throw notFound("prompt", promptId);
-  const source = draft?.source ?? (version === null ? "" : sourceOf(version));
+  const source = draft?.source ?? (version === null ? "" : fileOfPrompt(version));
   return { ...row, source, authorSharePercent: record.authorShare, sample };
 }
 
@@ -185,7 +186,7 @@ export async function readOwnVersion(
   if (row === undefined) throw notFound("published version of this prompt", promptVersionId);
   const { config, definition, estimatedCredits, creditsRequired } = version;
   const now = { ...currentWebSearch(definition.steps, options.catalogue), estimatedCredits, creditsRequired };
-  return { ...row, source: sourceOf(version), config: { ...config, ...now } };
+  return { ...row, source: fileOfPrompt(version), config: { ...config, ...now } };
 }
 
 async function describeVersions(

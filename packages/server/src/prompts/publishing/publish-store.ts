@@ -78,6 +78,8 @@ export function listLatestContents(db: Queryable, promptIds: readonly string[]):
 export interface FoundContent extends LatestContent {
   readonly slug: string;
   readonly authorId: string;
+  /** The author's file; null: not known. */
+  readonly text: string | null;
 }
 
 /**
@@ -90,7 +92,7 @@ export async function findLatestContent(
   authorId: string | null,
 ): Promise<FoundContent | null> {
   const text = `select p.id as "promptId", v.id as "promptVersionId", p.own_slug as slug, p.author_id as "authorId",
-      v.title, v.description, v.tags, v.model, v.definition, v.samples
+      v.title, v.description, v.tags, v.model, v.definition, v.samples, v.source as text
     from prompts p join prompt_versions v on v.id = p.latest_version_id
     where p.id::text = lower($1) or case when $2::uuid is null then p.slug = $1
       else p.author_id = $2::uuid and p.own_slug = $1 end
