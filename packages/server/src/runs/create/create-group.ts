@@ -1,8 +1,8 @@
 /**
- * Each create is a flush of the disk, and creates of one account run one after the other in the database. So those that
- * come while statements are under way go together with the next one, of all accounts: one round trip, one flush. A create
- * that comes alone never waits. When a statement fails, its accounts go apart: each has its creates repeated by itself, so
- * that a lock of one holds up no other.
+ * Each create is a flush of the disk, and one transaction at a time may claim what it creates. So those that come while a
+ * statement is under way go together with the next one, of all accounts: one round trip, one flush, and no run that a claim
+ * has to look for. A create that comes alone never waits. When a statement fails, its accounts go apart: each has its
+ * creates repeated by itself, so that a lock of one holds up no other.
  */
 import {
   AccountLocked,
@@ -23,8 +23,6 @@ export { AccountLockQueue };
 
 /** A statement of so many takes some 30 ms; the next group begins as soon as it has ended. */
 const RUNS_MAX = 32;
-/** While one is flushed the next one runs. */
-const STATEMENTS_MAX = 2;
 /** Of inputs as they are stored: over a thin line a statement must end in time. A run with more goes alone. */
 const INPUTS_BYTES_MAX = 256 * 1_024;
 
@@ -64,27 +62,20 @@ interface Waiting {
 
 export function createRunCreates({ db, accountLocks }: CommitOptions & { readonly db: Database }): RunCreates {
   const waiting: Waiting[] = [];
-  /** Accounts of the statements under way. */
-  const busy = new Set<string>();
   /** By account, while its creates go apart. */
   const waitingApart = new Map<string, Waiting[]>();
-  let statements = 0;
+  let isSending = false;
   let reserve: Reserve = async () => null;
 
-  function sendGroups(): void {
-    while (statements < STATEMENTS_MAX) {
-      const group = takeGroup(waiting, ({ run }) => !busy.has(run.accountId));
-      if (group.length === 0) return;
-      void sendGroup(group);
-    }
+  async function sendGroups(): Promise<void> {
+    isSending = true;
+    for (let group = takeGroup(waiting); group.length > 0; group = takeGroup(waiting)) await sendGroup(group);
+    isSending = false;
   }
 
   async function sendGroup(group: readonly Waiting[]): Promise<void> {
     // Locks of several accounts are taken in the order of their ids everywhere.
     const ordered = group.toSorted((a, b) => compareIds(a.run.accountId, b.run.accountId));
-    const accountIds = new Set(ordered.map(({ run }) => run.accountId));
-    for (const accountId of accountIds) busy.add(accountId);
-    statements += 1;
     try {
       const runs = ordered.map(({ run }) => run);
       resolveAll(ordered, await send({ db, reserve }, runs, { signal: accountLocks.stopping }));
@@ -94,9 +85,6 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
       if (!isWorthRepeating) rejectAll(ordered.splice(0), error);
       for (const [accountId, own] of Map.groupBy(ordered, ({ run }) => run.accountId)) void createApart(accountId, own);
     }
-    statements -= 1;
-    for (const accountId of accountIds) busy.delete(accountId);
-    sendGroups();
   }
 
   async function createApart(accountId: string, first: readonly Waiting[]): Promise<void> {
@@ -134,10 +122,10 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
     create: (run) =>
       new Promise((resolve, reject) => {
         const queue = waitingApart.get(run.accountId) ?? waiting;
-        const isAlone = statements < STATEMENTS_MAX && !busy.has(run.accountId) && queue === waiting;
+        const isAlone = !isSending && queue === waiting;
         const bytes = isAlone ? 0 : Buffer.byteLength(JSON.stringify(run.inputs));
         queue.push({ run, bytes, sinceMs: performance.now(), isUnknown: false, resolve, reject });
-        sendGroups();
+        if (!isSending) void sendGroups();
       }),
   };
 }
@@ -201,14 +189,14 @@ async function createRows(
  * Removes as many as one statement may carry, the first ones, and rejects those that have waited too long before them. What
  * became of a run that was sent must be found out first.
  */
-function takeGroup(waiting: Waiting[], isFree: (one: Waiting) => boolean = () => true): readonly Waiting[] {
+function takeGroup(waiting: Waiting[]): readonly Waiting[] {
   const nowMs = performance.now();
   while (waiting[0]?.isUnknown === false && nowMs - waiting[0].sinceMs > LOCK_TIMEOUT_MS)
     waiting.shift()?.reject(new AccountLocked(LOCK_TIMEOUT_MS));
   let runs = 0;
   let bytes = 0;
   return takeAll(waiting, (one) => {
-    if (runs === RUNS_MAX || bytes > INPUTS_BYTES_MAX || !isFree(one)) return false;
+    if (runs === RUNS_MAX || bytes > INPUTS_BYTES_MAX) return false;
     bytes += one.bytes;
     if (runs > 0 && bytes > INPUTS_BYTES_MAX) return false;
     runs += 1;

@@ -40,8 +40,11 @@ export interface WorkerOptions {
 const POLL_MS = 1_000;
 const POLL_JITTER_MS = 200;
 const GATHER_MS = 4;
-/** Some claims take as long. A new run that waits for one here spares the claim that would look for it. */
-const QUIET_MS_MAX = 10;
+/**
+ * On a busy machine some claims take as long. A new run that waits for one here spares the claim that would look for it; one
+ * that is queued meanwhile wakes the next claim, so that each run would meet one.
+ */
+const QUIET_MS_MAX = 50;
 
 export class Worker {
   readonly #options: WorkerOptions;
