@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Where a caller that counts results (.ci/run) wants them as JSON, beside the usual output. */
 const jsonFile = process.env["VITEST_JSON_FILE"];
 
-/** They break the database, the network and processes on purpose and take minutes: `npm run test:faults`. */
+/** They kill and stop processes and break the database, the network and the file store, and take minutes: `npm run test:faults`. */
 export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
 /** They take longest, so they start first: one that began last would run alone in the end. */
@@ -13,15 +13,14 @@ const LONGEST = [
   "faults-points-kill",
   "faults-database",
   "start-database",
-  "drain",
-  "embedded",
-  "storage-outage",
-  "crash",
-  "video-worker-death",
-  "video-worker-cancel",
-  "video-worker-memory",
+  "faults-crash",
+  "faults-drain",
   "start",
-  "search-titles",
+  "pages",
+  "author-journeys",
+  "settings-journeys",
+  "embedded",
+  "docs-blocks",
   "readme-providers",
   "search-quality",
   "move-secret",

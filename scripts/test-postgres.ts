@@ -21,7 +21,7 @@ const NOT_ABOUT_SQL = [
   "packages/console/**",
   "packages/cli/test/{move-secret,start}.test.ts",
   "packages/server/test/{files,http,models,providers}/**",
-  "packages/server/test/runs/{drain,storage-outage,video-worker-*,waiting*}.test.ts",
+  "packages/server/test/runs/waiting*.test.ts",
   "packages/server/test/search/search-{overload,quality,robustness,titles}.test.ts",
   "packages/server/test/wire/{authentication,authorisation,envelope,order-of-checks,paths-and-methods,prompt-run-options}*",
   "packages/server/test/wire/create-run.{410,504,images,options,shape.422,text-inputs}.test.ts",

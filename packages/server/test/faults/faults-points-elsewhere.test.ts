@@ -27,7 +27,7 @@ const ELSEWHERE: Partial<Record<FaultPoint, string>> = {
   "file.after_mark": "below",
   "file.after_unlink": "below",
   "migrate.mid": "below",
-  "webhook.before_settle": "killed: webhook-kills.test.ts",
+  "webhook.before_settle": "killed: faults-webhook-kills.test.ts",
   "embedded.init_mid": "below; killed: embedded.test.ts",
   "embedded.before_ready": "below; killed: embedded.test.ts",
 };

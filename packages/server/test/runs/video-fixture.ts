@@ -28,7 +28,7 @@ export interface VideoRuns {
   readonly fixture: InstallationFixture;
   /** An API and one run that waits for a worker. @returns how to see it, as its caller does. */
   readonly createRun: (model: string) => Promise<VideoRun>;
-  /** Ends a worker process as a crash does. Its lease has run out then: the waiting for that has a test of its own, crash.test.ts. */
+  /** Ends a worker process as a crash does. Its lease has run out then: the waiting for that has a test of its own, faults-crash.test.ts. */
   readonly killWorker: (worker: PromptdProcess) => Promise<void>;
   /** A worker that dies when the provider has answered to the start; it may claim before it says that it is ready. */
   readonly letWorkerDie: () => Promise<void>;

@@ -43,12 +43,16 @@ const FORMS: readonly ((title: string) => string)[] = [
 
 const sets = { "the evaluation": readCorpus(), "the shipped prompts": readSeed() };
 
-describeSet("the evaluation", 1);
-describeSet("the shipped prompts", 3);
+/** All 4,098 titles of the evaluation take more than a minute: every eighth one, unless PROMPTD_TEST_TITLES=all. */
+const EVALUATION_STEP = process.env["PROMPTD_TEST_TITLES"] === "all" ? 1 : 8;
 
-/** Every title in `forms` of the forms; which ones goes round. */
-function describeSet(name: keyof typeof sets, forms: number): void {
+describeSet("the evaluation", { forms: 1, step: EVALUATION_STEP });
+describeSet("the shipped prompts", { forms: 3, step: 1 });
+
+/** Every `step`-th title in `forms` of the forms; which ones goes round. */
+function describeSet(name: keyof typeof sets, { forms, step }: { forms: number; step: number }): void {
   const prompts = sets[name];
+  const asked = prompts.filter((_, i) => i % step === 0);
   let fixture: SearchFixture;
   const titleOf = new Map(prompts.map(({ id, title }) => [id, title]));
   beforeAll(async () => {
@@ -58,7 +62,8 @@ function describeSet(name: keyof typeof sets, forms: number): void {
   }, 120_000);
   afterAll(() => fixture.close());
 
-  test(`every title of ${name} finds its prompt first, however it is typed`, { timeout: 300_000 }, async () => {
+  const which = step === 1 ? "every title" : `one title in ${step}`;
+  test(`${which} of ${name} finds its prompt first, however it is typed`, { timeout: 300_000 }, async () => {
     const missed: string[] = [];
     const look = async (title: string, i: number): Promise<void> => {
       for (let n = 0; n < forms; n += 1) {
@@ -68,8 +73,8 @@ function describeSet(name: keyof typeof sets, forms: number): void {
         if (!isSameTitle(titleOf.get(first) ?? "", title)) missed.push(`${query} -> ${titleOf.get(first)}`);
       }
     };
-    for (let i = 0; i < prompts.length; i += AT_ONCE) {
-      await Promise.all(prompts.slice(i, i + AT_ONCE).map(({ title }, k) => look(title, i + k)));
+    for (let i = 0; i < asked.length; i += AT_ONCE) {
+      await Promise.all(asked.slice(i, i + AT_ONCE).map(({ title }, k) => look(title, i + k)));
     }
     expect(missed).toEqual([]);
   });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
-import { IMAGE_MODELS, openVideoRuns, VIDEO_MODELS } from "./video-fixture.ts";
+import { IMAGE_MODELS, openVideoRuns, VIDEO_MODELS } from "../runs/video-fixture.ts";
 
 const JOBS = [
   ...Object.entries(VIDEO_MODELS).map(([name, model]) => [`a video of ${name}`, model, "video"] as const),

@@ -9,7 +9,7 @@ import { createClient } from "@promptd/client";
 import { createTestPerson } from "../people/people-fixture.ts";
 import { exitOf, until } from "../support/promptd-process.ts";
 import { useInstallation } from "../support/use-installation.ts";
-import { startWebhookReceiver, verify } from "./webhook-receiver.ts";
+import { startWebhookReceiver, verify } from "../webhooks/webhook-receiver.ts";
 
 const installation = useInstallation();
 const RUNS = 40;

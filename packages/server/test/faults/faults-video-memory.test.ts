@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { startBucketServer } from "../files/bucket-server.ts";
 import { until, type PromptdProcess } from "../support/promptd-process.ts";
-import { openVideoRuns, VIDEO_MODELS } from "./video-fixture.ts";
+import { openVideoRuns, VIDEO_MODELS } from "../runs/video-fixture.ts";
 
 const VIDEO_BYTES = 150 * 1_048_576;
 const PIECE = Buffer.alloc(65_536, 7);

@@ -1,7 +1,7 @@
 /** A canceled run's video or picture is stopped at its provider by worker processes, dead ones included. */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
-import { IMAGE_MODELS, openVideoRuns, VIDEO_MODELS } from "./video-fixture.ts";
+import { IMAGE_MODELS, openVideoRuns, VIDEO_MODELS } from "../runs/video-fixture.ts";
 
 /** What each provider documents to stop a job; of Veo nothing is documented. */
 const CANCELS = {
