@@ -13,7 +13,7 @@ import type { Catalogue } from "./models/index.ts";
 import { openServer } from "./open-server.ts";
 import { openDeliverer, openWorker } from "./open-worker.ts";
 import type { Database } from "./platform/database/database.ts";
-import { enableFaults } from "./platform/fault.ts";
+import { enableFaults } from "./platform/fault-injection.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { peopleTicks } from "./people/index.ts";
 import { announceRoles, rebindRoles, refreshEstimates } from "./prompts/index.ts";

@@ -24,7 +24,7 @@ import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./p
 import {
   batchesRoutes,
   checkImages,
-  findRunByKey,
+  findRunByIdempotencyKey,
   openUsage,
   runsManageRoutes,
   runsRoutes,
@@ -96,7 +96,7 @@ function openMcp({ options, db, newId, address }: Parts): Mcp {
     publicUrl: () => address.url,
     localUrl: () => address.localUrl,
     origins: options.config.PROMPTD_CORS_ORIGINS,
-    findRunOfKey: (accountId, key) => findRunByKey(db, accountId, key),
+    findRunByIdempotencyKey: (accountId, key) => findRunByIdempotencyKey(db, accountId, key),
   });
 }
 

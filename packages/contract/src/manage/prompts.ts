@@ -283,7 +283,7 @@ interface FieldChange {
 export const FIT_KINDS = ["input_required", "input_unknown", "value_refused", "images", "option_refused"] as const;
 
 /** A way in which inputs that fitted before would no longer fit, or would have no effect. */
-export interface FitConflict {
+export interface BreakingChange {
   readonly kind: (typeof FIT_KINDS)[number];
   /** The input or the run option; empty for images. */
   readonly name: string;
@@ -302,7 +302,7 @@ export interface OwnPromptDiff {
   /** Null where a model of that version is not in the catalogue. */
   readonly price: { readonly before: PriceOfPrompt | null; readonly after: PriceOfPrompt | null };
   /** Empty: what callers send now still fits. */
-  readonly conflicts: readonly FitConflict[];
+  readonly conflicts: readonly BreakingChange[];
 }
 
 export const PROMPT_USE_DIMENSIONS = ["day", "version"] as const;

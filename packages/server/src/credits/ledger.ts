@@ -4,7 +4,7 @@
  * they must hold for every process under one lock. This file calls them.
  */
 import type { Database, Queryable } from "../platform/database/database.ts";
-import { fault } from "../platform/fault.ts";
+import { faultPoint } from "../platform/fault-injection.ts";
 import { Problem } from "../platform/problem.ts";
 
 export interface Grant {
@@ -39,7 +39,7 @@ interface GrantRow {
 }
 
 export async function grantCredits(db: Queryable, grant: Grant): Promise<GrantOutcome> {
-  await fault("grant.before_commit");
+  await faultPoint("grant.before_commit");
   const values = [grant.accountId, grant.amount, grant.idempotencyKey, grant.reason, grant.expiresAt];
   const rows = await db.query<GrantRow>("select * from credit_grant($1, $2, $3, $4, $5)", values);
   const [row] = rows as [GrantRow]; // its outcome is always one row

@@ -22,7 +22,7 @@ import { loadImages, type LoadOptions, type LoadOutcome } from "./inputs/load-im
 import { discardInputImages, storeInputImages } from "./inputs/store-input-images.ts";
 import { registerFileKeys } from "./outputs/file-keys.ts";
 import { createOpenFile } from "./outputs/open-file.ts";
-import type { SecretReadings } from "./outputs/server-secret.ts";
+import type { SecretReadings } from "../platform/config/server-secret.ts";
 import { storeOutput, type GeneratedFile } from "./outputs/store-outputs.ts";
 import { createSamples, type Samples } from "./outputs/samples.ts";
 import { createSweeps } from "./outputs/sweep-files.ts";

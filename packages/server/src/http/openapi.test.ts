@@ -11,7 +11,7 @@ import {
 import { toEndpoints, type Handlers } from "./endpoint.ts";
 import { CALLERS_API, MANAGE_API } from "./described-apis.ts";
 import { openApiText } from "./openapi.ts";
-import { openEndpoints } from "./public-endpoints.ts";
+import { unauthenticatedEndpoints } from "./unauthenticated-endpoints.ts";
 import { createRouter } from "./request/router.ts";
 
 interface Parameter {
@@ -51,7 +51,7 @@ const text = openApiText(PUBLIC_URL, CALLERS_API);
 const document: Document = JSON.parse(text);
 const manage: Document = JSON.parse(openApiText(PUBLIC_URL, MANAGE_API));
 const never = () => Promise.reject(new Error("never asked"));
-const open = openEndpoints({
+const open = unauthenticatedEndpoints({
   openFile: never,
   publicUrl: () => PUBLIC_URL,
   readiness: never,

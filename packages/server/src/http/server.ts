@@ -1,7 +1,7 @@
 /**
  * The HTTP server on Node's own: everything a caller can observe is decided in this slice.
  *
- *   sockets/edge.ts           what never becomes a request
+ *   sockets/raw-refusals.ts           what never becomes a request
  *   request/request-path.ts   the way of a request, step by step
  *   request/exchange.ts       what is known of one request, and its answer
  *   sockets/stopping.ts       the end of all of it
@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import type { Log } from "../platform/log.ts";
 import { createBodyBudget } from "./body/body-budget.ts";
 import type { Authenticators, Endpoint, OpenFile, RatePolicy, Readiness, WriteAudit } from "./endpoint.ts";
-import { openEndpoints } from "./public-endpoints.ts";
+import { unauthenticatedEndpoints } from "./unauthenticated-endpoints.ts";
 import { Exchange, type ExchangeSetup } from "./request/exchange.ts";
 import { createFailedAdmissions } from "./request/failed-admissions.ts";
 import { HEADER_BYTES_MAX } from "./request/parse-head.ts";
@@ -20,7 +20,7 @@ import { createRateWait } from "./request/rate-wait.ts";
 import { serveRequest, type PathSetup } from "./request/request-path.ts";
 import { createRouter } from "./request/router.ts";
 import { trackConnections, type Connections } from "./sockets/connections.ts";
-import { guardEdge } from "./sockets/edge.ts";
+import { installRawRefusals } from "./sockets/raw-refusals.ts";
 import { createStopping, type StopOrder } from "./sockets/stopping.ts";
 
 /** Milliseconds, bytes and counts. A 32 MiB body in 30 s needs 9 Mbit/s: raise `requestMs` for slow networks. */
@@ -89,9 +89,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = trackConnections(server, limits.connectionRequestsMax);
   const stopListening = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   const stopping = createStopping({ ...limits, connections, stopListening });
-  const edge = guardEdge(server, { ...options, ...limits, connections });
+  const rawRefusals = installRawRefusals(server, { ...options, ...limits, connections });
   const isBusy = () => connections.openRequests > limits.openRequestsMax;
-  const open = openEndpoints({ ...options, isBusy, isStopping: () => stopping.hasBegun });
+  const open = unauthenticatedEndpoints({ ...options, isBusy, isStopping: () => stopping.hasBegun });
   const setup: ExchangeSetup & PathSetup = {
     ...options,
     ...limits,
@@ -109,7 +109,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   const serve = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     if (!connections.takesMore(request.socket)) {
-      edge.refuseMore(request.socket);
+      rawRefusals.refuseMore(request.socket);
       return;
     }
     const exchange = new Exchange(setup, request, response, awaitsContinue);

@@ -18,7 +18,7 @@ export interface McpOptions extends Omit<CallSetup, "stopping"> {
   /** Origins whose pages may call beside the server's own; `*` is none of them. */
   readonly origins: readonly string[];
   /** The account's run that was created with this idempotency key; null: there is none yet. */
-  readonly findRunOfKey: (accountId: string, key: string) => Promise<string | null>;
+  readonly findRunByIdempotencyKey: (accountId: string, key: string) => Promise<string | null>;
 }
 
 export interface Mcp {
@@ -124,7 +124,7 @@ async function cancelRun(requestId: string | number, context: ServerContext, opt
   try {
     const key = callKeyOf(context, requestId);
     if (key === null) return;
-    const runId = await pollUntil(() => options.findRunOfKey(accountId, key), CANCEL_POLL);
+    const runId = await pollUntil(() => options.findRunByIdempotencyKey(accountId, key), CANCEL_POLL);
     if (runId !== null) await clientOf(context, options).runs.cancel(runId);
   } catch (error) {
     options.log.warn({ err: error, accountId }, "a run was not canceled with its call");

@@ -10,7 +10,7 @@ import type { DeletedAccount } from "@promptd/contract/manage";
 import { pseudonymizeAccount, revokeAllKeys } from "../accounts/index.ts";
 import { adjustCredits, availableCredits, freezeAccount } from "../credits/index.ts";
 import type { AccountFiles } from "../files/index.ts";
-import { endAccess } from "../people/index.ts";
+import { endAccountAccess } from "../people/index.ts";
 import type { Database } from "../platform/database/database.ts";
 import { notFound } from "../platform/problem.ts";
 import type { Log } from "../platform/log.ts";
@@ -50,7 +50,7 @@ export function beginDeletion(db: Database, { accountId, prompts, actorId }: Del
   return db.tx(async (tx) => {
     const deletion = await insertDeletion(tx, accountId, prompts);
     if (deletion === null) throw notFound("account", accountId);
-    await endAccess(tx, accountId, actorId);
+    await endAccountAccess(tx, accountId, actorId);
     await revokeAllKeys(tx, accountId, REASON);
     await pseudonymizeAccount(tx, accountId);
     await promptsOfAccount.endShares(tx, accountId);

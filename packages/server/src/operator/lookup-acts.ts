@@ -8,7 +8,7 @@ import type {
   UsageRow,
 } from "@promptd/contract/manage";
 import { getAccountByName, getAccountEvenDeleted, listAccounts } from "../accounts/index.ts";
-import { describePerson, type PersonReport } from "../people/departures-store.ts";
+import { describePerson, type PersonReport } from "../people/end-account-access-store.ts";
 import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
 import { nearestName, SLIPS_MAX } from "../platform/nearest-name.ts";

@@ -1,8 +1,8 @@
 export { auditCommand, type OperatorCommand } from "./audit/audit.ts";
 export { openOwnerMails, createPeople, peopleTicks, type People } from "./create-people.ts";
-export { describeAccess, endAccess } from "./departures.ts";
+export { describeAccess, endAccountAccess } from "./end-account-access.ts";
 export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
 export { makeWelcome, PeopleActs } from "./operator-acts.ts";
 export { actorOf } from "./people-manage-routes.ts";
-export { mintCode } from "./welcome.ts";
+export { mintCode } from "./sign-in-codes.ts";

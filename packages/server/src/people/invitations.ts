@@ -13,7 +13,7 @@ import { findOpenInvitation, insertInvitation, useInvitation, type OpenInvitatio
 import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
-import { hashCode } from "./welcome.ts";
+import { hashCode } from "./sign-in-codes.ts";
 
 export interface InvitationOptions {
   readonly db: Database;

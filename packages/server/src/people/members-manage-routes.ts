@@ -17,7 +17,7 @@ import {
 import { actorOf } from "./people-manage-routes.ts";
 import { findPerson } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
-import { mintCode, welcomeLink } from "./welcome.ts";
+import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
 type MembersHandlers = Pick<
   ManageHandlers,

@@ -2,7 +2,7 @@ import { findAccountByName, getAccountByName } from "../accounts/index.ts";
 import { isLoopback, type Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
 import { findPersonByEmail, findPersonOfAccount, hasOperator } from "./people-store.ts";
-import { mintCode, welcomeLink } from "./welcome.ts";
+import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
 /** A link that signs in once, within an hour. */
 interface SignInLink {

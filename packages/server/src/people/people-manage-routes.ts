@@ -12,7 +12,7 @@ import { findPerson, listAccountsOfPerson } from "./people-store.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
 import { createToken, listTokens, revokeToken, type TokenOwner } from "./tokens-store.ts";
-import { welcome } from "./welcome.ts";
+import { welcome } from "./sign-in-codes.ts";
 
 export interface PeopleRoutesOptions {
   readonly db: Database;

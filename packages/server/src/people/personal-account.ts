@@ -1,8 +1,8 @@
 import { createAccount, findAccountByName, type Plan } from "../accounts/index.ts";
 import { grantCredits } from "../credits/index.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
-import { addressHash } from "./departures.ts";
-import { noteBenefits } from "./departures-store.ts";
+import { addressHash } from "./end-account-access.ts";
+import { noteBenefits } from "./end-account-access-store.ts";
 import { findPersonOfAccount, insertMember, listAccountsOfPerson, lockPerson } from "./people-store.ts";
 
 export interface PersonalAccountOptions {

@@ -15,7 +15,7 @@ import {
 import { allowRow, blockRow, findModerated, listModerated, setFeatured } from "./moderation-store.ts";
 import { promptsRoutes, searchRow, SEARCH_RANKED_MAX, type PromptsRoutesOptions } from "./prompts-routes.ts";
 import { findRowsOf, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
-import { indexLatest } from "./publishing/live-prompts.ts";
+import { indexLatest } from "./publishing/unpublish.ts";
 import { lockPublishing } from "./publishing/publish-store.ts";
 import { findVote, findVotingAccount, voteForPrompt } from "./votes-store.ts";
 

@@ -3,7 +3,7 @@ import type { ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import { invalid, notFound } from "../platform/problem.ts";
 import { previewPrompt } from "./authoring/preview-prompt.ts";
 import { validatePrompts } from "./authoring/validate-prompts.ts";
-import { republishPrompt, unpublishPrompt } from "./publishing/live-prompts.ts";
+import { republishPrompt, unpublishPrompt } from "./publishing/unpublish.ts";
 import {
   createDraft,
   deleteDraft,

@@ -21,7 +21,7 @@ import {
   textPrompt,
 } from "../../test/prompts/prompt-fixtures.ts";
 import { promptsRoutes } from "./prompts-routes.ts";
-import { unpublishPrompt } from "./publishing/live-prompts.ts";
+import { unpublishPrompt } from "./publishing/unpublish.ts";
 import { publishPrompts } from "./publishing/publish.ts";
 
 const log = createLog("error");

@@ -9,7 +9,7 @@ import { createLog } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 import { addUses } from "./prompts-store.ts";
-import { unpublishPrompt } from "./publishing/live-prompts.ts";
+import { unpublishPrompt } from "./publishing/unpublish.ts";
 import { publishPrompts } from "./publishing/publish.ts";
 import { voteForPrompt } from "./votes-store.ts";
 

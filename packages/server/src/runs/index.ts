@@ -3,7 +3,7 @@ export { checkImages } from "./create/check-images.ts";
 export { createUsesCount } from "./count-uses.ts";
 export { readDelivered, saveDelivered } from "./work/output-items.ts";
 export { createFinisher } from "./work/finish.ts";
-export { findRunByKey, pruneIdempotencyKeys } from "./create/idempotency.ts";
+export { findRunByIdempotencyKey, pruneIdempotencyKeys } from "./create/idempotency.ts";
 export { adaptModelLimit, createInputsReader, writeModelLimits } from "./work/claim.ts";
 export { cancelRunRow, countActiveRuns, findFinishedRun, runsOfAccount } from "./runs-store.ts";
 export { createPieceWriter, deleteOldPieces } from "./work/text-pieces.ts";

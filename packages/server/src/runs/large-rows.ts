@@ -6,7 +6,7 @@
  * Claims (sql/claim.sql) bring inputs of up to 40 KiB each, waits the smallest outputs up to 4 MiB together, and pages of
  * the list the first outputs up to 16 MiB together.
  */
-import { isSilence, isStatementTimeout } from "../platform/database/errors.ts";
+import { isUnresponsive, isStatementTimeout } from "../platform/database/errors.ts";
 import type { RunOfAccount } from "./runs-store.ts";
 
 export interface BodyReaderOptions<Body> {
@@ -69,7 +69,7 @@ export function createBodyReader<Body>({ bytesMax, readBodies }: BodyReaderOptio
         else resolve(body);
       }
     } catch (error) {
-      const isTooMuch = part.length > 1 && (isStatementTimeout(error) || isSilence(error));
+      const isTooMuch = part.length > 1 && (isStatementTimeout(error) || isUnresponsive(error));
       // One of them may be what takes so long, so each is read alone, after smaller ones that came since.
       if (isTooMuch) waiting.push(...part.map((one) => ({ ...one, bytes: Math.max(one.bytes, bytesMax + 1) })));
       else for (const { reject } of part) reject(error);

@@ -2,7 +2,7 @@ import type { CreateRunBody, Run } from "@promptd/contract";
 import { Readable } from "node:stream";
 import type { Answer, Handlers, RequestContext, StreamAnswer } from "../http/endpoint.ts";
 import { isOutage } from "../platform/database/errors.ts";
-import { fault } from "../platform/fault.ts";
+import { faultPoint } from "../platform/fault-injection.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createRun, type CreateRunOptions } from "./create/create-run.ts";
@@ -89,7 +89,7 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
     const beforeCreate = () => followRuns(options.db, [runId]);
     const { stream } = readPreferences(context.header("prefer"));
     const created = await createRun(stream ? { ...request, beforeCreate } : request, options);
-    await fault("create.after_commit");
+    await faultPoint("create.after_commit");
     if (!created.isReplay) {
       if (!created.isClaimed) options.onCreated(runId);
       return { runId, wait, isReplay: false };
@@ -108,7 +108,7 @@ async function answerCreate(
   options: RunsRoutesOptions,
 ): Promise<Answer<Run>> {
   const finished = await awaitEnd(started.wait);
-  await fault("create.before_reply");
+  await faultPoint("create.before_reply");
   const preferences = readPreferences(context.header("prefer"));
   const applied = describeApplied(preferences, { creates: true });
   const { runId, isReplay } = started;
@@ -150,9 +150,9 @@ async function viewUnfinished(
 /** The run when it is final; null when the window is over, the caller has gone or the process stops. */
 async function awaitEnd(wait: Wait): Promise<Run | null> {
   try {
-    await fault("wait.registered");
+    await faultPoint("wait.registered");
     const finished = await wait.finished;
-    await fault("wait.before_reply");
+    await faultPoint("wait.before_reply");
     return finished;
   } finally {
     wait.cancel();

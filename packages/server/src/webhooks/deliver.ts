@@ -8,7 +8,7 @@ import type { FinishedRunData } from "@promptd/contract/manage";
 import type { GuardedPost, PostOutcome } from "../files/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
-import { fault } from "../platform/fault.ts";
+import { faultPoint } from "../platform/fault-injection.ts";
 import type { Log } from "../platform/log.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
@@ -147,7 +147,7 @@ async function attempt(delivery: ClaimedDelivery, options: DelivererOptions, sto
   const { log } = options;
   const startedMs = performance.now();
   const outcome = await send(delivery, options, stop);
-  await fault("webhook.before_settle");
+  await faultPoint("webhook.before_settle");
   const durationMs = Math.round(performance.now() - startedMs);
   const settled = await settle(delivery, { ...outcome, durationMs }, options);
   const { deliveryId, webhookId, accountId } = delivery;

@@ -1,7 +1,7 @@
 /** What is done to many accounts: expiry in batches, the audit batch by batch; and what a grant answers. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../../src/credits/index.ts";
-import { enableFaults } from "../../src/platform/fault.ts";
+import { enableFaults } from "../../src/platform/fault-injection.ts";
 import type { Database, Queryable } from "../../src/platform/database/database.ts";
 import { createLog, type Log } from "../../src/platform/log.ts";
 import { openEngine, stopClock, type Engine } from "../runs/engine-fixture.ts";

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
 import type { CreateRunBody, Run } from "@promptd/contract";
 import { PromptdConnectionError, PromptdError } from "@promptd/client";
-import type { FaultPoint } from "../../src/platform/fault.ts";
+import type { FaultPoint } from "../../src/platform/fault-injection.ts";
 import type { InstallationCaller, InstallationFixture } from "../support/installation-fixture.ts";
 import { until, type PromptdProcess } from "../support/promptd-process.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PromptdError } from "@promptd/client";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
-import { enableFaults, type FaultPoint } from "../../src/platform/fault.ts";
+import { enableFaults, type FaultPoint } from "../../src/platform/fault-injection.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { findFaults } from "../support/installation-fixture.ts";

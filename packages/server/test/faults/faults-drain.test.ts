@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { ERRORS } from "@promptd/contract";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { startTestServer } from "../support/test-server.ts";
-import { enableFaults } from "../../src/platform/fault.ts";
+import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { exchangeRaw, readAnswers } from "../http/http-edge-server.ts";
 import type { InstallationCaller } from "../support/installation-fixture.ts";
 import { until, type PromptdProcess } from "../support/promptd-process.ts";

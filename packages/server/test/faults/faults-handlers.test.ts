@@ -1,6 +1,6 @@
 /** A request whose handler breaks at any of its points: an envelope without a word of the cause, and a run that is whole or none. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { enableFaults, type FaultPoint } from "../../src/platform/fault.ts";
+import { enableFaults, type FaultPoint } from "../../src/platform/fault-injection.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { findFaults } from "../support/installation-fixture.ts";

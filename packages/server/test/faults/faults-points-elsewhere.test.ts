@@ -3,7 +3,7 @@ import { readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
-import { FAULT_POINTS, type FaultPoint } from "../../src/platform/fault.ts";
+import { FAULT_POINTS, type FaultPoint } from "../../src/platform/fault-injection.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { cleanUp, createDataDir, isAnswering, startUser } from "../platform/embedded-process.ts";
 import {

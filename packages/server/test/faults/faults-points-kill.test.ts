@@ -1,6 +1,6 @@
 /** Every named point of a run's way, with a process that dies exactly there. */
 import { describe, expect, test } from "vitest";
-import type { FaultPoint } from "../../src/platform/fault.ts";
+import type { FaultPoint } from "../../src/platform/fault-injection.ts";
 import {
   createWithoutWorker,
   expectOneSoundRun,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { readFileSecrets, registerFileKeys } from "../../src/files/outputs/file-keys.ts";
-import { readingsOfFile, readingsOfSetting, type SecretReadings } from "../../src/files/outputs/server-secret.ts";
+import { readingsOfFile, readingsOfSetting, type SecretReadings } from "../../src/platform/config/server-secret.ts";
 import { deriveFileKey } from "../../src/files/outputs/signed-urls.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import type { Database } from "../../src/platform/database/database.ts";

@@ -8,7 +8,7 @@ import type { FilesOptions } from "../../src/files/create-files.ts";
 import type { Files, StoredFile, StoredImage } from "../../src/files/index.ts";
 import type { FileRequest } from "../../src/http/endpoint.ts";
 import type { Database } from "../../src/platform/database/database.ts";
-import { enableFaults } from "../../src/platform/fault.ts";
+import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { startImageHost, type ImageHost } from "./image-host.ts";
 import { openFiles as openFilesAt } from "../support/open-files.ts";

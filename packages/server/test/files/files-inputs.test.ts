@@ -3,7 +3,7 @@ import { unlink } from "node:fs/promises";
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
 import { StorageFailure, type StoredImage } from "../../src/files/index.ts";
-import { enableFaults } from "../../src/platform/fault.ts";
+import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { blobPath, storeInput, LIMITS, listBlobs, never, openFiles, OWNER, useFiles } from "./files-fixture.ts";
 import { writePng } from "./png-bytes.ts";
 import { until } from "../support/promptd-process.ts";

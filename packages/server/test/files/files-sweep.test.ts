@@ -6,7 +6,7 @@ import { createDiskBlobs } from "../../src/files/blobs/disk-blobs.ts";
 import type { BlobStore } from "../../src/files/blobs/blob-store.ts";
 import { createSpool, StorageFailure } from "../../src/files/index.ts";
 import { createSweeps } from "../../src/files/outputs/sweep-files.ts";
-import { enableFaults } from "../../src/platform/fault.ts";
+import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Tick } from "../../src/platform/ticks.ts";

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { FAULT_POINTS } from "../../src/platform/fault.ts";
+import { FAULT_POINTS } from "../../src/platform/fault-injection.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const FILES = new Map(

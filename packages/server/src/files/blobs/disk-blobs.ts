@@ -3,7 +3,7 @@ import { constants, type Dirent } from "node:fs";
 import { mkdir, open, readdir, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import {
   checkBlobKey,
   isBlobKey,
@@ -43,7 +43,7 @@ class DiskBlobs implements BlobStore {
   async put(key: string, openBody: OpenBody, bytes: number): Promise<void> {
     const path = this.#pathOf(key);
     await this.#replace(path, openBody, bytes);
-    await fault("blob.after_rename");
+    await faultPoint("blob.after_rename");
   }
 
   /** The spool lies on the same file system: the file is made durable and gets another name. */
@@ -53,7 +53,7 @@ class DiskBlobs implements BlobStore {
     await this.#makeShard(path);
     await rename(file.path, path);
     await syncPath(dirname(path));
-    await fault("blob.after_rename");
+    await faultPoint("blob.after_rename");
   }
 
   async get(key: string, range: ByteRange | null): Promise<OpenBlob | null> {

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import type { Clock } from "../../platform/clock.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import { checkBlobKey, isBlobKey, MARK_NAME, resolveRange } from "./blob-store.ts";
 import type { BlobEntry, BlobStore, ByteRange, OpenBlob, OpenBody, SpooledFile } from "./blob-store.ts";
 import { createS3Client, type CallS3, type S3Options } from "./s3-client.ts";
@@ -31,7 +31,7 @@ class S3Blobs implements BlobStore {
 
   async put(key: string, open: OpenBody, bytes: number): Promise<void> {
     await this.#put(this.#keyOf(key), open, bytes);
-    await fault("blob.after_rename");
+    await faultPoint("blob.after_rename");
   }
 
   async putFile(key: string, file: SpooledFile): Promise<void> {

@@ -1,7 +1,7 @@
 import { orAborted } from "../../platform/resilience/deadline.ts";
 import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import { DecodeRefusal, prepareForModel, type DecodeFault, type ImageLimits, type LoadedImage } from "./decode.ts";
 import type { DecodingBudget } from "./decoding-budget.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
@@ -81,7 +81,7 @@ function loadImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<L
       if (!task.fits(bytes.byteLength)) {
         throw new ImageRefusal("The images of this run are larger than 20 MiB together.");
       }
-      await fault("images.after_fetch");
+      await faultPoint("images.after_fetch");
       return decodeImage(task, ports.decoding, { bytes, accountId, signal });
     },
     { key: accountId, signal },

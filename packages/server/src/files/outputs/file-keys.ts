@@ -4,7 +4,7 @@ import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import { findNewestFileKey, insertFileKey, lockFileKeys, type FileKeyRow } from "../files-store.ts";
-import { readPreviousSecrets, readServerSecret, type SecretReadings } from "./server-secret.ts";
+import { readPreviousSecrets, readServerSecret, type SecretReadings } from "../../platform/config/server-secret.ts";
 import { deriveFileKey, fingerprintOf, type KeyRing } from "./signed-urls.ts";
 
 export interface FileSecrets {

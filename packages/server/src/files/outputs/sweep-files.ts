@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import { idTimeMs } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
@@ -39,14 +39,14 @@ function createExpiry({ db, blobs, log }: SweepPorts): Tick["run"] {
   return async (stop) => {
     let marked = 0;
     for (let batch = BATCH; batch === BATCH && !isStopped(stop); marked += batch) batch = await markExpired(db, BATCH);
-    await fault("file.after_mark");
+    await faultPoint("file.after_mark");
     const skipped = countSkipped();
     let removed = 0;
     while (!isStopped(stop) && skipped.count < BATCH) {
       const files: Removable[] = await listRemovable(db, BATCH, after);
       const fileIds = files.map((file) => file.id);
       const gone = await deleteEach(blobs, fileIds, skipped.add, stop);
-      await fault("file.after_unlink");
+      await faultPoint("file.after_unlink");
       await markRemoved(db, gone);
       removed += gone.length;
       after = files.at(-1) ?? null;

@@ -2,7 +2,7 @@
  * One attempt: a provider call that is admitted, counted in the database, made under its deadline and recorded. Whatever
  * the provider does is a value; what rejects is an abort, a bug, or an outage of the database.
  */
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import type { CallContext } from "./call-context.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Correction, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
@@ -43,7 +43,7 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
   try {
     const start = await context.counter.begin(job);
     if (start.kind === "used-up") return start;
-    await fault("call.before_send");
+    await faultPoint("call.before_send");
     if (signal.aborted) await withdraw(context, start);
     signal.throwIfAborted();
     ending = "aborted";
@@ -51,7 +51,7 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     const result = await makeInTime(context, { job: asked, start, key: admission.key }, signal);
     // A resumed job says nothing of the key and the model that were admitted now.
     if (start.kind !== "started") ending = result;
-    await fault("call.after_answer");
+    await faultPoint("call.after_answer");
     record(context, asked, { key: start.key, result });
     return result.kind === "failed"
       ? { kind: "failed", failure: result, callNumber: start.key.callNumber }

@@ -2,7 +2,7 @@
  * A video takes minutes, and a picture may wait in a queue: it is started, and then polled until it is made. How the
  * provider names the job is stored before the first poll, so that another worker goes on with it after a crash.
  */
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { CallContext } from "./call-context.ts";
@@ -43,10 +43,10 @@ export async function runJob(context: JobContext, job: ProviderJob, signal: Abor
     start.stop,
   );
   if (begun.kind !== "started") return begun;
-  await fault("call.after_send");
+  await faultPoint("call.after_send");
   // Given up, the job would be paid for once more, and nobody could stop this one: its name is known here alone.
   await retry(() => job.store(begun.operation), OUTAGE_POLICY);
-  await fault("op.persisted");
+  await faultPoint("op.persisted");
   return poll(context, { call, operation: begun.operation, isResumed: false }, signal);
 }
 

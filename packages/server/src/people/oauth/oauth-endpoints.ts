@@ -10,7 +10,7 @@ import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
 import { networkOf } from "../../http/request/failed-admissions.ts";
 import { rawQuery } from "../../http/request/query.ts";
 import { Problem } from "../../platform/problem.ts";
-import type { Asked } from "../sign-in/asked-store.ts";
+import type { Asked } from "../sign-in/rate-limit-store.ts";
 import { readRegistration, signClient } from "./clients.ts";
 
 const METADATA_PATH = "/.well-known/oauth-authorization-server";
@@ -53,7 +53,7 @@ export interface OAuthPorts {
   /** False: since then the person has lost the access that they agreed to share. */
   readonly mayStillGive: (authorization: Authorization) => Promise<boolean>;
   /** Counts how often `key` was asked for within a window. */
-  readonly countAsked: (key: string, windowMs: number) => Promise<Asked>;
+  readonly countAttempt: (key: string, windowMs: number) => Promise<Asked>;
   /** @returns the API key or management token. @throws Problem when the account or the person has too many. */
   readonly createSecret: (authorization: Authorization) => Promise<string>;
 }
@@ -103,12 +103,12 @@ const WINDOW_MS = 60_000;
 
 /** The handler of an endpoint that asks for no credential, with a limit for each address. */
 function limited(
-  { countAsked }: OAuthPorts,
+  { countAttempt }: OAuthPorts,
   what: keyof typeof REQUESTS_MAX,
   handle: (body: unknown) => Promise<TextAnswer>,
 ): Endpoint["handle"] {
   return async ({ body }, { address }) => {
-    const { count, msLeft } = await countAsked(`oauth-${what}:${networkOf(address)}`, WINDOW_MS);
+    const { count, msLeft } = await countAttempt(`oauth-${what}:${networkOf(address)}`, WINDOW_MS);
     if (count <= REQUESTS_MAX[what]) return handle(body);
     const seconds = Math.max(1, Math.ceil(msLeft / 1_000));
     const description = `This address may ask ${REQUESTS_MAX[what]} times a minute. Try again in ${seconds} s.`;

@@ -9,7 +9,7 @@ import { invalid } from "../../platform/problem.ts";
 import { ownerOf } from "../people-manage-routes.ts";
 import { findRole } from "../people-store.ts";
 import type { Sessions } from "../sign-in/lazy-sessions.ts";
-import { countAsked } from "../sign-in/asked-store.ts";
+import { countAttempt } from "../sign-in/rate-limit-store.ts";
 import { createToken } from "../tokens-store.ts";
 import { findClient } from "./clients.ts";
 import { oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
@@ -73,7 +73,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
         const role = await findRole(db, personId, accountId);
         return role === "owner" || (role === "member" && "scopes" in terms);
       },
-      countAsked: (asked, windowMs) => countAsked(db, asked, windowMs),
+      countAttempt: (asked, windowMs) => countAttempt(db, asked, windowMs),
       createSecret: async ({ accountId, personId, clientName: name, terms, days }) => {
         if ("scopes" in terms) {
           return (await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days })).token;

@@ -12,7 +12,7 @@ import { isUniqueViolation } from "../../platform/database/errors.ts";
 import { invalid, Problem } from "../../platform/problem.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import { addressChangedMail, addressTakenMail, newAddressMail } from "../mail/mail-texts.ts";
-import { countAsked } from "./asked-store.ts";
+import { countAttempt } from "./rate-limit-store.ts";
 import { changePersonEmail, findPersonalAccount, findPersonWithAddress, isAddressTaken } from "./email-change-store.ts";
 import type { Sessions } from "./lazy-sessions.ts";
 
@@ -52,7 +52,7 @@ export async function requestEmailChange(
   if (person === null) throw new Error("The person of an admitted session does not exist.");
   const { email: from, passwordMark } = person;
   if (from === to) throw refusal("email", "This is your address already. Give another one.");
-  const { count } = await countAsked(db, `email-change:${personId}`, LINK_SECONDS * 1_000);
+  const { count } = await countAttempt(db, `email-change:${personId}`, LINK_SECONDS * 1_000);
   if (count > ASKED_MAX)
     throw refusal("email", `You have asked ${ASKED_MAX} times within an hour, the most you may. Try again later.`);
   if (passwordMark !== null && !(await sessions.isPasswordOf(personId, password ?? "")))

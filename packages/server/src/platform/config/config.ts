@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import type { z } from "zod";
-import { findUnreadableFaults } from "../fault.ts";
+import { findUnreadableFaults } from "../fault-injection.ts";
 import { PROVIDER_KEYS, SETTINGS } from "./settings.ts";
 
 type Settings = typeof SETTINGS;

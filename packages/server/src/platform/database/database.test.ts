@@ -93,7 +93,7 @@ test("who waits for a connection is told with the one before that the server is 
   proxy.blackhole(true);
   const [first, ...behind] = await Promise.allSettled(Array.from({ length: 5 }, () => db.query("select 1")));
   expect(first).toMatchObject({ reason: { message: "Query read timeout" } });
-  for (const one of behind) expect(one).toMatchObject({ reason: { name: "TurnedAway" } });
+  for (const one of behind) expect(one).toMatchObject({ reason: { name: "DatabaseUnresponsive" } });
 });
 
 test("a server that has become a standby keeps no connection: the next statement finds its successor", async () => {

@@ -10,19 +10,19 @@ import {
   DatabaseUnusable,
   isRolledBack,
   isSerializationFailure,
-  isSilence,
+  isUnresponsive,
   isStandby,
   NoConnectionFree,
-  TurnedAway,
+  DatabaseUnresponsive,
 } from "./errors.ts";
-import { onCut } from "../fault.ts";
+import { onCut } from "../fault-injection.ts";
 import { orAborted } from "../resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../resilience/semaphore.ts";
 import type { Log } from "../log.ts";
 import { PipelinedConnection } from "./pipelined-connection.ts";
 import { reasonOf } from "../reason-of.ts";
 import { retry } from "../resilience/retry.ts";
-import { beginWithin, findRoute, isLimitsRefused, LIMITS, runPipelined, type Limits, type Route } from "./route.ts";
+import { beginWithin, findRoute, isLimitsRefused, LIMITS, runPipelined, type Limits, type Route } from "./pooler.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
 type Statement = string | { readonly name: string; readonly text: string };
@@ -198,7 +198,7 @@ function createConnectionSemaphore(poolMax: number, busyMsMax: number): Pick<Sem
         try {
           return await work(permit);
         } catch (error) {
-          if (isSilence(error)) connections.rejectWaiting(new TurnedAway(error)); // before the first of them is admitted
+          if (isUnresponsive(error)) connections.rejectWaiting(new DatabaseUnresponsive(error)); // before the first of them is admitted
           throw error;
         }
       }, options),
@@ -327,7 +327,7 @@ async function runTransaction<Result>(
     return result;
   } catch (error) {
     // Of a silent server the rollback would wait behind what was never answered.
-    if (error instanceof Error && (isSilence(error) || isStandby(error))) broken = error;
+    if (error instanceof Error && (isUnresponsive(error) || isStandby(error))) broken = error;
     else
       await client.query("rollback").catch((cause: unknown) => {
         broken = cause instanceof Error ? cause : new Error(String(cause));

@@ -6,7 +6,7 @@ import {
   isOutage,
   isRolledBack,
   NoConnectionFree,
-  TurnedAway,
+  DatabaseUnresponsive,
 } from "./errors.ts";
 import { openConnection } from "./database.ts";
 
@@ -78,12 +78,12 @@ test.each([
 
 test("who waited in vain for a connection met the database's own trouble", () => {
   expect(isOutage(new NoConnectionFree(1))).toBe(true);
-  expect(isOutage(new TurnedAway(new Error("Query read timeout")))).toBe(true);
+  expect(isOutage(new DatabaseUnresponsive(new Error("Query read timeout")))).toBe(true);
 });
 
 test("without a free connection, or a turn to lock an account, nothing was sent; of a fault without a code nothing is known", () => {
   expect(isRolledBack(new NoConnectionFree(1))).toBe(true);
   expect(isRolledBack(new AccountLocked(1))).toBe(true);
-  expect(isRolledBack(new TurnedAway(new Error("Query read timeout")))).toBe(true);
+  expect(isRolledBack(new DatabaseUnresponsive(new Error("Query read timeout")))).toBe(true);
   expect(isRolledBack(new Error("Connection terminated unexpectedly"))).toBe(false);
 });

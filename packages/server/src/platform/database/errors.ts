@@ -54,7 +54,7 @@ export function isSerializationFailure(error: unknown): boolean {
 }
 
 /** The server answered nothing within `query_timeout`, or within the time that a connection may take to open. */
-export function isSilence(error: unknown): boolean {
+export function isUnresponsive(error: unknown): boolean {
   return meaningOf(error) === "silent";
 }
 
@@ -88,14 +88,15 @@ const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 
 /** True when it is certain that the transaction was not committed: the server said so, or was sent nothing. */
 export function isRolledBack(error: unknown): boolean {
-  if (error instanceof NoConnectionFree || error instanceof AccountLocked || error instanceof TurnedAway) return true;
+  if (error instanceof NoConnectionFree || error instanceof AccountLocked || error instanceof DatabaseUnresponsive)
+    return true;
   return SQL_STATE.test(sqlState(error) ?? "") && !isConnectionLoss(error);
 }
 
 /** The database could not do its work now, whatever it was asked: what is worth asking again is asked again. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof DatabaseUnusable) return isOutage(error.cause);
-  if (error instanceof NoConnectionFree || error instanceof TurnedAway) return true;
+  if (error instanceof NoConnectionFree || error instanceof DatabaseUnresponsive) return true;
   return ![null, "refused", "taken"].includes(meaningOf(error));
 }
 
@@ -124,8 +125,8 @@ export class NoConnectionFree extends Error {
 }
 
 /** The database gave no answer to those that asked first; nothing was sent. */
-export class TurnedAway extends Error {
-  override readonly name = "TurnedAway";
+export class DatabaseUnresponsive extends Error {
+  override readonly name = "DatabaseUnresponsive";
 
   constructor(cause: unknown) {
     super("The database did not answer those who asked before.", { cause });

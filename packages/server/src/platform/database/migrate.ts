@@ -2,7 +2,7 @@
  * Brings the schema up to date while older programs go on working with it. Each migration is one transaction that waits
  * a second at most for a lock, because everything else that wants the table waits behind it, and is then tried again.
  */
-import { fault } from "../fault.ts";
+import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
 import { retry } from "../resilience/retry.ts";
 import { VERSION } from "../version.ts";
@@ -271,7 +271,7 @@ async function run(tx: Tx, migration: Migration): Promise<void> {
   // In a transaction no index is built concurrently, and of an empty table none needs to be.
   await tx.query(migration.concurrentIndex === null ? migration.text : migration.text.replace(/\bconcurrently\b/, ""));
   await record(tx, migration);
-  await fault("migrate.mid");
+  await faultPoint("migrate.mid");
 }
 
 async function record(tx: Tx, { name, sha256, isCompatible }: Migration): Promise<void> {
@@ -300,5 +300,5 @@ async function buildIndex(tx: Tx, db: Database, migration: Migration): Promise<v
   if (found?.valid === false) await db.runAlone(`drop index concurrently ${name}`);
   if (found?.valid !== true) await db.runAlone(migration.text);
   await record(tx, migration);
-  await fault("migrate.mid");
+  await faultPoint("migrate.mid");
 }

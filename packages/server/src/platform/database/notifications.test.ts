@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import { openTestDatabase, type OpenTestDatabase } from "../../../test/support/test-database.ts";
 import { systemClock } from "../clock.ts";
 import { openConnection, type Database } from "./database.ts";
-import { enableFaults } from "../fault.ts";
+import { enableFaults } from "../fault-injection.ts";
 import { createIdSource } from "../ids.ts";
 import { createLog } from "../log.ts";
 import { createNotifications, type Notifications } from "./notifications.ts";

@@ -5,11 +5,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { openConnection, type Queryable } from "./database.ts";
-import { fault } from "../fault.ts";
+import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
 import { settleWithin, sleep } from "../resilience/deadline.ts";
 import { fullJitterDelayMs, retry } from "../resilience/retry.ts";
-import { isPooled } from "./route.ts";
+import { isPooled } from "./pooler.ts";
 
 type Channel = "run_ready" | "batch_ready" | "run_done" | "run_cancel" | "run_text" | "search_changed";
 type Listener = (ids: readonly string[]) => void;
@@ -83,7 +83,7 @@ function createNotifier(db: Queryable, log: Log) {
     timer = null;
     const due = [...waiting].flatMap(([channel, ids]) => chunks([...ids]).map((chunk) => ({ channel, chunk })));
     waiting.clear();
-    if (due.length === 0 || (await fault("notify.send")) === "skip") return;
+    if (due.length === 0 || (await faultPoint("notify.send")) === "skip") return;
     await db
       .query({ name: "notify", text: "select pg_notify(c, p) from unnest($1::text[], $2::text[]) t(c, p)" }, [
         due.map(({ channel }) => channel),

@@ -1,8 +1,8 @@
 import { Client, type ClientConfig, type QueryConfig, type QueryResult } from "pg";
-import { isConnectionLoss, isSilence, isStandby } from "./errors.ts";
+import { isConnectionLoss, isUnresponsive, isStandby } from "./errors.ts";
 import type { Log } from "../log.ts";
 import { retry } from "../resilience/retry.ts";
-import { runPipelined, type Limits } from "./route.ts";
+import { runPipelined, type Limits } from "./pooler.ts";
 
 /** Everything behind it waits as well, so a pipelined connection gives up opening sooner than others. */
 const CONNECT_TIMEOUT_MS = 2_500;
@@ -24,7 +24,7 @@ export class PipelinedConnection {
   run(query: QueryConfig): Promise<QueryResult> {
     return retry(() => this.#send(query), {
       // A caller that has waited for a silent server does not wait twice.
-      on: (error) => (isConnectionLoss(error) && !isSilence(error)) || isStandby(error),
+      on: (error) => (isConnectionLoss(error) && !isUnresponsive(error)) || isStandby(error),
       attempts: 2,
     });
   }

@@ -4,7 +4,7 @@ import { chmod, chown, lchown, lstat, mkdtemp, open, readdir, readFile, rename, 
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { fault } from "../fault.ts";
+import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
 import { DEFAULT_DB_UID, type ServerAccount } from "./os-account.ts";
 import type { Binaries } from "./binaries.ts";
@@ -37,7 +37,7 @@ async function createCluster(files: ClusterFiles, binaries: Binaries, log: Log):
   const draft = await mkdtemp(join(files.dataDir, DRAFT_PREFIX));
   if (files.account.isForeign) await chown(draft, files.account.uid, files.account.gid);
   await runInitdb(binaries, draft, files.account);
-  await fault("embedded.init_mid");
+  await faultPoint("embedded.init_mid");
   await rm(files.clusterDir, { recursive: true, force: true });
   await rename(draft, files.clusterDir);
   await syncDirectory(files.dataDir);

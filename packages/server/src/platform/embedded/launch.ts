@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { openConnection } from "../database/database.ts";
 import { isConnectionLoss, sqlState } from "../database/errors.ts";
-import { fault } from "../fault.ts";
+import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
 import { pollUntil } from "../resilience/deadline.ts";
 import { prepareBinaries } from "./binaries.ts";
@@ -140,7 +140,7 @@ async function start(launch: Launch): Promise<Session> {
 async function startOnce(launch: Launch, program: string): Promise<Session | string> {
   const logStart = await logSize(launch.files.logFile);
   const child = await spawnServer(launch, program);
-  await fault("embedded.before_ready");
+  await faultPoint("embedded.before_ready");
   try {
     return (await waitUntilReady(launch, child)) ?? (await readLogTail(launch.files.logFile, logStart));
   } catch (error) {

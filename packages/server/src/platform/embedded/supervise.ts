@@ -2,14 +2,14 @@
  * The embedded database: real PostgreSQL 18 as a child process of whichever promptd came first, shared by all promptd
  * processes of the data directory, started again when it dies, stopped by the last one that ends.
  */
-import { isConnectionLoss, isSilence } from "../database/errors.ts";
+import { isConnectionLoss, isUnresponsive } from "../database/errors.ts";
 import type { Log } from "../log.ts";
 import { settleWithin, sleep } from "../resilience/deadline.ts";
 import { joinOrStart, type Found, type Launch, type Session } from "./launch.ts";
 import { databaseUrl, ensureSocketLink, prepareClusterFiles } from "./files.ts";
 import { rotateServerLog } from "./server-log.ts";
 import { withStartLock } from "./start-lock.ts";
-import { stopUnlessUsed } from "./users.ts";
+import { stopUnlessUsed } from "./stop-when-unused.ts";
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
@@ -94,7 +94,7 @@ function superviseServer(launch: Launch, first: Found) {
     opened.once("end", onEnd);
     // A connection that ended while the start lock was released has emitted its event to nobody.
     opened.query("select 1").catch((error: unknown) => {
-      if (isConnectionLoss(error) && !isSilence(error)) onEnd();
+      if (isConnectionLoss(error) && !isUnresponsive(error)) onEnd();
     });
   }
 

@@ -16,7 +16,7 @@ import { isoTime } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { unknownCursor } from "../../platform/database/pages.ts";
 import { invalid, notFound } from "../../platform/problem.ts";
-import { findConflicts } from "../authoring/caller-fit.ts";
+import { findBreakingChanges } from "../authoring/breaking-changes.ts";
 import { diffPrompts, type ComparedPrompt } from "../authoring/diff-prompts.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
 import { currentWebSearch } from "../inputs/run-options.ts";
@@ -225,7 +225,7 @@ export async function diffOwnPrompt(
       ? await requireDraftPrompt(accountId, promptId, options)
       : await requireVersion(promptId, to, options);
   const { catalogue } = options;
-  return { ...diffPrompts(before, after, catalogue), conflicts: findConflicts(before, after, catalogue) };
+  return { ...diffPrompts(before, after, catalogue), conflicts: findBreakingChanges(before, after, catalogue) };
 }
 
 async function requireVersion(

@@ -3,7 +3,7 @@ import { priceCeiling, priceEstimate, type Catalogue, type StepPlan } from "../.
 import type { Database } from "../../platform/database/database.ts";
 import { Problem } from "../../platform/problem.ts";
 import { listStaleEstimates, setEstimates } from "./publish-store.ts";
-import { ampleInputs } from "../inputs/ample-inputs.ts";
+import { largeInputs } from "../inputs/large-inputs.ts";
 import { planSteps, planTypicalSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 
 /** Of one run with default options; both 0 when it is free. */
@@ -23,7 +23,7 @@ export function estimatePrices(version: PlannedVersion, catalogue: Catalogue): P
 
 function planAmpleSteps(version: PlannedVersion, catalogue: Catalogue): StepPlan[] {
   try {
-    return planSteps(version, ampleInputs(version.definition.inputs), {}, catalogue);
+    return planSteps(version, largeInputs(version.definition.inputs), {}, catalogue);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return planTypicalSteps(version, catalogue); // with such texts the prompt would be too long to be sent

@@ -17,7 +17,7 @@ import {
   TEA_POEM,
   textPrompt,
 } from "../../../test/prompts/prompt-fixtures.ts";
-import { listSearchDocuments, republishPrompt, unpublishPrompt } from "./live-prompts.ts";
+import { listSearchDocuments, republishPrompt, unpublishPrompt } from "./unpublish.ts";
 import { publishPrompts } from "./publish.ts";
 import { renderStep } from "../template/render-step.ts";
 import { findLivePrompt, findVersion } from "../version-cache.ts";

@@ -11,7 +11,7 @@ import { isUuid } from "../../platform/ids.ts";
 import { invalid, type Problem } from "../../platform/problem.ts";
 import { indexDocuments, removeDocument } from "../../search/index.ts";
 import { estimateBasis, estimatePrices } from "./estimates.ts";
-import { indexLatest, requireNotBlocked, toDocument } from "./live-prompts.ts";
+import { indexLatest, requireNotBlocked, toDocument } from "./unpublish.ts";
 import { buildConfig } from "./prompt-config.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { joinSlug } from "./prompt-slug.ts";

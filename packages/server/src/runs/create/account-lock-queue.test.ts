@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { AccountLocked, TurnedAway } from "../../platform/database/errors.ts";
+import { AccountLocked, DatabaseUnresponsive } from "../../platform/database/errors.ts";
 import { AccountLockQueue } from "./account-lock-queue.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 
@@ -77,7 +77,7 @@ test("all that wait for an account can be failed at once, and later ones wait as
   const waiting = queue.run("one", attempt);
   await begunOf(ends, 4);
   queue.rejectWaiting("one", new Error("silent"));
-  await expect(waiting).rejects.toThrow(TurnedAway);
+  await expect(waiting).rejects.toThrow(DatabaseUnresponsive);
   const later = queue.run("one", attempt);
   ends.forEach((end) => end());
   await begunOf(ends, 5);

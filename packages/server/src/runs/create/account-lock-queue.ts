@@ -5,7 +5,7 @@
  * wait is out here: transactions of a locked account queue, and the first of them retries. While nobody else has the
  * lock there is no queue, and some of an account run side by side.
  */
-import { AccountLocked, isLockTimeout, isOutage, TurnedAway } from "../../platform/database/errors.ts";
+import { AccountLocked, isLockTimeout, isOutage, DatabaseUnresponsive } from "../../platform/database/errors.ts";
 import type { TxOptions } from "../../platform/database/database.ts";
 import { withDeadline } from "../../platform/resilience/deadline.ts";
 import { retry } from "../../platform/resilience/retry.ts";
@@ -38,7 +38,7 @@ export class AccountLockQueue {
   readonly #shutdown = new AbortController();
   #isDraining = false;
 
-  /** @throws the last error of `attempt`, AccountLocked at the timeout, or TurnedAway. */
+  /** @throws the last error of `attempt`, AccountLocked at the timeout, or DatabaseUnresponsive. */
   run<Result>(accountId: string, attempt: Attempt<Result>): Promise<Result> {
     const timeoutMs = this.#isDraining ? SHUTDOWN_TIMEOUT_MS : LOCK_TIMEOUT_MS;
     return withDeadline(
@@ -59,7 +59,8 @@ export class AccountLockQueue {
   /** Fails all that wait for the account now: what failed before them would fail for them as well. */
   rejectWaiting(accountId: string, cause: unknown): void {
     const account = this.#accounts.get(accountId);
-    for (const semaphore of [account?.queue, account?.permits]) semaphore?.rejectWaiting(new TurnedAway(cause));
+    for (const semaphore of [account?.queue, account?.permits])
+      semaphore?.rejectWaiting(new DatabaseUnresponsive(cause));
   }
 
   /** The process shuts down: what still waits for an account is answered before connections are closed. */

@@ -3,7 +3,13 @@
  * that others lock and outcomes that are unknown; the statements are in runs/sql.
  */
 import type { TxOptions } from "../../platform/database/database.ts";
-import { isConnectionLoss, isRolledBack, isStandby, sqlState, TurnedAway } from "../../platform/database/errors.ts";
+import {
+  isConnectionLoss,
+  isRolledBack,
+  isStandby,
+  sqlState,
+  DatabaseUnresponsive,
+} from "../../platform/database/errors.ts";
 import { Problem } from "../../platform/problem.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { AccountLockQueue } from "./account-lock-queue.ts";
@@ -49,7 +55,7 @@ export async function commitOnce<Outcome>(
       try {
         return await retry(() => attempt(limits), { on, backoff: OUTAGE_BACKOFF, signal: limits.signal });
       } catch (error) {
-        if (isMomentary(error)) accountLocks.rejectWaiting(accountId, error); // before the first of them begins
+        if (isTransientFailure(error)) accountLocks.rejectWaiting(accountId, error); // before the first of them begins
         throw error;
       }
     });
@@ -72,14 +78,14 @@ export function isRefusal(error: unknown): error is Problem {
 function createRetryRule(): (error: unknown) => boolean {
   let untilMs: number | null = null;
   return (error) => {
-    if (!isMomentary(error)) return false;
+    if (!isTransientFailure(error)) return false;
     untilMs ??= performance.now() + OUTAGE_MS_MAX;
     return performance.now() < untilMs;
   };
 }
 
 /** A database that is away, out of connections or failing over is back in a moment; one with a full disk is not. */
-export function isMomentary(error: unknown): boolean {
-  if (isConnectionLoss(error) || error instanceof TurnedAway) return true;
+export function isTransientFailure(error: unknown): boolean {
+  if (isConnectionLoss(error) || error instanceof DatabaseUnresponsive) return true;
   return isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
 }

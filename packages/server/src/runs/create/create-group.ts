@@ -11,13 +11,13 @@ import {
   isOutage,
   isRolledBack,
   isStatementTimeout,
-  TurnedAway,
+  DatabaseUnresponsive,
 } from "../../platform/database/errors.ts";
 import type { Database, Queryable, TxOptions } from "../../platform/database/database.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import { createRunRow, createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { AccountLockQueue, LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
-import { commitOnce, isMomentary, type CommitOptions } from "./commit-once.ts";
+import { commitOnce, isTransientFailure, type CommitOptions } from "./commit-once.ts";
 
 export { AccountLockQueue };
 
@@ -44,7 +44,7 @@ export interface RunCreates {
   /** From now on runs begin in this process as they are created, where its worker has room: no claim looks for them. */
   claimWith(reserve: Reserve): void;
   /**
-   * @throws what `commitOnce` throws; TurnedAway when a group before this run met a failure that it would meet as well;
+   * @throws what `commitOnce` throws; DatabaseUnresponsive when a group before this run met a failure that it would meet as well;
    * AccountLocked when it has waited for too long.
    */
   create(run: RunToCreate): Promise<CreateOutcome>;
@@ -81,7 +81,8 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
       resolveAll(ordered, await send({ db, reserve }, runs, { signal: accountLocks.stopping }));
     } catch (error) {
       for (const one of ordered) one.isUnknown = isConnectionLoss(error);
-      const isWorthRepeating = isLockTimeout(error) || isMomentary(error) || (ordered.length > 1 && isAboutOne(error));
+      const isWorthRepeating =
+        isLockTimeout(error) || isTransientFailure(error) || (ordered.length > 1 && isAboutOne(error));
       if (!isWorthRepeating) rejectAll(ordered.splice(0), error);
       for (const [accountId, own] of Map.groupBy(ordered, ({ run }) => run.accountId)) void createApart(accountId, own);
     }
@@ -97,7 +98,7 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
       } catch (error) {
         if (group.length > 1 && isAboutOne(error)) await createEach(accountId, group);
         else rejectAll(group, error);
-        if (!isAboutOne(error)) rejectAll(own.splice(0), new TurnedAway(error));
+        if (!isAboutOne(error)) rejectAll(own.splice(0), new DatabaseUnresponsive(error));
       }
     }
     waitingApart.delete(accountId);
@@ -158,13 +159,13 @@ async function send(
   runs: readonly RunToCreate[],
   limits: TxOptions,
 ): Promise<readonly CreateOutcome[]> {
-  await fault("create.before_commit");
+  await faultPoint("create.before_commit");
   const once: Queryable = { query: (statement, values) => db.once(statement, values, limits) };
   const reservation = await reserve(runs);
   try {
     const outcomes = await createRows(once, runs, reservation);
     const claimed = runs.filter((_, i) => outcomes[i]?.kind === "claimed");
-    if (claimed.length > 0) await fault("create.claimed");
+    if (claimed.length > 0) await faultPoint("create.claimed");
     reservation?.begin(claimed);
     return outcomes;
   } catch (error) {

@@ -17,14 +17,14 @@ import {
   type LiveVersion,
 } from "../../prompts/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import { invalid, notFound, Problem } from "../../platform/problem.ts";
 import { DEADLINE_MINUTES } from "../run-limits.ts";
 import { countActiveRuns } from "../runs-store.ts";
 import { createRunRow, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { commitOnce, isKnownNotCreated, isRefusal, OutcomeUnknown, type CommitOptions } from "./commit-once.ts";
 import type { RunCreates } from "./create-group.ts";
-import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
+import { findRunByIdempotency, keyConflict, type Idempotency } from "./idempotency.ts";
 import { quote, type Quote, type QuoteOptions } from "./quote.ts";
 
 export interface CreateRunOptions extends CommitOptions, QuoteOptions {
@@ -69,7 +69,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   const { body, idempotency } = request;
   const asked = getRunnablePrompt(request, options); // 404, 410
   asked.catch(() => {}); // heard below, unless the key has a run: both are asked for at once
-  const earlier = idempotency === null ? null : await findRunOfKey(options.db, request.accountId, idempotency);
+  const earlier = idempotency === null ? null : await findRunByIdempotency(options.db, request.accountId, idempotency);
   if (earlier !== null) return replayOf(earlier);
   const prompt = await asked;
   const { version } = prompt;
@@ -165,7 +165,7 @@ async function storeAndInsert(
   const { files } = options;
   if (given.some((image) => image.type === "base64")) await refuseBeforehand(planned, options);
   const images = await files.storeInputImages(given);
-  if (images.length > 0) await fault("create.blob_stored");
+  if (images.length > 0) await faultPoint("create.blob_stored");
   const run = { ...planned, inputs: { textInputs, images } };
   try {
     const created = judge(await insertRun(run, images, options), run);
@@ -189,7 +189,7 @@ function insertRun(
     const inserted = await createRunRow(tx, run);
     if (inserted.kind === "created" && images.length > 0) await files.recordInputs(tx, run, images);
     if (inserted.kind === "created") await alongside?.(tx);
-    await fault("create.before_commit");
+    await faultPoint("create.before_commit");
     return inserted;
   };
   return commitOnce(run.accountId, options, (limits) => db.tx(insert, limits));
@@ -219,7 +219,7 @@ async function refuseBeforehand(
  */
 async function findEarlierRun(error: unknown, request: RunRequest, db: Database): Promise<string | null> {
   if (!isRefusal(error) || error.code === "UNAUTHORIZED_ERROR" || request.idempotency === null) return null;
-  return findRunOfKey(db, request.accountId, request.idempotency);
+  return findRunByIdempotency(db, request.accountId, request.idempotency);
 }
 
 function judge(outcome: CreateOutcome, row: PlannedRun): CreatedRun {

@@ -10,7 +10,7 @@ export interface Idempotency {
   readonly fingerprint: Buffer;
 }
 
-/** The edge has refused two headers and keys of another form. */
+/** A second header and a malformed key were refused before. */
 export function readIdempotency(context: RequestContext, body: CreateRunBody): Idempotency | null {
   const key = context.header("idempotency-key");
   return key === null ? null : { key, fingerprint: fingerprintOf(body) };
@@ -42,7 +42,11 @@ export function canonicalJson(value: unknown): string {
 }
 
 /** The run this key created before, or null. @throws Problem VALIDATION_ERROR when the body was another one. */
-export async function findRunOfKey(db: Database, accountId: string, idempotency: Idempotency): Promise<string | null> {
+export async function findRunByIdempotency(
+  db: Database,
+  accountId: string,
+  idempotency: Idempotency,
+): Promise<string | null> {
   const [row] = await db.named<{ fingerprint: Buffer; run_id: string }>(
     "idempotency_get",
     "select fingerprint, run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()",
@@ -54,7 +58,7 @@ export async function findRunOfKey(db: Database, accountId: string, idempotency:
 }
 
 /** The run that was created with this key, whatever its body was. Null: there is none, or its 24 hours are over. */
-export async function findRunByKey(db: Database, accountId: string, key: string): Promise<string | null> {
+export async function findRunByIdempotencyKey(db: Database, accountId: string, key: string): Promise<string | null> {
   const text = "select run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()";
   return (await db.named<{ run_id: string }>("idempotency_find", text, [accountId, key]))[0]?.run_id ?? null;
 }

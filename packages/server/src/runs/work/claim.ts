@@ -4,7 +4,7 @@
  */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import { sqlState } from "../../platform/database/errors.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
 import { createBodyReader } from "../large-rows.ts";
 import { readInputs } from "../runs-store.ts";
@@ -75,7 +75,7 @@ export async function claimRuns(
   lease: { readonly workerId: string; readonly leaseMs: number },
   want: { readonly runsMax: number; readonly after: ClaimCursor },
 ): Promise<Claim> {
-  await fault("claim.before_commit");
+  await faultPoint("claim.before_commit");
   const sentMs = performance.now();
   const rows = await db
     .query<ClaimRow>(
@@ -100,7 +100,7 @@ export async function claimRuns(
     .catch((error: unknown) => {
       throw sqlState(error) === LEASE_LOST ? new LeaseLost("The lease of this worker ran out.") : error;
     });
-  await fault("claim.after_commit");
+  await faultPoint("claim.after_commit");
   const last = rows.at(-1);
   const next = last?.next_account == null ? null : { account: last.next_account, model: last.next_model ?? "" };
   const runs = rows.flatMap((row) => toClaimedRun(row, lease.workerId, sentMs));

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../platform/database/database.ts";
 import type { Notifications } from "../../platform/database/notifications.ts";
 import { settleWithin } from "../../platform/resilience/deadline.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import type { Log } from "../../platform/log.ts";
 import { releaseUnknownRuns, stopClaiming } from "./claim.ts";
 import type { Claimer } from "./claim-loop.ts";
@@ -37,7 +37,7 @@ export async function drain(options: DrainOptions, graceMs: number): Promise<voi
 }
 
 async function refuseClaims({ upkeep, lease, log }: DrainOptions): Promise<void> {
-  await fault("drain.started");
+  await faultPoint("drain.started");
   await stopClaiming(upkeep, lease.workerId).catch((error: unknown) =>
     log.warn({ err: error }, "the worker could not be marked as draining"),
   );

@@ -13,7 +13,7 @@ import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts
 import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
 import { isLockTimeout } from "../../platform/database/errors.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import type { Log } from "../../platform/log.ts";
 import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
 import type { ClaimedRun } from "./claim.ts";
@@ -181,12 +181,12 @@ async function write(endings: readonly Ending[], options: FinisherOptions): Prom
     only !== undefined && others.length === 0 && isAlone
       ? await writeAlone(only, endings, options)
       : await writeInTransaction(ofWorkers, endings, options);
-  await fault("finish.after_commit");
+  await faultPoint("finish.after_commit");
   return written;
 }
 
 async function writeAlone(workerId: string, endings: readonly Ending[], { db }: FinisherOptions): Promise<Set<string>> {
-  await fault("finish.before_commit");
+  await faultPoint("finish.before_commit");
   return new Set(await finishRows({ query: (...statement) => db.once(...statement) }, workerId, endings));
 }
 
@@ -209,7 +209,7 @@ function writeInTransaction(
       for (const { run, result } of endings) {
         if (result.files.length > 0 && ids.has(run.runId)) await files.recordOutputs(tx, run, result.files);
       }
-      await fault("finish.before_commit");
+      await faultPoint("finish.before_commit");
       return ids;
     },
     { lockTimeoutMs: ACCOUNT_LOCK_MS },

@@ -6,7 +6,7 @@
  */
 import { hostname } from "node:os";
 import type { Database, Queryable } from "../../platform/database/database.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import type { Log } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
 import type { ClaimedRun } from "./claim.ts";
@@ -120,7 +120,7 @@ export async function registerWorker(heartbeats: Queryable, workerId: string, ve
 
 /** @returns false when this worker was swept. */
 export async function sendHeartbeat(heartbeats: Queryable, workerId: string): Promise<boolean> {
-  await fault("beat.before");
+  await faultPoint("beat.before");
   const [row] = await heartbeats.query<{ alive: boolean }>(
     { name: "worker_heartbeat", text: "select worker_heartbeat($1) as alive" },
     [workerId],

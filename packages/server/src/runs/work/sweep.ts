@@ -5,7 +5,7 @@
  */
 import { hostname } from "node:os";
 import type { Queryable } from "../../platform/database/database.ts";
-import { fault } from "../../platform/fault.ts";
+import { faultPoint } from "../../platform/fault-injection.ts";
 import type { Log } from "../../platform/log.ts";
 import { DEADLINE_MINUTES_MAX } from "../run-limits.ts";
 
@@ -79,7 +79,7 @@ export function createSweep(options: SweepOptions): Sweep {
 
 /** Requeues a batch of the runs of dead workers; one process does it at a time. */
 async function recoverRuns(upkeep: Queryable, leaseMs: number): Promise<readonly string[]> {
-  await fault("sweep.before_commit");
+  await faultPoint("sweep.before_commit");
   const rows = await upkeep.query<{ id: string }>(
     "select run_recover as id from run_recover(make_interval(secs => $1::float8 / 1000), $2)",
     [leaseMs, RECOVERED_AT_ONCE],

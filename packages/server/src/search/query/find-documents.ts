@@ -13,7 +13,7 @@ import type { LexicalHit } from "../indexing/replica-store.ts";
 import type { IndexReplica } from "../indexing/replica.ts";
 import { planQuery } from "./query-plan.ts";
 import type { QueryPlan } from "./query-plan.ts";
-import { findLiterally, likenTitles } from "../text/title-likeness.ts";
+import { findLiterally, scoreTitles } from "../text/title-similarity.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
 import type { TimeSlice } from "../../platform/time-slice.ts";
 
@@ -63,7 +63,7 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts):
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.replica.documents.get(doc) ?? []);
   await ports.slice.yieldToEventLoop(); // the scan of the vectors has just ended
-  const { titles, isTelling } = await likenTitles(
+  const { titles, isTelling } = await scoreTitles(
     { forms: [query, plan.readAs], head: plan.head },
     documents,
     ports.slice,
@@ -120,7 +120,7 @@ export class TooManySearches extends Error {
 async function rankLiterally(query: string, replica: IndexReplica, slice: TimeSlice): Promise<Ranked[]> {
   const found = await findLiterally(query, replica.titles(), slice);
   const documents = found.flatMap((doc) => replica.documents.get(doc) ?? []);
-  const { titles } = await likenTitles({ forms: [query] }, documents, slice);
+  const { titles } = await scoreTitles({ forms: [query] }, documents, slice);
   return documents
     .map(({ doc, title }) => ({ doc, score: titles.get(doc) ?? 1 / (1 + title.length) }))
     .sort((a, b) => b.score - a.score || a.doc - b.doc);

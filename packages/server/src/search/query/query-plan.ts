@@ -7,14 +7,14 @@ import type { WeightedTerm } from "../indexing/replica-store.ts";
 import { stemEnglish } from "../text/analyser.ts";
 import type { TimeSlice } from "../../platform/time-slice.ts";
 import type { Translation, Translator } from "../text/translation.ts";
-import { tokensOfNeed, weighWords } from "../text/need.ts";
-import type { NeedToken } from "../text/need.ts";
+import { tokensOfQuery, weighWords } from "../text/query-intent.ts";
+import type { QueryToken } from "../text/query-intent.ts";
 import { readWord } from "../text/word-readings.ts";
 import type { CatalogueCounts, Reading } from "../text/word-readings.ts";
 
 export interface QueryPlan {
   /** Empty: the query has no word that means something, and only titles can answer it. */
-  readonly tokens: readonly NeedToken[];
+  readonly tokens: readonly QueryToken[];
   readonly lexical: readonly WeightedTerm[];
   readonly dense: readonly QueryTerm[];
   /** BM25 of a document of usual length that has every token once in its title. */
@@ -50,7 +50,7 @@ export interface PlanPorts {
 }
 
 interface ReadToken {
-  readonly token: NeedToken;
+  readonly token: QueryToken;
   readonly reading: Reading;
   readonly expansions: readonly Expansion[];
 }
@@ -85,8 +85,8 @@ export async function planQuery(query: string, ports: PlanPorts): Promise<QueryP
     idealScore: words.reduce((sum, word) => sum + TITLE_HIT * word.weight * tokenIdf(word.reading.term, counts), 0),
     certainty: readings.reduce((sum, { certainty }) => sum + certainty, 0) / Math.max(1, readings.length),
     readAs: readAs(words),
-    head: words.some(({ weight, token }) => token.isCircumstance && weight < 1)
-      ? readAs(words.filter(({ token }) => !token.isCircumstance))
+    head: words.some(({ weight, token }) => token.isContext && weight < 1)
+      ? readAs(words.filter(({ token }) => !token.isContext))
       : null,
   };
 }
@@ -103,9 +103,9 @@ function mayBecomeTitle(word: string, query: string, { vocabulary }: CatalogueCo
 }
 
 /** What the query says, each word once, however often it says it. */
-async function findTokens(query: string, { counts, table, slice }: PlanPorts): Promise<NeedToken[]> {
-  const tokens: NeedToken[] = [];
-  for (const token of eachOnce(tokensOfNeed(query)).slice(0, TOKENS_MAX)) {
+async function findTokens(query: string, { counts, table, slice }: PlanPorts): Promise<QueryToken[]> {
+  const tokens: QueryToken[] = [];
+  for (const token of eachOnce(tokensOfQuery(query)).slice(0, TOKENS_MAX)) {
     tokens.push(...splitUnknown(token, counts, table));
     if (slice.isOver()) await slice.yieldToEventLoop();
   }
@@ -113,21 +113,21 @@ async function findTokens(query: string, { counts, table, slice }: PlanPorts): P
 }
 
 /** Of several words of one stem the one that may be unfinished stays, else the first. */
-function eachOnce(tokens: readonly NeedToken[]): NeedToken[] {
-  const byTerm = new Map<string, NeedToken>();
+function eachOnce(tokens: readonly QueryToken[]): QueryToken[] {
+  const byTerm = new Map<string, QueryToken>();
   for (const token of tokens) {
     const before = byTerm.get(token.term) ?? token;
     const chosen = token.isLast ? token : before;
     byTerm.set(token.term, {
       ...chosen,
       isQuoted: before.isQuoted && token.isQuoted,
-      isCircumstance: before.isCircumstance,
+      isContext: before.isContext,
     });
   }
   return [...byTerm.values()];
 }
 
-async function readTokens(tokens: readonly NeedToken[], { counts, table, slice }: PlanPorts): Promise<ReadToken[]> {
+async function readTokens(tokens: readonly QueryToken[], { counts, table, slice }: PlanPorts): Promise<ReadToken[]> {
   const characters = tokens.filter(({ word }) => unspacedCharacters(word).length === 1).length;
   const pairsMax = Math.min(PAIRS.perCharacter, Math.floor(PAIRS.perQuery / Math.max(1, characters)));
   const perToken = Math.floor(EXPANSIONS.perQuery / Math.max(1, tokens.length));
@@ -154,12 +154,12 @@ function denseTerm({ weight, reading, expansions }: WeighedWord, counts: Catalog
 }
 
 /** `weatherchart` is searched as weather and chart, if nothing is known of it as a whole. */
-function splitUnknown(token: NeedToken, counts: CatalogueCounts, table: ExpansionTable): NeedToken[] {
+function splitUnknown(token: QueryToken, counts: CatalogueCounts, table: ExpansionTable): QueryToken[] {
   const isKnown = token.isQuoted || counts.countOf(token.term) > 0 || table.hasWord(token.word);
   const parts = isKnown ? null : splitWord(token.word, counts.vocabulary);
   if (parts === null) return [token];
-  const { isCircumstance } = token;
-  return tokenize(parts.join(" ")).map((part) => ({ ...part, isLast: part.isLast && token.isLast, isCircumstance }));
+  const { isContext } = token;
+  return tokenize(parts.join(" ")).map((part) => ({ ...part, isLast: part.isLast && token.isLast, isContext }));
 }
 
 interface Joined {

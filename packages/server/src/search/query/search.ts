@@ -5,16 +5,16 @@ import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
-import { auditCounts, auditDocuments } from "../indexing/audit.ts";
-import type { PublishedPrompts } from "../indexing/audit.ts";
+import { verifyCounts, verifyDocuments } from "../indexing/verify-index.ts";
+import type { PublishedPrompts } from "../indexing/verify-index.ts";
 import { embedByBuiltIn } from "../indexing/embed-built-in.ts";
 import { createEmbeddingByModel } from "../indexing/embed-by-model.ts";
 import type { ExpansionTable } from "../text/expansion.ts";
 import { findDocuments, TooManySearches } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
 import { renewOutdated, tidyIndex } from "../indexing/housekeeping.ts";
-import { createModelShare } from "./model-share.ts";
-import type { ModelShare } from "./model-share.ts";
+import { createEmbeddingWeight } from "./embedding-weight.ts";
+import type { EmbeddingWeight } from "./embedding-weight.ts";
 import { findByBuiltIn, findByVector, mixEvidence } from "./nearest-documents.ts";
 import { createReplica } from "../indexing/replica.ts";
 import type { ReplicatedEmbedder } from "../indexing/replica-vectors.ts";
@@ -75,7 +75,7 @@ export function createSearch(options: SearchOptions): Search {
   const modelLength = createModelLength();
   const queryVectors =
     model === null ? null : createQueryVectors({ ...options, model, modelLength, ...deadlineOf(options) });
-  const modelShare = createModelShare();
+  const embeddingWeight = createEmbeddingWeight();
   const wordsTimeoutMs = options.wordsTimeoutMs ?? WORDS_TIMEOUT_MS;
   const connections = createSemaphore({
     permits: CONNECTIONS_MAX,
@@ -109,7 +109,7 @@ export function createSearch(options: SearchOptions): Search {
     find: async (query, limit) => {
       const { base, replica, ...reading } = await open();
       await replica.refresh();
-      const findByMeaning = meaningFinder({ base, replica, queryVectors, modelShare });
+      const findByMeaning = meaningFinder({ base, replica, queryVectors, embeddingWeight });
       const { db, log } = options;
       const ports = { db, log, replica, ...reading, connections, wordsTimeoutMs, findByMeaning };
       const ranked = await findDocuments(query, ports);
@@ -175,8 +175,8 @@ function createTicks(options: SearchOptions, modelLength: ModelLength, closing: 
 }
 
 async function auditIndex({ db, log, published }: SearchOptions): Promise<void> {
-  if (published !== undefined) await auditDocuments(db, published, log);
-  await auditCounts(db, log);
+  if (published !== undefined) await verifyDocuments(db, published, log);
+  await verifyCounts(db, log);
 }
 
 interface EmbedderChoice {
@@ -219,11 +219,11 @@ interface MeaningPorts {
   readonly base: BuiltInEmbedder;
   readonly replica: IndexReplica;
   readonly queryVectors: QueryVectors | null;
-  readonly modelShare: ModelShare;
+  readonly embeddingWeight: EmbeddingWeight;
 }
 
 /** A model answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
-function meaningFinder({ base, replica, queryVectors, modelShare }: MeaningPorts) {
+function meaningFinder({ base, replica, queryVectors, embeddingWeight }: MeaningPorts) {
   return async (query: string, plan: QueryPlan, limit: number): Promise<DenseEvidence | null> => {
     const active = replica.activeEmbedder();
     const remote = active === null || active.embedder === base.embedder ? null : replica.matrixOf(active.embedder);
@@ -233,6 +233,6 @@ function meaningFinder({ base, replica, queryVectors, modelShare }: MeaningPorts
     const vector = (await asked) ?? null;
     if (remote === null || vector === null) return own;
     const byModel = await findByVector(remote, vector, { certainty: plan.certainty, limit });
-    return builtIn === null ? byModel : mixEvidence(own, byModel, modelShare.of(remote, builtIn));
+    return builtIn === null ? byModel : mixEvidence(own, byModel, embeddingWeight.of(remote, builtIn));
   };
 }

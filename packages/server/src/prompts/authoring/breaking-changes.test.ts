@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { catalogue, parseOne, PENCIL_PORTRAIT, TEA_POEM, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
-import { findConflicts } from "./caller-fit.ts";
+import { findBreakingChanges } from "./breaking-changes.ts";
 
 const conflicts = (before: string, after: string) =>
-  findConflicts(parseOne(before), parseOne(after), catalogue).map(({ kind, name }) => `${kind} ${name}`.trim());
+  findBreakingChanges(parseOne(before), parseOne(after), catalogue).map(({ kind, name }) => `${kind} ${name}`.trim());
 const withInputs = (inputs: string, body = "About {{ a }}.") => textPrompt(body, `inputs: ${inputs}`);
 
 describe("inputs that fitted before", () => {
@@ -46,7 +46,7 @@ describe("images and options that fitted before", () => {
 
   test("are refused by a model without them", () => {
     const after = TEA_POEM.replace("model: sandbox/text", "model: sandbox/text-free");
-    const found = findConflicts(parseOne(TEA_POEM), parseOne(after), catalogue);
+    const found = findBreakingChanges(parseOne(TEA_POEM), parseOne(after), catalogue);
     const known = Object.keys(catalogue.find("sandbox/text")?.runOptions ?? {});
     const left = Object.keys(catalogue.find("sandbox/text-free")?.runOptions ?? {});
     expect(found.map(({ name }) => name)).toEqual(known.filter((name) => !left.includes(name)));

@@ -8,7 +8,7 @@ export interface Asked {
 }
 
 /** Counts how often something was asked for, in the rows by which sign-in is limited too. The window begins with the first time. */
-export async function countAsked(db: Queryable, key: string, windowMs: number): Promise<Asked> {
+export async function countAttempt(db: Queryable, key: string, windowMs: number): Promise<Asked> {
   const [row] = await db.query<Asked>(
     `insert into auth_rate_limits as asked (id, key, count, last_request)
      values (gen_random_uuid(), $1, 1, extract(epoch from promptd_now()) * 1000)

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findLiterally, likenTitles } from "./title-likeness.ts";
+import { findLiterally, scoreTitles } from "./title-similarity.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
 
 const documents = (...titles: string[]) => titles.map((title, doc) => ({ doc, promptId: "", title, len: 1 }));
@@ -7,7 +7,7 @@ const documents = (...titles: string[]) => titles.map((title, doc) => ({ doc, pr
 const impatient = { ...createTimeSlice(), isOver: () => true };
 
 test("the titles of c++ and c# are not alike", async () => {
-  const { titles } = await likenTitles(
+  const { titles } = await scoreTitles(
     { forms: ["c++"] },
     documents("C# tutor", "C++ tutor", "Choir leader"),
     createTimeSlice(),
@@ -23,7 +23,7 @@ test("a query of few letters is no reason to show a title that is alike", async 
     ["query", true],
     ["art ideas", true],
   ] as const) {
-    expect((await likenTitles({ forms: [query] }, documents("Quest"), createTimeSlice())).isTelling, query).toBe(
+    expect((await scoreTitles({ forms: [query] }, documents("Quest"), createTimeSlice())).isTelling, query).toBe(
       isTelling,
     );
   }
@@ -32,7 +32,7 @@ test("a query of few letters is no reason to show a title that is alike", async 
 test("other work of the process has its turn between two titles", async () => {
   let yields = 0;
   const counted = { isOver: () => true, yieldToEventLoop: async () => void (yields += 1) };
-  await likenTitles({ forms: ["river"] }, documents("River", "Cruise", "Slow river"), counted);
+  await scoreTitles({ forms: ["river"] }, documents("River", "Cruise", "Slow river"), counted);
   expect(yields).toBe(3);
 });
 

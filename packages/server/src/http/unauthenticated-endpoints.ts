@@ -6,7 +6,7 @@ import { CALLERS_API, MANAGE_API } from "./described-apis.ts";
 import { openApiText } from "./openapi.ts";
 import { rawQuery } from "./request/query.ts";
 
-export interface OpenEndpointsOptions {
+export interface UnauthenticatedEndpointsOptions {
   readonly openFile: OpenFile;
   /** Under which callers reach the server; known for certain once it listens. */
   readonly publicUrl: () => string;
@@ -17,7 +17,7 @@ export interface OpenEndpointsOptions {
 }
 
 /** The endpoints that need no credential. They read no body. */
-export function openEndpoints(options: OpenEndpointsOptions): Endpoint[] {
+export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOptions): Endpoint[] {
   const openApi = perUrl((url) => openApiText(url, CALLERS_API));
   const manageOpenApi = perUrl((url) => openApiText(url, MANAGE_API));
   const readiness = joinCalls(options.readiness);

@@ -20,7 +20,7 @@ const SIMILARITY_SHARE = 0.8;
 /** Titles cut before: the same prompts are candidates again and again. About half a kilobyte each. */
 const cutTitles = new LRUCache<string, Trigrams>({ max: 8_000 });
 
-export interface TitleLikeness {
+export interface TitleSimilarity {
   /** Document -> likeness above 0, the greatest over all forms of the query. */
   readonly titles: ReadonlyMap<number, number>;
   /**
@@ -40,11 +40,11 @@ const HEAD_SHARE = 0.5;
 const INNER_TRIGRAMS_MIN = 3;
 
 /** @param head the thing itself of a need, if the query names more than that. */
-export async function likenTitles(
+export async function scoreTitles(
   { forms, head }: { readonly forms: readonly string[]; readonly head?: string | null },
   documents: Iterable<{ readonly doc: number; readonly title: string }>,
   slice: TimeSlice,
-): Promise<TitleLikeness> {
+): Promise<TitleSimilarity> {
   const wanted = [...new Set(forms.map(foldText))].map((form) => wantedTrigrams(form, SIGNED_WORD));
   const wantedHead = typeof head === "string" ? wantedTrigrams(foldText(head), SIGNED_WORD) : null;
   const titles = new Map<number, number>();

@@ -6,9 +6,9 @@ import { tokenize } from "./analyser.ts";
 import type { Token } from "./analyser.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-export interface NeedToken extends Token {
+export interface QueryToken extends Token {
   /** It stands after the words that name the thing itself. */
-  readonly isCircumstance: boolean;
+  readonly isContext: boolean;
 }
 
 /** After these no longer the thing itself is named, but whom or what it is for, or what is in it. */
@@ -28,12 +28,10 @@ const CIRCUMSTANCE_WEIGHT = 0.45;
 const TOOL_WEIGHT = 0.5;
 
 /** The tokens that carry meaning. */
-export function tokensOfNeed(query: string): NeedToken[] {
+export function tokensOfQuery(query: string): QueryToken[] {
   const all = tokenize(query);
   const begin = all.findIndex((token, i) => beginsCircumstance(token, all[i + 1]) && hasContent(all.slice(0, i)));
-  return all
-    .map((token, i) => ({ ...token, isCircumstance: begin >= 0 && i > begin }))
-    .filter((token) => !token.isStopWord);
+  return all.map((token, i) => ({ ...token, isContext: begin >= 0 && i > begin })).filter((token) => !token.isStopWord);
 }
 
 function beginsCircumstance(token: Token, next: Token | undefined): boolean {
@@ -48,7 +46,7 @@ function hasContent(tokens: readonly Token[]): boolean {
 }
 
 interface ReadWord {
-  readonly token: NeedToken;
+  readonly token: QueryToken;
   /** As which word of the catalogue it is read. */
   readonly reading: { readonly word: string };
 }
@@ -58,10 +56,10 @@ interface ReadWord {
  * otherwise they are all there is to go by.
  */
 export function weighWords(words: readonly ReadWord[], vocabulary: Vocabulary): number[] {
-  const head = words.filter(({ token }) => !token.isCircumstance);
+  const head = words.filter(({ token }) => !token.isContext);
   const hasThing = head.every(({ reading }) => (vocabulary.find(reading.word)?.titleCount ?? 0) > 0);
   return words.map(({ token, reading }) => {
-    if (token.isCircumstance) return hasThing ? CIRCUMSTANCE_WEIGHT : 1;
+    if (token.isContext) return hasThing ? CIRCUMSTANCE_WEIGHT : 1;
     return head.length > 1 && TOOLS.has(reading.word) ? TOOL_WEIGHT : 1;
   });
 }

@@ -6,7 +6,7 @@ const AMPLE_CHARACTERS = 500;
 const ITEMS = AMPLE_CHARACTERS / 50;
 
 /** Inputs of a large ordinary run: 500 characters for each text, and of every choice the longest texts. */
-export function ampleInputs(inputs: readonly InputField[]): Record<string, string> {
+export function largeInputs(inputs: readonly InputField[]): Record<string, string> {
   return Object.fromEntries(inputs.map((input) => [input.key, ampleValue(input)]));
 }
 

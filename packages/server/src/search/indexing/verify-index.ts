@@ -4,8 +4,8 @@
  */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
-import { listVersionsBetween, noteCounts, recountTerms, recountWords } from "./audit-store.ts";
-import type { IndexedVersion } from "./audit-store.ts";
+import { listVersionsBetween, noteCounts, recountTerms, recountWords } from "./verify-index-store.ts";
+import type { IndexedVersion } from "./verify-index-store.ts";
 import type { SearchDocument } from "./document-terms.ts";
 import { indexDocuments, removeDocuments } from "./index-document.ts";
 import { listIndexed, lockIndex } from "./index-store.ts";
@@ -24,7 +24,7 @@ const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const RECOUNT_MS_MAX = 60_000;
 
 /** Pages are compared without the index's lock; what looks wrong is looked at again under it, and mended. */
-export async function auditDocuments(db: Database, published: PublishedPrompts, log: Log): Promise<void> {
+export async function verifyDocuments(db: Database, published: PublishedPrompts, log: Log): Promise<void> {
   let removed = 0;
   let written = 0;
   for (let after = LEAST_ID; after < GREATEST_ID;) {
@@ -75,7 +75,7 @@ function mendPrompts(db: Database, published: PublishedPrompts, promptIds: reado
 }
 
 /** Counts change by adding and subtracting. Every process is notified of those that were wrong. */
-export async function auditCounts(db: Database, log: Log): Promise<void> {
+export async function verifyCounts(db: Database, log: Log): Promise<void> {
   const terms = await recount(db, async (tx) => {
     const wrong = await recountTerms(tx);
     await noteCounts(tx, { terms: wrong, words: [] });

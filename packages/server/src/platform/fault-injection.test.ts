@@ -1,32 +1,32 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { enableFaults, fault, onCut } from "./fault.ts";
+import { enableFaults, faultPoint, onCut } from "./fault-injection.ts";
 
 afterEach(() => enableFaults(""));
 
 describe("fault points", () => {
   it("do nothing unless a test asked for it", async () => {
-    await expect(fault("claim.after_commit")).resolves.toBe("go");
+    await expect(faultPoint("claim.after_commit")).resolves.toBe("go");
   });
 
   it("throw at the n-th hit only", async () => {
     enableFaults("finish.before_commit:throw@2");
-    await expect(fault("finish.before_commit")).resolves.toBe("go");
-    await expect(fault("finish.before_commit")).rejects.toThrow("finish.before_commit");
-    await expect(fault("finish.before_commit")).resolves.toBe("go");
+    await expect(faultPoint("finish.before_commit")).resolves.toBe("go");
+    await expect(faultPoint("finish.before_commit")).rejects.toThrow("finish.before_commit");
+    await expect(faultPoint("finish.before_commit")).resolves.toBe("go");
   });
 
   it("skip a notification at every hit", async () => {
     enableFaults("notify.send:skip");
-    await expect(fault("notify.send")).resolves.toBe("skip");
-    await expect(fault("notify.send")).resolves.toBe("skip");
+    await expect(faultPoint("notify.send")).resolves.toBe("skip");
+    await expect(faultPoint("notify.send")).resolves.toBe("skip");
   });
 
   it("cut the registered sockets and go on", async () => {
     let cuts = 0;
     const forget = onCut(() => (cuts += 1));
     enableFaults("create.before_commit:cut@1, claim.before_commit:delay=1");
-    await expect(fault("create.before_commit")).resolves.toBe("go");
-    await expect(fault("claim.before_commit")).resolves.toBe("go");
+    await expect(faultPoint("create.before_commit")).resolves.toBe("go");
+    await expect(faultPoint("claim.before_commit")).resolves.toBe("go");
     forget();
     expect(cuts).toBe(1);
   });
@@ -36,6 +36,6 @@ describe("fault points", () => {
     expect(() => enableFaults("no.such:kill,beat.before:skip,beat.before:delay,claim.after_commit:kill=3,x")).toThrow(
       /"no\.such" is not a fault point.*"beat\.before" is not a notification.*"beat\.before:delay" has no usable.*kill=3.*"x" is not/,
     );
-    await expect(fault("beat.before")).rejects.toThrow("fault injected");
+    await expect(faultPoint("beat.before")).rejects.toThrow("fault injected");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tokensOfNeed, weighWords } from "./need.ts";
+import { tokensOfQuery, weighWords } from "./query-intent.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 const TITLED = "logo email app resume builder coach chess beginner".split(" ");
@@ -7,7 +7,7 @@ const TITLED = "logo email app resume builder coach chess beginner".split(" ");
 function weightsOf(query: string, titled: readonly string[] = TITLED): Record<string, number> {
   const vocabulary = new Vocabulary();
   for (const word of titled) vocabulary.set(word, 5, 5);
-  const words = tokensOfNeed(query).map((token) => ({ token, reading: { word: token.word } }));
+  const words = tokensOfQuery(query).map((token) => ({ token, reading: { word: token.word } }));
   const weights = weighWords(words, vocabulary);
   return Object.fromEntries(words.map(({ token }, i) => [token.word, weights[i] ?? 0]));
 }

@@ -1,12 +1,16 @@
 /** What callers of one version send that another would refuse, or would no longer look at. */
-import type { FitConflict } from "@promptd/contract/manage";
+import type { BreakingChange } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import { currentRunOptions } from "../inputs/run-options.ts";
 import type { InputField } from "../prompt-definition.ts";
 import type { ComparedPrompt } from "./diff-prompts.ts";
 
 /** Empty: every run that `before` accepts, `after` accepts as well, and looks at the same inputs. */
-export function findConflicts(before: ComparedPrompt, after: ComparedPrompt, catalogue: Catalogue): FitConflict[] {
+export function findBreakingChanges(
+  before: ComparedPrompt,
+  after: ComparedPrompt,
+  catalogue: Catalogue,
+): BreakingChange[] {
   const left = new Map(before.definition.inputs.map((input) => [input.key, input]));
   const right = new Map(after.definition.inputs.map((input) => [input.key, input]));
   return [
@@ -17,18 +21,18 @@ export function findConflicts(before: ComparedPrompt, after: ComparedPrompt, cat
   ];
 }
 
-function requiredNow(before: InputField | undefined, { key: name, default: value }: InputField): FitConflict[] {
+function requiredNow(before: InputField | undefined, { key: name, default: value }: InputField): BreakingChange[] {
   if (value !== null || before?.default === null) return [];
   const message = before === undefined ? `${name} is new, and required.` : `${name} has no default any more.`;
   return [{ kind: "input_required", name, message }];
 }
 
-function refusedNow(before: InputField, after: InputField | undefined): FitConflict[] {
+function refusedNow(before: InputField, after: InputField | undefined): BreakingChange[] {
   const { key: name } = before;
   if (after === undefined) {
     return [{ kind: "input_unknown", name, message: `${name} is gone: what callers send for it has no effect.` }];
   }
-  const refused = (message: string): FitConflict => ({ kind: "value_refused", name, message: `${name} ${message}` });
+  const refused = (message: string): BreakingChange => ({ kind: "value_refused", name, message: `${name} ${message}` });
   const [typeBefore, typeAfter] = [typeOf(before), typeOf(after)];
   if (typeBefore !== typeAfter && typeAfter !== "text")
     return [refused(`is a ${typeAfter} now; it was a ${typeBefore}.`)];
@@ -76,12 +80,12 @@ function narrower(before: InputField, after: InputField): string[] {
 
 const ONE = { min: 1, max: 1 };
 
-function imagesNow(before: ComparedPrompt, after: ComparedPrompt): FitConflict[] {
+function imagesNow(before: ComparedPrompt, after: ComparedPrompt): BreakingChange[] {
   const [old, now] = [before.definition.images.length, after.definition.images.length];
   return old === now ? [] : [{ kind: "images", name: "", message: `A run takes ${now} images now; it took ${old}.` }];
 }
 
-function optionsNow(before: ComparedPrompt, after: ComparedPrompt, catalogue: Catalogue): FitConflict[] {
+function optionsNow(before: ComparedPrompt, after: ComparedPrompt, catalogue: Catalogue): BreakingChange[] {
   const offered = ({ model }: ComparedPrompt) => {
     const entry = catalogue.find(model);
     return new Map(entry === null ? [] : Object.entries(currentRunOptions(entry, {})));

@@ -10,7 +10,7 @@ import { badRequest, Problem } from "../../platform/problem.ts";
 import type { Connections } from "./connections.ts";
 import { errorText, problemHeaders } from "../response/envelope.ts";
 
-export interface EdgeSetup {
+export interface RawRefusalsSetup {
   readonly log: Log;
   readonly newId: () => string;
   readonly lingerMs: number;
@@ -19,13 +19,13 @@ export interface EdgeSetup {
 }
 
 /** What is refused on the socket itself, after the answers that are due there. */
-export interface Edge {
+export interface RawRefusals {
   /** Takes no more requests from a connection on which too many wait already. */
   readonly refuseMore: (socket: Duplex) => void;
 }
 
 /** Installs the raw answers. */
-export function guardEdge(server: Server, setup: EdgeSetup): Edge {
+export function installRawRefusals(server: Server, setup: RawRefusalsSetup): RawRefusals {
   const { connections } = setup;
   const refuse = (socket: Duplex, problem: Problem) => {
     connections.afterAnswers(socket, () => sendRaw(socket, problem, setup));
@@ -95,7 +95,7 @@ function rawProblem(error: { readonly code?: string | undefined; readonly reason
   return badRequest(`The request is not valid HTTP/1.1${reason}.`);
 }
 
-function sendRaw(socket: Duplex, problem: Problem, setup: EdgeSetup): void {
+function sendRaw(socket: Duplex, problem: Problem, setup: RawRefusalsSetup): void {
   const body = errorText(problem);
   const requestId = setup.newId();
   const status = problem.httpStatus;

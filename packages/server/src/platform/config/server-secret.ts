@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { link, open, stat, unlink, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Config } from "../../platform/config/config.ts";
-import type { Log } from "../../platform/log.ts";
-import { makePrivateDirectory } from "../../platform/make-directory.ts";
+import type { Config } from "./config.ts";
+import type { Log } from "../log.ts";
+import { makePrivateDirectory } from "../make-directory.ts";
 
 const SECRET_BYTES = 32;
 const NAME = "secret";

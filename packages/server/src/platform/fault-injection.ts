@@ -54,7 +54,7 @@ const active = new Map<FaultPoint, Fault>();
 const cutters = new Set<() => void>();
 
 /** A fault point. Resolves at once unless a test asked for something else here. */
-export function fault(point: FaultPoint): Promise<FaultOutcome> {
+export function faultPoint(point: FaultPoint): Promise<FaultOutcome> {
   const found = active.get(point);
   return found === undefined ? GO : strike(point, found);
 }

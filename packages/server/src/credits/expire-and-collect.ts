@@ -1,8 +1,8 @@
 /** What the ledger writes by and by. No balance depends on when: reads count it already, and a hold writes it first. */
 import type { Database } from "../platform/database/database.ts";
 import { isConnectionLoss } from "../platform/database/errors.ts";
-import { fault } from "../platform/fault.ts";
-import { collectOf, expireOf, listExpired, listUncollected } from "./periodic-store.ts";
+import { faultPoint } from "../platform/fault-injection.ts";
+import { collectOf, expireOf, listExpired, listUncollected } from "./expire-and-collect-store.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
@@ -12,7 +12,7 @@ export function expireCredits(db: Database, stop?: AbortSignal): Promise<void> {
     what: "expired credits",
     list: async (after) => {
       const accounts = await listExpired(db, after);
-      await fault("expire.before_commit");
+      await faultPoint("expire.before_commit");
       return accounts;
     },
     change: (account) => expireOf(db, account),

@@ -10,7 +10,7 @@ import {
   noteBenefits,
   removeAccess,
   removePerson,
-} from "./departures-store.ts";
+} from "./end-account-access-store.ts";
 import { listMembers, lockOperators } from "./members-store.ts";
 
 /**
@@ -19,7 +19,7 @@ import { listMembers, lockOperators } from "./members-store.ts";
  * @throws Problem VALIDATION_ERROR when somebody else would be left without an owner, or all without an operator, and
  *   when it is another person's own account: with it goes their sign-in everywhere.
  */
-export async function endAccess(tx: Tx, accountId: string, actorId: string | null): Promise<void> {
+export async function endAccountAccess(tx: Tx, accountId: string, actorId: string | null): Promise<void> {
   const operators = await lockOperators(tx);
   const person = await lockPersonOf(tx, accountId);
   if (person !== null) {

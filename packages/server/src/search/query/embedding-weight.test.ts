@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { VectorMatrix } from "../meaning/vector-matrix.ts";
-import { createModelShare, measureAgreement, shareFor } from "./model-share.ts";
+import { createEmbeddingWeight, measureAgreement, weightFor } from "./embedding-weight.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 
 const DIMS = 16;
@@ -32,13 +32,13 @@ test("a model that finds the same prompts near agrees in full, one by chance har
 });
 
 test("the share grows with the agreement, from three tenths to half", () => {
-  expect([0, 0.2, 0.325, 0.45, 1].map((agreement) => Math.round(shareFor(agreement) * 100))).toEqual([
+  expect([0, 0.2, 0.325, 0.45, 1].map((agreement) => Math.round(weightFor(agreement) * 100))).toEqual([
     30, 30, 40, 50, 50,
   ]);
 });
 
 test("until the agreement is known, and among few prompts, the model has the least share", async () => {
-  const share = createModelShare();
+  const share = createEmbeddingWeight();
   const [many, few] = [await matrixOf(300, 1), await matrixOf(100, 1)];
   expect(share.of(many, many)).toBe(0.3);
   await eventually(() => expect(share.of(many, many)).toBe(0.5));

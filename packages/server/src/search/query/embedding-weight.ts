@@ -18,7 +18,7 @@ const NEAREST = 10;
 const DOCUMENTS_MIN = 200;
 const GROWTH_BEFORE_NEW = 0.1;
 
-export interface ModelShare {
+export interface EmbeddingWeight {
   /** From 0 to 1. The least share until the agreement is known, which is measured beside the queries. */
   of(model: VectorMatrix, builtIn: VectorMatrix): number;
 }
@@ -28,7 +28,7 @@ interface Measured {
   share: number;
 }
 
-export function createModelShare(): ModelShare {
+export function createEmbeddingWeight(): EmbeddingWeight {
   const measured = new WeakMap<VectorMatrix, Measured>();
   return {
     of: (model, builtIn) => {
@@ -37,13 +37,13 @@ export function createModelShare(): ModelShare {
       if (known !== undefined && growth <= known.documents * GROWTH_BEFORE_NEW) return known.share;
       const next: Measured = { documents: model.size, share: known?.share ?? SHARE.min };
       measured.set(model, next);
-      void measureAgreement(model, builtIn).then((agreement) => (next.share = shareFor(agreement)));
+      void measureAgreement(model, builtIn).then((agreement) => (next.share = weightFor(agreement)));
       return next.share;
     },
   };
 }
 
-export function shareFor(agreement: number): number {
+export function weightFor(agreement: number): number {
   const strength = (agreement - AGREEMENT.weak) / (AGREEMENT.strong - AGREEMENT.weak);
   return SHARE.min + (SHARE.max - SHARE.min) * Math.max(0, Math.min(1, strength));
 }
