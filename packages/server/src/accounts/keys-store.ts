@@ -114,6 +114,15 @@ export async function updateKey(db: Queryable, key: KeyOfAccount, terms: KeyTerm
   return rows.length > 0;
 }
 
+/** What is displayed of the key that took the place of this one; null: it was not rolled. */
+export async function findNextKey(tx: Queryable, { accountId, keyId }: KeyOfAccount): Promise<string | null> {
+  const text = `select next.display from api_keys old
+    join api_keys next on next.account_id = old.account_id and next.budget_id = coalesce(old.budget_id, old.id)
+      and next.created_at > old.created_at
+    where old.account_id = $1 and old.id = $2 order by next.created_at limit 1`;
+  return (await tx.query<{ display: string }>(text, [accountId, keyId]))[0]?.display ?? null;
+}
+
 /** Ends a key that was rolled; one that ends earlier keeps its end. */
 export async function expireKeyIn(tx: Queryable, keyId: string, seconds: number): Promise<void> {
   await tx.query(

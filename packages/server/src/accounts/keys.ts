@@ -10,6 +10,7 @@ import {
   expireKeyIn,
   findKey,
   findKeysByName,
+  findNextKey,
   hasValidKey,
   insertKey,
   revokeKey,
@@ -85,7 +86,7 @@ export interface RolledApiKey extends CreatedApiKey {
 /**
  * A new key in the place of an old one, with the same name, cap and prompts and the same budget. The old one is valid for
  * `overlapSeconds` more. @returns null when the account has no such key. @throws Problem VALIDATION_ERROR when the old one
- * is not valid any more, or the account has too many keys.
+ * is not valid any more or was rolled before, or the account has too many keys.
  */
 export async function rollApiKey(
   db: Database,
@@ -99,6 +100,8 @@ export async function rollApiKey(
     if (old === null) return null;
     if (old.revokedAt !== null) throw alreadyRevoked(old);
     if (old.isExpired) throw notValid("The key has expired. Create a new one.");
+    const next = await findNextKey(tx, key);
+    if (next !== null) throw notValid(`This key was rolled already, and ends soon: roll ${next} instead.`);
     await expireKeyIn(tx, key.keyId, overlapSeconds);
     const created = await insertNewKey(tx, newId(), {
       accountId: old.accountId,

@@ -157,6 +157,16 @@ describe("a key that is rolled", () => {
     await expect(updateApiKey(server.app.db, old, { name: "other" })).rejects.toThrow(/revoked on/);
   });
 
+  test("is not rolled again: its next key would end with it", async () => {
+    const { accountId, keyId } = await server.createCaller();
+    const [first, again] = await Promise.allSettled(
+      [1, 2].map(() => rollApiKey(server.app.db, newId, { accountId, keyId }, 600)),
+    ).then((both) => both.toSorted((a) => (a.status === "fulfilled" ? -1 : 1)));
+    const next = first?.status === "fulfilled" ? first.value : null;
+    expect(String(again?.status === "rejected" && again.reason)).toContain("was rolled already");
+    expect(await rollApiKey(server.app.db, newId, { accountId, keyId: next?.keyId ?? "" }, 600)).not.toBeNull();
+  });
+
   test("is an account's own: under another account there is no such key", async () => {
     const [one, other] = [await server.createCaller(), await server.createCaller()];
     const foreign = { accountId: other.accountId, keyId: one.keyId };
