@@ -1,4 +1,4 @@
-import { suggestName } from "@promptd/contract";
+import { editDistance, suggestName } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo, type CommandTable } from "./command.ts";
 import { explainError } from "./explain-error.ts";
 import { describeCommand, describeTable, readVersion } from "./help-text.ts";
@@ -140,10 +140,12 @@ async function printTableHelp(argv: readonly string[], table: CommandTable, arou
 
 function unknownCommand(words: readonly string[], table: CommandTable): CommandFailure {
   const typed = words.join(" ");
-  const paths = Object.keys(table);
   // A slip may stand before arguments ("serach cat poem"), so each path is compared with as many words as it has.
-  const close = paths.filter((path) => suggestName(words.slice(0, path.split(" ").length).join(" "), [path]) !== null);
-  const meant = suggestName(typed, paths) ?? close[0] ?? null;
+  const close = Object.keys(table)
+    .map((path) => ({ path, begun: words.slice(0, path.split(" ").length).join(" ") }))
+    .filter(({ path, begun }) => suggestName(begun, [path]) !== null)
+    .toSorted((a, b) => editDistance(a.begun, a.path) - editDistance(b.begun, b.path));
+  const meant = close[0]?.path ?? null;
   return new CommandFailure(
     `promptd has no command "${typed}".${meant === null ? "" : ` Did you mean "promptd ${meant}"?`}`,
     { hint: 'See "promptd --help".' },

@@ -94,6 +94,10 @@ describe("arguments", () => {
     [["echo", "a", "b", "c", "d"], '"promptd echo" does not take "c d".'],
     [["ehco", "a"], 'promptd has no command "ehco a". Did you mean "promptd echo"?'],
     [["admin", "kye", "create"], 'promptd has no command "admin kye create". Did you mean "promptd admin key create"?'],
+    [
+      ["admin", "usr", "create", "ada@example.org"],
+      'promptd has no command "admin usr create ada@example.org". Did you mean "promptd admin user create"?',
+    ],
     [["publish"], 'promptd has no command "publish".'],
     [["--strange"], "promptd has no flag --strange."],
     [["constructor"], 'promptd has no command "constructor".'],
