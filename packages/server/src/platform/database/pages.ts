@@ -53,6 +53,6 @@ export async function readPage<Row extends object, Item>(
 export function unknownCursor(query: PageOf, what: string): Problem {
   const name = query.startingAfter === undefined ? "endingBefore" : "startingAfter";
   return invalid([
-    { path: ["query", name], code: "unknown_cursor", message: `${name} is not the id of a ${what} in this list.` },
+    { path: ["query", name], code: "unknown_cursor", message: `${name} is the id of no ${what} in this list.` },
   ]);
 }
