@@ -1,5 +1,6 @@
 /** Who may sign up by themselves, with what, and how often somebody may try to sign in. */
-import { onTestFinished, expect, test } from "vitest";
+import { onTestFinished, expect, test, vi } from "vitest";
+import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, PASSWORD, personOf } from "./people-fixture.ts";
 
@@ -15,8 +16,8 @@ const post = ({ url }: Pick<TestServer, "url">, path: string, body: unknown, hea
     headers: { "content-type": "application/json", origin: url, ...headers },
     body: JSON.stringify(body),
   });
-const signUp = (server: TestServer, email: string) =>
-  post(server, "/manage/auth/sign-up/email", { email, password: PASSWORD, name: "Lin" });
+const signUp = (server: TestServer, email: string, name: unknown = "Lin", from = "192.0.2.1") =>
+  post(server, "/manage/auth/sign-up/email", { email, password: PASSWORD, name }, { "x-forwarded-for": from });
 
 test("open: everybody gets an account of their own with what the settings give, once for an address", async () => {
   const server = await start({
@@ -35,6 +36,41 @@ test("open: everybody gets an account of their own with what the settings give, 
   const same = await personOf(server, again.headers.getSetCookie()[0]?.split(";")[0] ?? "");
   const session = await same.client.send("getSession");
   expect([session.accounts[0]?.hasPlan, (await same.client.send("getCredits")).available]).toEqual([false, 0]);
+});
+
+test("a name is one that others can be shown, at a sign-up and after it", async () => {
+  const server = await start({ PROMPTD_SIGN_UP: "open", PROMPTD_PROXIES: "1" });
+  const names = ["", " ", "\u200b", "\u0000x", "x".repeat(101), 5];
+  for (const [at, name] of names.entries()) {
+    const answer = await signUp(server, "lin@example.org", name, `192.0.2.${10 + at}`);
+    expect([name, answer.status]).toEqual([name, 400]);
+  }
+  expect(await server.app.db.query("select 1 from auth_users")).toEqual([]);
+  const first = await signUp(server, "lin@example.org", " Lin ");
+  const lin = await personOf(server, first.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+  const nameOf = async () => (await lin.client.send("getSession")).person.name;
+  expect(await nameOf()).toBe("Lin");
+  const rename = (body: object) => post(server, "/manage/auth/update-user", body, { cookie: lin.cookie });
+  for (const name of names) expect([name, (await rename({ name })).status]).toEqual([name, 400]);
+  expect((await rename({ name: "Lin Chen" })).status).toBe(200);
+  expect(await nameOf()).toBe("Lin Chen");
+});
+
+test("requests that are refused leave no error in the log, and nothing beside it", async () => {
+  const error = vi.fn();
+  const printed = vi.spyOn(console, "error");
+  const server = await startTestServer({ log: { ...createLog("silent"), error } });
+  onTestFinished(() => server.close());
+  const { cookie } = await createTestPerson(server);
+  const statuses = [
+    await post(server, "/manage/auth/sign-out", {}, { cookie, origin: "https://elsewhere.example" }),
+    await post(server, "/manage/auth/sign-in/email", { email: "nobody@example.org", password: PASSWORD }),
+    await post(server, "/manage/auth/delete-user", {}, { cookie }),
+    // Passwords could be tried by it as often as anybody likes, with a session that somebody has left open.
+    await post(server, "/manage/auth/verify-password", { password: PASSWORD }, { cookie }),
+  ].map(({ status }) => status);
+  expect(statuses).toEqual([403, 401, 404, 404]);
+  expect([error.mock.calls, printed.mock.calls]).toEqual([[], []]);
 });
 
 test.each(["off", "invite"])("%s: nobody signs up by themselves", async (mode) => {

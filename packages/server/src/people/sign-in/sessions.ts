@@ -3,7 +3,7 @@
  * in and out, and gives the rest of the slice two acts: make a person, and begin a session.
  */
 import { betterAuth } from "better-auth/minimal";
-import { createAuthEndpoint, createAuthMiddleware, APIError } from "better-auth/api";
+import { createAuthEndpoint, createAuthMiddleware, APIError, isAPIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
 import { setSessionCookie } from "better-auth/cookies";
 import { genericOAuth } from "better-auth/plugins/generic-oauth";
@@ -17,6 +17,7 @@ import type { Log } from "../../platform/log.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { PASSWORD_LENGTHS } from "./passwords.ts";
+import { readPersonName } from "./person-name.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
 
 interface SignInService {
@@ -147,6 +148,8 @@ function createAuth(options: SessionsOptions, url: string) {
     },
     ...verificationOf(options),
     hooks: { before: beforeActs(options, url) },
+    // Nothing of ours asks there, and it bounds nobody who tries passwords with a session that was left open.
+    disabledPaths: ["/verify-password"],
     // A token of a reset opens an account for an hour, so that only its hash is stored.
     verification: { ...MODELS.verification, storeIdentifier: "hashed" },
     socialProviders: options.services,
@@ -169,9 +172,11 @@ function createAuth(options: SessionsOptions, url: string) {
       user: {
         create: {
           before: async (user, context) => {
-            if (context?.path === OWN_PATH) return;
+            if (context?.path === OWN_PATH) return { data: user };
             const reason = await options.refuseSignUp(user.email);
             if (reason !== null) throw new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message: reason });
+            const read = readPersonName(user.name); // of a service, which may know none, or a longer one
+            return { data: { ...user, name: "name" in read ? read.name : user.email.replace(/@.*/, "") } };
           },
         },
       },
@@ -185,7 +190,14 @@ function createAuth(options: SessionsOptions, url: string) {
     telemetry: { enabled: false },
     logger: {
       level: "warn",
-      log: (level, message, ...rest) => log[level === "error" ? "error" : "warn"]({ rest }, `better-auth: ${message}`),
+      // It calls what callers do wrong errors; its own are in `onError`.
+      log: (_level, message, ...rest) => log.warn({ rest }, `better-auth: ${message}`),
+    },
+    onAPIError: {
+      onError: (error) => {
+        if (isAPIError(error) && error.statusCode < 500) return; // the line of the request has its status
+        log.error({ err: error }, "a request to sign in or out failed");
+      },
     },
   });
 }
@@ -225,6 +237,7 @@ function verificationOf({ onVerificationAsked }: SessionsOptions) {
 }
 
 const CHANGE_PATH = "/change-password";
+const NAMING_PATHS = new Set<string | undefined>(["/sign-up/email", "/update-user"]);
 const RESET_PATH = "/request-password-reset";
 const RESET_SECONDS = 3_600;
 const RESET_BYTES = 16;
@@ -234,10 +247,13 @@ const RESET_BYTES = 16;
  * says who has an account here. What better-auth does at this path would take longer for those it knows.
  *
  * Has every change of a password end all other sessions: it would be in vain while that of a thief goes on.
+ *
+ * Takes names alone that others may be shown.
  */
 function beforeActs({ log, onResetAsked }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
     if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
+    if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // added to what was sent
     if (context.path !== RESET_PATH) return null;
     const given = z.object({ email: z.email() }).safeParse(context.body);
     if (!given.success) return null; // better-auth says what is wrong with it
@@ -250,6 +266,12 @@ function beforeActs({ log, onResetAsked }: SessionsOptions, url: string) {
       message: "If somebody with this address can sign in here, a link to set a new password is on its way.",
     });
   });
+}
+
+function nameOf(body: { readonly name?: unknown } | undefined): { readonly name: string } {
+  const read = readPersonName(body?.name);
+  if ("name" in read) return read;
+  throw new APIError("BAD_REQUEST", { code: "NAME_REFUSED", message: read.fault });
 }
 
 interface ResetStore {
