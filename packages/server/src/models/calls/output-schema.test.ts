@@ -44,6 +44,21 @@ describe("an answer", () => {
   });
 });
 
+test.each([
+  ["schema.properties must be a map of schemas", { type: "object", properties: ["a"] }],
+  ["schema.properties.a must be a schema", { type: "object", properties: { a: "string" } }],
+  ["schema.properties.a must be a schema", { type: "object", properties: { a: null } }],
+  ["schema.properties.a.items must be a schema", { type: "object", properties: { a: { type: "array", items: "x" } } }],
+  ["schema.required must be a list of names", { type: "object", required: "a" }],
+  ["schema.additionalProperties must be a schema", { type: "object", additionalProperties: "no" }],
+  ["schema.enum must be a list of values", { enum: "low" }],
+  ["schema.anyOf must be a list of schemas", { anyOf: [] }],
+  ["schema.minLength must be a whole number from 0 on", { type: "string", minLength: "3" }],
+  ["schema.exclusiveMinimum must be a number", { type: "number", exclusiveMinimum: true }],
+])("a schema of odd shape is told where and what was expected: %s", (message, schema) => {
+  expect(schemaFault(schema)).toContain(message);
+});
+
 describe("a regular expression of an author, which could run for minutes on what a model writes,", () => {
   test.each([
     ["schema.pattern", { type: "string", pattern: "^(a+)+$" }],

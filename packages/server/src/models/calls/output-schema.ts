@@ -15,9 +15,8 @@ function compile(schema: JsonObject): z.ZodType {
 
 /** Why this is not a schema that answers can be checked with, or null. */
 export function schemaFault(schema: JsonObject): string | null {
-  const expression = findExpression(schema, "schema");
-  if (expression !== null)
-    return `${expression} is a regular expression, and one can take minutes for a short text. Use enum, format, minLength or maxLength, or describe the text`;
+  const unfit = findUnfit(schema, "schema");
+  if (unfit !== null) return unfit;
   try {
     compile(schema);
     return null;
@@ -31,26 +30,49 @@ const NAMED_SCHEMAS = ["properties", "$defs", "definitions"];
 const SCHEMAS =
   "items prefixItems additionalItems additionalProperties contains propertyNames not allOf anyOf oneOf".split(" ");
 
-/** Path of the first regular expression: it would run on what a model writes, and hold up everything else meanwhile. */
-function findExpression(schema: unknown, path: string): string | null {
-  if (typeof schema !== "object" || schema === null) return null;
-  const own = EXPRESSIONS.find((name) => Object.hasOwn(schema, name));
-  if (own !== undefined) return `${path}.${own}`;
-  for (const [name, inner] of schemasIn(schema)) {
-    const found = findExpression(inner, `${path}.${name}`);
+const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isFilled = (value: unknown) => Array.isArray(value) && value.length > 0;
+
+/** What keywords hold. The compiler reads other values as it likes, or fails with words about itself. */
+const FORMS: readonly (readonly [keywords: string, fits: (value: unknown) => boolean, expected: string])[] = [
+  [NAMED_SCHEMAS.join(" "), isMap, "a map of schemas"],
+  ["allOf anyOf oneOf prefixItems", isFilled, "a list of schemas"],
+  ["enum", isFilled, "a list of values"],
+  ["required", (value) => Array.isArray(value) && value.every((name) => typeof name === "string"), "a list of names"],
+  [
+    "minLength maxLength minItems maxItems",
+    (value) => Number.isInteger(value) && Number(value) >= 0,
+    "a whole number from 0 on",
+  ],
+  ["minimum maximum exclusiveMinimum exclusiveMaximum multipleOf", (value) => typeof value === "number", "a number"],
+];
+
+/** The first part that is no schema, or holds a regular expression: it would run on what a model writes, and hold up everything else meanwhile. */
+function findUnfit(schema: unknown, path: string): string | null {
+  if (typeof schema === "boolean") return null;
+  if (!isMap(schema)) return `${path} must be a schema, such as { type: string }`;
+  const members = schema as JsonObject;
+  const expression = EXPRESSIONS.find((name) => Object.hasOwn(members, name));
+  if (expression !== undefined)
+    return `${path}.${expression} is a regular expression, and one can take minutes for a short text. Use enum, format, minLength or maxLength, or describe the text`;
+  for (const [keywords, fits, expected] of FORMS) {
+    const unfit = keywords.split(" ").find((name) => Object.hasOwn(members, name) && !fits(members[name]));
+    if (unfit !== undefined) return `${path}.${unfit} must be ${expected}`;
+  }
+  for (const [name, inner] of schemasIn(members)) {
+    const found = findUnfit(inner, `${path}.${name}`);
     if (found !== null) return found;
   }
   return null;
 }
 
 /** Schemas right inside of one, with their paths. What else it holds is data, where names mean nothing. */
-function schemasIn(schema: object): [path: string, schema: unknown][] {
-  return Object.entries(schema).flatMap(([name, value]: [string, unknown]) => {
+function schemasIn(schema: JsonObject): [path: string, schema: unknown][] {
+  return Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
     const isNamed = NAMED_SCHEMAS.includes(name);
     if (!isNamed && !SCHEMAS.includes(name)) return [];
-    if (typeof value !== "object" || value === null) return [];
     if (!isNamed && !Array.isArray(value)) return [[name, value]];
-    return Object.entries(value).map(([key, inner]): [string, unknown] => [`${name}.${key}`, inner]);
+    return Object.entries(value as object).map(([key, inner]): [string, unknown] => [`${name}.${key}`, inner]);
   });
 }
 
