@@ -1,5 +1,6 @@
 import { TypeGuards, type PropertyAccessToken, type Token, type Tokenizer, type ValueToken } from "liquidjs";
 import type { FaultCode } from "../prompt-fault.ts";
+import { hintFor } from "./syntax-hints.ts";
 import { ALLOWED_FILTERS } from "./template-language.ts";
 
 export interface ScanFault {
@@ -53,7 +54,8 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
     if (!reader.end()) addSyntax(facts, reader.p, `Unexpected ${reader.snapshot()} after the expression.`);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    addSyntax(facts, begin, `Not a Liquid expression: ${firstLine(error.message)}.`);
+    const hint = hintFor(reader.input.slice(begin, reader.N));
+    addSyntax(facts, begin, `Not a Liquid expression: ${firstLine(error.message)}.${hint}`);
   }
   return facts;
 }

@@ -50,6 +50,31 @@ describe("placeholders of other languages", () => {
     expect(found(`a ${text} b`, ["topic"])).toEqual([{ piece: text, isFault: true, message }]);
   });
 
+  test.each([
+    "{{ topic.upper() }}",
+    "{{ topic.replace('a', 'b') }}",
+    "{{ now() }}",
+    "{{ topic ? 'a' : 'b' }}",
+    "{{ topic + ' tea' }}",
+    "{{ topic || 'tea' }}",
+    "{{ topic === 'tea' }}",
+  ])("%s, an expression, is a fault and never the name of an input, unless one has exactly that name", (text) => {
+    expect(found(`a ${text} b`)).toEqual([
+      { piece: text, isFault: true, message: expect.stringContaining("| upcase") },
+    ]);
+    expect(found(`a ${text} b`, [text.slice(3, -3)])).toEqual([]);
+  });
+
+  test.each(["{{Name(s)}}", "{{What is it?}}", "{{Size (cm)}}", "{{A + B}}", "{{Cats & dogs}}", "{{Is it a = b?}}"])(
+    "%s is a name that people give to an input",
+    (text) => expect(found(text)).toEqual([]),
+  );
+
+  test("braces of an input method are warned of", () => {
+    const message = expect.stringContaining("{{ 主题 }}") as string;
+    expect(found("关于｛｛主题｝｝")).toEqual([{ piece: "｛｛主题｝｝", isFault: false, message }]);
+  });
+
   test("a comment of Jinja and a tag of ERB are warnings", () => {
     expect(found("{# later #} <%= topic %>").map(({ isFault }) => isFault)).toEqual([false, false]);
   });

@@ -22,11 +22,16 @@ const TRIPLE = /\{\{\{\s{0,20}([^{}\n]{1,200}?)\s{0,20}\}\}\}/y;
 /** A section, its end, its inverse, a partial, a comment, an unescaped value, a change of delimiters, private data. */
 const SIGIL = /\{\{~?\s*([#/^>!&=@$])([^{}\n]{0,200}?)~?\}\}/y;
 const ELSE = /\{\{~?\s*(else(?:\s+if\b[^{}\n]{0,200})?)\s*~?\}\}/y;
+/** A call, a choice between two values, a default, a comparison or texts that are joined: of JavaScript, Python or Jinja. */
+const EXPRESSION =
+  /\{\{-?\s{0,20}([\p{L}_$][\p{L}\p{N}_$]{0,60}(?:\.[\p{L}_$][\p{L}\p{N}_$]{0,60}){0,5}(?:\(\)|(?<=\.[\p{L}\p{N}_$]{1,60})\([^{}\n]{1,100}\)|\s{1,5}(?:\?[^{}\n:]{1,100}:|\+\s{0,5}["']|[=!]==?|&&|\|\||\?\?)[^{}\n]{1,100})[^{}\n]{0,100}?)\s{0,20}-?\}\}/uy;
 const OUTPUT = /\{\{[\s\S]{0,2000}?\}\}/y;
 const DOLLAR = /\$\{\s{0,20}([^{}\n]{1,100}?)\s{0,20}\}/y;
 const SINGLE = /\{\s{0,20}([\p{L}_][\p{L}\p{N}_ .'-]{0,59}?)\s{0,20}\}(?!\})/uy;
 const SQUARE = /\[\[\s{0,20}([^[\]\n]{1,80}?)\s{0,20}\]\]/y;
 const ANGLE = /<<([\p{L}_][^<>\n]{0,79})>>/uy;
+/** As an input method for Chinese or Japanese writes braces. */
+const FULL_WIDTH = /｛{1,2}\s{0,20}([\p{L}_][\p{L}\p{N}_ .'-]{0,59}?)\s{0,20}｝{1,2}/uy;
 const ERB = /<%[\s\S]{0,200}?%>/y;
 const JINJA_COMMENT = /\{#[\s\S]{0,500}?#\}/y;
 /** Behind these a single brace belongs to LaTeX, a shell or a format of numbers: `\frac{a}`, `x_{i}`, `$${a}`. */
@@ -36,7 +41,7 @@ const NOT_BEFORE_A_BRACE = /[\p{L}\p{N}\\^_}$]/u;
 export function findForeignSyntax(text: string, declared: ReadonlySet<string> | null): ForeignSyntax[] {
   if (text.length > TEMPLATE_LENGTH_MAX) return []; // a fault already
   const found: ForeignSyntax[] = [];
-  const opening = /[{$[<]/g;
+  const opening = /[{$[<｛]/g;
   for (let start = opening.exec(text); start !== null; start = opening.exec(text)) {
     const piece = readPiece(text, start.index, declared);
     if (piece === null) continue;
@@ -63,6 +68,10 @@ const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
   [TRIPLE, ([name = ""]) => fault(`Three braces are Mustache. Nothing is escaped here, so two do: ${output(name)}.`)],
   [SIGIL, ([sigil = "", name = ""]) => fault(sigilMessage(sigil, name.trim()))],
   [ELSE, ([words = ""]) => fault(`{{${words}}} is Handlebars. Write ${elseTag(words)}.`)],
+  [
+    EXPRESSION,
+    ([key = ""], declared) => (declared?.has(key.trim()) === true ? OWN([], declared) : fault(NO_EXPRESSIONS)),
+  ],
   [OUTPUT, OWN],
   [JINJA_COMMENT, () => warning("A Jinja comment is sent to the model. Write {% comment %}…{% endcomment %}.")],
   [ERB, () => warning(`This is sent to the model as it stands. A placeholder is written {{ name }}. ${MEANT_AS_TEXT}`)],
@@ -70,8 +79,11 @@ const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
   [SQUARE, ([name = ""], declared) => placeholder(name, declared)],
   [ANGLE, ([name = ""], declared) => placeholder(name, declared)],
   [SINGLE, ([name = ""], declared) => placeholder(name, declared)],
+  [FULL_WIDTH, ([name = ""], declared) => placeholder(name, declared)],
 ];
 
+const NO_EXPRESSIONS =
+  'This is an expression of another language. Liquid has filters, as in {{ topic | upcase }} and {{ topic | default: "tea" }}, and {% if topic == "tea" %}…{% else %}…{% endif %}.';
 const MEANT_AS_TEXT = "If it is meant as text, put it between {% raw %} and {% endraw %}.";
 
 function readPiece(text: string, offset: number, declared: ReadonlySet<string> | null): Piece | null {

@@ -20,6 +20,7 @@ import {
   RESERVED_NAMES,
   TEMPLATE_LENGTH_MAX,
 } from "./template-language.ts";
+import { hintFor, meantTag } from "./syntax-hints.ts";
 
 export interface TemplateFacts {
   /** Keys read, in order of appearance, each once. */
@@ -56,7 +57,8 @@ export function scanTemplate(text: string): TemplateFacts {
     if (scan.faults.length === 0) engine.parse(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    scan.fault(offsetOf(error), `${firstLine(error.message)}.`);
+    const offset = offsetOf(error);
+    scan.fault(offset, `${firstLine(error.message)}.${hintFor(firstLine(text.slice(offset)))}`);
   }
   return scan;
 }
@@ -105,11 +107,10 @@ class TemplateScan implements TemplateFacts {
     else if (name === "assign") this.#readAssign(reader);
     else if (Object.hasOwn(BLOCKS, name)) this.#openBlock(token, reader);
     else if (!this.#readBranch(token, reader)) {
-      const allowed = [...ALLOWED_TAGS].join(", ");
-      this.fault(
-        token.begin,
-        `The tag "${name}" is not allowed here. Allowed tags: ${allowed}, and their branches and ends.`,
-      );
+      const meant = meantTag(name, token.args);
+      const allowed = `Allowed tags: ${[...ALLOWED_TAGS].join(", ")}, and their branches and ends.`;
+      const instead = meant === null ? allowed : `Write {% ${meant} … %}.`;
+      this.fault(token.begin, `The tag "${name}" is not allowed here. ${instead}`);
     }
   }
 
@@ -156,8 +157,11 @@ class TemplateScan implements TemplateFacts {
     else if (block.hasElse) this.fault(token.begin, `"${token.name}" comes after "else" and would never be used.`);
     if (token.name === "elsif") this.#add(scanExpression(reader, "condition"));
     else if (token.name === "when") this.#add(scanWhen(reader));
-    else if (token.args.trim() !== "")
-      this.fault(token.begin, `"${token.name}" takes no arguments, got "${token.args}".`);
+    else if (token.args.trim() !== "") {
+      const meant = meantTag(token.name, token.args);
+      const hint = meant === null ? "" : ` Write {% ${meant} … %}.`;
+      this.fault(token.begin, `"${token.name}" takes no arguments, got "${token.args}".${hint}`);
+    }
     if (token.name === "else") block.hasElse = true;
     return true;
   }

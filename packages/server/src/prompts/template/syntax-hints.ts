@@ -1,0 +1,22 @@
+/** What an author who knows another language may have meant, where Liquid's own error would be a riddle. */
+const HINTS: readonly (readonly [form: RegExp, hint: string])[] = [
+  [/[“”„‘’]/u, "Quotes are straight here: \" or '."],
+  [/&&|\|\|/, 'Write "and" or "or".'],
+  [/(?<![=!<>])=(?!=)|===/, "Equal is written ==."],
+  [/^[^"']*'[^']*$/, 'An apostrophe begins a text in Liquid: read such a key as input["…"].'],
+];
+
+/** A sentence with a space before it, or nothing. @param piece the expression that is not Liquid. */
+export function hintFor(piece: string): string {
+  const hint = HINTS.find(([form]) => form.test(piece))?.[1];
+  return hint === undefined ? "" : ` ${hint}`;
+}
+
+/** Tags of other languages, and of authors in a hurry. */
+const MEANT_TAGS: Readonly<Record<string, string>> = { elseif: "elsif", elif: "elsif", set: "assign", foreach: "for" };
+
+/** The tag that may have been meant, or null. */
+export function meantTag(name: string, args: string): string | null {
+  if (name === "else") return args.startsWith("if ") ? "elsif" : null;
+  return Object.hasOwn(MEANT_TAGS, name) ? (MEANT_TAGS[name] ?? null) : null;
+}
