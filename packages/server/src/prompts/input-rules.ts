@@ -4,6 +4,9 @@ import type { InputField } from "./prompt-definition.ts";
 
 export const INPUT_KEYS_MAX = 64;
 
+/** Callers could not type them: they come with pasted text. Joiners (U+200C, U+200D) belong to the spelling of some languages. */
+const HIDDEN = /[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/;
+
 /** Why a text cannot be an input key, or null. */
 export function keyProblem(key: string): string | null {
   const length = codePointLength(key);
@@ -11,6 +14,9 @@ export function keyProblem(key: string): string | null {
     return `a key must have 1 to ${INPUT_NAME_LENGTH_MAX} characters, this one has ${length}`;
   if (key !== key.trim()) return "a key must not start or end with a space";
   if (/\p{Cc}/u.test(key) || !key.isWellFormed()) return "a key must not contain control characters";
+  const [hidden] = HIDDEN.exec(key) ?? [];
+  if (hidden !== undefined)
+    return `a key must not contain the invisible character U+${hidden.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
   if (key !== key.normalize("NFC")) return "a key must be in Unicode normal form C (composed letters)";
   return key === "__proto__" ? "this key is not allowed" : null;
 }

@@ -70,5 +70,6 @@ export class PromptFileError extends Error {
 /** `line 7, column 3, template: …  Here: {{ the topic }} [CODE]` */
 export function faultText({ line, column, field, message, code, excerpt }: PromptFault): string {
   const location = `${line === null ? "" : `line ${line}, `}${column === undefined ? "" : `column ${column}, `}`;
-  return `${location}${field}: ${message}${excerpt === undefined ? "" : ` Here: ${excerpt}`} [${code}]`;
+  const here = excerpt === undefined ? "" : `${/[.!?]$/.test(message) ? "" : "."} Here: ${excerpt}`;
+  return `${location}${field}: ${message}${here} [${code}]`;
 }

@@ -1,3 +1,4 @@
+import { isVisible } from "@promptd/contract";
 import { codePointLength } from "../input-rules.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
@@ -85,10 +86,11 @@ export class FieldReader {
     return false;
   }
 
-  map(name: string): SourceMap | null {
+  /** @param example how it is written, for the fault. */
+  map(name: string, example?: string): SourceMap | null {
     const node = this.node(name);
     if (node === null || node.kind === "map") return node;
-    this.fault(name, `must be a map, got ${kindName(node)}`);
+    this.fault(name, `must be a map${example === undefined ? "" : ` such as ${example}`}, got ${kindName(node)}`);
     return null;
   }
 
@@ -133,6 +135,7 @@ export const NOT_TEXT = "contains U+0000 or an unpaired surrogate, which is not 
 /** Why a text cannot be stored and shown, or null. */
 function textProblem(text: string, rule: TextRule): string | null {
   if (text.trim() === "" && rule.mayBeEmpty !== true) return "must not be empty";
+  if (rule.mayBeEmpty !== true && !isVisible(text)) return "must have a character that can be seen";
   if (text.includes("\0") || !text.isWellFormed()) return NOT_TEXT;
   if (rule.mayHaveLines !== true && /\p{Cc}/u.test(text)) return "must not contain line breaks or control characters";
   const length = codePointLength(text);

@@ -36,6 +36,7 @@ function readInputField(key: string, node: SourceNode, faults: FaultList): Input
   const type = readType(reader, choices);
   const bound = (name: "min" | "max") => (type === "number" ? reader.number(name, -1e15, 1e15) : null);
   const [min, max] = [bound("min"), bound("max")];
+  if (min !== null && max !== null && min > max) reader.fault("min", `min (${min}) is greater than max (${max})`);
   const field: InputField = {
     key,
     label: reader.text("label", { max: 200 }) ?? key,

@@ -76,7 +76,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
   const slug = reader.text("slug", { max: 120 });
   if (slug !== null && !/^[a-z0-9-]{1,120}$/.test(slug))
     reader.fault("slug", `must have 1 to 120 characters out of a-z, 0-9 and "-", got "${slug}"`);
-  const inputs = reader.map("inputs");
+  const inputs = reader.map("inputs", "{ topic: {} }");
   const prompt: RawPrompt = {
     line: map.line,
     lineOf: lineFinder(map),

@@ -52,7 +52,7 @@ function readJson(text: string, faults: FaultList): WrittenPrompt[] {
   const reader = new FieldReader(root, "", faults);
   checkFormat(reader);
   const items = reader.list("prompts");
-  if (items === null) reader.fault("prompts", "is required: the list of prompts");
+  if (reader.node("prompts") === null) reader.fault("prompts", "is required: the list of prompts");
   reader.finish(["promptd", "prompts"]);
   return (items ?? []).flatMap((item, index) => {
     const own = faults.within(`prompts[${index + 1}].`);

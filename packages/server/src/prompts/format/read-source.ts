@@ -67,6 +67,8 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
       prettyErrors: false,
       lineCounter: lines,
     });
+    const exhausted = document.errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
+    if (exhausted !== undefined) throw new RangeError(exhausted.message);
     for (const error of document.errors) fault(error.pos[0], error.message);
     return document.errors.length > 0 ? null : convertYaml(document.contents, null, { text, lineAt, fault });
   });

@@ -65,6 +65,15 @@ test.each([
 });
 
 const EDIT = "model: openai/gpt-image-2.6-flare\nimages: [{ label: Photo }, { label: What changes, mask: true }]";
+test("a role as a fallback is told to be one, and what a model makes is a plural", () => {
+  expect(faultsOf(file("model: sandbox/text\nfallback: [text-default]"))).toEqual([
+    "fallback: text-default is a role: name the models that are to answer",
+  ]);
+  expect(faultsOf(file("model: sandbox/text\nfallback: [sandbox/image]"))).toEqual([
+    "fallback: sandbox/image makes images, sandbox/text makes text",
+  ]);
+});
+
 test("a mask is one more image, of a model that takes one, beside an image", () => {
   expect(parsePromptFile(file(EDIT), ALL_KEYS)[0]?.definition.images).toEqual([
     { label: "Photo", description: "" },

@@ -9,7 +9,7 @@ import {
 import type { StepDefinition } from "../prompt-definition.ts";
 import { suggestModels } from "./suggest-models.ts";
 import type { CheckedStep } from "./check-templates.ts";
-import { checkTextFields, webSearchFault } from "./check-text-fields.ts";
+import { checkTextFields, madeBy, webSearchFault } from "./check-text-fields.ts";
 import { ONLY_STEP, type RawPrompt, type RawStep } from "../format/prompt-fields.ts";
 import type { FaultList } from "../prompt-fault.ts";
 
@@ -118,12 +118,12 @@ function checkStep(
   const fault = (name: string, message: string) =>
     context.faults.add({ ...locationOf(name, raw, context), code: "LIMITS", message });
   if (entry.modality !== "image" && step.count > 1)
-    fault("count", `count works only with image models; ${entry.model} makes ${entry.modality}`);
+    fault("count", `count works only with image models; ${entry.model} makes ${madeBy(entry)}`);
   const tokens = step.maxOutputTokens;
   if (tokens === null) return;
   const tokensMax = entry.limits.maxOutputTokens;
   if (entry.modality !== "text")
-    fault("maxOutputTokens", `maxOutputTokens works only with text models; ${entry.model} makes ${entry.modality}`);
+    fault("maxOutputTokens", `maxOutputTokens works only with text models; ${entry.model} makes ${madeBy(entry)}`);
   else if (tokens > tokensMax)
     fault("maxOutputTokens", `maxOutputTokens is ${tokens}; ${entry.model} returns at most ${tokensMax}`);
   else warnOfShortage(step, tokens, { entry, context });
@@ -138,6 +138,10 @@ function checkFallback(
   for (const model of step.fallback ?? []) {
     const location = locationOf("fallback", raw, context);
     const fault = (message: string) => context.faults.add({ ...location, code: "MODEL", message });
+    if (Object.hasOwn(context.catalogue.roles, model)) {
+      fault(`${model} is a role: name the models that are to answer`);
+      continue;
+    }
     checkModel(model, location, context);
     const other = context.catalogue.find(model);
     if (other === null) continue;
@@ -147,7 +151,7 @@ function checkFallback(
     const searchFault = webSearchFault(step, other);
     if (model === entry.model) fault(`${model} is the model itself`);
     else if (other.modality !== entry.modality)
-      fault(`${model} makes ${other.modality}, ${entry.model} makes ${entry.modality}`);
+      fault(`${model} makes ${madeBy(other)}, ${entry.model} makes ${madeBy(entry)}`);
     else if (maskFault !== null) fault(maskFault);
     else if (searchFault !== null) fault(searchFault);
     else if (pictures > imagesMax)

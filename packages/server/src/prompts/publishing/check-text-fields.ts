@@ -3,6 +3,11 @@ import type { JsonSchema, StepDefinition } from "../prompt-definition.ts";
 
 type AddFault = (field: string, message: string) => void;
 
+/** What a model makes, in the plural that a sentence needs. */
+export function madeBy({ modality }: CatalogueEntry): string {
+  return modality === "text" ? "text" : `${modality}s`;
+}
+
 /** What only models for text take, and of that what this model takes. */
 export function checkTextFields(step: StepDefinition, entry: CatalogueEntry, addFault: AddFault): void {
   const { settings = {}, messages, outputSchema, webSearch } = step;
@@ -15,7 +20,7 @@ export function checkTextFields(step: StepDefinition, entry: CatalogueEntry, add
       ...(webSearch === undefined ? [] : ["webSearch"]),
     ];
     for (const name of written)
-      addFault(name, `${name} works only with text models; ${entry.model} makes ${entry.modality}`);
+      addFault(name, `${name} works only with text models; ${entry.model} makes ${madeBy(entry)}`);
     return;
   }
   const { temperature, topP, seed, stop } = settings;

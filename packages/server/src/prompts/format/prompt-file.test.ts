@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { faultsOf, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
+import { PromptFileError } from "../prompt-fault.ts";
+
+const messagesOf = (text: string) => faultsOf(text).map(({ field, message }) => `${field}: ${message}`);
+
+test.each([
+  ["a title of invisible characters", 'title: "\\u200B\\u200B"', /^title: must have a character that can be seen$/],
+  [
+    "a label of invisible characters",
+    'inputs: { a: { label: "\\u200B" } }',
+    /^inputs\.a\.label: must have a character/,
+  ],
+  ["a hidden character in a key", 'inputs: { "to\\u200Bpic": {} }', /not contain the invisible character U\+200B$/m],
+  ["a direction in a key", 'inputs: { "a\\u202Eb": {} }', /not contain the invisible character U\+202E$/m],
+  ["inputs as a list", "inputs: [a]", /^inputs: must be a map such as { topic: {} }, got a list$/],
+  [
+    "a range without a number",
+    "inputs: { a: { type: number, min: 5, max: 1 } }",
+    /min \(5\) is greater than max \(1\)/,
+  ],
+])("%s is refused and explained", (_name, fields, message) => {
+  const text = textPrompt("{{ a }}", fields);
+  const written = fields.startsWith("title") ? text.replace(/^title: (?!").*\n/m, "") : text;
+  expect(messagesOf(written).join("\n")).toMatch(message);
+});
+
+test("joiners belong to the spelling of a key", () => {
+  expect(faultsOf(textPrompt('{{ input["می‌خواهم"] }}', 'inputs: { "می‌خواهم": {} }'))).toEqual([]);
+});
+
+test("a front matter of thousands of brackets is one fault about nesting", () => {
+  const [fault, ...others] = faultsOf(textPrompt("x", `x-a: ${"[".repeat(5_000)}${"]".repeat(5_000)}`));
+  expect(fault).toMatchObject({ code: "LIMITS", message: "maps and lists are nested too deep" });
+  expect(others).toEqual([]);
+});
+
+test("prompts that are no list are one fault", () => {
+  expect(messagesOf('{"promptd":1,"prompts":{}}')).toEqual(["prompts: must be a list, got a map"]);
+});
+
+test("the piece of text that is meant stands in a sentence of its own", () => {
+  const of = (message: string) =>
+    new PromptFileError([{ line: 7, field: "template", code: "STEP_ORDER", message, excerpt: "{{ a }}" }]).message;
+  expect(of("it does not run before")).toBe("line 7, template: it does not run before. Here: {{ a }} [STEP_ORDER]");
+  expect(of("A sentence.")).toBe("line 7, template: A sentence. Here: {{ a }} [STEP_ORDER]");
+});
