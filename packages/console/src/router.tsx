@@ -14,7 +14,7 @@ import type {
   CreditsSearch,
   AuthorSearch,
   EditorSearch,
-  FoundRunsSearch,
+  InstallationRunsSearch,
   MarketplaceSearch,
   PromptSearch,
   RunsSearch,
@@ -222,8 +222,8 @@ const operatorSections = [
   createRoute({
     getParentRoute: () => operator,
     path: "/runs",
-    component: lazyRouteComponent(() => import("./screens/operator/found-runs.tsx"), "FoundRunsSection"),
-    validateSearch: (search: Record<string, unknown>): FoundRunsSearch => ({
+    component: lazyRouteComponent(() => import("./screens/operator/installation-runs.tsx"), "InstallationRunsSection"),
+    validateSearch: (search: Record<string, unknown>): InstallationRunsSearch => ({
       id: text(search["id"]),
       status: oneOf(search["status"], RUN_STATUSES),
       cause: text(search["cause"]),
@@ -234,7 +234,7 @@ const operatorSections = [
   createRoute({
     getParentRoute: () => operator,
     path: "/runs/$runId",
-    component: lazyRouteComponent(() => import("./screens/operator/found-run.tsx"), "FoundRunSection"),
+    component: lazyRouteComponent(() => import("./screens/operator/installation-run.tsx"), "InstallationRunSection"),
   }),
   createRoute({
     getParentRoute: () => operator,
@@ -304,7 +304,7 @@ const docsSections = [
 const parts = createRoute({
   getParentRoute: () => root,
   path: "/parts",
-  component: lazyRouteComponent(() => import("./screens/parts/parts.tsx"), "PartsScreen"),
+  component: lazyRouteComponent(() => import("./screens/gallery/gallery.tsx"), "GalleryScreen"),
 });
 
 const signIn = createRoute({

@@ -19,7 +19,7 @@ export interface RunsSearch {
   readonly q?: string | undefined;
 }
 /** Runs of all accounts. */
-export interface FoundRunsSearch {
+export interface InstallationRunsSearch {
   readonly id?: string | undefined;
   readonly status?: RunsSearch["status"];
   readonly cause?: string | undefined;

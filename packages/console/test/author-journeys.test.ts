@@ -188,12 +188,12 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.getByText("version 2", { exact: true }).waitFor();
 
       await page.getByRole("tab", { name: "History" }).click();
-      await page.getByRole("button", { name: "Acts on version 2" }).click();
+      await page.getByRole("button", { name: "Actions for version 2" }).click();
       await page.getByRole("menuitem", { name: "Compare with version 1" }).click();
       await page.getByText("From version 1 to version 2").waitFor();
       await page.getByText("Calls that fit before would change:").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
-      await page.getByRole("button", { name: "Acts on version 1" }).click();
+      await page.getByRole("button", { name: "Actions for version 1" }).click();
       await page.getByRole("menuitem", { name: "Roll back to this" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
       await page.getByText("version 3", { exact: true }).waitFor();
@@ -221,7 +221,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
       expect((await author.client.send("getPrompt", { params: { promptId } })).source).toContain("Their poem");
       expect(await editor(page).innerText()).toContain("My poem");
 
-      await page.getByRole("button", { name: "More acts" }).click();
+      await page.getByRole("button", { name: "More actions" }).click();
       await page.getByRole("menuitem", { name: "Delete prompt" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete prompt" }).click();
       await page.getByText("The draft is not saved. See the note above the file first.").waitFor();
@@ -267,7 +267,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
       await checking;
       expect(await page.getByRole("button", { name: "Publish version 3" }).isDisabled()).toBe(true);
       check();
-      await page.getByRole("button", { name: "Acts on version 1" }).click();
+      await page.getByRole("button", { name: "Actions for version 1" }).click();
       await page.getByRole("menuitem", { name: "Roll back to this" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
       await page.keyboard.press("Escape");
@@ -348,7 +348,7 @@ describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
       await page.keyboard.press("Control+Shift+k");
       expect(await editor(page).innerText()).not.toContain("\n{{ topic }}");
       await page.keyboard.press("Control+k");
-      await page.getByLabel("Search prompts, runs, pages and acts").waitFor();
+      await page.getByLabel("Search prompts, runs, pages and actions").waitFor();
       await page.keyboard.press("Escape");
       await editor(page).focus();
       await page.keyboard.press("Tab");
@@ -381,7 +381,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       await signInAs(page, server.url, author);
       await page.goto(`${server.url}/author/${promptId}?tab=history`);
       const label = async (version: number) => {
-        await page.getByRole("button", { name: `Acts on version ${version}` }).click();
+        await page.getByRole("button", { name: `Actions for version ${version}` }).click();
         await page.getByRole("menuitem", { name: "Set a label" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Set label" }).click();
         const row = page.getByRole("listitem").filter({ hasText: `Version ${version}` });
@@ -396,7 +396,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       expect(await page.evaluate(LIES_OVER_BAR)).toBe(false);
       await page.setViewportSize({ width: 1280, height: 800 });
 
-      await page.getByRole("button", { name: "Acts on version 2" }).click();
+      await page.getByRole("button", { name: "Actions for version 2" }).click();
       await page.getByRole("menuitem", { name: "Compare with version 1" }).click();
       const comparison = page.getByRole("region", { name: "Comparison" });
       await comparison.locator("ins", { hasText: "Second poem" }).waitFor();
@@ -404,19 +404,19 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
 
       await write(page, SOURCE.replace("Tea poem", "Third poem"));
       await saved(page);
-      await page.getByRole("button", { name: "More acts" }).click();
+      await page.getByRole("button", { name: "More actions" }).click();
       await page.getByRole("menuitem", { name: "Discard draft" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Discard draft" }).click();
       await page.getByRole("dialog").waitFor({ state: "detached" });
       expect(await editor(page).innerText()).toContain("Second poem");
 
-      await page.getByRole("button", { name: "More acts" }).click();
+      await page.getByRole("button", { name: "More actions" }).click();
       await page.getByRole("menuitem", { name: "Unpublish" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Unpublish" }).click();
       await page.getByText("unpublished", { exact: true }).waitFor();
       const find = () => author.client.request({ method: "GET", path: "/manage/v1/marketplace/first-poem" });
       expect((await find()).httpStatus).toBe(404);
-      await page.getByRole("button", { name: "More acts" }).click();
+      await page.getByRole("button", { name: "More actions" }).click();
       await page.getByRole("menuitem", { name: "Publish again as it was" }).click();
       await page.getByRole("link", { name: "Open in marketplace" }).waitFor();
       expect((await find()).httpStatus).toBe(200);

@@ -124,7 +124,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       const apiKey = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
       const ask = () => fetch(`${server.url}/v1/me`, { headers: { authorization: `Bearer ${apiKey}` } });
       expect((await ask()).status).toBe(200);
-      await page.getByRole("button", { name: "Acts on shop-backend" }).click();
+      await page.getByRole("button", { name: "Actions for shop-backend" }).click();
       await page.getByRole("menuitem", { name: "Revoke key" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
       await page.getByText("revoked", { exact: true }).waitFor();

@@ -116,10 +116,10 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     await travel(browser, "locking", async ({ page }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/people?q=locked`);
-      await page.getByRole("button", { name: /^Acts on/ }).click();
+      await page.getByRole("button", { name: /^Actions for/ }).click();
       await page.getByRole("menuitem", { name: "Make a sign-in link" }).click();
       await page.locator("code", { hasText: "/welcome#" }).waitFor();
-      await page.getByRole("button", { name: /^Acts on/ }).click();
+      await page.getByRole("button", { name: /^Actions for/ }).click();
       await page.getByRole("menuitem", { name: "Take access away" }).click();
       await page.getByText("no access", { exact: true }).waitFor();
     });
@@ -132,7 +132,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     await travel(browser, "blocking", async ({ page }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/prompts?q=blocked`);
-      await page.getByRole("button", { name: "Acts on To be blocked" }).click();
+      await page.getByRole("button", { name: "Actions for To be blocked" }).click();
       await page.getByRole("menuitem", { name: "Block" }).click();
       await page.getByRole("dialog").getByLabel("Reason").fill("it only fails");
       await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();

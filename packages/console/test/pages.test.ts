@@ -246,11 +246,11 @@ interface Opening {
 
 const OPENINGS: readonly Opening[] = [
   { at: "/keys", button: "Create key" },
-  { at: "/keys", button: "Acts on laptop", item: "Revoke" },
+  { at: "/keys", button: "Actions for laptop", item: "Revoke" },
   { at: "/settings/tokens", button: "Create token" },
   { at: "/settings/members", button: "Invite" },
-  { at: "/author/$promptId", button: "Acts on version 1", item: "Set a label" },
-  { at: "/operator/people", button: /^Acts on Person/, item: "Change the address" },
+  { at: "/author/$promptId", button: "Actions for version 1", item: "Set a label" },
+  { at: "/operator/people", button: /^Actions for Person/, item: "Change the address" },
   { at: "/operator/models", button: "Switch off sandbox/text" },
   { at: "/operator/models", button: "Test sandbox/text" },
   { at: "/operator/accounts/$accountId", button: "Grant credits" },
@@ -346,7 +346,7 @@ describe.skipIf(findBrowser() === null)("by keys alone", () => {
       const link = page.getByRole("link", { name: "Runs" }).first();
       await link.focus();
       await page.keyboard.press("Control+k");
-      await page.getByLabel("Search prompts, runs, pages and acts").waitFor();
+      await page.getByLabel("Search prompts, runs, pages and actions").waitFor();
       expect(await leavesByTab(page, "[role=dialog]")).toEqual([]);
       await page.keyboard.press("Escape");
       await expect.poll(() => link.evaluate((element) => element.matches(":focus"))).toBe(true);
@@ -357,7 +357,7 @@ describe.skipIf(findBrowser() === null)("by keys alone", () => {
     await travel(browser, "keyboard-menus", async ({ page }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/people`);
-      for (const name of [/^Account/, /^Acts on Person/]) {
+      for (const name of [/^Account/, /^Actions for Person/]) {
         const button = page.getByRole("button", { name });
         await button.focus();
         await page.keyboard.press("Enter");

@@ -318,7 +318,7 @@ describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () =>
       await deliveries.getByRole("button", { name: "Send again: webhook.test" }).click();
       await deliveries.getByText(/^204 in/).waitFor();
       const roll = async (name: string) => {
-        await page.getByRole("button", { name: "More acts" }).click();
+        await page.getByRole("button", { name: "More actions" }).click();
         await page.getByRole("menuitem", { name }).click();
       };
       await roll("Roll secret");

@@ -16,12 +16,12 @@ import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault-injection.ts";
 import { boundHeapGrowth } from "./platform/v8-heap.ts";
 import { createIdSource } from "./platform/ids.ts";
-import { AccountActs } from "./operator/account-acts.ts";
-import { LookupActs } from "./operator/lookup-acts.ts";
-import { KeyActs } from "./operator/key-acts.ts";
-import { OffboardingActs } from "./operator/offboarding-acts.ts";
-import { PromptActs } from "./operator/prompt-acts.ts";
-import { auditCommand, makeWelcome, PeopleActs, type OperatorCommand } from "./people/index.ts";
+import { AccountActions } from "./operator/account-actions.ts";
+import { LookupActions } from "./operator/lookup-actions.ts";
+import { KeyActions } from "./operator/key-actions.ts";
+import { OffboardingActions } from "./operator/offboarding-actions.ts";
+import { PromptActions } from "./operator/prompt-actions.ts";
+import { auditCommand, makeWelcome, PeopleActions, type OperatorCommand } from "./people/index.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
@@ -32,7 +32,7 @@ import { StartFailure, throughOutage } from "./start-failure.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type { Demo, LedgerReport, Plan, Role };
-export type { PromptFile, PublishReport } from "./operator/prompt-acts.ts";
+export type { PromptFile, PublishReport } from "./operator/prompt-actions.ts";
 
 export interface ServeOptions {
   readonly environment: Environment;
@@ -212,12 +212,12 @@ interface OperatorOptions {
 
 /** The operator's acts. Users are named by e-mail address or id. */
 export class Operator {
-  readonly accounts: AccountActs;
-  readonly lookup: LookupActs;
-  readonly keys: KeyActs;
-  readonly prompts: PromptActs;
-  readonly people: PeopleActs;
-  readonly offboarding: OffboardingActs;
+  readonly accounts: AccountActions;
+  readonly lookup: LookupActions;
+  readonly keys: KeyActions;
+  readonly prompts: PromptActions;
+  readonly people: PeopleActions;
+  readonly offboarding: OffboardingActions;
   readonly #options: OperatorOptions;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
@@ -225,12 +225,12 @@ export class Operator {
   constructor(options: OperatorOptions) {
     this.#options = options;
     this.#db = options.db;
-    this.accounts = new AccountActs(options.db);
-    this.lookup = new LookupActs(options.db);
-    this.keys = new KeyActs(options.db, this.#newId);
-    this.prompts = new PromptActs(options);
-    this.people = new PeopleActs(options.db, options.config);
-    this.offboarding = new OffboardingActs(options.db, options.config);
+    this.accounts = new AccountActions(options.db);
+    this.lookup = new LookupActions(options.db);
+    this.keys = new KeyActions(options.db, this.#newId);
+    this.prompts = new PromptActions(options);
+    this.people = new PeopleActions(options.db, options.config);
+    this.offboarding = new OffboardingActions(options.db, options.config);
   }
 
   async createUser(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {

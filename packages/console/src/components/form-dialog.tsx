@@ -2,7 +2,7 @@ import type { FormEvent, ReactNode } from "react";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { Failure } from "./ui/empty.tsx";
-import { useAct } from "./use-act.ts";
+import { useAction } from "./use-action.ts";
 
 interface FormDialogProps {
   readonly isOpen: boolean;
@@ -22,31 +22,31 @@ interface FormDialogProps {
 /** A dialog that asks for something or for a yes, does it, and stays open while it has not worked. */
 export function FormDialog(props: FormDialogProps) {
   const { isOpen, onClose, title, description, submit, isDanger = false, isReady = true, onSubmit, children } = props;
-  const act = useAct();
+  const action = useAction();
   const close = () => {
-    act.clear();
+    action.clear();
     onClose();
   };
   // What is under way changes what stands behind the dialog: nothing is done there meanwhile.
   const cancel = () => {
-    if (!act.isBusy) close();
+    if (!action.isBusy) close();
   };
   const send = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    if (await act.run(() => onSubmit(form))) close();
+    if (await action.run(() => onSubmit(form))) close();
   };
   return (
     <Dialog open={isOpen} onClose={cancel} title={title} description={description}>
       <form className="grid gap-4" onSubmit={(event) => void send(event)}>
-        {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+        {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
         {children}
         <div className="flex flex-wrap justify-end gap-2">
-          <Button disabled={act.isBusy} onClick={cancel}>
+          <Button disabled={action.isBusy} onClick={cancel}>
             Cancel
           </Button>
-          <Button type="submit" tone={isDanger ? "danger" : "main"} disabled={act.isBusy || !isReady}>
-            {act.isBusy ? "Working" : submit}
+          <Button type="submit" tone={isDanger ? "danger" : "main"} disabled={action.isBusy || !isReady}>
+            {action.isBusy ? "Working" : submit}
           </Button>
         </div>
       </form>

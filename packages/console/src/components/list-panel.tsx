@@ -19,7 +19,7 @@ interface ListPanelProps<Row> {
   readonly title?: ReactNode;
   readonly aside?: ReactNode;
   /** At the right end of the head of a list that has rows. */
-  readonly acts?: ReactNode;
+  readonly actions?: ReactNode;
   /** Stands there while there is no row. */
   readonly empty: ReactNode;
   /** In the foot, beside "Show more"; null: the foot is left out when all rows are shown. */
@@ -32,7 +32,7 @@ const shown = (rows: number) => `${formatWhole(rows)} shown, newest first`;
 
 /** A list that grows page by page, in each of its states: loading, failed, empty, and with rows. */
 export function ListPanel<Row>(props: ListPanelProps<Row>) {
-  const { list, what, shapes = 6, title, aside, acts, empty, note = shown, children } = props;
+  const { list, what, shapes = 6, title, aside, actions, empty, note = shown, children } = props;
   if (list.data === undefined) {
     if (list.isError) return <QueryFailure what={what} query={list} />;
     return <RowShapes what={what.charAt(0).toLowerCase() + what.slice(1)} rows={shapes} title={title} />;
@@ -44,7 +44,7 @@ export function ListPanel<Row>(props: ListPanelProps<Row>) {
     <Panel
       title={title}
       aside={aside}
-      acts={acts}
+      actions={actions}
       flush
       foot={
         hasFoot ? (

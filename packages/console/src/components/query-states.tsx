@@ -38,7 +38,7 @@ export function Missing({ title, children, to, label }: MissingProps) {
     <Empty
       icon={Compass}
       title={title}
-      act={
+      action={
         <Link to={to} className={buttonClass()}>
           {label}
         </Link>

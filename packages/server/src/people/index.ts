@@ -3,6 +3,6 @@ export { openOwnerMails, createPeople, peopleTicks, type People } from "./create
 export { describeAccess, endAccountAccess } from "./end-account-access.ts";
 export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
-export { makeWelcome, PeopleActs } from "./operator-acts.ts";
+export { makeWelcome, PeopleActions } from "./operator-actions.ts";
 export { actorOf } from "./people-manage-routes.ts";
 export { mintCode } from "./sign-in-codes.ts";

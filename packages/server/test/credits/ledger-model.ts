@@ -27,7 +27,7 @@ const amount = fc.integer({ min: 1, max: 30 });
 const someHour = fc.constantFrom<Hour[]>(1, 2);
 
 /** Few accounts, runs and keys, so that duplicates and repeats of every kind come up by themselves. */
-export const ledgerActs: fc.Arbitrary<Act> = fc.oneof(
+export const ledgerActions: fc.Arbitrary<Act> = fc.oneof(
   fc.record({
     ...target,
     kind: fc.constant("grant" as const),

@@ -12,7 +12,7 @@ import {
 import { createLog } from "../../src/platform/log.ts";
 import { Problem } from "../../src/platform/problem.ts";
 import { grant, openEngine, type Engine } from "../runs/engine-fixture.ts";
-import { authorOf, LedgerModel, ledgerActs, type Act, type Hour } from "./ledger-model.ts";
+import { authorOf, LedgerModel, ledgerActions, type Act, type Hour } from "./ledger-model.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -47,7 +47,7 @@ const SEQUENCES = Number(process.env["PROMPTD_TEST_LEDGER_SEQUENCES"] ?? 150);
 describe("the ledger", () => {
   test("agrees with a small model after every act of random sequences over three accounts", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(ledgerActs, { minLength: 1, maxLength: 30 }), async (acts) => {
+      fc.asyncProperty(fc.array(ledgerActions, { minLength: 1, maxLength: 30 }), async (acts) => {
         const accounts = await Promise.all([0, 1, 2].map(() => engine.createAccount()));
         const model = new LedgerModel();
         for (const act of acts) await actBoth(model, act, accounts);
@@ -85,7 +85,7 @@ describe("the ledger", () => {
         });
       case "hold":
         return (
-          (await engine.create(accountId, { runId, hold: act.amount, author: authorOfAct(act, accounts) })).kind ===
+          (await engine.create(accountId, { runId, hold: act.amount, author: authorOfAction(act, accounts) })).kind ===
           "created"
         );
       case "adjust":
@@ -105,7 +105,7 @@ describe("the ledger", () => {
     }
   }
 
-  function authorOfAct({ account, share }: Extract<Act, { kind: "hold" }>, accounts: readonly string[]) {
+  function authorOfAction({ account, share }: Extract<Act, { kind: "hold" }>, accounts: readonly string[]) {
     return { accountId: accounts[authorOf(account)] ?? "", sharePercent: share };
   }
 

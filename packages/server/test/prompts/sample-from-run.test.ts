@@ -1,6 +1,6 @@
 /** A sample out of a run: the author's own, which succeeded. */
 import { expect, onTestFinished, test } from "vitest";
-import { PromptActs } from "../../src/operator/prompt-acts.ts";
+import { PromptActions } from "../../src/operator/prompt-actions.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Config } from "../../src/platform/config/config.ts";
 import { parseOne, TEA_POEM } from "./prompt-fixtures.ts";
@@ -12,7 +12,7 @@ test("a file gets the inputs and the text of a run of its author, and of nobody 
   const [author, other] = [await app.createCaller(), await app.createCaller()];
   const { promptVersionId } = await app.publish(TEA_POEM);
   const run = await author.client.runs.createAndWait({ promptVersionId, inputs: { textInputs: { topic: "rain" } } });
-  const acts = new PromptActs({ db: app.app.db, config: {} as Config, log: createLog("silent") });
+  const acts = new PromptActions({ db: app.app.db, config: {} as Config, log: createLog("silent") });
   const file = { name: "tea.prompt.md", text: TEA_POEM };
 
   const { text } = await acts.addSample(file, run.runId, author.accountId);

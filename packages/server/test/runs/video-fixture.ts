@@ -75,11 +75,11 @@ export async function openVideoRuns(
     ...options.environment,
   });
   onTestFinished(() => fixture.close()); // first: these run in reverse order
-  return createActs(double, fixture);
+  return createActions(double, fixture);
 }
 afterAll(killLeftovers);
 
-function createActs(double: ProviderDouble, fixture: InstallationFixture): VideoRuns {
+function createActions(double: ProviderDouble, fixture: InstallationFixture): VideoRuns {
   const { db } = fixture;
   return {
     double,

@@ -105,7 +105,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const app = await start(options.role ?? "all");
   const others: App[] = [];
   return {
-    ...createActs(app),
+    ...createActions(app),
     databaseUrl: database.url,
     app,
     startAnother: async (role, changes) => {
@@ -122,7 +122,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 }
 
 /** What people and operators do around a service; each act is the service's own function. */
-function createActs(app: App): Omit<TestServer, "databaseUrl" | "app" | "startAnother" | "close"> {
+function createActions(app: App): Omit<TestServer, "databaseUrl" | "app" | "startAnother" | "close"> {
   const url = app.listenUrl ?? "";
   const newId = createIdSource(systemClock);
   const clientOf = (apiKey: string, baseUrl = url) =>

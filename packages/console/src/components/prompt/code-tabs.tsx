@@ -21,7 +21,7 @@ export function CodeTabs({ body, promptId, language, onLanguage }: CodeTabsProps
         title="Use it"
         value={language}
         onChange={(value) => onLanguage(LANGUAGES.find((one) => one.value === value)?.value ?? "curl")}
-        acts={<CopyButton text={codeIn(language)} />}
+        actions={<CopyButton text={codeIn(language)} />}
         tabs={LANGUAGES.map(({ value, label }) => ({
           value,
           label,

@@ -6,7 +6,7 @@ import type { ReactElement } from "react";
 import { chooseAccount, chosenAccount } from "../../account.ts";
 import { faultOf, sessionQuery } from "../../api.ts";
 import { signOut } from "../../sign-in.ts";
-import { canLeave } from "../leaving.ts";
+import { canLeave } from "../unsaved-changes.ts";
 import { Menu, MenuItem, MenuRule } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
 

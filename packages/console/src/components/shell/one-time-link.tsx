@@ -3,12 +3,12 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { chooseAccount } from "../../account.ts";
 import type { Fault } from "../../api.ts";
-import { ActForm } from "../act-form.tsx";
+import { ActionForm } from "../action-form.tsx";
 import { buttonClass } from "../ui/button.tsx";
 import { Failure } from "../ui/empty.tsx";
 import { Field, Input } from "../ui/field.tsx";
-import { useAct } from "../use-act.ts";
-import { Entry } from "./entry.tsx";
+import { useAction } from "../use-action.ts";
+import { SignedOutPage } from "./signed-out-page.tsx";
 import { EmailField, PasswordField } from "./person-fields.tsx";
 
 /** The fragment never reaches a server's log; it is taken out of the address so that no history shows it either. */
@@ -36,14 +36,14 @@ interface BrokenLinkProps {
 
 export function BrokenLink({ title, fault }: BrokenLinkProps) {
   return (
-    <Entry title={title}>
+    <SignedOutPage title={title}>
       <Failure title="This link does not open the console." requestId={fault.requestId}>
         {fault.message}
       </Failure>
       <Link to="/sign-in" search={{}} className={`${buttonClass()} justify-self-start`}>
         Sign in with a password
       </Link>
-    </Entry>
+    </SignedOutPage>
   );
 }
 
@@ -56,9 +56,9 @@ interface SetUpFormProps {
 }
 
 export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps) {
-  const act = useAct();
+  const action = useAction();
   return (
-    <ActForm act={act} submit="Set up and sign in" onSubmit={(form) => act.run(() => onSubmit(form))}>
+    <ActionForm action={action} submit="Set up and sign in" onSubmit={(form) => action.run(() => onSubmit(form))}>
       <EmailField known={email} />
       {asksName ? (
         <Field label="Name">
@@ -68,6 +68,6 @@ export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps)
         </Field>
       ) : null}
       <PasswordField kind="new" autoFocus={email !== null && !asksName} />
-    </ActForm>
+    </ActionForm>
   );
 }

@@ -6,14 +6,14 @@ interface PageProps {
   readonly path?: ReactNode;
   /** Below the title, in one line. */
   readonly meta?: ReactNode;
-  readonly acts?: ReactNode;
+  readonly actions?: ReactNode;
   /** False: the page shows a title of its own. */
   readonly hasHead?: boolean;
   readonly children: ReactNode;
 }
 
-/** The frame of every screen: title of the tab, heading, acts, content. */
-export function Page({ title, path, meta, acts, hasHead = true, children }: PageProps) {
+/** The frame of every screen: title of the tab, heading, actions, content. */
+export function Page({ title, path, meta, actions, hasHead = true, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · promptd`;
   }, [title]);
@@ -24,7 +24,7 @@ export function Page({ title, path, meta, acts, hasHead = true, children }: Page
           {path === undefined ? null : <div className="text-12 text-dim">{path}</div>}
           <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
             <h1 className="min-w-0">{title}</h1>
-            {acts === undefined ? null : <div className="flex flex-wrap items-center gap-2">{acts}</div>}
+            {actions === undefined ? null : <div className="flex flex-wrap items-center gap-2">{actions}</div>}
           </div>
           {meta === undefined ? null : (
             <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-12 text-dim">{meta}</div>

@@ -1,4 +1,4 @@
-/** ⌘K: prompts, runs by id, pages and acts, from anywhere. */
+/** ⌘K: prompts, runs by id, pages and actions, from anywhere. */
 import { ID_FORM } from "@promptd/contract";
 import { Dialog } from "@base-ui/react/dialog";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -73,8 +73,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
                 aria-expanded
                 aria-controls={`${id}-list`}
                 aria-activedescendant={entries[at] === undefined ? undefined : `${id}-${at}`}
-                aria-label="Search prompts, runs, pages and acts"
-                placeholder="Prompts, a run’s id, pages, acts"
+                aria-label="Search prompts, runs, pages and actions"
+                placeholder="Prompts, a run’s id, pages, actions"
                 autoFocus
                 value={text}
                 onChange={(event) => {
@@ -158,7 +158,7 @@ function Option({ id, entry, isFirstOfGroup, isActive, onPoint, onClick }: Optio
 
 /** `isOutdated`: the prompts are those of an earlier text. */
 function useEntries(text: string): { readonly entries: readonly Entry[]; readonly isOutdated: boolean } {
-  const acts = useActs();
+  const actions = useActions();
   const navigate = useNavigate();
   const { data, isPlaceholderData } = useQuery({
     ...marketplaceQuery(text === "" ? {} : { q: text.slice(0, 200) }),
@@ -166,7 +166,7 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
   });
   const entries = useMemo(() => {
     const words = text.toLowerCase();
-    const fitting = acts.filter(({ label }) => label.toLowerCase().includes(words));
+    const fitting = actions.filter(({ label }) => label.toLowerCase().includes(words));
     const runs: Entry[] = ID_FORM.test(text)
       ? [
           {
@@ -186,13 +186,13 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
       icon: Sparkles,
       open: () => void navigate({ to: "/p/$slug", params: { slug: row.slug } }),
     }));
-    return text === "" ? [...acts, ...prompts] : [...runs, ...prompts, ...fitting];
-  }, [acts, data, navigate, text]);
+    return text === "" ? [...actions, ...prompts] : [...runs, ...prompts, ...fitting];
+  }, [actions, data, navigate, text]);
   return { entries, isOutdated: isPlaceholderData };
 }
 
-/** Pages and acts. */
-function useActs(): readonly Entry[] {
+/** Pages and actions. */
+function useActions(): readonly Entry[] {
   const { data: session } = useQuery(sessionQuery);
   const isOperator = session?.person.isOperator === true;
   const navigate = useNavigate();
@@ -210,7 +210,7 @@ function useActs(): readonly Entry[] {
     });
     const theme = (name: "light" | "dark", icon: LucideIcon): Entry => ({
       id: name,
-      group: "Acts",
+      group: "Actions",
       label: `Use the ${name} theme`,
       icon,
       open: () => setTheme(name),
@@ -222,7 +222,7 @@ function useActs(): readonly Entry[] {
       page("/credits", "Credits", Coins),
       page("/docs", "Docs", BookOpen),
       page("/author", "My prompts", SquarePen),
-      { ...page("/author/new", "New prompt", SquarePen), group: "Acts" },
+      { ...page("/author/new", "New prompt", SquarePen), group: "Actions" },
       page("/settings", "Settings", Settings),
       ...(isOperator ? [page("/operator", "Operator", Activity)] : []),
       theme("light", Sun),

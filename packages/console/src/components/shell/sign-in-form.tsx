@@ -1,8 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ActForm } from "../act-form.tsx";
+import { ActionForm } from "../action-form.tsx";
 import { Field, Input } from "../ui/field.tsx";
-import { useAct } from "../use-act.ts";
+import { useAction } from "../use-action.ts";
 import { EmailField, PasswordField } from "./person-fields.tsx";
 import { confirmSignIn, signIn, textOf } from "../../sign-in.ts";
 
@@ -15,26 +15,26 @@ interface SignInFormProps {
 /** E-mail and password; then a code, for who has a second factor. */
 export function SignInForm({ email, onDone }: SignInFormProps) {
   const queries = useQueryClient();
-  const act = useAct();
+  const action = useAction();
   const [asksCode, setAsksCode] = useState(false);
   const goOn = () => {
     queries.clear();
     onDone();
   };
   const sendPassword = (form: FormData) =>
-    act.run(async () => {
+    action.run(async () => {
       const answer = await signIn(email ?? textOf(form, "email"), textOf(form, "password"));
       if (answer === "second_factor") setAsksCode(true);
       else goOn();
     });
   const sendCode = (form: FormData) =>
-    act.run(async () => {
+    action.run(async () => {
       await confirmSignIn(textOf(form, "code").trim());
       goOn();
     });
   if (asksCode) {
     return (
-      <ActForm key="code" act={act} submit="Confirm" onSubmit={sendCode}>
+      <ActionForm key="code" action={action} submit="Confirm" onSubmit={sendCode}>
         <Field label="Code" help="Of your authenticator app, or one of your backup codes.">
           {(control) => (
             <Input
@@ -49,13 +49,13 @@ export function SignInForm({ email, onDone }: SignInFormProps) {
             />
           )}
         </Field>
-      </ActForm>
+      </ActionForm>
     );
   }
   return (
-    <ActForm key="password" act={act} submit="Sign in" onSubmit={sendPassword}>
+    <ActionForm key="password" action={action} submit="Sign in" onSubmit={sendPassword}>
       <EmailField known={email ?? null} />
       <PasswordField kind="current" autoFocus={email !== undefined} />
-    </ActForm>
+    </ActionForm>
   );
 }

@@ -8,10 +8,10 @@ interface DialogProps {
   readonly description?: ReactNode;
   readonly children?: ReactNode;
   /** The buttons, the safe one first. */
-  readonly acts?: ReactNode;
+  readonly actions?: ReactNode;
 }
 
-export function Dialog({ open, onClose, title, description, children, acts }: DialogProps) {
+export function Dialog({ open, onClose, title, description, children, actions }: DialogProps) {
   const returnFocus = useOpener(open);
   return (
     <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -29,7 +29,7 @@ export function Dialog({ open, onClose, title, description, children, acts }: Di
               )}
             </div>
             {children}
-            {acts === undefined ? null : <div className="flex flex-wrap justify-end gap-2">{acts}</div>}
+            {actions === undefined ? null : <div className="flex flex-wrap justify-end gap-2">{actions}</div>}
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>

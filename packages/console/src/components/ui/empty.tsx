@@ -6,18 +6,18 @@ interface EmptyProps {
   readonly icon: LucideIcon;
   readonly title: string;
   readonly children?: ReactNode;
-  /** The one next act. */
-  readonly act?: ReactNode;
+  /** The one next action. */
+  readonly action?: ReactNode;
 }
 
 /** What stands where nothing is yet: what it is for, and what to do. */
-export function Empty({ icon: Icon, title, children, act }: EmptyProps) {
+export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
   return (
     <div className="grid justify-items-center gap-1 px-4 py-10 text-center text-dim">
       <Icon aria-hidden className="mb-1 size-5 text-faint" strokeWidth={1.75} />
       <h2 className="text-ink">{title}</h2>
       {children === undefined ? null : <p className="max-w-[44ch] text-balance">{children}</p>}
-      {act === undefined ? null : <div className="mt-3 flex flex-wrap justify-center gap-2">{act}</div>}
+      {action === undefined ? null : <div className="mt-3 flex flex-wrap justify-center gap-2">{action}</div>}
     </div>
   );
 }

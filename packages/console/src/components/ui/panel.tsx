@@ -6,7 +6,7 @@ interface PanelProps {
   /** Beside the title: a short remark. */
   readonly aside?: ReactNode;
   /** At the right end of the head. */
-  readonly acts?: ReactNode;
+  readonly actions?: ReactNode;
   readonly foot?: ReactNode;
   /** True: the content goes to the edge, as tables and code do. */
   readonly flush?: boolean;
@@ -15,14 +15,14 @@ interface PanelProps {
 }
 
 /** A box with a line. No panel stands inside another. */
-export function Panel({ title, aside, acts, foot, flush = false, className, children }: PanelProps) {
+export function Panel({ title, aside, actions, foot, flush = false, className, children }: PanelProps) {
   return (
     <section className={cx("min-w-0 overflow-clip rounded-3 border border-line bg-panel", className)}>
       {title === undefined ? null : (
         <div className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-1.5">
           <h2 className="min-w-0">{title}</h2>
           {aside === undefined ? null : <span className="text-12 text-dim">{aside}</span>}
-          {acts === undefined ? null : <span className="ml-auto flex items-center gap-2">{acts}</span>}
+          {actions === undefined ? null : <span className="ml-auto flex items-center gap-2">{actions}</span>}
         </div>
       )}
       <div className={flush ? "" : "p-4"}>{children}</div>

@@ -6,7 +6,7 @@ import { useScrolling } from "./use-scrolling.ts";
 export type Column = string | (Omit<CellProps, "children"> & { readonly label: string; readonly isHidden?: boolean });
 
 /** Buttons: what they do stands on them. */
-export const ACTS_COLUMN: Column = { label: "Acts", isHidden: true };
+export const ACTIONS_COLUMN: Column = { label: "Actions", isHidden: true };
 
 interface TableProps {
   readonly label: string;

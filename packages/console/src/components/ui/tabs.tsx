@@ -14,10 +14,10 @@ interface TabsProps {
   /** Before the tabs. */
   readonly title?: string;
   /** At the right end. */
-  readonly acts?: ReactNode;
+  readonly actions?: ReactNode;
 }
 
-export function Tabs({ tabs, value, onChange, title, acts }: TabsProps) {
+export function Tabs({ tabs, value, onChange, title, actions }: TabsProps) {
   return (
     <Base.Root value={value} onValueChange={(next: unknown) => onChange(String(next))}>
       <div className="flex flex-wrap items-center gap-x-4 border-b border-line px-4">
@@ -33,7 +33,7 @@ export function Tabs({ tabs, value, onChange, title, acts }: TabsProps) {
             </Base.Tab>
           ))}
         </Base.List>
-        {acts === undefined ? null : <div className="ml-auto flex items-center gap-2 py-1.5">{acts}</div>}
+        {actions === undefined ? null : <div className="ml-auto flex items-center gap-2 py-1.5">{actions}</div>}
       </div>
       {tabs.map((tab) => (
         <Base.Panel key={tab.value} value={tab.value} className="outline-offset-[-2px]">

@@ -19,7 +19,7 @@ function set(next: readonly ToastMessage[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Says for a moment what became of an act. What must be read stands on the page instead. */
+/** Says for a moment what became of an action. What must be read stands on the page instead. */
 export function toast(text: string, { isBad = false }: { readonly isBad?: boolean } = {}): void {
   add({ text, isBad, isSeen: true });
 }

@@ -32,7 +32,7 @@ export function AuthorScreen() {
   return (
     <Page
       title="My prompts"
-      acts={
+      actions={
         <Link to="/author/new" className={buttonClass({ tone: "main" })}>
           New prompt
         </Link>
@@ -143,7 +143,7 @@ function NothingYet() {
     <Empty
       icon={SquarePen}
       title="No prompts yet"
-      act={
+      action={
         <Link to="/author/new" className={buttonClass({ tone: "main" })}>
           New prompt
         </Link>
@@ -157,7 +157,7 @@ function NothingYet() {
 
 function NothingFound({ onClear }: { readonly onClear: () => void }) {
   return (
-    <Empty icon={SearchX} title="No prompt fits" act={<Button onClick={onClear}>Show all prompts</Button>}>
+    <Empty icon={SearchX} title="No prompt fits" action={<Button onClick={onClear}>Show all prompts</Button>}>
       None of your prompts has this state and these words in its title.
     </Empty>
   );

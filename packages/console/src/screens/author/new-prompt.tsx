@@ -6,17 +6,17 @@ import { Page } from "../../components/shell/page.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { useAct } from "../../components/use-act.ts";
+import { useAction } from "../../components/use-action.ts";
 import { TEMPLATES, type Template } from "./templates.ts";
 
 const ICONS = { text: TextCursorInput, image: ImageIcon, video: Clapperboard } as const;
 
 export function NewPromptScreen() {
-  const act = useAct();
+  const action = useAction();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const start = ({ source }: Template) =>
-    act.run(async () => {
+    action.run(async () => {
       const prompt = await manage.send("createDraft", { body: { source } });
       queries.setQueryData(ownPromptQuery(prompt.promptId).queryKey, prompt);
       void queries.invalidateQueries({ queryKey: ["own-prompts"] });
@@ -34,9 +34,9 @@ export function NewPromptScreen() {
       }
       meta="Begin with a small prompt that works, then change it. Nobody sees a draft before you publish it."
     >
-      {act.fault === null ? null : (
-        <Failure title="The draft could not be made." requestId={act.fault.requestId}>
-          {act.fault.message}
+      {action.fault === null ? null : (
+        <Failure title="The draft could not be made." requestId={action.fault.requestId}>
+          {action.fault.message}
         </Failure>
       )}
       <ul className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-3">
@@ -55,7 +55,7 @@ export function NewPromptScreen() {
                 foot={
                   <Button
                     tone="main"
-                    disabled={act.isBusy}
+                    disabled={action.isBusy}
                     aria-label={`Start with this: ${template.name}`}
                     onClick={() => void start(template)}
                   >

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { manage, sessionQuery } from "../../api.ts";
 import { chosenAccount } from "../../account.ts";
-import { ActForm } from "../../components/act-form.tsx";
+import { ActionForm } from "../../components/action-form.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { ScopeFields, scopesOf } from "../../components/ui/scope-fields.tsx";
@@ -14,7 +14,7 @@ import { Failure } from "../../components/ui/empty.tsx";
 import { DaysField, Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
-import { useAct } from "../../components/use-act.ts";
+import { useAction } from "../../components/use-action.ts";
 import { textOf } from "../../sign-in.ts";
 
 /**
@@ -77,7 +77,7 @@ const CAP_DEFAULT = 500;
 
 function Consent({ name, request, scopes }: ConsentProps) {
   const { data: session } = useQuery(sessionQuery);
-  const act = useAct();
+  const action = useAction();
   const [code, setCode] = useState<string | null>(null);
   const { redirectUri } = request;
   const isOperator = session?.person.isOperator === true;
@@ -115,7 +115,7 @@ function Consent({ name, request, scopes }: ConsentProps) {
             ? "Go on only if you have just begun this yourself: whoever has the code gets in."
             : `You return to ${redirectUri}`}
         </p>
-        <ActForm act={act} submit="Give access" onSubmit={(form) => act.run(() => allow(form))}>
+        <ActionForm action={action} submit="Give access" onSubmit={(form) => action.run(() => allow(form))}>
           {scopes.length === 0 ? (
             <Field label="Monthly cap" help="Credits that it may spend in a month; empty means no cap.">
               {(control) => <Input {...control} name="cap" type="number" min={1} step={1} defaultValue={CAP_DEFAULT} />}
@@ -124,7 +124,7 @@ function Consent({ name, request, scopes }: ConsentProps) {
             <ScopeFields legend="It may" offered={offered} areChosen />
           )}
           <DaysField label="Ends" choices={[7, 30, 90, 365]} defaultDays={90} />
-        </ActForm>
+        </ActionForm>
         {redirectUri === CARRIED_CODE ? null : (
           <Button onClick={() => refuse(request)} className="justify-self-start">
             Refuse

@@ -85,7 +85,7 @@ function Journal() {
           ]}
         >
           {rows.map((row) => (
-            <Entry key={row.entryId} row={row} />
+            <SignedOutPage key={row.entryId} row={row} />
           ))}
         </Table>
       )}
@@ -93,7 +93,11 @@ function Journal() {
   );
 }
 
-function Entry({ row: { at, kind, amount, creditsAfter, runId, reason, expiresAt } }: { readonly row: JournalEntry }) {
+function SignedOutPage({
+  row: { at, kind, amount, creditsAfter, runId, reason, expiresAt },
+}: {
+  readonly row: JournalEntry;
+}) {
   const { word, sign } = KINDS[kind];
   const about = reason ?? (expiresAt === null ? "" : `until ${formatDay(expiresAt)}`);
   return (

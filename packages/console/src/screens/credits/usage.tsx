@@ -2,7 +2,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChartColumn, Download } from "lucide-react";
 import { manage } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatDay, formatWhole } from "../../components/format.ts";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { saveFile } from "../../components/save-file.ts";
@@ -37,7 +37,7 @@ export function Usage() {
     <Panel
       title="Use per day"
       aside="credits that ended runs cost"
-      acts={
+      actions={
         <>
           <Segments
             label="Stacked by"
@@ -120,7 +120,7 @@ function UsageTable({ usage: { days, series } }: { readonly usage: UsageOfDays }
 /** A file of the same days, with runs, failures and tokens as well. */
 function Export({ by, days }: SpanProps) {
   const save = (format: "csv" | "json") =>
-    actAndSay(async () => {
+    runWithToast(async () => {
       const query = { by: `day,${by}`, from: fromOf(days), ...(format === "csv" ? { format } : {}) };
       const { httpStatus, text, envelope } = await manage.request({ method: "GET", path: "/manage/v1/usage", query });
       if (envelope !== null && envelope.status !== "SUCCESS") throw new Error(envelope.message);

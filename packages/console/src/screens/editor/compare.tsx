@@ -8,7 +8,7 @@ import { formatCredits, formatDuration, tookMsOf } from "../../components/format
 import { QueryFailure } from "../../components/query-states.tsx";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
-import { SampleAct } from "../../components/run/sample-act.tsx";
+import { SampleAction } from "../../components/run/sample-action.tsx";
 import { buttonClass } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import type { Other, Trial } from "./test-run.ts";
@@ -139,7 +139,7 @@ function Result({ prompt, runId, title }: ResultProps) {
           {heading === null || heading === model ? null : <code className="text-12 text-dim">{model}</code>}
         </div>
         <div className="flex flex-wrap justify-end gap-2">
-          <SampleAct run={run.data} small />
+          <SampleAction run={run.data} small />
           <Link to="/runs/$runId" params={{ runId }} className={buttonClass({ small: true })}>
             Open run
           </Link>

@@ -9,13 +9,13 @@ import { Page } from "../../components/shell/page.tsx";
 import { BlockShapes, Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import { Tabs } from "../../components/ui/tabs.tsx";
-import { PromptActs, PublishBar } from "./acts.tsx";
+import { PromptActions, PublishBar } from "./prompt-actions.tsx";
 import { CodeEditor } from "./code/code-editor.tsx";
 import { FaultList } from "./fault-list.tsx";
 import { HistoryTab } from "./history-tab.tsx";
 import { Notices } from "./notices.tsx";
 import { RenderedTab } from "./rendered-tab.tsx";
-import { Saved } from "./saved.tsx";
+import { DraftStatus } from "./draft-status.tsx";
 import { useTrial } from "./test-run.ts";
 import { TestTab } from "./test-tab.tsx";
 import { useCheck } from "./use-check.ts";
@@ -84,8 +84,8 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
     <Page
       title={prompt.title}
       path={<Path />}
-      meta={<Saved prompt={prompt} draft={draft} />}
-      acts={<PromptActs {...{ prompt, draft }} />}
+      meta={<DraftStatus prompt={prompt} draft={draft} />}
+      actions={<PromptActions {...{ prompt, draft }} />}
     >
       <Notices prompt={prompt} draft={draft} />
       {/* Of a grid, what sticks would not leave its own row. */}

@@ -5,7 +5,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Ellipsis, GitCompareArrows, History, Tag, Undo2, X } from "lucide-react";
 import { useState } from "react";
 import { diffQuery, manage, ownPromptQuery, ownVersionsQuery } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { formatCredits, formatTime, formatWhole } from "../../components/format.ts";
 import { QueryFailure, ShowMore } from "../../components/query-states.tsx";
@@ -86,7 +86,7 @@ function Version({ row, prompt, draft, older }: VersionProps) {
         ))}
         {row.endingModels.length === 0 ? null : <Badge tone="warn">model ends</Badge>}
       </div>
-      <VersionActs {...{ row, prompt, draft, older }} />
+      <VersionActions {...{ row, prompt, draft, older }} />
       {note === null ? null : <p className="col-span-2 [overflow-wrap:anywhere]">{note}</p>}
       <p className="col-span-2 flex flex-wrap gap-x-4 text-12 text-dim tabular-nums">
         <span>
@@ -115,7 +115,7 @@ function useRefresh(promptId: string): () => void {
 function Label({ promptId, label }: { readonly promptId: string; readonly label: string }) {
   const refresh = useRefresh(promptId);
   const remove = () =>
-    actAndSay(() => manage.send("deleteLabel", { params: { promptId, label } }).then(refresh), "Label deleted");
+    runWithToast(() => manage.send("deleteLabel", { params: { promptId, label } }).then(refresh), "Label deleted");
   return (
     <span className="inline-flex h-5 items-center gap-0.5 rounded-1 bg-press pl-1.5 text-12">
       {label}
@@ -131,7 +131,7 @@ function Label({ promptId, label }: { readonly promptId: string; readonly label:
   );
 }
 
-function VersionActs({ row, prompt, draft, older }: VersionProps) {
+function VersionActions({ row, prompt, draft, older }: VersionProps) {
   const { promptVersionId, version, isLatest } = row;
   const navigate = useNavigate({ from: "/author/$promptId" });
   const [asked, setAsked] = useState<"roll-back" | "label" | null>(null);
@@ -141,7 +141,7 @@ function VersionActs({ row, prompt, draft, older }: VersionProps) {
     <>
       <Menu
         trigger={
-          <Button tone="quiet" small square aria-label={`Acts on version ${version}`}>
+          <Button tone="quiet" small square aria-label={`Actions for version ${version}`}>
             <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
           </Button>
         }

@@ -1,6 +1,6 @@
 import type { OwnPrompt } from "@promptd/contract/manage";
 import { manage } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { formatDay } from "../../components/format.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -60,7 +60,7 @@ export function Notices({ prompt, draft }: NoticesProps) {
 
 function Conflict({ prompt: { promptId }, draft }: NoticesProps) {
   const load = () =>
-    actAndSay(
+    runWithToast(
       async () => draft.load(await manage.send("getPrompt", { params: { promptId } })),
       "The other text is on the screen",
     );
@@ -73,7 +73,7 @@ function Conflict({ prompt: { promptId }, draft }: NoticesProps) {
         <Button small onClick={() => void load()}>
           Show the other text
         </Button>
-        <Button small onClick={() => void actAndSay(draft.overwrite, "Your text is saved")}>
+        <Button small onClick={() => void runWithToast(draft.overwrite, "Your text is saved")}>
           Save my text over it
         </Button>
       </div>

@@ -4,7 +4,7 @@ import { useState, type Dispatch, type SetStateAction } from "react";
 import { manage } from "../../api.ts";
 import { emptyForm, type FormState } from "../../components/prompt/prompt-form.ts";
 import { createRepeatKeys, type RepeatKeys } from "../../components/repeat-keys.ts";
-import { useAct, useMounted, type Act } from "../../components/use-act.ts";
+import { useAction, useMounted, type Action } from "../../components/use-action.ts";
 import type { Checked } from "./use-check.ts";
 import type { DraftEditing } from "./use-draft.ts";
 
@@ -30,8 +30,8 @@ export interface Trial {
   /** By the name of the test. */
   readonly ran: Readonly<Record<string, RanTest>>;
   readonly setRan: Dispatch<SetStateAction<Readonly<Record<string, RanTest>>>>;
-  readonly running: Act;
-  readonly runningAll: Act;
+  readonly running: Action;
+  readonly runningAll: Action;
   readonly keys: RepeatKeys;
   /** False: the author has left the editor. */
   readonly isOpen: () => boolean;
@@ -42,7 +42,7 @@ export function useTrial(): Trial {
   const [form, setForm] = useState<FormState>({ texts: {}, images: [], options: {} });
   const [other, setOther] = useState<Other | null>(null);
   const [ran, setRan] = useState<Readonly<Record<string, RanTest>>>({});
-  const [running, runningAll] = [useAct(), useAct()];
+  const [running, runningAll] = [useAction(), useAction()];
   const [keys] = useState(createRepeatKeys);
   const isOpen = useMounted();
   return {

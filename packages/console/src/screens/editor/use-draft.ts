@@ -4,7 +4,7 @@ import type { OwnPrompt } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { faultOf, manage, mayPass, ownPromptQuery, type Fault } from "../../api.ts";
-import { useLeaving } from "../../components/leaving.ts";
+import { useLeaving } from "../../components/unsaved-changes.ts";
 
 /** `retrying`: it could not be saved, and is tried again by itself. `failed`: it cannot be saved as it is. */
 type DraftStatus = "saved" | "unsaved" | "saving" | "conflict" | "retrying" | "failed";
@@ -37,7 +37,7 @@ const isConflict = (error: unknown) =>
 
 const known = ({ source, draft }: OwnPrompt) => ({ source, saved: source, revision: draft?.revision ?? 0 });
 
-/** For acts that would go past what is on the screen. @returns its revision. @throws Error when it could not be saved. */
+/** For actions that would go past what is on the screen. @returns its revision. @throws Error when it could not be saved. */
 export async function savedRevision(draft: Pick<DraftEditing, "flush">): Promise<number> {
   const revision = await draft.flush();
   if (revision === null) throw new Error("The draft is not saved. See the note above the file first.");

@@ -2,7 +2,7 @@ import { ACCOUNT_HEADER, type Accepted, type SessionInfo } from "@promptd/contra
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { faultOf, isSignedOut, manage, sessionQuery, type Fault } from "../../api.ts";
-import { Entry } from "../../components/shell/entry.tsx";
+import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { BrokenLink, SetUpForm, takeCode, useEnter } from "../../components/shell/one-time-link.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
@@ -53,9 +53,9 @@ export function InvitationScreen() {
   if (stage.kind === "failed") return <BrokenLink title="Invitation" fault={stage.fault} />;
   if (stage.kind === "sign_in") {
     return (
-      <Entry title="Accept the invitation" lead="You have an account here already. Sign in to accept.">
+      <SignedOutPage title="Accept the invitation" lead="You have an account here already. Sign in to accept.">
         <SignInForm email={stage.email} onDone={() => void queries.fetchQuery(sessionQuery).then(join).catch(fail)} />
-      </Entry>
+      </SignedOutPage>
     );
   }
   if (stage.kind === "set_up") {
@@ -66,13 +66,13 @@ export function InvitationScreen() {
       else setStage(answer);
     };
     return (
-      <Entry title="Accept the invitation" lead="Choose a name and a password to come in with.">
+      <SignedOutPage title="Accept the invitation" lead="Choose a name and a password to come in with.">
         <SetUpForm email={stage.email} asksName onSubmit={send} />
-      </Entry>
+      </SignedOutPage>
     );
   }
   return (
-    <Entry title="Invitation">
+    <SignedOutPage title="Invitation">
       <Loading what="your invitation">
         <div className="grid gap-3">
           <Skeleton className="h-3 w-2/3" />
@@ -80,6 +80,6 @@ export function InvitationScreen() {
           <Skeleton className="h-8" />
         </div>
       </Loading>
-    </Entry>
+    </SignedOutPage>
   );
 }

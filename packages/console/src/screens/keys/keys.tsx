@@ -11,7 +11,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/dialog.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { CreateKey } from "./create-key.tsx";
 import { NewKey } from "./new-key.tsx";
@@ -28,7 +28,7 @@ export function KeysScreen() {
   return (
     <Page
       title="Keys"
-      acts={
+      actions={
         <Button tone="main" onClick={() => setCreating(true)}>
           Create key
         </Button>
@@ -49,7 +49,7 @@ interface KeyListProps {
 function KeyList({ onCreate, onRolled }: KeyListProps) {
   const keys = useInfiniteQuery(keysQuery);
   const empty = (
-    <Empty icon={KeyRound} title="No keys yet" act={<Button onClick={onCreate}>Create key</Button>}>
+    <Empty icon={KeyRound} title="No keys yet" action={<Button onClick={onCreate}>Create key</Button>}>
       A key lets your code run prompts and pay with your credits.
     </Empty>
   );
@@ -65,7 +65,7 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
             { label: "Last used", from: "sm" },
             { label: "Runs, 30 days", num: true, from: "xl" },
             { label: "Credits this month", num: true, from: "sm" },
-            ACTS_COLUMN,
+            ACTIONS_COLUMN,
           ]}
         >
           {rows.map((row) => (
@@ -104,7 +104,7 @@ function KeyRow({ row, onRolled }: { readonly row: Key; readonly onRolled: (key:
         {formatWhole(usedThisMonth)}
         {monthlyCap === null ? "" : ` of ${formatWhole(monthlyCap)}`}
       </Td>
-      <Td>{state === "valid" ? <KeyActs row={row} onRolled={onRolled} /> : null}</Td>
+      <Td>{state === "valid" ? <KeyActions row={row} onRolled={onRolled} /> : null}</Td>
     </tr>
   );
 }
@@ -112,11 +112,11 @@ function KeyRow({ row, onRolled }: { readonly row: Key; readonly onRolled: (key:
 /** How long a rolled key still works, so that what uses it can be changed without a break. */
 const OVERLAP_HOURS = 24;
 
-function KeyActs({ row, onRolled }: { readonly row: Key; readonly onRolled: (key: CreatedKey) => void }) {
+function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (key: CreatedKey) => void }) {
   const { keyId, name, lastUsedAt } = row;
   const queries = useQueryClient();
   const [isRevoking, setRevoking] = useState(false);
-  const act = async (work: () => Promise<void>) => {
+  const action = async (work: () => Promise<void>) => {
     try {
       await work();
     } catch (error) {
@@ -125,11 +125,11 @@ function KeyActs({ row, onRolled }: { readonly row: Key; readonly onRolled: (key
     await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
   };
   const roll = () =>
-    act(async () =>
+    action(async () =>
       onRolled(await manage.send("rollKey", { params: { keyId }, body: { overlapHours: OVERLAP_HOURS } })),
     );
   const revoke = () =>
-    act(async () => {
+    action(async () => {
       setRevoking(false);
       await manage.send("revokeKey", { params: { keyId } });
       toast("Key revoked");
@@ -139,7 +139,7 @@ function KeyActs({ row, onRolled }: { readonly row: Key; readonly onRolled: (key
     <>
       <Menu
         trigger={
-          <Button tone="quiet" small square aria-label={`Acts on ${name}`}>
+          <Button tone="quiet" small square aria-label={`Actions for ${name}`}>
             <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
           </Button>
         }
@@ -157,7 +157,7 @@ function KeyActs({ row, onRolled }: { readonly row: Key; readonly onRolled: (key
         onClose={() => setRevoking(false)}
         title={`Revoke “${name}”?`}
         description={`${use} Its next request is answered with 401.`}
-        acts={
+        actions={
           <>
             <Button onClick={() => setRevoking(false)}>Keep key</Button>
             <Button tone="danger" onClick={() => void revoke()}>

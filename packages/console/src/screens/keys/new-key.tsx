@@ -1,6 +1,6 @@
 import type { CreatedKey } from "@promptd/contract/manage";
 import { CopyButton } from "../../components/copy-button.tsx";
-import { Once } from "../../components/once.tsx";
+import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 
 interface NewKeyProps {
   readonly created: CreatedKey;
@@ -11,7 +11,7 @@ interface NewKeyProps {
 export function NewKey({ created: { name, apiKey }, onDone }: NewKeyProps) {
   const request = `curl -s ${location.origin}/v1/me -H 'Authorization: Bearer ${apiKey}'`;
   return (
-    <Once title={`“${name}” is ready`} secret={apiKey} copyLabel="Copy key" onDone={onDone}>
+    <OneTimeSecret title={`“${name}” is ready`} secret={apiKey} copyLabel="Copy key" onDone={onDone}>
       <div className="grid gap-1">
         <div className="flex items-center justify-between gap-2">
           <p className="text-dim">A first request with it</p>
@@ -25,6 +25,6 @@ export function NewKey({ created: { name, apiKey }, onDone }: NewKeyProps) {
           {request}
         </pre>
       </div>
-    </Once>
+    </OneTimeSecret>
   );
 }

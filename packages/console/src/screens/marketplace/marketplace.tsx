@@ -257,7 +257,7 @@ function NothingFound({ search, onChange }: ResultsProps) {
       <Empty
         icon={SearchX}
         title="No prompt is published yet"
-        act={
+        action={
           <Link to="/author/new" className={buttonClass({ tone: "main" })}>
             Write a prompt
           </Link>
@@ -271,7 +271,7 @@ function NothingFound({ search, onChange }: ResultsProps) {
     <Empty
       icon={SearchX}
       title="Nothing fits"
-      act={
+      action={
         <Button onClick={clear}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
           {isFiltered ? "Clear the filters" : "Clear the search"}

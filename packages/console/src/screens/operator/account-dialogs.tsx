@@ -8,29 +8,29 @@ import { Field, Input, Select } from "../../components/ui/field.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 
-export type AccountAct = "grant" | "plan" | "freeze" | "unfreeze";
+export type AccountAction = "grant" | "plan" | "freeze" | "unfreeze";
 
 interface AccountDialogProps {
   /** Null: none is asked for. */
-  readonly act: AccountAct | null;
+  readonly action: AccountAction | null;
   readonly account: AccountDetail;
   readonly onClose: () => void;
   readonly onDone: () => Promise<unknown>;
 }
 
 /** What an operator decides about an account. */
-export function AccountDialog({ act, account, onClose, onDone }: AccountDialogProps) {
+export function AccountDialog({ action, account, onClose, onDone }: AccountDialogProps) {
   const shared = { account, onClose, onDone };
   return (
     <>
-      <Grant isOpen={act === "grant"} {...shared} />
-      <Plan isOpen={act === "plan"} {...shared} />
-      <Freeze isOpen={act === "freeze" || act === "unfreeze"} isFrozen={act === "freeze"} {...shared} />
+      <Grant isOpen={action === "grant"} {...shared} />
+      <Plan isOpen={action === "plan"} {...shared} />
+      <Freeze isOpen={action === "freeze" || action === "unfreeze"} isFrozen={action === "freeze"} {...shared} />
     </>
   );
 }
 
-type OneProps = Omit<AccountDialogProps, "act"> & { readonly isOpen: boolean };
+type OneProps = Omit<AccountDialogProps, "action"> & { readonly isOpen: boolean };
 
 const endOf = (day: string) => (day === "" ? null : new Date(`${day}T23:59:59Z`).toISOString());
 

@@ -10,7 +10,7 @@ import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { PlanBadge } from "./accounts.tsx";
-import { AccountDialog, type AccountAct } from "./account-dialogs.tsx";
+import { AccountDialog, type AccountAction } from "./account-dialogs.tsx";
 import { accountQuery } from "./queries.ts";
 
 export function AccountSection() {
@@ -31,7 +31,7 @@ export function AccountSection() {
 function Account({ account }: { readonly account: AccountDetail }) {
   const { accountId, name, email, credits, createdAt } = account;
   const queries = useQueryClient();
-  const [act, setAct] = useState<AccountAct | null>(null);
+  const [action, setAction] = useState<AccountAction | null>(null);
   const { frozen } = credits;
   return (
     <>
@@ -49,14 +49,14 @@ function Account({ account }: { readonly account: AccountDetail }) {
           <Link to="/operator/audit" search={{ accountId }} className={buttonClass()}>
             Audit
           </Link>
-          <Button onClick={() => setAct("plan")}>Change plan</Button>
+          <Button onClick={() => setAction("plan")}>Change plan</Button>
           <Button
             tone={frozen === null ? "danger" : "plain"}
-            onClick={() => setAct(frozen === null ? "freeze" : "unfreeze")}
+            onClick={() => setAction(frozen === null ? "freeze" : "unfreeze")}
           >
             {frozen === null ? "Freeze" : "Unfreeze"}
           </Button>
-          <Button tone="main" onClick={() => setAct("grant")}>
+          <Button tone="main" onClick={() => setAction("grant")}>
             Grant credits
           </Button>
         </div>
@@ -68,9 +68,9 @@ function Account({ account }: { readonly account: AccountDetail }) {
       )}
       <Details account={account} />
       <AccountDialog
-        act={act}
+        action={action}
         account={account}
-        onClose={() => setAct(null)}
+        onClose={() => setAction(null)}
         onDone={() => queries.invalidateQueries({ queryKey: ["operator"] })}
       />
     </>

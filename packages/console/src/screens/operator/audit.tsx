@@ -21,7 +21,7 @@ export function AuditSection() {
   const change = (next: AuditSearch) => void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
   return (
     <>
-      <SearchBox label="Act, such as createKey" value={search.action} onSearch={(action) => change({ action })}>
+      <SearchBox label="Action, such as createKey" value={search.action} onSearch={(action) => change({ action })}>
         <Select
           aria-label="Outcome"
           className="w-36"
@@ -54,7 +54,7 @@ function Entries({ search, onChange }: EntriesProps) {
     <Empty
       icon={ScrollText}
       title="No row fits"
-      act={<Button onClick={() => onChange(NOTHING)}>Clear the filters</Button>}
+      action={<Button onClick={() => onChange(NOTHING)}>Clear the filters</Button>}
     >
       Every write of people, tokens and operator’s commands leaves a row.
     </Empty>
@@ -66,7 +66,7 @@ function Entries({ search, onChange }: EntriesProps) {
           label="Audit log"
           columns={[
             "When",
-            "Act",
+            "Action",
             { label: "Who", fill: true, from: "sm" },
             { label: "On what", from: "xl" },
             { label: "From", from: "xl" },

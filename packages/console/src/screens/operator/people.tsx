@@ -4,17 +4,17 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { AtSign, Ellipsis, Link2, ShieldCheck, Snowflake, Users } from "lucide-react";
 import { useState } from "react";
 import { faultOf, manage } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatDay } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
-import { Once } from "../../components/once.tsx";
+import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { peopleQuery } from "./queries.ts";
@@ -48,9 +48,9 @@ export function PeopleSection() {
         </Button>
       </SearchBox>
       {made === null ? null : (
-        <Once title={made.title} secret={made.link} copyLabel="Copy link" onDone={() => setMade(null)}>
+        <OneTimeSecret title={made.title} secret={made.link} copyLabel="Copy link" onDone={() => setMade(null)}>
           <p className="text-dim">{made.note}</p>
-        </Once>
+        </OneTimeSecret>
       )}
       <People q={q} onMade={setMade} />
       <FormDialog
@@ -81,7 +81,7 @@ function People({ q, onMade }: PeopleProps) {
       {(rows) => (
         <Table
           label="People"
-          columns={[{ label: "Person", fill: true }, "State", { label: "Since", from: "sm" }, ACTS_COLUMN]}
+          columns={[{ label: "Person", fill: true }, "State", { label: "Since", from: "sm" }, ACTIONS_COLUMN]}
         >
           {rows.map((row) => (
             <tr key={row.personId} className="hover:bg-hover">
@@ -94,7 +94,7 @@ function People({ q, onMade }: PeopleProps) {
               </Td>
               <Td from="sm">{formatDay(row.createdAt)}</Td>
               <Td num>
-                <PersonActs row={row} onMade={onMade} />
+                <PersonActions row={row} onMade={onMade} />
               </Td>
             </tr>
           ))}
@@ -109,12 +109,12 @@ interface PersonActsProps {
   readonly onMade: (made: Made) => void;
 }
 
-function PersonActs({ row, onMade }: PersonActsProps) {
+function PersonActions({ row, onMade }: PersonActsProps) {
   const { personId, name, email, isOperator, isFrozen } = row;
   const queries = useQueryClient();
   const [isMoving, setMoving] = useState(false);
   const change = async (body: { readonly isOperator?: boolean; readonly isFrozen?: boolean }, done: string) => {
-    await actAndSay(() => manage.send("updatePerson", { params: { personId }, body }), done);
+    await runWithToast(() => manage.send("updatePerson", { params: { personId }, body }), done);
     await queries.invalidateQueries({ queryKey: PEOPLE });
   };
   const makeLink = async () => {
@@ -133,7 +133,7 @@ function PersonActs({ row, onMade }: PersonActsProps) {
     <>
       <Menu
         trigger={
-          <Button tone="quiet" small square aria-label={`Acts on ${name}`}>
+          <Button tone="quiet" small square aria-label={`Actions for ${name}`}>
             <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
           </Button>
         }

@@ -4,7 +4,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Ban, CircleCheck, Ellipsis, Percent, ShieldAlert, Star } from "lucide-react";
 import { useState } from "react";
 import { manage } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatCompact, formatDay } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
@@ -13,7 +13,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { moderatedQuery } from "./queries.ts";
@@ -50,7 +50,7 @@ function Prompts({ q }: { readonly q: string | undefined }) {
             { label: "Uses", num: true, from: "sm" },
             { label: "Author’s share", num: true, from: "xl" },
             { label: "Published", from: "xl" },
-            ACTS_COLUMN,
+            ACTIONS_COLUMN,
           ]}
         >
           {rows.map((row) => (
@@ -94,13 +94,13 @@ function Row({ row }: { readonly row: ModeratedPrompt }) {
       </Td>
       <Td from="xl">{formatDay(row.publishedAt)}</Td>
       <Td num>
-        <PromptActs row={row} />
+        <PromptActions row={row} />
       </Td>
     </tr>
   );
 }
 
-function PromptActs({
+function PromptActions({
   row: { promptId, title, state, isFeatured, authorSharePercent },
 }: {
   readonly row: ModeratedPrompt;
@@ -111,14 +111,14 @@ function PromptActs({
   const refresh = () => queries.invalidateQueries({ queryKey: ["operator", "prompts"] });
   const feature = async () => {
     const body = { isFeatured: !isFeatured };
-    await actAndSay(
+    await runWithToast(
       () => manage.send("featurePrompt", { params, body }),
       isFeatured ? "No longer featured" : "Prompt featured",
     );
     await refresh();
   };
   const allow = async () => {
-    await actAndSay(
+    await runWithToast(
       () => manage.send("moderatePrompt", { params, body: { isBlocked: false } }),
       "Prompt allowed again",
     );
@@ -139,7 +139,7 @@ function PromptActs({
     <>
       <Menu
         trigger={
-          <Button tone="quiet" small square aria-label={`Acts on ${title}`}>
+          <Button tone="quiet" small square aria-label={`Actions for ${title}`}>
             <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
           </Button>
         }

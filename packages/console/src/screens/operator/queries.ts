@@ -30,16 +30,16 @@ export const readinessQuery = queryOptions({
   refetchInterval: NOW_MS,
 });
 
-type Found = Omit<ListInstallationRunsQuery, "limit" | "startingAfter" | "endingBefore">;
+type RunFilter = Omit<ListInstallationRunsQuery, "limit" | "startingAfter" | "endingBefore">;
 
-export const foundRunsQuery = (filter: Found) =>
+export const installationRunsQuery = (filter: RunFilter) =>
   growingList(
     ["operator", "runs", filter],
     (page, signal) => manage.send("listInstallationRuns", { query: { ...filter, ...page }, signal }),
     ({ runId }) => runId,
   );
 
-export const foundRunQuery = (runId: string) =>
+export const installationRunQuery = (runId: string) =>
   queryOptions({
     queryKey: ["operator", "run", runId],
     queryFn: ({ signal }) => manage.send("getInstallationRun", { params: { runId }, signal }),

@@ -11,7 +11,7 @@ import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
-import { SampleAct } from "../../components/run/sample-act.tsx";
+import { SampleAction } from "../../components/run/sample-action.tsx";
 import { textsOfSample } from "./form-of-run.ts";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty, Failure } from "../../components/ui/empty.tsx";
@@ -168,7 +168,7 @@ function Result({ runId, prompt, onFill }: ResultProps) {
         <Empty
           icon={isPicture ? ImageIcon : TextCursorInput}
           title="Nothing has run yet"
-          act={onFill === null ? undefined : <Button onClick={onFill}>Fill in the sample</Button>}
+          action={onFill === null ? undefined : <Button onClick={onFill}>Fill in the sample</Button>}
         >
           Fill in the form and run it. What comes out stands here.
         </Empty>
@@ -182,16 +182,16 @@ function Result({ runId, prompt, onFill }: ResultProps) {
       Open run
     </Link>
   );
-  if (data === undefined) return <Panel title="Result" acts={open} className="min-h-64" />;
+  if (data === undefined) return <Panel title="Result" actions={open} className="min-h-64" />;
   const tookMs = tookMsOf(data);
   const { held, charged } = data.receipt;
   return (
     <Panel
       title={<RunState status={data.runStatus} />}
       aside={tookMs === null ? undefined : formatDuration(tookMs)}
-      acts={
+      actions={
         <>
-          <SampleAct run={data} small />
+          <SampleAction run={data} small />
           {open}
         </>
       }

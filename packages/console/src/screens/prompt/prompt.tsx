@@ -28,7 +28,7 @@ export function PromptScreen() {
       title={prompt.data.title}
       path={<Path slug={slug} />}
       meta={<Meta prompt={prompt.data} />}
-      acts={<Vote prompt={prompt.data} />}
+      actions={<Vote prompt={prompt.data} />}
     >
       {prompt.data.description === "" ? null : (
         <p className="-mt-3 max-w-[72ch] text-14 text-dim [overflow-wrap:anywhere]">{prompt.data.description}</p>

@@ -4,7 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { createRun, creditsQuery, faultOf, type Fault } from "../../api.ts";
 import { checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
-import { useMounted } from "../../components/use-act.ts";
+import { useMounted } from "../../components/use-action.ts";
 
 interface Running {
   readonly body: CreateRunBody;

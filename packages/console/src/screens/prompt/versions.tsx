@@ -4,7 +4,7 @@ import { CopyButton } from "../../components/copy-button.tsx";
 import { formatDay } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 
 /** What was published, newest first. A version never changes, so code that names one always runs the same. */
 export function Versions({ slug }: { readonly slug: string }) {
@@ -27,7 +27,7 @@ export function Versions({ slug }: { readonly slug: string }) {
             "Published",
             { label: "What changed", fill: true },
             { label: "Labels", isHidden: true },
-            ACTS_COLUMN,
+            ACTIONS_COLUMN,
           ]}
         >
           {rows.map(({ promptVersionId, version, publishedAt, note, isLatest, labels }) => (

@@ -2,7 +2,7 @@ import type { MarketplacePrompt } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
 import { ThumbsUp } from "lucide-react";
 import { manage, promptQuery } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatCompact } from "../../components/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 
@@ -11,7 +11,7 @@ export function Vote({ prompt: { slug, vote, upVotes } }: { readonly prompt: Mar
   const queries = useQueryClient();
   const hasVoted = vote === "up";
   const change = () =>
-    actAndSay(
+    runWithToast(
       async () => {
         const body = { vote: hasVoted ? "none" : "up" } as const;
         const next = await manage.send("voteForPrompt", { params: { slug }, body });

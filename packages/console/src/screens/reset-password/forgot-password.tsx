@@ -1,29 +1,29 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { featuresQuery } from "../../api.ts";
-import { ActForm } from "../../components/act-form.tsx";
-import { Entry } from "../../components/shell/entry.tsx";
+import { ActionForm } from "../../components/action-form.tsx";
+import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { EmailField } from "../../components/shell/person-fields.tsx";
-import { useAct } from "../../components/use-act.ts";
+import { useAction } from "../../components/use-action.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
 
 /** Says the same whether the address is known here or not. */
 export function ForgotPasswordScreen() {
   const { data: features } = useQuery(featuresQuery);
-  const act = useAct();
+  const action = useAction();
   const [email, setEmail] = useState<string | null>(null);
   if (email !== null) {
     return (
-      <Entry title="Look into your mail">
+      <SignedOutPage title="Look into your mail">
         <p className="text-dim text-pretty">
           If somebody signs in here with {email}, a link is on its way. It works once, within an hour.
         </p>
-      </Entry>
+      </SignedOutPage>
     );
   }
   const hasMail = features?.mail !== false;
   return (
-    <Entry
+    <SignedOutPage
       title="Forgot your password"
       lead={
         hasMail
@@ -31,18 +31,18 @@ export function ForgotPasswordScreen() {
           : "This server sends no mail. Ask an operator, who sees that you asked and makes a link for you."
       }
     >
-      <ActForm
-        act={act}
+      <ActionForm
+        action={action}
         submit={hasMail ? "Send the link" : "Ask for a link"}
         onSubmit={(form) =>
-          act.run(async () => {
+          action.run(async () => {
             await askAuth("request-password-reset", { email: textOf(form, "email") });
             setEmail(textOf(form, "email"));
           })
         }
       >
         <EmailField />
-      </ActForm>
-    </Entry>
+      </ActionForm>
+    </SignedOutPage>
   );
 }

@@ -12,7 +12,7 @@ import { Receipt } from "../../components/run/receipt.tsx";
 import { runCode } from "../../components/prompt/run-code.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
-import { SampleAct } from "../../components/run/sample-act.tsx";
+import { SampleAction } from "../../components/run/sample-action.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { BlockShapes, Loading } from "../../components/ui/skeleton.tsx";
@@ -43,7 +43,7 @@ function WholeRun({ run }: { readonly run: ManagedRun }) {
     <Page
       title={run.title}
       path={<Path runId={run.runId} />}
-      acts={<Acts run={run} />}
+      actions={<Actions run={run} />}
       meta={
         <>
           <RunState status={run.runStatus} />
@@ -115,7 +115,7 @@ function InputText({ label, value }: { readonly label: string; readonly value: s
   );
 }
 
-function Acts({ run }: { readonly run: ManagedRun }) {
+function Actions({ run }: { readonly run: ManagedRun }) {
   const queries = useQueryClient();
   const isLive = !isFinal(run.runStatus);
   const cancel = async () => {
@@ -136,7 +136,7 @@ function Acts({ run }: { readonly run: ManagedRun }) {
   return (
     <>
       {inputs.images === 0 ? <CopyButton text={code} label="Copy as curl" small={false} /> : null}
-      <SampleAct run={run} />
+      <SampleAction run={run} />
       {isLive ? (
         <Button tone="danger" onClick={() => void cancel()}>
           Cancel run

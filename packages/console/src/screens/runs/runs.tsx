@@ -5,7 +5,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Download, ListTree, X } from "lucide-react";
 import { memo } from "react";
 import { download, runsQuery } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatDuration, formatTime, formatWhole, tookMsOf } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
@@ -63,7 +63,7 @@ const FORMATS = [
 /** All runs that the filters let through, not only those that are shown. */
 function Export({ search: { status, q } }: Pick<RowsProps, "search">) {
   const save = (format: "csv" | "jsonl") =>
-    actAndSay(async () => {
+    runWithToast(async () => {
       const query = new URLSearchParams({
         format,
         ...(status === undefined ? {} : { status }),
@@ -176,7 +176,7 @@ function NothingFound({ onChange }: Pick<RowsProps, "onChange">) {
     <Empty
       icon={ListTree}
       title="No run fits these filters"
-      act={
+      action={
         <Button onClick={() => onChange({ status: undefined, q: undefined })}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
           Clear the filters
@@ -191,7 +191,7 @@ function NothingYet() {
     <Empty
       icon={ListTree}
       title="No runs yet"
-      act={
+      action={
         <Link to="/" className={buttonClass()}>
           Find a prompt
         </Link>

@@ -14,7 +14,7 @@ import { Failure } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { toast } from "../../components/ui/toast.tsx";
-import { useAct } from "../../components/use-act.ts";
+import { useAction } from "../../components/use-action.ts";
 import { textOf } from "../../sign-in.ts";
 
 /** The chosen account: what it is, all that it has as one file, and its end. */
@@ -53,9 +53,9 @@ interface AccountProps {
 }
 
 function Export({ account }: AccountProps) {
-  const act = useAct();
+  const action = useAction();
   const save = () =>
-    act.run(async () => {
+    action.run(async () => {
       const archive = await download("/manage/v1/account/export");
       saveFile(`promptd-${account.accountId}.tar.gz`, archive);
       toast("Archive saved");
@@ -63,14 +63,14 @@ function Export({ account }: AccountProps) {
   return (
     <Panel title="Export">
       <div className="grid justify-items-start gap-3">
-        {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+        {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
         <p className="max-w-[72ch] text-dim">
           One archive (.tar.gz) of everything stored of this account: members, keys and tokens without their secrets,
           every version of every prompt, runs with inputs and outputs, the journal, usage, and the files that are still
           stored.
         </p>
-        <Button disabled={act.isBusy} onClick={() => void save()}>
-          {act.isBusy ? "Packing" : "Download archive"}
+        <Button disabled={action.isBusy} onClick={() => void save()}>
+          {action.isBusy ? "Packing" : "Download archive"}
         </Button>
       </div>
     </Panel>

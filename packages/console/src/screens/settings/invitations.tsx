@@ -3,16 +3,16 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { useState } from "react";
 import { growingList, manage } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatDay } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
-import { Once } from "../../components/once.tsx";
+import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input, Select } from "../../components/ui/field.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 
@@ -36,7 +36,7 @@ export function Invitations() {
     await refresh();
   };
   const revoke = async ({ invitationId }: Invitation) => {
-    await actAndSay(() => manage.send("revokeInvitation", { params: { invitationId } }), "Invitation revoked");
+    await runWithToast(() => manage.send("revokeInvitation", { params: { invitationId } }), "Invitation revoked");
     await refresh();
   };
   const button = (
@@ -47,24 +47,24 @@ export function Invitations() {
   return (
     <>
       {created === null || created.link === null ? null : (
-        <Once
+        <OneTimeSecret
           title={`The link for ${created.email}`}
           secret={created.link}
           copyLabel="Copy link"
           onDone={() => setCreated(null)}
         >
           <p className="text-dim">Whoever opens it may accept the invitation. It works once, for seven days.</p>
-        </Once>
+        </OneTimeSecret>
       )}
       <ListPanel
         list={invitations}
         what="The invitations"
         title="Invitations"
         shapes={2}
-        acts={button}
+        actions={button}
         note={null}
         empty={
-          <Empty icon={UserPlus} title="Nobody is invited" act={button}>
+          <Empty icon={UserPlus} title="Nobody is invited" action={button}>
             Members share the account’s keys, credits and runs. Owners manage keys and members as well.
           </Empty>
         }
@@ -121,7 +121,7 @@ interface InvitationTableProps {
 
 function InvitationTable({ rows, onRevoke }: InvitationTableProps) {
   return (
-    <Table label="Invitations" columns={[{ label: "E-mail", fill: true }, "Role", "State", ACTS_COLUMN]}>
+    <Table label="Invitations" columns={[{ label: "E-mail", fill: true }, "Role", "State", ACTIONS_COLUMN]}>
       {rows.map((row) => {
         const state = stateOf(row);
         return (

@@ -3,14 +3,14 @@ import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { chosenAccount } from "../../account.ts";
 import { manage, sessionQuery } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatDay } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { Invitations } from "./invitations.tsx";
 
@@ -48,14 +48,14 @@ function Members({ rows, isOwner, accountName }: MembersProps) {
   const refresh = () => queries.invalidateQueries({ queryKey: membersQuery.queryKey });
   const change = async ({ personId, name }: Member, role: MemberRole) => {
     const work = () => manage.send("updateMember", { params: { personId }, body: { role } });
-    await actAndSay(work, `${name} is ${role === "owner" ? "an owner" : "a member"} now`);
+    await runWithToast(work, `${name} is ${role === "owner" ? "an owner" : "a member"} now`);
     await refresh();
   };
   return (
     <Panel title="Members" aside={`of ${accountName}`} flush>
       <Table
         label="Members"
-        columns={[{ label: "Person", fill: true }, "Role", { label: "Since", from: "sm" }, ACTS_COLUMN]}
+        columns={[{ label: "Person", fill: true }, "Role", { label: "Since", from: "sm" }, ACTIONS_COLUMN]}
       >
         {rows.map((row) => (
           <Row

@@ -9,7 +9,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { addPasskey, canUsePasskeys } from "../../passkeys.ts";
 import { textOf } from "../../sign-in.ts";
@@ -38,7 +38,7 @@ export function Passkeys() {
     <Panel
       title="Passkeys"
       flush={rows.length > 0}
-      acts={
+      actions={
         isPossible ? (
           <Button small onClick={() => setAdding(true)}>
             Add passkey
@@ -138,7 +138,7 @@ function PasskeyTable({ rows, onRemove }: PasskeyTableProps) {
         { label: "Name", fill: true },
         { label: "Added", from: "sm" },
         { label: "Last used", from: "sm" },
-        ACTS_COLUMN,
+        ACTIONS_COLUMN,
       ]}
     >
       {rows.map((row) => (

@@ -1,14 +1,14 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { manage, sessionQuery } from "../../api.ts";
-import { ActForm } from "../../components/act-form.tsx";
+import { ActionForm } from "../../components/action-form.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { PasswordField } from "../../components/shell/person-fields.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { toast } from "../../components/ui/toast.tsx";
-import { useAct } from "../../components/use-act.ts";
+import { useAction } from "../../components/use-action.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
 import { loginsQuery, sessionsQuery } from "./auth-queries.ts";
 
@@ -22,11 +22,11 @@ export function Password() {
 
 function ChangePassword() {
   const queries = useQueryClient();
-  const act = useAct();
+  const action = useAction();
   /** Rises with each change, so that the form is empty again. */
   const [changes, setChanges] = useState(0);
   const change = (form: FormData) =>
-    act.run(async () => {
+    action.run(async () => {
       const [currentPassword, newPassword] = [textOf(form, "current"), textOf(form, "new")];
       await askAuth("change-password", { currentPassword, newPassword, revokeOtherSessions: true });
       setChanges((count) => count + 1);
@@ -35,7 +35,7 @@ function ChangePassword() {
     });
   return (
     <div className="max-w-[400px]">
-      <ActForm key={changes} act={act} submit="Change password" onSubmit={change}>
+      <ActionForm key={changes} action={action} submit="Change password" onSubmit={change}>
         <PasswordField kind="current" name="current" label="Current password" />
         <PasswordField
           kind="new"
@@ -43,7 +43,7 @@ function ChangePassword() {
           label="New password"
           help="At least 12 characters. All other sessions end."
         />
-      </ActForm>
+      </ActionForm>
     </div>
   );
 }
@@ -51,7 +51,7 @@ function ChangePassword() {
 /** Who came by a link or a sign-in service has none. A sign-in link asks for one. */
 function FirstPassword() {
   const { data: session } = useQuery(sessionQuery);
-  const act = useAct();
+  const action = useAction();
   if (session === undefined) return null;
   const { personId, isOperator } = session.person;
   if (!isOperator) {
@@ -60,16 +60,16 @@ function FirstPassword() {
     );
   }
   const open = () =>
-    act.run(async () => {
+    action.run(async () => {
       const { link } = await manage.send("createSignInLink", { params: { personId } });
       const { pathname, hash } = new URL(link);
       location.assign(pathname + hash);
     });
   return (
     <div className="grid justify-items-start gap-3">
-      {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+      {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
       <p className="text-dim">You have no password yet. Set one, so that you can sign in without a link.</p>
-      <Button tone="main" disabled={act.isBusy} onClick={() => void open()}>
+      <Button tone="main" disabled={action.isBusy} onClick={() => void open()}>
         Set a password
       </Button>
     </div>

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ActForm } from "../../components/act-form.tsx";
+import { ActionForm } from "../../components/action-form.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
@@ -10,7 +10,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { toast } from "../../components/ui/toast.tsx";
-import { useAct } from "../../components/use-act.ts";
+import { useAction } from "../../components/use-action.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
 import { loginsQuery, ownSessionQuery } from "./auth-queries.ts";
 import { QrCode } from "./qr-code.tsx";
@@ -54,7 +54,7 @@ export function SecondFactor() {
     <Panel
       title="Second factor"
       aside={isOn ? <Badge tone="ok">on</Badge> : <Badge>off</Badge>}
-      acts={
+      actions={
         enabling === null && hasPassword ? (
           <Button small tone={isOn ? "danger" : "plain"} onClick={() => setAsking(isOn ? "disable" : "enable")}>
             {isOn ? "Switch off" : "Switch on"}
@@ -90,10 +90,10 @@ export function SecondFactor() {
 }
 
 function Pairing({ enabling: { totpURI }, onDone }: { readonly enabling: Enabling; readonly onDone: () => void }) {
-  const act = useAct();
+  const action = useAction();
   const secret = new URL(totpURI).searchParams.get("secret") ?? "";
   const verify = (form: FormData) =>
-    act.run(async () => {
+    action.run(async () => {
       await askAuth("two-factor/verify-totp", { code: textOf(form, "code").replaceAll(/\s/g, "") });
       onDone();
     });
@@ -106,7 +106,7 @@ function Pairing({ enabling: { totpURI }, onDone }: { readonly enabling: Enablin
           <code className="min-w-0 flex-1 [overflow-wrap:anywhere]">{secret}</code>
           <CopyButton text={secret} label="Copy key" />
         </div>
-        <ActForm act={act} submit="Confirm" onSubmit={verify}>
+        <ActionForm action={action} submit="Confirm" onSubmit={verify}>
           <Field label="Code of the app" help="Six digits; they change every 30 seconds.">
             {(control) => (
               <Input
@@ -120,7 +120,7 @@ function Pairing({ enabling: { totpURI }, onDone }: { readonly enabling: Enablin
               />
             )}
           </Field>
-        </ActForm>
+        </ActionForm>
       </div>
     </div>
   );

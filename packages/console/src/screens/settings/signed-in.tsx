@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatTime } from "../../components/format.ts";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { askAuth } from "../../sign-in.ts";
 import { ownSessionQuery, sessionsQuery, type SessionRow } from "./auth-queries.ts";
 import { browserOf } from "./browser-of.ts";
@@ -23,7 +23,7 @@ export function SignedIn() {
     (a, b) => Number(isThis(b)) - Number(isThis(a)) || b.updatedAt.localeCompare(a.updatedAt),
   );
   const end = async (path: string, body: unknown, done: string) => {
-    await actAndSay(() => askAuth(path, body), done);
+    await runWithToast(() => askAuth(path, body), done);
     await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey });
   };
   return (
@@ -31,7 +31,7 @@ export function SignedIn() {
       title="Sessions"
       aside="where you are signed in"
       flush
-      acts={
+      actions={
         rows.length < 2 ? null : (
           <Button
             small
@@ -49,7 +49,7 @@ export function SignedIn() {
           { label: "Browser", fill: true },
           { label: "Address", from: "sm" },
           { label: "Signed in", from: "sm" },
-          ACTS_COLUMN,
+          ACTIONS_COLUMN,
         ]}
       >
         {rows.map((row) => (

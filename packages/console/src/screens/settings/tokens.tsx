@@ -6,14 +6,14 @@ import { useState } from "react";
 import { growingList, manage, sessionQuery } from "../../api.ts";
 import { formatDay, formatTime } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
-import { Once } from "../../components/once.tsx";
+import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { ScopeFields, scopesOf } from "../../components/ui/scope-fields.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { DaysField, Field, Input } from "../../components/ui/field.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 
@@ -38,7 +38,7 @@ export function TokensSection() {
   return (
     <>
       {created === null ? null : (
-        <Once
+        <OneTimeSecret
           title={`“${created.name}” is ready`}
           secret={created.token}
           copyLabel="Copy token"
@@ -50,9 +50,9 @@ export function TokensSection() {
         what="The tokens"
         title="Management tokens"
         shapes={3}
-        acts={create}
+        actions={create}
         empty={
-          <Empty icon={KeySquare} title="No tokens yet" act={create}>
+          <Empty icon={KeySquare} title="No tokens yet" action={create}>
             A token lets a script or CI publish prompts, read runs and manage keys. To run prompts, create an API key.
           </Empty>
         }
@@ -99,7 +99,7 @@ function TokenTable({ rows, onRevoke }: TokenTableProps) {
         { label: "May", from: "sm" },
         "State",
         { label: "Last used", from: "sm" },
-        ACTS_COLUMN,
+        ACTIONS_COLUMN,
       ]}
     >
       {rows.map((row) => {

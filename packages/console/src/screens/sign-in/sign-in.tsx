@@ -2,11 +2,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useRouter, useSearch } from "@tanstack/react-router";
 import { Fingerprint } from "lucide-react";
 import { featuresQuery } from "../../api.ts";
-import { Entry } from "../../components/shell/entry.tsx";
+import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
-import { useAct } from "../../components/use-act.ts";
+import { useAction } from "../../components/use-action.ts";
 import { canUsePasskeys, signInWithPasskey } from "../../passkeys.ts";
 import { ownPath, serviceAddress } from "../../sign-in.ts";
 
@@ -22,32 +22,33 @@ export function SignInScreen() {
   const router = useRouter();
   const { data: options } = useQuery(featuresQuery);
   const queries = useQueryClient();
-  const act = useAct();
-  const goTo = (service: string) => act.run(async () => location.assign(await serviceAddress(service, ownPath(from))));
+  const action = useAction();
+  const goTo = (service: string) =>
+    action.run(async () => location.assign(await serviceAddress(service, ownPath(from))));
   const refusal = error === undefined ? null : (SENTENCES[error] ?? REFUSED);
-  const fault = act.fault?.message ?? refusal;
+  const fault = action.fault?.message ?? refusal;
   const hasPasskeys = options?.passkeys === true && canUsePasskeys();
   const goOn = () => router.history.push(ownPath(from));
   const usePasskey = () =>
-    act.run(async () => {
+    action.run(async () => {
       await signInWithPasskey();
       queries.clear();
       goOn();
     });
   return (
-    <Entry title="Sign in">
+    <SignedOutPage title="Sign in">
       {fault === null ? null : <Failure title={fault} />}
       <SignInForm onDone={goOn} />
       {options === undefined || (options.signInWith.length === 0 && !hasPasskeys) ? null : (
         <div className="flex flex-wrap gap-2 border-t border-line pt-4">
           {hasPasskeys ? (
-            <Button disabled={act.isBusy} onClick={() => void usePasskey()}>
+            <Button disabled={action.isBusy} onClick={() => void usePasskey()}>
               <Fingerprint aria-hidden className="size-4" strokeWidth={1.75} />
               Sign in with a passkey
             </Button>
           ) : null}
           {options.signInWith.map((service) => (
-            <Button key={service} disabled={act.isBusy} onClick={() => void goTo(service)}>
+            <Button key={service} disabled={action.isBusy} onClick={() => void goTo(service)}>
               Sign in with {NAMES[service] ?? options.oidcName ?? service}
             </Button>
           ))}
@@ -73,6 +74,6 @@ export function SignInScreen() {
         </Link>{" "}
         say.
       </p>
-    </Entry>
+    </SignedOutPage>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { featuresQuery } from "../../api.ts";
-import { Entry } from "../../components/shell/entry.tsx";
+import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { SetUpForm, useEnter } from "../../components/shell/one-time-link.tsx";
 import { buttonClass } from "../../components/ui/button.tsx";
 import { signUp, textOf } from "../../sign-in.ts";
@@ -15,20 +15,20 @@ export function SignUpScreen() {
   const [confirming, setConfirming] = useState<string | null>(null);
   if (options !== undefined && options.signUp !== "open") {
     return (
-      <Entry title="Create an account" lead="Nobody can sign up here alone. Ask an operator for an invitation.">
+      <SignedOutPage title="Create an account" lead="Nobody can sign up here alone. Ask an operator for an invitation.">
         <Link to="/sign-in" search={{}} className={`${buttonClass()} justify-self-start`}>
           Sign in
         </Link>
-      </Entry>
+      </SignedOutPage>
     );
   }
   if (confirming !== null) {
     return (
-      <Entry title="Look into your mail">
+      <SignedOutPage title="Look into your mail">
         <p className="text-dim text-pretty">
           A link to confirm {confirming} is on its way. It signs you in, and works within an hour.
         </p>
-      </Entry>
+      </SignedOutPage>
     );
   }
   const send = async (form: FormData) => {
@@ -37,7 +37,7 @@ export function SignUpScreen() {
     else enter();
   };
   return (
-    <Entry title="Create an account" lead="It is yours alone; you may invite others to it later.">
+    <SignedOutPage title="Create an account" lead="It is yours alone; you may invite others to it later.">
       <SetUpForm email={null} asksName onSubmit={send} />
       <p className="text-12 text-dim">
         Here already?{" "}
@@ -46,6 +46,6 @@ export function SignUpScreen() {
         </Link>
         .
       </p>
-    </Entry>
+    </SignedOutPage>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { faultOf, manage, type Fault } from "../../api.ts";
-import { Entry } from "../../components/shell/entry.tsx";
+import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { BrokenLink, SetUpForm, takeCode, useEnter } from "../../components/shell/one-time-link.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { textOf } from "../../sign-in.ts";
@@ -29,7 +29,7 @@ export function WelcomeScreen() {
   if (stage.kind === "failed") return <BrokenLink title="Welcome" fault={stage.fault} />;
   if (stage.kind === "set_up") return <SetUp code={code} email={stage.email} onDone={() => enter()} />;
   return (
-    <Entry title="Welcome">
+    <SignedOutPage title="Welcome">
       <Loading what="your account">
         <div className="grid gap-3">
           <Skeleton className="h-3 w-2/3" />
@@ -37,7 +37,7 @@ export function WelcomeScreen() {
           <Skeleton className="h-8" />
         </div>
       </Loading>
-    </Entry>
+    </SignedOutPage>
   );
 }
 
@@ -54,11 +54,11 @@ function SetUp({ code, email, onDone }: SetUpProps) {
     onDone();
   };
   return (
-    <Entry
+    <SignedOutPage
       title="Set up your account"
       lead="The link is good. Choose a password, so that you can come back without it."
     >
       <SetUpForm email={email} onSubmit={send} />
-    </Entry>
+    </SignedOutPage>
   );
 }

@@ -147,7 +147,7 @@ function createAuth(options: SessionsOptions, url: string) {
       requireEmailVerification: options.onVerificationAsked !== null,
     },
     ...verificationOf(options),
-    hooks: { before: beforeActs(options, url) },
+    hooks: { before: beforeActions(options, url) },
     // Nothing of ours asks there, and it bounds nobody who tries passwords with a session that was left open.
     disabledPaths: ["/verify-password"],
     // A token of a reset opens an account for an hour, so that only its hash is stored.
@@ -183,7 +183,7 @@ function createAuth(options: SessionsOptions, url: string) {
       session: { create: { before: async ({ userId }) => options.onSignIn(userId) } },
     },
     plugins: [
-      ownActs,
+      ownActions,
       ...(options.oidc === null ? [] : [oidcPlugin(options.oidc)]),
       twoFactor({ issuer: "promptd", schema: TWO_FACTOR_TABLES }),
     ],
@@ -250,7 +250,7 @@ const RESET_BYTES = 16;
  *
  * Takes names alone that others may be shown.
  */
-function beforeActs({ log, onResetAsked }: SessionsOptions, url: string) {
+function beforeActions({ log, onResetAsked }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
     if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
     if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // added to what was sent
@@ -290,7 +290,7 @@ async function beginReset(store: ResetStore, email: string): Promise<string | nu
 }
 
 /** Acts that no request reaches: they have no path. */
-const ownActs = {
+const ownActions = {
   id: "promptd",
   endpoints: {
     createPerson: createAuthEndpoint.serverOnly(

@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { Power, PowerOff } from "lucide-react";
 import { useState } from "react";
 import { manage, modelsQuery } from "../../../api.ts";
-import { actAndSay } from "../../../components/act-and-say.ts";
+import { runWithToast } from "../../../components/run-with-toast.ts";
 import { formatDay, formatDuration, formatMoment, formatWhole } from "../../../components/format.ts";
 import { FormDialog } from "../../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
@@ -13,7 +13,7 @@ import { Button } from "../../../components/ui/button.tsx";
 import { cx } from "../../../components/ui/class-names.ts";
 import { Segments } from "../../../components/ui/field.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
 import { toast } from "../../../components/ui/toast.tsx";
 import { causeWords } from "../cause-words.ts";
 import { TestCall } from "./test-call.tsx";
@@ -33,7 +33,7 @@ export function ModelsSection() {
       title="Models"
       aside="calls of the last hour, one bar for five minutes"
       flush
-      acts={
+      actions={
         <Segments
           label="Which models"
           value={shown}
@@ -56,7 +56,7 @@ export function ModelsSection() {
           { label: "Median", num: true, from: "xl" },
           { label: "Price", from: "xl" },
           { label: "Ends", from: "sm" },
-          ACTS_COLUMN,
+          ACTIONS_COLUMN,
         ]}
       >
         {rows.map((row) => (
@@ -127,7 +127,7 @@ function Switch({ row: { model, isOff } }: Pick<RowProps, "row">) {
     await queries.invalidateQueries({ queryKey: modelsQuery.queryKey });
   };
   if (isOff) {
-    const switchOn = () => void actAndSay(() => change({ model, isOff: false }), `${model} is on again`);
+    const switchOn = () => void runWithToast(() => change({ model, isOff: false }), `${model} is on again`);
     return (
       <Button small aria-label={`Switch on ${model}`} onClick={switchOn}>
         <Power aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />

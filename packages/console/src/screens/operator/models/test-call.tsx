@@ -9,7 +9,7 @@ import { Status } from "../../../components/ui/badge.tsx";
 import { Button } from "../../../components/ui/button.tsx";
 import { Dialog } from "../../../components/ui/dialog.tsx";
 import { Failure } from "../../../components/ui/empty.tsx";
-import { useAct } from "../../../components/use-act.ts";
+import { useAction } from "../../../components/use-action.ts";
 import { causeWords } from "../cause-words.ts";
 
 export function TestCall({ model }: { readonly model: string }) {
@@ -36,16 +36,16 @@ export function TestCall({ model }: { readonly model: string }) {
 /** It is there while the dialog is open: an answer that comes after nobody waits for it is dropped with it. */
 function Call({ model, onClose }: { readonly model: string; readonly onClose: () => void }) {
   const [result, setResult] = useState<ModelTest | null>(null);
-  const act = useAct();
-  const call = () => act.run(async () => setResult(await manage.send("testModel", { body: { model } })));
+  const action = useAction();
+  const call = () => action.run(async () => setResult(await manage.send("testModel", { body: { model } })));
   return (
     <>
-      {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
-      <div aria-live="polite">{act.isBusy || result === null ? null : <Result result={result} />}</div>
+      {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
+      <div aria-live="polite">{action.isBusy || result === null ? null : <Result result={result} />}</div>
       <div className="flex flex-wrap justify-end gap-2">
         <Button onClick={onClose}>Close</Button>
-        <Button tone="main" disabled={act.isBusy} onClick={() => void call()}>
-          {act.isBusy ? "Calling" : result === null ? "Make the call" : "Call again"}
+        <Button tone="main" disabled={action.isBusy} onClick={() => void call()}>
+          {action.isBusy ? "Calling" : result === null ? "Make the call" : "Call again"}
         </Button>
       </div>
     </>

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { manage, sessionQuery } from "../../../api.ts";
-import { ActForm } from "../../../components/act-form.tsx";
+import { ActionForm } from "../../../components/action-form.tsx";
 import { PasswordField } from "../../../components/shell/person-fields.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
-import { useAct } from "../../../components/use-act.ts";
+import { useAction } from "../../../components/use-action.ts";
 import { textOf } from "../../../sign-in.ts";
 import { loginsQuery } from "../auth-queries.ts";
 
@@ -13,7 +13,7 @@ import { loginsQuery } from "../auth-queries.ts";
 export function EmailAddress() {
   const { data: session } = useQuery(sessionQuery);
   const { data: logins } = useQuery(loginsQuery);
-  const act = useAct();
+  const action = useAction();
   const [asked, setAsked] = useState<string | null>(null);
   if (session === undefined || logins === undefined) return null;
   const { person, features } = session;
@@ -28,7 +28,7 @@ export function EmailAddress() {
   }
   const hasPassword = logins.some(({ providerId }) => providerId === "credential");
   const ask = (form: FormData) =>
-    act.run(async () => {
+    action.run(async () => {
       const body = { email: textOf(form, "email"), ...(hasPassword ? { password: textOf(form, "password") } : {}) };
       const { email } = await manage.send("requestEmailChange", { body });
       setAsked(email);
@@ -37,14 +37,14 @@ export function EmailAddress() {
     <Panel title="E-mail address">
       <div className="max-w-[400px]">
         {asked === null ? (
-          <ActForm act={act} submit="Send a link" onSubmit={ask}>
+          <ActionForm action={action} submit="Send a link" onSubmit={ask}>
             <Field label="New e-mail" help={`You sign in as ${person.email} until you open the link that goes to it.`}>
               {(control) => (
                 <Input {...control} name="email" type="email" required maxLength={254} autoComplete="email" />
               )}
             </Field>
             {hasPassword ? <PasswordField kind="current" label="Your password" /> : null}
-          </ActForm>
+          </ActionForm>
         ) : (
           <p className="text-dim" role="status">
             A mail is on its way to {asked}. Open its link within an hour; until then you sign in as {person.email}.

@@ -1,25 +1,25 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { sessionQuery } from "../../../api.ts";
-import { ActForm } from "../../../components/act-form.tsx";
+import { ActionForm } from "../../../components/action-form.tsx";
 import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
 import { Badge } from "../../../components/ui/badge.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { Table, Td } from "../../../components/ui/table.tsx";
 import { toast } from "../../../components/ui/toast.tsx";
-import { useAct } from "../../../components/use-act.ts";
+import { useAction } from "../../../components/use-action.ts";
 import { askAuth, textOf } from "../../../sign-in.ts";
 import { EmailAddress } from "./email-address.tsx";
 
 export function ProfileSection() {
   const session = useQuery(sessionQuery);
   const queries = useQueryClient();
-  const act = useAct();
+  const action = useAction();
   if (session.isError) return <QueryFailure what="The profile" query={session} />;
   if (session.data === undefined) return <RowShapes what="the profile" title="Profile" rows={3} />;
   const { person, accounts } = session.data;
   const save = (form: FormData) =>
-    act.run(async () => {
+    action.run(async () => {
       await askAuth("update-user", { name: textOf(form, "name") });
       await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
       toast("Profile saved");
@@ -28,7 +28,7 @@ export function ProfileSection() {
     <>
       <Panel title="Profile">
         <div className="max-w-[400px]">
-          <ActForm act={act} submit="Save" onSubmit={save}>
+          <ActionForm action={action} submit="Save" onSubmit={save}>
             <Field label="Name" help="Members of your accounts see it.">
               {(control) => (
                 <Input
@@ -41,7 +41,7 @@ export function ProfileSection() {
                 />
               )}
             </Field>
-          </ActForm>
+          </ActionForm>
         </div>
       </Panel>
       <EmailAddress />

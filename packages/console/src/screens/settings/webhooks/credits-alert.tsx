@@ -1,12 +1,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { manage } from "../../../api.ts";
-import { ActForm } from "../../../components/act-form.tsx";
+import { ActionForm } from "../../../components/action-form.tsx";
 import { formatCredits } from "../../../components/format.ts";
 import { QueryFailure } from "../../../components/query-states.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { toast } from "../../../components/ui/toast.tsx";
-import { useAct } from "../../../components/use-act.ts";
+import { useAction } from "../../../components/use-action.ts";
 import { textOf } from "../../../sign-in.ts";
 import { creditsAlertQuery } from "./queries.ts";
 
@@ -14,12 +14,12 @@ import { creditsAlertQuery } from "./queries.ts";
 export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
   const alert = useQuery(creditsAlertQuery);
   const queries = useQueryClient();
-  const act = useAct();
+  const action = useAction();
   if (alert.isError) return <QueryFailure what="The threshold of credits" query={alert} />;
   if (alert.data === undefined) return null;
   const { below, isLow } = alert.data;
   const save = (form: FormData) =>
-    act.run(async () => {
+    action.run(async () => {
       const text = textOf(form, "below").trim();
       const saved = await manage.send("setCreditsAlert", { body: { below: text === "" ? null : Number(text) } });
       queries.setQueryData(creditsAlertQuery.queryKey, saved);
@@ -28,7 +28,7 @@ export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
   return (
     <Panel title="Low credits" aside={isLow ? "they are below the threshold now" : undefined}>
       {isOwner ? (
-        <ActForm act={act} submit="Save threshold" onSubmit={save}>
+        <ActionForm action={action} submit="Save threshold" onSubmit={save}>
           <div className="max-w-md">
             <Field label="Threshold" help="The event credits.low is sent when fewer credits are left. Empty: never.">
               {(control) => (
@@ -44,7 +44,7 @@ export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
               )}
             </Field>
           </div>
-        </ActForm>
+        </ActionForm>
       ) : (
         <p className="text-dim">
           {below === null ? "No threshold is set." : `credits.low is sent below ${formatCredits(below)}.`}

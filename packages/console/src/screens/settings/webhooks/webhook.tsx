@@ -4,12 +4,12 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { EllipsisVertical, Send } from "lucide-react";
 import { useState } from "react";
 import { isMissing, manage } from "../../../api.ts";
-import { actAndSay } from "../../../components/act-and-say.ts";
+import { runWithToast } from "../../../components/run-with-toast.ts";
 import { Facts } from "../../../components/facts.tsx";
 import { FormDialog } from "../../../components/form-dialog.tsx";
 import { formatMoment, formatTime } from "../../../components/format.ts";
 import { ListPanel } from "../../../components/list-panel.tsx";
-import { Once } from "../../../components/once.tsx";
+import { OneTimeSecret } from "../../../components/one-time-secret.tsx";
 import { Missing, QueryFailure, RowShapes } from "../../../components/query-states.tsx";
 import { Badge, Status, type StateTone } from "../../../components/ui/badge.tsx";
 import { Button } from "../../../components/ui/button.tsx";
@@ -17,7 +17,7 @@ import { Empty } from "../../../components/ui/empty.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
 import { Menu, MenuItem, MenuRule } from "../../../components/ui/menu.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
 import { toast } from "../../../components/ui/toast.tsx";
 import { textOf } from "../../../sign-in.ts";
 import { deliveriesQuery, stateOf, useIsOwner, webhookQuery, webhooksQuery } from "./queries.ts";
@@ -55,23 +55,28 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
       ),
     );
   };
-  const act = async (work: () => Promise<unknown>, done: string) => {
-    await actAndSay(work, done);
+  const action = async (work: () => Promise<unknown>, done: string) => {
+    await runWithToast(work, done);
     await refresh();
   };
   return (
     <>
       {rolled === null ? null : (
-        <Once title="The new secret" secret={rolled.secret} copyLabel="Copy secret" onDone={() => setRolled(null)}>
+        <OneTimeSecret
+          title="The new secret"
+          secret={rolled.secret}
+          copyLabel="Copy secret"
+          onDone={() => setRolled(null)}
+        >
           <p className="text-dim">For a day, events carry a signature of the old secret as well.</p>
-        </Once>
+        </OneTimeSecret>
       )}
       <Head
         webhook={webhook}
         isOwner={isOwner}
-        onTest={() => void act(() => manage.send("testWebhook", { params }), "Test event sent")}
+        onTest={() => void action(() => manage.send("testWebhook", { params }), "Test event sent")}
         onEnable={(isEnabled) =>
-          void act(
+          void action(
             () => manage.send("updateWebhook", { params, body: { isEnabled } }),
             isEnabled ? "Webhook enabled" : "Webhook disabled",
           )
@@ -82,7 +87,7 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
         webhook={webhook}
         isOwner={isOwner}
         onRepeat={({ deliveryId }) =>
-          void act(() => manage.send("repeatDelivery", { params: { webhookId, deliveryId } }), "Event sent again")
+          void action(() => manage.send("repeatDelivery", { params: { webhookId, deliveryId } }), "Event sent again")
         }
       />
       <Dialogs
@@ -171,7 +176,7 @@ function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
   const { url, events, disabledAt, disabledReason, failingSince, previousSecretUntil, createdAt } = webhook;
   const isEnabled = disabledAt === null;
   const { word, tone } = stateOf(webhook);
-  const acts = isOwner ? (
+  const actions = isOwner ? (
     <>
       {isEnabled ? (
         <Button small onClick={onTest}>
@@ -184,7 +189,7 @@ function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
       )}
       <Menu
         trigger={
-          <Button small tone="quiet" aria-label="More acts">
+          <Button small tone="quiet" aria-label="More actions">
             <EllipsisVertical aria-hidden className="size-4" />
           </Button>
         }
@@ -209,7 +214,7 @@ function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
           <span className="font-normal text-dim">/</span> Webhook
         </>
       }
-      acts={acts}
+      actions={actions}
     >
       <Facts
         facts={[
@@ -268,7 +273,7 @@ function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
             { label: "Answer", fill: true },
             { label: "Attempts", from: "sm", num: true },
             { label: "Time", from: "xl" },
-            ACTS_COLUMN,
+            ACTIONS_COLUMN,
           ]}
         >
           {rows.map((row) => (

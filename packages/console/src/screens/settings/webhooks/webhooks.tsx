@@ -7,7 +7,7 @@ import { manage } from "../../../api.ts";
 import { FormDialog } from "../../../components/form-dialog.tsx";
 import { formatDay } from "../../../components/format.ts";
 import { ListPanel } from "../../../components/list-panel.tsx";
-import { Once } from "../../../components/once.tsx";
+import { OneTimeSecret } from "../../../components/one-time-secret.tsx";
 import { Badge } from "../../../components/ui/badge.tsx";
 import { Button } from "../../../components/ui/button.tsx";
 import { Empty } from "../../../components/ui/empty.tsx";
@@ -31,7 +31,7 @@ export function WebhooksSection() {
   return (
     <>
       {created === null ? null : (
-        <Once
+        <OneTimeSecret
           title="The webhook is ready"
           secret={created.secret}
           copyLabel="Copy secret"
@@ -40,17 +40,17 @@ export function WebhooksSection() {
           <p className="text-dim">
             The receiver verifies events with it: <Guide />.
           </p>
-        </Once>
+        </OneTimeSecret>
       )}
       <ListPanel
         list={webhooks}
         what="The webhooks"
         title="Webhooks"
         shapes={2}
-        acts={create}
+        actions={create}
         note={null}
         empty={
-          <Empty icon={WebhookIcon} title="No webhooks yet" act={create}>
+          <Empty icon={WebhookIcon} title="No webhooks yet" action={create}>
             A webhook tells a server of yours that a run has ended, that credits are low, or that a model of your prompt
             retires. How to receive one: <Guide />.
           </Empty>

@@ -12,7 +12,7 @@ import { Problem } from "../platform/problem.ts";
 const load = () => import("../offboarding/index.ts");
 
 /** What an operator does with an account that leaves. Users are named by e-mail address or id. */
-export class OffboardingActs {
+export class OffboardingActions {
   readonly #db: Database;
   readonly #config: Config;
 

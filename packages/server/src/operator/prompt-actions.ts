@@ -64,7 +64,7 @@ interface ParsedFile {
 }
 
 /** What an operator does with prompts. Authors are named by e-mail address or id. */
-export class PromptActs {
+export class PromptActions {
   readonly #options: PromptActsOptions;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);

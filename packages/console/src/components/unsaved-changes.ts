@@ -10,7 +10,7 @@ interface Leaving {
 
 const guards = new Set<() => Promise<boolean>>();
 
-/** For acts that end more than the page, such as a sign-out: asks before, while the text can still be saved. */
+/** For actions that end more than the page, such as a sign-out: asks before, while the text can still be saved. */
 export async function canLeave(): Promise<boolean> {
   for (const guard of guards) if (!(await guard())) return false;
   return true;

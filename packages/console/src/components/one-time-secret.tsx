@@ -3,7 +3,7 @@ import { Button } from "./ui/button.tsx";
 import { Panel } from "./ui/panel.tsx";
 import type { ReactNode } from "react";
 
-interface OnceProps {
+interface OneTimeSecretProps {
   readonly title: string;
   /** What is shown for the only time. */
   readonly secret: string;
@@ -13,12 +13,12 @@ interface OnceProps {
 }
 
 /** A secret that is shown once, with the way to copy it. */
-export function Once({ title, secret, copyLabel, onDone, children }: OnceProps) {
+export function OneTimeSecret({ title, secret, copyLabel, onDone, children }: OneTimeSecretProps) {
   return (
     <Panel
       title={title}
       aside="copy it now; it is not shown again"
-      acts={
+      actions={
         <Button small onClick={onDone}>
           I have copied it
         </Button>

@@ -24,7 +24,7 @@ interface Freezing {
 }
 
 /** What an operator does with an account whose ledger needs a check. Users are named by e-mail address or id, deleted ones by id. */
-export class AccountActs {
+export class AccountActions {
   readonly #db: Database;
 
   constructor(db: Database) {

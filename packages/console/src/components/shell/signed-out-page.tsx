@@ -1,14 +1,14 @@
 import { useEffect, type ReactNode } from "react";
 import { Brand } from "./brand.tsx";
 
-interface EntryProps {
+interface SignedOutPageProps {
   readonly title: string;
   readonly lead?: ReactNode;
   readonly children: ReactNode;
 }
 
 /** The frame of pages before the sign-in. */
-export function Entry({ title, lead, children }: EntryProps) {
+export function SignedOutPage({ title, lead, children }: SignedOutPageProps) {
   useEffect(() => {
     document.title = `${title} · promptd`;
   }, [title]);

@@ -30,7 +30,7 @@ export interface UserReport extends PersonReport {
 }
 
 /** What an operator looks up at the terminal when there is no other way: nothing here writes. */
-export class LookupActs {
+export class LookupActions {
   readonly #db: Database;
 
   constructor(db: Database) {

@@ -12,7 +12,7 @@ interface SignInLink {
 }
 
 /** What an operator does for people who sign in. */
-export class PeopleActs {
+export class PeopleActions {
   readonly #db: Database;
   readonly #config: Config;
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { faultOf, type Fault } from "../api.ts";
 
-export interface Act {
+export interface Action {
   readonly isBusy: boolean;
   /** What went wrong the last time. */
   readonly fault: Fault | null;
@@ -10,8 +10,8 @@ export interface Act {
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>;
 }
 
-/** One act of a person: whether it is under way, and what went wrong. */
-export function useAct(): Act {
+/** One action of a person: whether it is under way, and what went wrong. */
+export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
   const run = async (work: () => Promise<unknown>) => {

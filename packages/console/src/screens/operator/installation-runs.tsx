@@ -11,12 +11,12 @@ import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
-import type { FoundRunsSearch } from "../../search.ts";
+import type { InstallationRunsSearch } from "../../search.ts";
 import { causeWords } from "./cause-words.ts";
-import { foundRunsQuery } from "./queries.ts";
+import { installationRunsQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
-const NOTHING: FoundRunsSearch = {
+const NOTHING: InstallationRunsSearch = {
   id: undefined,
   status: undefined,
   cause: undefined,
@@ -25,10 +25,11 @@ const NOTHING: FoundRunsSearch = {
 };
 
 /** Runs of all accounts. An id finds a run of any age; everything else looks at the last day. */
-export function FoundRunsSection() {
+export function InstallationRunsSection() {
   const search = useSearch({ from: "/inside/operator/runs" });
   const navigate = useNavigate({ from: "/operator/runs" });
-  const change = (next: FoundRunsSearch) => void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
+  const change = (next: InstallationRunsSearch) =>
+    void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
   const find = (text: string | undefined) => {
     if (text !== undefined && !ID_FORM.test(text))
       toast("An id looks like 019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18.", { isBad: true });
@@ -75,11 +76,11 @@ function Chip({ label, value, onClear }: ChipProps) {
   );
 }
 
-function Found({ search, onClear }: { readonly search: FoundRunsSearch; readonly onClear: () => void }) {
-  const runs = useInfiniteQuery(foundRunsQuery(search));
+function Found({ search, onClear }: { readonly search: InstallationRunsSearch; readonly onClear: () => void }) {
+  const runs = useInfiniteQuery(installationRunsQuery(search));
   const span = search.id === undefined ? "of the last day" : "with this id";
   const empty = (
-    <Empty icon={ListTree} title={`No run ${span} fits`} act={<Button onClick={onClear}>Clear the filters</Button>}>
+    <Empty icon={ListTree} title={`No run ${span} fits`} action={<Button onClick={onClear}>Clear the filters</Button>}>
       An id finds a run of any age, by its own id or by that of the request.
     </Empty>
   );

@@ -3,7 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Ellipsis, EyeOff, Store, Trash2, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { manage, ownPromptQuery } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
@@ -12,7 +12,7 @@ import { PublishDialog } from "./publish-dialog.tsx";
 import type { DraftTabProps } from "./test-run.ts";
 import { savedRevision } from "./use-draft.ts";
 
-type Asked = "discard" | "unpublish" | null;
+type Confirmation = "discard" | "unpublish" | null;
 
 /** Where a draft is published and found afterwards: it stays in view, however long the file or the result of a test run is. */
 export function PublishBar({ prompt, draft, checked }: DraftTabProps) {
@@ -57,13 +57,13 @@ function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftSta
 }
 
 /** What else can be done with the prompt as a whole. */
-export function PromptActs({ prompt, draft }: Pick<DraftTabProps, "prompt" | "draft">) {
+export function PromptActions({ prompt, draft }: Pick<DraftTabProps, "prompt" | "draft">) {
   const { promptId, state, latest } = prompt;
-  const [asked, setAsked] = useState<Asked>(null);
+  const [asked, setAsked] = useState<Confirmation>(null);
   const queries = useQueryClient();
   const close = () => setAsked(null);
   const publishAgain = () =>
-    actAndSay(async () => {
+    runWithToast(async () => {
       const next = await manage.send("republishPrompt", { params: { promptId } });
       queries.setQueryData(ownPromptQuery(promptId).queryKey, next);
     }, "Published again");
@@ -72,7 +72,7 @@ export function PromptActs({ prompt, draft }: Pick<DraftTabProps, "prompt" | "dr
       {latest === null || draft.revision > 0 || state !== "blocked" ? (
         <Menu
           trigger={
-            <Button square aria-label="More acts">
+            <Button square aria-label="More actions">
               <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
             </Button>
           }

@@ -17,7 +17,7 @@ import { Tabs } from "../../components/ui/tabs.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { Tooltip } from "../../components/ui/tooltip.tsx";
 
-export function PartsScreen() {
+export function GalleryScreen() {
   return (
     <main className="p-4 sm:p-8">
       <Page title="Components" meta="Every component in every state, both themes from the same tokens.">
@@ -258,7 +258,7 @@ function Floating() {
         onClose={() => setOpen(false)}
         title="Revoke “shop-backend”?"
         description="Used 11 s ago from 203.0.113.24. Its next request is answered with 401."
-        acts={
+        actions={
           <>
             <Button onClick={() => setOpen(false)}>Keep key</Button>
             <Button tone="danger" onClick={() => setOpen(false)}>
@@ -276,7 +276,7 @@ function Whole() {
     <Group name="Empty, loading, failed">
       <div className="grid gap-4 sm:grid-cols-2">
         <Panel>
-          <Empty icon={KeyRound} title="No keys yet" act={<Button>Create key</Button>}>
+          <Empty icon={KeyRound} title="No keys yet" action={<Button>Create key</Button>}>
             A key lets your code run prompts and pay with your credits.
           </Empty>
         </Panel>

@@ -12,11 +12,11 @@ import { Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
 import { causeWords } from "./cause-words.ts";
-import { foundRunQuery } from "./queries.ts";
+import { installationRunQuery } from "./queries.ts";
 
-export function FoundRunSection() {
+export function InstallationRunSection() {
   const { runId } = useParams({ from: "/inside/operator/runs/$runId" });
-  const run = useQuery(foundRunQuery(runId));
+  const run = useQuery(installationRunQuery(runId));
   if (run.isError) {
     if (!isMissing(run.error)) return <QueryFailure what="The run" query={run} />;
     return (

@@ -4,13 +4,13 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import type { DraftEditing } from "./use-draft.ts";
 
-interface SavedProps {
+interface DraftStatusProps {
   readonly prompt: OwnPrompt;
   readonly draft: DraftEditing;
 }
 
 /** Where the prompt stands: its state, its versions, and whether what is on the screen is saved. */
-export function Saved({ prompt, draft: { status, revision } }: SavedProps) {
+export function DraftStatus({ prompt, draft: { status, revision } }: DraftStatusProps) {
   const { state, latest, draft, last30Days } = prompt;
   const words = {
     saved: draft === null ? "" : `saved ${formatTime(draft.savedAt)}`,

@@ -2,12 +2,12 @@ import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { manage, ownPromptQuery } from "../../api.ts";
-import { actAndSay } from "../act-and-say.ts";
+import { runWithToast } from "../run-with-toast.ts";
 import { FormDialog } from "../form-dialog.tsx";
 import { Button } from "../ui/button.tsx";
 import { toast } from "../ui/toast.tsx";
 
-interface SampleActProps {
+interface SampleActionProps {
   readonly run: ManagedRun;
   readonly small?: boolean;
 }
@@ -15,14 +15,18 @@ interface SampleActProps {
 const KINDS = { text: "text", image: "picture", video: "video", error: "" } as const;
 
 /** For the author of the prompt: this run as what the prompt shows in the marketplace. Nothing where it cannot be. */
-export function SampleAct({ run, small = false }: SampleActProps) {
+export function SampleAction({ run, small = false }: SampleActionProps) {
   const { isOwnPrompt, runStatus, outputs } = run;
   const shown = outputs.findLast(({ type }) => type !== "error");
   if (!isOwnPrompt || runStatus !== "succeeded" || shown === undefined) return null;
-  return <Act run={run} small={small} what={KINDS[shown.type]} />;
+  return <Action run={run} small={small} what={KINDS[shown.type]} />;
 }
 
-function Act({ run: { promptId, runId, inputs }, small, what }: Required<SampleActProps> & { readonly what: string }) {
+function Action({
+  run: { promptId, runId, inputs },
+  small,
+  what,
+}: Required<SampleActionProps> & { readonly what: string }) {
   const queries = useQueryClient();
   const { data: prompt } = useQuery(ownPromptQuery(promptId));
   const [isAsking, setAsking] = useState(false);
@@ -38,7 +42,7 @@ function Act({ run: { promptId, runId, inputs }, small, what }: Required<SampleA
   };
   if (prompt.sample?.runId === runId) {
     const remove = () =>
-      actAndSay(() => change(manage.send("deletePromptSample", { params })), "It is the sample no more");
+      runWithToast(() => change(manage.send("deletePromptSample", { params })), "It is the sample no more");
     return (
       <Button small={small} onClick={() => void remove()}>
         Remove as sample

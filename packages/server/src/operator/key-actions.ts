@@ -26,7 +26,7 @@ export interface NewApiKey {
 export type ApiKeyReport = ReturnType<typeof describeKey>;
 
 /** What an operator does with API keys, which are named by id, by what is displayed of them, or by themselves. */
-export class KeyActs {
+export class KeyActions {
   readonly #db: Database;
   readonly #newId: () => string;
 
