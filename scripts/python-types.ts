@@ -24,7 +24,7 @@ interface Schema {
 }
 
 export function describePython(): string {
-  const classes = new Map<string, string>();
+  const classes: Classes = new Map();
   const run = toSchema(runSchema).properties?.["outputs"]?.items ?? {};
   const row = toSchema(searchResultSchema).properties?.["rows"]?.items ?? {};
   typeOf("OutputItem", run, classes);
@@ -55,7 +55,7 @@ RETRY_RULES: Dict[str, Literal["never", "after-delay", "backoff", "poll"]] = {
 ${rules.join("\n")}
 }
 
-${[...classes.values()].join("\n\n")}
+${[...classes.values()].map(({ text }) => text).join("\n\n")}
 `;
 }
 
@@ -63,8 +63,11 @@ function toSchema(schema: z.ZodType): Schema {
   return z.toJSONSchema(schema, { unrepresentable: "any" }) as Schema;
 }
 
+/** Name and text of each class, by what it says: two schemas of the same members are one class. */
+type Classes = Map<string, { readonly name: string; readonly text: string }>;
+
 /** The Python type of a schema; objects become classes of this name, before what uses them. */
-function typeOf(name: string, schema: Schema, classes: Map<string, string>): string {
+function typeOf(name: string, schema: Schema, classes: Classes): string {
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) {
     const isNull = (choice: Schema) => choice.type === "null";
@@ -98,12 +101,12 @@ function typeOf(name: string, schema: Schema, classes: Map<string, string>): str
   }
 }
 
-function dictOf(name: string, { additionalProperties }: Schema, classes: Map<string, string>): string {
+function dictOf(name: string, { additionalProperties }: Schema, classes: Classes): string {
   const value = typeof additionalProperties === "object" ? additionalProperties : {};
   return `Dict[str, ${typeOf(`${name}Value`, value, classes)}]`;
 }
 
-function classOf(name: string, { properties = {}, required = [] }: Schema, classes: Map<string, string>): string {
+function classOf(name: string, { properties = {}, required = [] }: Schema, classes: Classes): string {
   const fields = Object.entries(properties).map(([key, schema]) => {
     const type = typeOf(`${name}${key.charAt(0).toUpperCase()}${key.slice(1)}`, schema, classes);
     return { line: `    ${key}: ${type}`, isRequired: required.includes(key) };
@@ -111,8 +114,12 @@ function classOf(name: string, { properties = {}, required = [] }: Schema, class
   const linesOf = (isRequired: boolean) =>
     fields.filter((field) => field.isRequired === isRequired).map(({ line }) => line);
   const optional = linesOf(false);
-  const whole = `class ${optional.length === 0 ? name : `_${name}`}(TypedDict):\n${linesOf(true).join("\n") || "    pass"}\n`;
-  const rest = optional.length === 0 ? "" : `\n\nclass ${name}(_${name}, total=False):\n${optional.join("\n")}\n`;
-  classes.set(name, whole + rest);
-  return name;
+  const textOf = (as: string) => {
+    const whole = `class ${optional.length === 0 ? as : `_${as}`}(TypedDict):\n${linesOf(true).join("\n") || "    pass"}\n`;
+    const rest = optional.length === 0 ? "" : `\n\nclass ${as}(_${as}, total=False):\n${optional.join("\n")}\n`;
+    return whole + rest;
+  };
+  const found = classes.get(textOf("")) ?? { name, text: textOf(name) };
+  classes.set(textOf(""), found);
+  return found.name;
 }

@@ -75,17 +75,12 @@ class Batch(TypedDict):
     finishedAt: Optional[str]
 
 
-class BatchResultOutputsItem(TypedDict):
-    type: Literal["text", "image", "video", "error"]
-    data: str
-
-
 class BatchResult(TypedDict):
     index: int
     key: Optional[str]
     status: Literal["succeeded", "failed", "canceled"]
     runId: Optional[str]
-    outputs: List[BatchResultOutputsItem]
+    outputs: List[OutputItem]
     credits: Optional[int]
 
 
@@ -175,77 +170,9 @@ class SearchRowSamplesInputs(TypedDict):
     imageInputs: List[Union[SearchRowSamplesInputsImageInputsItem1, SearchRowSamplesInputsImageInputsItem2]]
 
 
-class SearchRowSamplesOutputsItem(TypedDict):
-    type: Literal["text", "image", "video", "error"]
-    data: str
-
-
 class SearchRowSamples(TypedDict):
     inputs: SearchRowSamplesInputs
-    outputs: List[SearchRowSamplesOutputsItem]
-
-
-class SearchRowConfigsTextInputsValueMultiple(TypedDict):
-    min: int
-    max: int
-
-
-class _SearchRowConfigsTextInputsValue(TypedDict):
-    position: int
-    type: Literal["text", "select", "number", "boolean", "date", "list"]
-    label: str
-    description: str
-    required: bool
-    allowEmpty: bool
-    default: Optional[str]
-    maxLength: Optional[int]
-    options: Optional[List[str]]
-    multiple: Optional[SearchRowConfigsTextInputsValueMultiple]
-
-
-class SearchRowConfigsTextInputsValue(_SearchRowConfigsTextInputsValue, total=False):
-    min: float
-    max: float
-
-
-class SearchRowConfigsImageInputsItem(TypedDict):
-    position: int
-    label: str
-    description: str
-
-
-class SearchRowConfigsRunOptionsValue(TypedDict):
-    default: Optional[str]
-    options: List[str]
-
-
-class _SearchRowConfigsOutput(TypedDict):
-    type: Literal["text", "image", "video"]
-
-
-class SearchRowConfigsOutput(_SearchRowConfigsOutput, total=False):
-    schema: Dict[str, Any]
-
-
-class SearchRowConfigsWebSearch(TypedDict):
-    searchesMax: int
-
-
-class _SearchRowConfigs(TypedDict):
-    textInputs: Dict[str, SearchRowConfigsTextInputsValue]
-    imageInputs: List[SearchRowConfigsImageInputsItem]
-    imageCount: int
-    model: str
-    modality: Literal["text", "image", "video"]
-    runOptions: Dict[str, SearchRowConfigsRunOptionsValue]
-    output: SearchRowConfigsOutput
-    inputSchema: Dict[str, Any]
-    estimatedCredits: int
-    creditsRequired: int
-
-
-class SearchRowConfigs(_SearchRowConfigs, total=False):
-    webSearch: SearchRowConfigsWebSearch
+    outputs: List[OutputItem]
 
 
 class SearchRow(TypedDict):
@@ -261,5 +188,5 @@ class SearchRow(TypedDict):
     upVotes: int
     publishedAt: str
     samples: SearchRowSamples
-    configs: SearchRowConfigs
+    configs: PromptVersionConfig
 
