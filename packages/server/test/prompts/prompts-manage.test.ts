@@ -324,35 +324,3 @@ describe("a label", () => {
     expect((await ada.client.request({ method: "PUT", path, body: { promptVersionId: one } })).httpStatus).toBe(422);
   });
 });
-
-describe("another account", () => {
-  test("sees of a prompt exactly what it sees of none, at every endpoint", async () => {
-    const { promptId, latest } = await published();
-    await ada.client.send("saveDraft", { params: { promptId }, body: { source: "SECRET", revision: 0 } });
-    const version = latest?.promptVersionId ?? "";
-    const requests: readonly (readonly [string, string, unknown?])[] = [
-      ["GET", ""],
-      ["PUT", "/draft", { source: "x", revision: 0 }],
-      ["DELETE", "/draft"],
-      ["POST", "/publish", { revision: 1, baseVersionId: version }],
-      ["POST", "/roll-back", { promptVersionId: version }],
-      ["POST", "/unpublish"],
-      ["POST", "/republish"],
-      ["GET", "/versions"],
-      ["GET", `/versions/${version}`],
-      ["GET", "/diff"],
-      ["GET", "/usage"],
-      ["PUT", "/labels/production", { promptVersionId: version }],
-      ["DELETE", "/labels/production"],
-      ["POST", "/test-runs", { revision: 1 }],
-      ["GET", `/test-runs/${ABSENT}`],
-    ];
-    for (const [method, rest, body] of requests) {
-      const [foreign, absent] = await Promise.all(
-        [promptId, ABSENT].map((id) => bob.client.request({ method, path: `/manage/v1/prompts/${id}${rest}`, body })),
-      );
-      expect([method, rest, foreign?.httpStatus]).toEqual([method, rest, 404]);
-      expect(foreign?.text.replaceAll(promptId, ABSENT)).toBe(absent?.text);
-    }
-  });
-});
