@@ -18,15 +18,20 @@ export async function lockPersonOf(tx: Tx, accountId: string): Promise<PersonOfA
   return row ?? null;
 }
 
-/** Names of the accounts that would have no owner without this person. */
+/** Names of the accounts that would have no owner without this person. Their owners are locked: none of them leaves meanwhile. */
 export async function listOrphans(
   tx: Tx,
   { personId, accountId }: { personId: string; accountId: string },
 ): Promise<string[]> {
+  const owned = "select account_id from account_members where person_id = $1 and role = 'owner' and account_id <> $2";
+  await tx.query(
+    `select 1 from account_members where role = 'owner' and account_id in (${owned}) order by account_id, person_id for update`,
+    [personId, accountId],
+  );
   const rows = await tx.query<{ name: string }>(
     `select coalesce(a.display_name, a.username, a.email) as name
      from account_members m join accounts a on a.id = m.account_id
-     where m.person_id = $1 and m.account_id <> $2 and m.role = 'owner' and not exists (
+     where m.person_id = $1 and m.account_id in (${owned}) and not exists (
        select 1 from account_members o where o.account_id = m.account_id and o.role = 'owner' and o.person_id <> $1)
      order by 1`,
     [personId, accountId],

@@ -8,6 +8,7 @@ import { readConfig } from "../../src/platform/config/config.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { clientOf, createTestPerson, type TestPerson } from "../people/people-fixture.ts";
+import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 
 const SLOW =
@@ -236,6 +237,32 @@ describe("is refused", () => {
       message: expect.stringContaining("Shared"),
     });
     expect((await owner.client.send("getSession")).accounts).toHaveLength(2);
+  });
+
+  test("to one of two owners while the other is leaving", async () => {
+    const [shared, ada, bob] = [
+      await createTestPerson(server, { email: "shared@leaving.example" }),
+      await createTestPerson(server, { email: "ada@leaving.example" }),
+      await createTestPerson(server, { email: "bob@leaving.example" }),
+    ];
+    const { db } = server.app;
+    await db.query("update account_members set person_id = $2, is_personal = false where account_id = $1", [
+      shared.accountId,
+      ada.personId,
+    ]);
+    const join = "insert into account_members (account_id, person_id, role) values ($1, $2, 'owner')";
+    await db.query(join, [shared.accountId, bob.personId]);
+    const { deleting } = await db.tx(async (tx) => {
+      await tx.query("delete from account_members where account_id = $1 and person_id = $2", [
+        shared.accountId,
+        bob.personId,
+      ]);
+      const sent = codeOf(remove(ada, "ada@leaving.example"));
+      const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      await Promise.race([sent, until(async () => (await db.query(waits)).length > 0)]);
+      return { deleting: sent };
+    });
+    expect(await deleting).toBe("VALIDATION_ERROR");
   });
 
   test("to another owner of somebody's own account, whose sign-in would go with it", async () => {
