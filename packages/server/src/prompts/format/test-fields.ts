@@ -4,7 +4,7 @@ import { toJson } from "./call-fields.ts";
 import { FieldReader } from "./field-reader.ts";
 import { kindName, lineFinder, type LineOf, type SourceMap } from "./source-tree.ts";
 
-const TESTS_MAX = 100;
+export const TESTS_MAX = 100;
 const TEXT_RULE = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
 
 export interface RawTest extends PromptTest {

@@ -21,21 +21,23 @@ class MustacheConversion {
   readonly #notes = new Set<string>();
   /** Open sections, with the tag that ends each. */
   readonly #open: ("endif" | "endfor")[] = [];
+  #loops: ReadonlySet<string> = new Set();
 
   convert(text: string): Converted {
+    this.#loops = findLoops(text);
     const converted = text.replaceAll(TAG, (whole: string, triple?: string, inner?: string) => {
       if (triple !== undefined) return this.#output(triple.trim());
-      return inner === undefined ? "" : this.#tag(inner.trim(), whole, text);
+      return inner === undefined ? "" : this.#tag(inner.trim(), whole);
     });
     return { text: converted, notes: [...this.#notes] };
   }
 
-  #tag(inner: string, whole: string, text: string): string {
+  #tag(inner: string, whole: string): string {
     const [, sigil = "", name = ""] = /^([#^/>!&]?)\s*([\s\S]*)$/.exec(inner) ?? [];
     if (sigil === "!") return "";
     if (sigil === "&") return this.#output(name);
     if (sigil === ">") return this.#leaveOut(whole, "a partial");
-    if (sigil === "#") return this.#section(name, whole, text);
+    if (sigil === "#") return this.#section(name, whole);
     if (sigil === "^") return name === "" ? "{% else %}" : this.#begin("endif", `{% if ${readOf(name)} == blank %}`);
     if (sigil === "/") return this.#end(whole);
     const condition = /^else\s+if\s+(.+)$/.exec(name)?.[1];
@@ -43,14 +45,11 @@ class MustacheConversion {
     return name === "else" ? "{% else %}" : this.#output(name);
   }
 
-  #section(name: string, whole: string, text: string): string {
+  #section(name: string, whole: string): string {
     const [, helper, argument] = /^(if|unless|each|with)\s+(.+)$/.exec(name) ?? [];
     const key = argument ?? name;
     if (helper === "with") return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "a block of {{#with}}")}`);
-    const isLoop =
-      helper === "each" ||
-      (helper === undefined &&
-        new RegExp(`\\{\\{#\\s*${escapeRegExp(key)}\\s*\\}\\}(?:(?!\\{\\{/)[^])*?\\{\\{\\s*\\.\\s*\\}\\}`).test(text));
+    const isLoop = helper === "each" || (helper === undefined && this.#loops.has(key));
     if (isLoop && this.#open.includes("endfor"))
       return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "a loop in a loop")}`);
     if (isLoop) return this.#begin("endfor", `{% for item in ${readOf(key)} %}`);
@@ -90,8 +89,16 @@ function readOf(name: string): string {
   return key === "this" || key === "." ? "item" : expressionOf(key);
 }
 
-function escapeRegExp(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+/** Sections that `{{.}}` stands right inside of: they go over a list. */
+function findLoops(text: string): ReadonlySet<string> {
+  const loops = new Set<string>();
+  const open: string[] = [];
+  for (const [, sigil = "", name = ""] of text.matchAll(/\{\{\s*([#^/.])([^{}]*)\}\}/g)) {
+    if (sigil === "/") open.pop();
+    else if (sigil !== ".") open.push(name.trim());
+    else if (name.trim() === "") loops.add(open.at(-1) ?? "");
+  }
+  return loops;
 }
 
 const JINJA_RAW = /(\{%-?\s*raw\s*-?%\}[\s\S]*?\{%-?\s*endraw\s*-?%\})/;
@@ -118,6 +125,23 @@ function convertJinjaPart(text: string, notes: Set<string>): string {
     if (path.startsWith("loop.")) return `{{ for${path} }}`;
     if (!/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(path)) return whole;
     const read = path.includes(".") ? expressionOf(path) : path;
-    return `{{ ${read}${filters === "" ? "" : ` ${String(filters).trim()}`} }}`;
+    return `{{ ${read}${convertFilters(String(filters))} }}`;
+  });
+}
+
+/** Filters that Liquid has under another name. */
+const FILTERS: ReadonlyMap<string, string> = new Map([
+  ["upper", "upcase"],
+  ["lower", "downcase"],
+  ["trim", "strip"],
+  ["length", "size"],
+  ["tojson", "json"],
+  ["dump", "json"],
+]);
+
+/** `|default("x")|upper` as ` | default: "x" | upcase`. */
+function convertFilters(filters: string): string {
+  return filters.trim().replaceAll(/\s*\|\s*(\w+)\s*(?:\(([^()]*)\))?/g, (_whole, name: string, args = "") => {
+    return ` | ${FILTERS.get(name) ?? name}${args === "" ? "" : `: ${String(args).trim()}`}`;
   });
 }

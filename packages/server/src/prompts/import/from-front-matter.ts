@@ -5,7 +5,7 @@ import { membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } fro
 
 function split(text: string): { readonly front: Members; readonly body: string } {
   const [, front = "", body = text] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$\n?([\s\S]*)$/m.exec(text) ?? [];
-  return { front: membersOf(parse(front, { schema: "core" })), body: body.replaceAll("\r\n", "\n") };
+  return { front: membersOf(parse(front, { schema: "core", logLevel: "error" })), body: body.replaceAll("\r\n", "\n") };
 }
 
 export function readDotprompt(text: string, fallbackName: string): ImportedPrompt[] {

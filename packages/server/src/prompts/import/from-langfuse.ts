@@ -1,6 +1,15 @@
 /** Prompts as the interface of Langfuse gives them: `{name, type, prompt, config, tags, labels}`, one or a list. */
 import type { ImportedPrompt } from "./imported-prompt.ts";
-import { listOf, membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } from "./read-values.ts";
+import {
+  listOf,
+  membersOf,
+  notesOnOthers,
+  numberOf,
+  refuseErrors,
+  textOf,
+  textsOf,
+  type Members,
+} from "./read-values.ts";
 
 const KNOWN =
   "id name type prompt config tags labels version createdAt updatedAt projectId createdBy isActive lastUpdatedAt lastConfig versions commitMessage resolutionGraph".split(
@@ -12,6 +21,7 @@ const KNOWN_CONFIG =
   );
 
 export function readLangfuse(value: unknown, fallbackName: string): ImportedPrompt[] {
+  refuseErrors(value);
   const data = listOf(membersOf(value)["data"]);
   const list = Array.isArray(value) ? value : data.length > 0 ? data : [value];
   return list.map((one) => readOne(membersOf(one), fallbackName));

@@ -3,7 +3,16 @@
  * dashboard shows, or the answer to a request that used the prompt, whose `instructions` hold its messages.
  */
 import type { ImportedInput, ImportedPrompt } from "./imported-prompt.ts";
-import { listOf, membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } from "./read-values.ts";
+import {
+  listOf,
+  membersOf,
+  notesOnOthers,
+  numberOf,
+  refuseErrors,
+  textOf,
+  textsOf,
+  type Members,
+} from "./read-values.ts";
 
 const KNOWN =
   "id object name title description version model instructions input messages prompt variables reasoning text temperature top_p seed stop max_output_tokens max_tokens max_completion_tokens response_format created_at metadata status output usage error incomplete_details store parallel_tool_calls previous_response_id background truncation user service_tier top_logprobs tools completed_at safety_identifier prompt_cache_key max_tool_calls tool_choice billing billed_to frequency_penalty presence_penalty".split(
@@ -11,6 +20,7 @@ const KNOWN =
   );
 
 export function readOpenAi(value: unknown, fallbackName: string): ImportedPrompt[] {
+  refuseErrors(value);
   const list = Array.isArray(value)
     ? value
     : listOf(membersOf(value)["data"]).length > 0

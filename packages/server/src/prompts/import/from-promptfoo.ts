@@ -12,7 +12,7 @@ export function readPromptfoo(value: unknown, fallbackName: string): ImportedPro
   const notes = [...others, ...read.flatMap(({ lost }) => lost)];
   return listOf(all["prompts"]).map((one, at) => {
     const written = textOf(one) ?? textOf(membersOf(one)["raw"]) ?? "";
-    const isFile = written.startsWith("file://");
+    const isFile = FILE.test(written.trim());
     return {
       name:
         textOf(membersOf(one)["label"]) ??
@@ -29,6 +29,9 @@ export function readPromptfoo(value: unknown, fallbackName: string): ImportedPro
     } satisfies ImportedPrompt;
   });
 }
+
+/** Prompts and values that stand elsewhere. */
+const FILE = /^(?:file:\/\/\S+|[\w./*-]+\.(?:txt|json|ya?ml|[cm]?[jt]s|py|md|csv|j2))$/;
 
 function readMessages(text: string): { role: string; text: string }[] {
   if (!text.trimStart().startsWith("[")) return [{ role: "user", text }];

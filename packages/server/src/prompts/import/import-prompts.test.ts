@@ -261,6 +261,48 @@ test.each<[ForeignFormat, string]>([
   expect(() => made(format, text)).toThrow(`my-file.json cannot be read as a file of ${format}: `);
 });
 
+test.each<[ForeignFormat, string, string]>([
+  ["openai", '{"error": {"message": "No such prompt"}}', 'it is the error of a server, "No such prompt"'],
+  ["langfuse", '{"message": "Not found", "error": "NotFound"}', 'it is the error of a server, "Not found"'],
+  ["openai", '{"messages": [{"role": "assistant", "content": "Hi"}]}', "it has no text of a prompt"],
+  ["dotprompt", `---\nx: ${"[".repeat(5_000)}\n---\nHi`, "it is nested too deep"],
+])("a file of %s that holds no prompt is told what it holds", (format, text, reason) => {
+  expect(() => made(format, text)).toThrow(`${reason}.`);
+});
+
+test("a configuration of promptfoo keeps as many cases as a file has, with values that the prompt reads", () => {
+  const cases = Array.from({ length: 120 }, (_, at) => ({
+    vars: { topic: `t${at}`, note: "x" },
+    assert: [{ type: "contains", value: "t" }],
+  }));
+  const samples = Array.from({ length: 12 }, (_, at) => ({ vars: { topic: `s${at}` } }));
+  const config = { prompts: ["On {{ topic | upper | default('tea') }}"], tests: [...cases, ...samples] };
+  const { source, notes } = importOne("promptfoo", JSON.stringify(config));
+  expect(source.definition.steps[0]?.template).toBe("On {{ topic | upcase | default: 'tea' }}");
+  const tests = source.tests.filter(({ name }) => name.startsWith("Test"));
+  expect([tests.length, source.tests.length]).toEqual([100, 110]); // samples are run as well
+  expect(tests[0]?.textInputs).toEqual({ topic: "t0" });
+  expect(notes).toEqual(
+    expect.arrayContaining([
+      "20 more tests were left out: a file has 100 at most.",
+      "2 more samples were left out: a file has 10 at most.",
+      "Values of note were left out: the prompt does not read them.",
+    ]),
+  );
+});
+
+test("a prompt of promptfoo that stands in a file of its own is named", () => {
+  const [file] = made("promptfoo", "prompts: [prompts/tea.txt]");
+  expect(file?.notes).toContain("The prompt stands in prompts/tea.txt: put its text below.");
+});
+
+test("a Mustache template of thousands of sections is read in no time", () => {
+  const sections = Array.from({ length: 3_000 }, (_, at) => `{{#s${at}}}`).join("");
+  const { text } = convertTemplate(`${sections}{{#list}}{{.}}{{/list}}`, "mustache");
+  expect(text.match(/{% if s/g)).toHaveLength(3_000);
+  expect(text.endsWith("{% for item in list %}{{ item }}{% endfor %}")).toBe(true);
+});
+
 describe("a file of another tool given to publish", () => {
   test.each<[ForeignFormat, string]>([
     ["openai", OPENAI],

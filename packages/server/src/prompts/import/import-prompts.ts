@@ -7,7 +7,7 @@ import { readDotprompt, readPrompty } from "./from-front-matter.ts";
 import { readLangfuse } from "./from-langfuse.ts";
 import { readOpenAi } from "./from-openai.ts";
 import { readPromptfoo } from "./from-promptfoo.ts";
-import { writeImported, type ImportedFile, type ImportedPrompt } from "./imported-prompt.ts";
+import { hasText, writeImported, type ImportedFile, type ImportedPrompt } from "./imported-prompt.ts";
 
 type Read = (text: string, fallbackName: string) => ImportedPrompt[];
 
@@ -16,7 +16,7 @@ const READERS: Readonly<Record<ForeignFormat, Read>> = {
   langfuse: (text, name) => readLangfuse(JSON.parse(text), name),
   dotprompt: readDotprompt,
   prompty: readPrompty,
-  promptfoo: (text, name) => readPromptfoo(parse(text, { schema: "core" }), name),
+  promptfoo: (text, name) => readPromptfoo(parse(text, { schema: "core", logLevel: "error" }), name),
   mustache: (text, name) => [
     {
       name,
@@ -40,7 +40,7 @@ export function importPrompts(
   format: ForeignFormat,
   catalogue: Catalogue,
 ): ImportedFile[] {
-  const prompts = read(file, format).filter(({ messages }) => messages.some(({ text }) => text.trim() !== ""));
+  const prompts = read(file, format).filter(hasText);
   if (prompts.length === 0) throw unfit(file.name, format, "it has no text of a prompt");
   return prompts.map((prompt) => writeImported(prompt, catalogue));
 }
@@ -53,8 +53,14 @@ function read(
   try {
     return READERS[format](text, base === "" ? "Prompt" : base);
   } catch (error) {
-    throw unfit(name, format, error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
+    throw unfit(name, format, reasonOf(error));
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isDeep = error instanceof RangeError || Reflect.get(error, "code") === "RESOURCE_EXHAUSTION";
+  return isDeep ? "it is nested too deep" : (error.message.split("\n")[0] ?? "").replace(/:$/, "");
 }
 
 function unfit(name: string, format: ForeignFormat, why: string): Problem {

@@ -1,6 +1,7 @@
 /** A prompt of another tool, as far as this one knows what it means, and the prompt file that is made of it. */
 import { featuresOf, type Catalogue, type CatalogueEntry, type TextSettings } from "../../models/index.ts";
 import type { Expectations } from "../prompt-definition.ts";
+import { TESTS_MAX } from "../format/test-fields.ts";
 import { writePromptFile } from "../format/write-prompt-file.ts";
 import { scanTemplate } from "../template/template-scan.ts";
 import { convertTemplate, type TemplateSyntax } from "./convert-template.ts";
@@ -62,19 +63,19 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
   const body = convert(texts.body);
   const templates = [body, instructions, ...messages.flatMap((message) => Object.values(message))];
   const output = schemaOf(prompt, notes);
+  const inputs = inputsOf(templates, prompt);
   const fields = {
     title: prompt.name.slice(0, 120),
     description: prompt.description?.slice(0, 2_000),
     tags: prompt.tags?.slice(0, 10).map((tag) => tag.slice(0, 64)),
     model,
-    inputs: inputsOf(templates, prompt),
+    inputs,
     instructions: instructions === "" ? undefined : instructions,
     ...settingsOf(prompt, entry, notes),
     messages: messages.length === 0 ? undefined : messages,
     output,
     webSearch: webSearchOf({ prompt, entry, hasSchema: output !== undefined }, notes),
-    samples: prompt.samples.length === 0 ? undefined : prompt.samples.slice(0, 10).map((inputs) => ({ inputs })),
-    tests: prompt.tests === undefined || prompt.tests.length === 0 ? undefined : prompt.tests,
+    ...casesOf(prompt, new Set(inputs?.keys()), notes),
   };
   const unique = [...new Set(notes)];
   const comments = unique.length === 0 ? [] : ["Not carried over as it was:", ...unique.map((note) => `- ${note}`)];
@@ -134,6 +135,11 @@ const ROLES: Readonly<Record<string, "user" | "assistant">> = {
   ai: "assistant",
 };
 
+/** Whether there is something that a model is to answer. */
+export function hasText({ messages }: ImportedPrompt): boolean {
+  return messages.some(({ role, text }) => text.trim() !== "" && ROLES[role] !== "assistant");
+}
+
 /** System texts are instructions, the last text of the user is the prompt, and what was said before stays by turns. */
 function splitMessages(all: ImportedPrompt["messages"], notes: string[]): SplitMessages {
   const isSystem = (role: string) => role === "system" || role === "developer";
@@ -166,6 +172,28 @@ function inputsOf(templates: readonly string[], { inputs }: ImportedPrompt): Rea
       return [key, { type, description: known?.description, default: known?.default }];
     }),
   );
+}
+
+const SAMPLES_MAX = 10;
+
+/** Samples and tests, as many as a file may have, with values for its inputs alone. */
+function casesOf({ samples, tests = [] }: ImportedPrompt, keys: ReadonlySet<string>, notes: string[]) {
+  const unread = new Set<string>();
+  const read = (inputs: Readonly<Record<string, string>>) => {
+    for (const key of Object.keys(inputs)) if (!keys.has(key)) unread.add(key);
+    return Object.fromEntries(Object.entries(inputs).filter(([key]) => keys.has(key)));
+  };
+  const kept = <Case>(all: readonly Case[], max: number, what: string): readonly Case[] => {
+    if (all.length > max) notes.push(`${all.length - max} more ${what} were left out: a file has ${max} at most.`);
+    return all.slice(0, max);
+  };
+  const [shown, tried] = [kept(samples, SAMPLES_MAX, "samples"), kept(tests, TESTS_MAX, "tests")];
+  const cases = {
+    samples: shown.length === 0 ? undefined : shown.map((inputs) => ({ inputs: read(inputs) })),
+    tests: tried.length === 0 ? undefined : tried.map((test) => ({ ...test, inputs: read(test.inputs) })),
+  };
+  if (unread.size > 0) notes.push(`Values of ${[...unread].join(", ")} were left out: the prompt does not read them.`);
+  return cases;
 }
 
 /** Settings that the model takes; the others are noted. */

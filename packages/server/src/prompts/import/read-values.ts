@@ -36,3 +36,10 @@ export function notesOnOthers(members: Members, known: readonly string[]): strin
 function shorten(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
+
+/** @throws Error when it is what a server said instead of a prompt. */
+export function refuseErrors(value: unknown): void {
+  const { error, message } = membersOf(value);
+  const said = textOf(membersOf(error)["message"]) ?? (error === undefined ? undefined : textOf(message));
+  if (said !== undefined) throw new Error(`it is the error of a server, "${shorten(said)}"`);
+}
