@@ -112,9 +112,12 @@ export async function readIfThere(path: string): Promise<string | null> {
 }
 
 /** @returns null when the text is not a JSON object. */
-export function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+export function parseObject(
+  text: string,
+  reviver?: (key: string, value: unknown) => unknown,
+): Readonly<Record<string, unknown>> | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(text, reviver);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
   } catch {
     return null; // the caller says which file it is

@@ -50,6 +50,8 @@ describe("config", () => {
     [["set", "uri", "http://x"], 'There is no setting "uri". Did you mean url?'],
     [["set", "url", "localhost:8787"], "url must begin with http:// or https://"],
     [["set", "api-key", "two words"], "api-key must be 1 to 256 characters without spaces."],
+    [["set", "api-key", "pdm_x"], "That is a management token.\nStore it with: promptd config set token -"],
+    [["set", "token", "pd_x"], "That is an API key.\nStore it with: promptd config set api-key -"],
   ])("%j is refused", async (argv, sentence) => {
     const { run } = await setup();
     const { code, stderr } = await run("config", ...argv);

@@ -161,7 +161,7 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
       },
     };
     const { run, seen } = await setupToken(routes);
-    const terms = ["--cap", "500", "--expires", "2027-01-01T00:00:00Z", "--prompt", RUN];
+    const terms = ["--cap", "500", "--expires", "2027-01-01", "--prompt", RUN];
     expect(await run("keys", "create", "laptop", ...terms)).toEqual({
       code: 0,
       stdout: "pd_new\n",
@@ -169,7 +169,7 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
     });
     expect(seen[0]?.body).toEqual({
       name: "laptop",
-      expiresAt: "2027-01-01T00:00:00Z",
+      expiresAt: "2027-01-01T00:00:00.000Z",
       monthlyCap: 500,
       promptIds: [RUN],
     });

@@ -51,6 +51,20 @@ describe("an author with a folder of prompts and a token", () => {
     const bad = await run("prompt", "check", "bad.prompt.md");
     expect(bad.code).toBe(1);
     expect(bad.stdout).toContain("line 10, column 16, template: ");
+    const slip = await run("prompt", "preview", "tea.prompt.md", "-i", "topik=rain");
+    expect([slip.code, slip.stderr]).toEqual([
+      1,
+      'These have no effect: textInputs.topik\nText input "topic" is required.\nGive an input with -i KEY=VALUE.\n',
+    ]);
+  });
+
+  test("reads every fault of a file that is not published on a line of its own", async () => {
+    await write("faulty.prompt.md", TEA.replace("title:", "titel:").replace("{{ topic }}", "{{ topik }}"));
+    const refused = await run("prompt", "publish", "faulty.prompt.md");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(
+      /^faulty\.prompt\.md was not published:\n {2}line 2, title: .*\n {2}line 3, titel: .*\n/,
+    );
   });
 
   test("pushes a draft, publishes, and gets no new version for the same file", async () => {

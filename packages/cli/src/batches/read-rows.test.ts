@@ -44,6 +44,14 @@ describe("a file of JSON lines", () => {
     ]);
   });
 
+  test("has numbers as they are written, however long", () => {
+    const [row] = readRows(
+      "f.jsonl",
+      '{"order":12345678901234567890,"price":1.50,"big":1e3,"list":[9007199254740993]}',
+    );
+    expect(row?.cells).toEqual({ order: "12345678901234567890", price: "1.50", big: "1000", list: "9007199254740993" });
+  });
+
   test.each([
     ["{}\n[1]", "f.jsonl:2 is not a JSON object."],
     ["nonsense", "f.jsonl:1 is not a JSON object."],

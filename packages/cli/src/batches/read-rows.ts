@@ -1,6 +1,6 @@
 import { CommandFailure } from "../command.ts";
 import { printableLine } from "../printable.ts";
-import { parseObject } from "../user-config.ts";
+import { readJsonTexts } from "../runs/json-texts.ts";
 
 /** One row of a file: its cells by the names of their columns, and where it begins. */
 export interface Row {
@@ -22,20 +22,8 @@ function readJsonLines(name: string, text: string): Row[] {
   return text.split("\n").flatMap((source, index) => {
     if (source.trim() === "") return [];
     const line = index + 1;
-    const given = parseObject(source);
-    if (given === null || Array.isArray(given)) throw new CommandFailure(`${name}:${line} is not a JSON object.`);
-    const cells = Object.entries(given).flatMap(([key, value]) => (value === null ? [] : [[key, cellOf(value)]]));
-    const wrong = cells.find(([, value]) => value === null);
-    if (wrong === undefined) return [{ line, cells: Object.fromEntries(cells) as Record<string, string> }];
-    throw new CommandFailure(`${name}:${line}: "${wrong[0]}" is neither a text, a number, a boolean nor a list.`);
+    return [{ line, cells: readJsonTexts(source, `${name}:${line}`) }];
   });
-}
-
-/** Null: it is none of what an input can be. */
-function cellOf(value: unknown): string | null {
-  if (Array.isArray(value) && value.every((item) => ["string", "number"].includes(typeof item)))
-    return value.join("\n");
-  return ["string", "number", "boolean"].includes(typeof value) ? String(value) : null;
 }
 
 /** RFC 4180, with the separator of the first line: spreadsheets of some countries write semicolons. */

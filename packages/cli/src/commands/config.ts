@@ -99,6 +99,11 @@ function checkValue(name: Name, value: string): void {
   if (name === "url" && !/^https?:$/.test(URL.parse(value)?.protocol ?? "")) {
     throw new CommandFailure(`url must begin with http:// or https://, got "${value}".`);
   }
+  const kind = value.startsWith("pdm_") ? "token" : "api-key";
+  if (name !== "url" && /^pdm?_/.test(value) && name !== kind) {
+    const what = kind === "token" ? "a management token" : "an API key";
+    throw new CommandFailure(`That is ${what}.`, { hint: `Store it with: promptd config set ${kind} -` });
+  }
   if (name !== "url" && !/^[\x21-\x7e]{1,256}$/.test(value)) {
     throw new CommandFailure(`${name} must be 1 to 256 characters without spaces.`);
   }

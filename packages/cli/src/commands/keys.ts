@@ -2,6 +2,7 @@ import type { CreatedKey, Key } from "@promptd/contract/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
 import { formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
+import { readTime } from "../read-time.ts";
 import { withManagement } from "../session.ts";
 
 export const keysList: Command = {
@@ -42,9 +43,10 @@ The key is shown this once.`,
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const prompts = args.list("prompt");
+    const expiresAtMs = readTime(args.text("expires"), "--expires");
     const body = {
       name: args.positionals[0] ?? "",
-      expiresAt: args.text("expires") ?? null,
+      expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
       monthlyCap: readCount("--cap", args.text("cap")) ?? null,
       promptIds: prompts.length === 0 ? null : prompts,
     };

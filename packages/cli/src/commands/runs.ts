@@ -1,6 +1,7 @@
 import { RUN_STATUSES, type ListRunsQuery, type RunList, type RunListRow, type RunStatus } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
 import { formatRun, formatRunRows } from "../output.ts";
+import { readTime } from "../read-time.ts";
 import { reportRun } from "../runs/report-run.ts";
 import { createRunView } from "../runs/run-view.ts";
 import { withSession } from "../session.ts";
@@ -103,8 +104,8 @@ function readQuery(args: CommandArgs): ListRunsQuery {
   return {
     limit: readNumber("--limit", args.text("limit")),
     status: readStatus(args.text("status")),
-    since: readTime("--since", args.text("since")),
-    until: readTime("--until", args.text("until")),
+    since: readMoment("--since", args.text("since")),
+    until: readMoment("--until", args.text("until")),
     startingAfter: after,
     endingBefore: before,
     include: "batch",
@@ -123,11 +124,8 @@ function readStatus(text: string | undefined): RunStatus | undefined {
   throw new CommandFailure(`--status must be one of ${RUN_STATUSES.join(", ")}, got "${text}".`);
 }
 
-/** @returns Unix time in seconds or milliseconds, as given; the server distinguishes them. */
-function readTime(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[0-9]{1,16}$/.test(text)) return Number(text);
-  const ms = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
-  throw new CommandFailure(`${flag} must be a time such as 2026-11-20T10:15:30Z or 1795169730, got "${text}".`);
+/** Unix time, in seconds or milliseconds, goes as it is; the server distinguishes them. */
+function readMoment(flag: string, text: string | undefined): number | undefined {
+  if (text !== undefined && /^[0-9]{1,16}$/.test(text)) return Number(text);
+  return readTime(text, flag) ?? undefined;
 }

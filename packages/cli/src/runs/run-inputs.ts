@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { CommandFailure, type CommandArgs, type CommandIo } from "../command.ts";
 import { describeReadFailure } from "../file-failure.ts";
 import { printableLine } from "../printable.ts";
-import { parseObject } from "../user-config.ts";
+import { readJsonTexts } from "./json-texts.ts";
 import { readText, STDIN_NAME } from "./read-text.ts";
 
 /** Bounds memory, not the interface: the server takes 10 MiB per image and says so itself. */
@@ -105,18 +105,7 @@ async function readValue(key: string, value: string, io: CommandIo): Promise<str
 async function readInputsFile(file: string, io: CommandIo): Promise<Record<string, string>> {
   const text = file === "-" ? await io.readStdin() : await readText(file, "name a JSON file in it", io);
   const name = file === "-" ? STDIN_NAME : printableLine(file);
-  const given = parseObject(text);
-  const form = "It must hold one JSON object of texts, numbers, booleans or lists, by the names of the inputs.";
-  if (given === null || Array.isArray(given)) throw new CommandFailure(`${name} is not a JSON object.`, { hint: form });
-  return Object.fromEntries(
-    Object.entries(given).map(([key, value]) => {
-      const isList =
-        Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number");
-      if (isList) return [key, value.join("\n")];
-      if (["string", "number", "boolean"].includes(typeof value)) return [key, String(value)];
-      throw new CommandFailure(`${name}: "${key}" is neither a text, a number, a boolean nor a list.`, { hint: form });
-    }),
-  );
+  return readJsonTexts(text, name);
 }
 
 /** An address is passed on, a path is read. @throws CommandFailure when a file cannot be read. */

@@ -1,5 +1,6 @@
 import type { Command } from "../../command.ts";
-import { readAmount, readText, readTime, requireText, runAsOperator } from "./run-operator.ts";
+import { readTime } from "../../read-time.ts";
+import { readAmount, readText, requireText, runAsOperator } from "./run-operator.ts";
 
 export const creditsGrant: Command = {
   summary: "Grant credits to an account",

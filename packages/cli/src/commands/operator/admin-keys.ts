@@ -1,13 +1,6 @@
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import {
-  readAmount,
-  readText,
-  readTime,
-  requireText,
-  runAsOperator,
-  warnOfPast,
-  type Operator,
-} from "./run-operator.ts";
+import { readTime } from "../../read-time.ts";
+import { readAmount, readText, requireText, runAsOperator, warnOfPast, type Operator } from "./run-operator.ts";
 
 const NAME_HELP =
   "A key is named by its id, by what is displayed of it (pd_01234…6789, three dots will do), or by the key itself; - reads it from standard input, so that it stands in no shell history.";

@@ -1,5 +1,6 @@
 import { CommandFailure, type Command } from "../../command.ts";
-import { readPlan, readTime, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
+import { readTime } from "../../read-time.ts";
+import { readPlan, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
 
 export const planSet: Command = {
   summary: "Set the plan of an account",

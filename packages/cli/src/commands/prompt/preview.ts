@@ -42,11 +42,11 @@ A run with these inputs costs: at most 8 credits`,
         manage.send("previewPromptFile", { body: { source: file.text, title, ...request }, signal: io.signal }),
       here: () => runAsAuthor(io, (authoring) => authoring.preview(file, request, title ?? null)),
     });
+    if (preview.ignored.length > 0) io.note(`These have no effect: ${preview.ignored.map(printableLine).join(", ")}`);
     if (preview.issues.length > 0) {
       const messages = new Set(preview.issues.map((issue) => issue.message));
       throw new CommandFailure([...messages].join("\n"), { hint: "Give an input with -i KEY=VALUE." });
     }
-    if (preview.ignored.length > 0) io.note(`These have no effect: ${preview.ignored.map(printableLine).join(", ")}`);
     io.result(preview, formatPreview(preview));
   },
 };

@@ -88,7 +88,9 @@ async function publishThere(manage: ManageClient, args: CommandArgs, io: Command
       if (args.flag("write-id") && only !== undefined && others.length === 0) await writeId(file, only.promptId, io);
     } catch (error) {
       if (!(error instanceof PromptdError) || error.code !== "VALIDATION_ERROR") throw error;
-      failures.push(`${file.name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
+      // Its message is all of them in one line, cut where that is long.
+      const faults = error.issues.length === 0 ? [error.message] : error.issues.map(({ message }) => message);
+      failures.push(`${file.name} was not published:\n${faults.join("\n").replace(/^/gm, "  ")}`);
     }
   }
   if (sampleRun !== undefined) failures.push(...(await takeSample(manage, { published, runId: sampleRun, io })));

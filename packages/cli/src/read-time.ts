@@ -1,0 +1,14 @@
+import { CommandFailure } from "./command.ts";
+
+const TIME = /^(?<day>\d{4}-\d\d-\d\d)(?<clock>T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(?<zone>Z|[+-]\d\d:\d\d)?$/;
+
+/** A time without a zone is UTC, wherever the command runs. @returns milliseconds since 1970; null when nothing was given. */
+export function readTime(value: string | undefined, flag: string): number | null {
+  if (value === undefined) return null;
+  const { day = "", clock = "T00:00", zone = "Z" } = TIME.exec(value)?.groups ?? {};
+  const ms = Date.parse(`${day}${clock}${zone}`);
+  // A day that the calendar does not have would silently become one of the next month.
+  const isRealDay = Number.isFinite(ms) && new Date(Date.parse(day)).toISOString().startsWith(day);
+  if (isRealDay && ms >= 0) return ms;
+  throw new CommandFailure(`${flag} must be a time such as 2027-01-31T18:00:00Z, got "${value}".`);
+}
