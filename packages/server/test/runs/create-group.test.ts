@@ -1,9 +1,11 @@
 /** Creates that come together are written together, and each is answered as if it had come alone. */
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createApiKey } from "../../src/accounts/index.ts";
+import { grantCredits } from "../../src/credits/index.ts";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createRunCreates, type RunCreates } from "../../src/runs/create/create-group.ts";
-import type { CreateOutcome } from "../../src/runs/create/create-store.ts";
-import { openEngine, type Engine, type RunWish } from "./engine-fixture.ts";
+import { createRunRows, type CreateOutcome } from "../../src/runs/create/create-store.ts";
+import { LEASE_MS, openEngine, type Engine, type RunWish } from "./engine-fixture.ts";
 
 let engine: Engine;
 let creates: RunCreates;
@@ -54,6 +56,74 @@ test("the last credits, the last free place and a key are given once within one 
   const joined = await createTogether(keyed, [{}, { key: "k" }, { key: "k" }, { key: "k", body: "another" }]);
   expect(kindsOf(joined.outcomes)).toEqual(["created", "created", "joined", "key_conflict"]);
   expect(await engine.audit()).toEqual([]);
+});
+
+test("within one statement no key passes its cap, and a refused run takes nothing of it", async () => {
+  const account = await engine.createAccount(100);
+  const [capped, other] = await Promise.all(
+    [10, 100].map((monthlyCap) =>
+      createApiKey(engine.db, engine.newId, { name: "test", accountId: account, monthlyCap }),
+    ),
+  );
+  const wishes = [4, 5, 6, 1, 1].map((hold) => ({ hold, keyId: capped?.keyId ?? "" }));
+  const { outcomes, statements } = await createTogether(account, [
+    { hold: 7, keyId: other?.keyId ?? "" },
+    ...wishes,
+    { hold: 20, keyId: other?.keyId ?? "" },
+  ]);
+  expect(statements).toBe(2);
+  expect(kindsOf(outcomes)).toEqual(["created", "created", "created", "capped", "created", "capped", "created"]);
+  expect(outcomes[3]).toMatchObject({ left: 1 });
+  const used = await engine.db.query(
+    "select budget_id as key, used::int from credit_budgets where account_id = $1 order by used",
+    [account],
+  );
+  expect(used).toEqual([
+    { key: capped?.keyId, used: 10 },
+    { key: other?.keyId, used: 27 },
+  ]);
+  expect(await engine.audit()).toEqual([]);
+});
+
+test("what an account earned is collected for a run of a statement whose earlier runs took the rest", async () => {
+  const [author, payer] = [await engine.createAccount(5), await engine.createAccount(100)];
+  await engine.createRun(payer, { hold: 10, author: { accountId: author, sharePercent: 40 } });
+  const worker = await engine.registerWorker();
+  await engine.finish(worker, await engine.claim(worker), { credits: 10 });
+  const { outcomes, statements } = await createTogether(author, times(5, { hold: 2 }));
+  expect(statements).toBe(2);
+  expect(kindsOf(outcomes)).toEqual([...Array(4).fill("created"), "no_credits"]);
+  expect(outcomes[4]).toEqual({ kind: "no_credits", available: 1 });
+  expect(await engine.audit()).toEqual([]);
+});
+
+test("credits that have expired pay for no run of a statement, and back those that came before", async () => {
+  const account = await engine.createAccount(4);
+  const expiresAt = new Date(Date.now() + 60_000).toISOString();
+  await grantCredits(engine.db, { accountId: account, amount: 6, reason: null, idempotencyKey: "soon", expiresAt });
+  await engine.createRun(account, { hold: 3 });
+  await engine.shiftClock(61);
+  const { outcomes } = await createTogether(account, times(4, { hold: 2 }));
+  expect(kindsOf(outcomes)).toEqual(["created", "created", "no_credits", "no_credits"]);
+  expect(await engine.audit()).toEqual([]);
+});
+
+test("runs of a statement count under the limits of their account and their model", async () => {
+  const accounts = (await createAccounts(3)).toSorted();
+  await engine.db.query(
+    "insert into run_limits values ('account', 2), ('model:sandbox/text', 3), ('model:sandbox/free', 1)",
+  );
+  const [text, free] = ["sandbox/text", "sandbox/free"];
+  const models = [text, text, text, free, text, text, text, free];
+  const runs = models.map((model, nth) =>
+    engine.runToCreate(accounts[Math.floor(nth / 3)] ?? "", { model: model ?? "" }),
+  );
+  const claim = { workerId: await engine.registerWorker(), lane: 0, leaseMs: LEASE_MS, runsMax: runs.length };
+  const outcomes = await createRunRows(engine.db, runs, claim);
+  expect(kindsOf(outcomes)).toEqual(
+    [true, true, false, true, true, false, false, false].map((begins) => (begins ? "claimed" : "created")),
+  );
+  expect(await engine.claim(claim.workerId)).toEqual([]);
 });
 
 test("a large run goes alone, and no statement carries more than 32", async () => {

@@ -1,5 +1,6 @@
 /** A run is created once, however often it is asked for, and not above the most an account may have. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { createRunRow } from "../../src/runs/create/create-store.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 
@@ -67,14 +68,9 @@ test("an account at its most active runs gets no more, and nothing is held for t
 
 test("a free run is counted before the next one is created, and only its own account waits for that", async () => {
   const [account, other] = [await engine.createAccount(), await engine.createAccount()];
-  const [version] = await engine.db.query<{ id: string }>("select id from prompt_versions");
   const [created, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const uncommitted = engine.db.tx(async (tx) => {
-    await tx.query(
-      `select run_create_claiming($1, $2, now(), $3, 'test', 'sandbox/text', null, '{}', '{}', '{}', interval '10 min', 1, null,
-         null, null, null, null, null, null)`,
-      [account, engine.newId(), version?.id],
-    );
+    await createRunRow(tx, engine.runToCreate(account, { activeRunsMax: 1 }));
     created.resolve();
     await seen.promise;
   });

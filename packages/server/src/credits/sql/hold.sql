@@ -7,6 +7,44 @@ language sql stable as $$
     select used from credit_budgets where account_id = p_account and budget_id = p_budget and month = p_month), 0)
 $$;
 
+-- Sets p_amount aside where nothing stands against it; the caller records the hold with the others of its transaction. No
+-- balance: it takes more than that, and nothing was changed.
+create or replace function credit_hold_quickly(p_account uuid, p_amount bigint, out posted bigint, out held bigint)
+language plpgsql as $$
+#variable_conflict use_column
+begin
+  -- as in credit_hold_for, and with the lock that this takes nothing can expire unseen
+  update credit_accounts a set held = a.held + p_amount
+    where a.account_id = p_account and a.posted - a.held >= p_amount and a.frozen_at is null
+    returning a.posted, a.held into posted, held;
+  if held is not null and exists (select 1 from credit_grants g
+      where g.account_id = p_account and g.remaining > 0 and g.expires_at <= promptd_now()) then
+    update credit_accounts a set held = a.held - p_amount where a.account_id = p_account;
+    posted := null;
+    held := null;
+  end if;
+end $$;
+
+-- Records holds that were set aside in this transaction, with the balance after each, in this order. A hold counts in its
+-- budget, of p_month, if there is one; its author earns p_share percent of what the run will cost.
+create or replace function credit_holds_record(p_account uuid[], p_run uuid[], p_amount bigint[], p_budget uuid[],
+  p_month date, p_author uuid[], p_share int[], p_posted_after bigint[], p_held_after bigint[]
+) returns void language plpgsql as $$
+begin
+  insert into credit_holds (account_id, run_id, amount, budget_id, budget_month, author_id, author_share)
+    select account, run, amount, budget, case when budget is not null then p_month end, author, share
+    from unnest(p_account, p_run, p_amount, p_budget, p_author, p_share) d (account, run, amount, budget, author, share);
+  insert into credit_budgets as b (account_id, budget_id, month, used)
+    select account, budget, p_month, sum(amount)::bigint from unnest(p_account, p_budget, p_amount) d (account, budget, amount)
+    where budget is not null group by account, budget order by account, budget
+    on conflict (account_id, budget_id, month) do update set used = b.used + excluded.used;
+  insert into credit_transfers (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
+    select account, 'hold', 'user:available', 'user:held', amount, run, posted_after, held_after
+    from unnest(p_account, p_run, p_amount, p_posted_after, p_held_after) with ordinality
+      d (account, run, amount, posted_after, held_after, nth)
+    order by nth; -- the order of the journal
+end $$;
+
 -- Sets p_amount aside for a run, inside the transaction that creates the run, and counts it in a budget if there is one.
 -- p_author earns p_share percent of what the run will cost; null: nobody does. False: there are too few credits, those
 -- that the account has earned itself included, or the account is frozen.
@@ -24,13 +62,7 @@ begin
     exit when found;
     if credit_collect(p_account) = 0 then return false; end if;
   end loop;
-  insert into credit_holds (account_id, run_id, amount, budget_id, budget_month, author_id, author_share)
-    values (p_account, p_run, p_amount, p_budget, p_month, p_author, p_share);
-  if p_budget is not null then
-    insert into credit_budgets as b (account_id, budget_id, month, used) values (p_account, p_budget, p_month, p_amount)
-      on conflict (account_id, budget_id, month) do update set used = b.used + excluded.used;
-  end if;
-  insert into credit_transfers (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
-    values (p_account, 'hold', 'user:available', 'user:held', p_amount, p_run, v_posted, v_held);
+  perform credit_holds_record(array[p_account], array[p_run], array[p_amount], array[p_budget], p_month, array[p_author],
+    array[p_share], array[v_posted], array[v_held]);
   return true;
 end $$;

@@ -15,7 +15,7 @@ import {
 } from "../../platform/database/errors.ts";
 import type { Database, Queryable, TxOptions } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
-import { createRunRow, createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } from "./create-store.ts";
+import { createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { AccountLockQueue, LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
 import { commitOnce, isTransientFailure, type CommitOptions } from "./commit-once.ts";
 
@@ -163,7 +163,8 @@ async function send(
   const once: Queryable = { query: (statement, values) => db.once(statement, values, limits) };
   const reservation = await reserve(runs);
   try {
-    const outcomes = await createRows(once, runs, reservation);
+    const claim = reservation && { ...reservation.lease, runsMax: reservation.slots };
+    const outcomes = await createRunRows(once, runs, claim);
     const claimed = runs.filter((_, i) => outcomes[i]?.kind === "claimed");
     if (claimed.length > 0) await faultPoint("create.claimed");
     reservation?.begin(claimed);
@@ -173,17 +174,6 @@ async function send(
     else reservation?.fail();
     throw error;
   }
-}
-
-/** A run alone is sent by itself: its statement is planned once, and one with lists each time. */
-async function createRows(
-  db: Queryable,
-  runs: readonly RunToCreate[],
-  reservation: Reservation | null,
-): Promise<readonly CreateOutcome[]> {
-  const [first] = runs;
-  if (first !== undefined && runs.length === 1) return [await createRunRow(db, first, reservation?.lease ?? null)];
-  return createRunRows(db, runs, reservation && { ...reservation.lease, runsMax: reservation.slots });
 }
 
 /**

@@ -51,28 +51,20 @@ type CreateRow = { run_id: string | null; available: number | null } & (
   | { outcome: "revoked" | "expired" | "capped"; at: Date }
 );
 
+/** Of the first `runsMax` runs of a statement. */
+export interface ClaimOfSome extends ClaimLease {
+  readonly runsMax: number;
+}
+
 /** @param claim null: the run waits in the queue. */
 export async function createRunRow(
   db: Queryable,
   run: RunToCreate,
   claim: ClaimLease | null = null,
 ): Promise<CreateOutcome> {
-  const [row] = await db.query<CreateRow>(
-    {
-      name: "run_create",
-      text: `select outcome, run_id, available, at from run_create_claiming($1, $2, to_timestamp($3::bigint / 1000.0),
-        $4, $5, $6, $7, $8, $9, $10, make_interval(secs => $11), $12, $13, $14, $15, $16,
-        $17, $18, make_interval(secs => $19::float8 / 1000))`,
-    },
-    [run.accountId, ...createValues(run), ...claimValues(claim)],
-  );
-  if (row === undefined) throw new Error("run_create_claiming answered no row.");
-  return toOutcome(row, run.runId);
-}
-
-/** Of the first `runsMax` runs of a statement. */
-export interface ClaimOfSome extends ClaimLease {
-  readonly runsMax: number;
+  const [outcome] = await createRunRows(db, [run], claim && { ...claim, runsMax: 1 });
+  if (outcome === undefined) throw new Error("No outcome of a create.");
+  return outcome;
 }
 
 /**
@@ -89,32 +81,22 @@ export async function createRunRows(
   const rows = await db.query<CreateRow>(
     {
       name: "run_create_all",
-      text: `select c.* from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::json[],
-          $9::json[], $10::json[], $11::int[], $12::int[], $13::text[], $14::bytea[], $15::uuid[], $16::uuid[]) with ordinality
-          as d (account, id, at_ms, version, name, model, hold, prices, inputs, options, seconds, active, key, fingerprint, api_key,
-            request, nth)
-        cross join lateral run_create_claiming(d.account, d.id, to_timestamp(d.at_ms / 1000.0), d.version, d.name, d.model,
-          d.hold, d.prices, d.inputs, d.options, make_interval(secs => d.seconds), d.active, d.key, d.fingerprint,
-          d.api_key, d.request, case when d.nth <= $20 then $17::uuid end, $18,
-          make_interval(secs => $19::float8 / 1000)) c order by d.nth`,
+      text: `select outcome, run_id, available, at from run_create_all($1, $2, $3, $4, $5, $6, $7, $8::json[], $9::json[],
+        $10::json[], $11, $12, $13, $14, $15, $16, $17, $18, make_interval(secs => $19::float8 / 1000), $20)`,
     },
-    [runs.map(({ accountId }) => accountId), ...columns, ...claimValues(claim), claim?.runsMax ?? 0],
+    [...columns, claim?.workerId ?? null, claim?.lane ?? null, claim?.leaseMs ?? null, claim?.runsMax ?? 0],
   );
   return runs.map(({ runId }, i) => {
     const row = rows[i];
-    if (row === undefined) throw new Error("run_create_claiming did not answer for every run.");
+    if (row === undefined) throw new Error("run_create_all did not answer for every run.");
     return toOutcome(row, runId);
   });
 }
 
-/** The last parameters of `run_create_claiming`. */
-function claimValues(claim: ClaimLease | null): readonly unknown[] {
-  return [claim?.workerId ?? null, claim?.lane ?? null, claim?.leaseMs ?? null];
-}
-
-/** All but the account and the claim, in the order of the parameters of `run_create_claiming`. */
+/** In the order of the parameters of `run_create_all`. */
 function createValues(run: RunToCreate): readonly unknown[] {
   return [
+    run.accountId,
     run.runId,
     idTimeMs(run.runId),
     run.promptVersionId,
@@ -154,6 +136,6 @@ function toOutcome(row: CreateRow, runId: string): CreateOutcome {
       return { kind: row.outcome };
     default: // of a newer release: no run is better than one that does not exist
       row satisfies never;
-      throw new Error(`run_create_claiming answered ${JSON.stringify(row)}.`);
+      throw new Error(`run_create_all answered ${JSON.stringify(row)}.`);
   }
 }

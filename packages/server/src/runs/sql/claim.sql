@@ -90,24 +90,34 @@ begin
   from (values (1)) one left join taken t on true left join last on true;
 end $$;
 
--- Whether a worker may begin a new run before it is written: it lives, and the limits of account and model have room. Where
--- it may, the lane is locked until the caller commits, so that no claim counts without this run; where another transaction
--- has that lock, the run takes the usual way. Internal: who calls it has seen that nothing else waits.
-create or replace function run_may_begin(p_worker uuid, p_lane int, p_lease interval, p_account uuid, p_model text)
-returns boolean language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+-- Whether a worker may begin new runs before they are written: it lives, and takes runs. Then the lane is locked until the
+-- caller commits, so that no claim counts without these runs; where another transaction has that lock, they take the usual
+-- way. Internal: who calls it has seen that nothing else waits.
+create or replace function run_may_claim(p_worker uuid, p_lane int, p_lease interval) returns boolean
+language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 begin
   if not pg_try_advisory_xact_lock(18017, p_lane) then return false; end if;
   -- as in a claim, but who holds the account's credits waits for no sweep
   perform 1 from workers w
     where w.id = p_worker and not w.draining and w.heartbeat_at > promptd_now() - p_lease for key share skip locked;
-  if not found then return false; end if;
-  return (
-    select count(*) filter (where r.account_id = p_account) < coalesce(
-        (select l.max_running from run_limits l where l.scope = 'account:' || p_account),
-        (select l.max_running from run_limits l where l.scope = 'account'), 50)
-      and count(*) filter (where r.model = p_model)
-        < coalesce((select l.max_running from run_limits l where l.scope = 'model:' || p_model), 2147483647)
-    from runs r where r.lane = p_lane and r.worker is not null);
+  return found;
+end $$;
+
+-- How many more runs of an account may begin now, as far as the lane's lock lets nobody else claim.
+create or replace function run_account_room(p_lane int, p_account uuid) returns int
+language plpgsql stable set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+begin
+  return coalesce((select l.max_running from run_limits l where l.scope = 'account:' || p_account),
+      (select l.max_running from run_limits l where l.scope = 'account'), 50)
+    - (select count(*)::int from runs r where r.lane = p_lane and r.worker is not null and r.account_id = p_account);
+end $$;
+
+-- The same of a model.
+create or replace function run_model_room(p_lane int, p_model text) returns int
+language plpgsql stable set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+begin
+  return coalesce((select l.max_running from run_limits l where l.scope = 'model:' || p_model), 2147483647)
+    - (select count(*)::int from runs r where r.lane = p_lane and r.worker is not null and r.model = p_model);
 end $$;
 
 -- How many runs of a lane wait, due or not, counted up to p_max, as the calling statement saw them when it began. As above,

@@ -1,98 +1,165 @@
--- Creates a run, holds its credits and takes its idempotency key in one transaction and one round trip.
+-- Records what run_create_all holds for the runs at these places. Internal.
+create or replace function run_holds_record(
+  p_places int[], p_budget uuid[], p_posted_after bigint[], p_held_after bigint[], p_month date,
+  p_account uuid[], p_id uuid[], p_hold bigint[], p_prices json[]
+) returns void language plpgsql as $$
+begin
+  perform credit_holds_record(array_agg(p_account[n] order by nth), array_agg(p_id[n] order by nth),
+    array_agg(p_hold[n] order by nth), p_budget, p_month,
+    array_agg((p_prices[n] #>> '{author,accountId}')::uuid order by nth),
+    array_agg((p_prices[n] #>> '{author,sharePercent}')::int order by nth), p_posted_after, p_held_after)
+  from unnest(p_places) with ordinality h (n, nth);
+end $$;
+
+-- Creates runs, holds their credits and takes their idempotency keys in one transaction and one round trip. Each is judged as
+-- if it came alone, after those before it. Runs of several accounts come in the order of the accounts' ids, since each account
+-- is locked.
 -- Outcomes: created; claimed (created, and p_worker, which may be null, has it already, as its first attempt: a repeat is
--- never told so, since that worker may have claimed it meanwhile); joined (p_key has made a run before: this is it);
+-- never told so, since that worker may have claimed it meanwhile); joined (the key has made a run before: this is it);
 -- key_conflict; not_found; not_allowed (the API key may not run this prompt); capped (the run does not fit into what is left of the API key's monthly cap, `available`;
 -- the next month begins `at`); no_credits; frozen (the account is); too_many_active (the account has p_max_active runs);
--- revoked, expired (the API key p_api_key is no longer valid since `at`; null: the caller has no API key). What a key may
--- do is read here, whatever its admission has seen. After a refusal nothing of the run is written, so several may be called in
--- one statement.
-create or replace function run_create_claiming(
-  p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
-  p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,
-  p_api_key uuid, p_request uuid, p_worker uuid, p_lane int, p_lease interval
-) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql set lock_timeout = 200 as $$
+-- revoked, expired (the API key is no longer valid since `at`; null: the caller has no API key). What a key may do is read
+-- here, whatever its admission has seen. After a refusal nothing of the run is written.
+-- Runs and holds are inserted together at the end: to begin an insert, with the checks of its table, costs several times what
+-- a row does. So what is decided of a run counts those before it besides what is stored. One plan serves every statement: each
+-- row is found by its key.
+create or replace function run_create_all(
+  p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
+  p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
+  p_fingerprint bytea[], p_api_key uuid[], p_request uuid[], p_worker uuid, p_lane int, p_lease interval, p_claims_max int
+) returns table (outcome text, run_id uuid, available bigint, at timestamptz)
+language plpgsql set lock_timeout = 200 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
 declare
-  v_fingerprint bytea; v_run uuid; v_is_full boolean; v_is_short boolean; v_prompt uuid; v_left bigint;
-  v_api_key record; v_is_claimed boolean;
+  v_account uuid; v_is_full boolean; v_is_short boolean; v_prompt uuid; v_left bigint; v_api_key record; v_earlier record;
+  v_balance record; v_is_claimed boolean;
+  v_may_claim boolean; -- null: nobody has asked yet
+  v_account_room int; v_model text; v_model_room int;
   v_month date := date_trunc('month', promptd_now() at time zone 'UTC');
+  -- the runs that are made here, by their places in the arrays, and who has them
+  v_made int[] := '{}'; v_made_of uuid[] := '{}'; v_claimed boolean[] := '{}'; v_claimed_models text[] := '{}';
+  -- what is held here and not recorded yet
+  v_held int[] := '{}'; v_budgets uuid[] := '{}'; v_posted_after bigint[] := '{}'; v_held_after bigint[] := '{}';
 begin
-  -- Creates of an account run one after the other, so that each sees every earlier run, its key, and what is left. The
-  -- lock of the balance is not enough: a free run does not take it. A second call after a lost answer waits here, too,
-  -- until the first one has ended, however slow its commit is. Each statement below has a snapshot of its own, taken after.
-  perform pg_advisory_xact_lock(18019, hashtext(p_account::text));
-  if exists (select 1 from runs r where r.account_id = p_account and r.id = p_id) then
-    return query select 'created', p_id, null::bigint, null::timestamptz;
-    return;
-  end if;
-  select k.revoked_at, k.expires_at, k.monthly_cap, coalesce(k.budget_id, k.id) as budget_id, k.prompt_ids
-    into v_api_key
-    from api_keys k where k.id = p_api_key;
-  if v_api_key.revoked_at is not null then
-    return query select 'revoked', null::uuid, null::bigint, v_api_key.revoked_at;
-    return;
-  end if;
-  if v_api_key.expires_at <= promptd_now() then
-    return query select 'expired', null::uuid, null::bigint, v_api_key.expires_at;
-    return;
-  end if;
-  if p_key is not null then
-    select k.fingerprint, k.run_id into v_fingerprint, v_run from idempotency_keys k
-      where k.account_id = p_account and k.key = p_key and k.expires_at > promptd_now();
-    if found then
-      return query select case when v_fingerprint = p_fingerprint then 'joined' else 'key_conflict' end, v_run,
-        null::bigint, null::timestamptz;
-      return;
+  for i in 1 .. cardinality(p_id) loop
+    outcome := null; run_id := null; available := null; at := null;
+    if v_account is distinct from p_account[i] then
+      v_account := p_account[i];
+      v_account_room := null;
+      -- Creates of an account run one after the other, so that each sees every earlier run, its key, and what is left. The
+      -- lock of the balance is not enough: a free run does not take it. A second call after a lost answer waits here, too,
+      -- until the first one has ended, however slow its commit is. Each statement below has a snapshot of its own, taken after.
+      perform pg_advisory_xact_lock(18019, hashtext(v_account::text));
     end if;
-  end if;
-  select p.id into v_prompt from prompt_versions v join prompts p on p.id = v.prompt_id
-    where v.id = p_version and (v.published_at is not null and p.unpublished_at is null
-      or v.published_at is null and p.author_id = p_account); -- a test run of a draft
-  if not found then
-    return query select 'not_found', null::uuid, null::bigint, null::timestamptz;
-    return;
-  end if;
-  if v_prompt <> all (v_api_key.prompt_ids) then
-    return query select 'not_allowed', null::uuid, null::bigint, null::timestamptz;
-    return;
-  end if;
-  if p_hold is not null and v_api_key.monthly_cap is not null then
-    v_left := credit_budget_left(p_account, v_api_key.budget_id, v_month, v_api_key.monthly_cap);
-    if p_hold > v_left then
-      return query select 'capped', null::uuid, greatest(0, v_left), (v_month + interval '1 month') at time zone 'UTC';
-      return;
+    if exists (select 1 from runs r where r.account_id = v_account and r.id = p_id[i]) then
+      outcome := 'created'; run_id := p_id[i]; return next; continue;
     end if;
-  end if;
-  select count(*) >= p_max_active into v_is_full from (
-    select 1 from runs r where r.account_id = p_account and r.status in ('queued', 'running') limit p_max_active) active;
-  if p_hold is not null then
-    -- credits are spoken of first, and nothing may be held for a run that there is no place for
-    v_is_short := case
-      when v_is_full then p_hold > credits_available(p_account) or credit_is_frozen(p_account)
-      else not credit_hold_for(p_account, p_id, p_hold, v_api_key.budget_id,
-        case when v_api_key.budget_id is not null then v_month end,
-        (p_prices #>> '{author,accountId}')::uuid, (p_prices #>> '{author,sharePercent}')::int) end;
-    if v_is_short then
-      return query select case when credit_is_frozen(p_account) then 'frozen' else 'no_credits' end, null::uuid,
-        credits_available(p_account), null::timestamptz;
-      return;
+    select k.revoked_at, k.expires_at, k.monthly_cap, coalesce(k.budget_id, k.id) as budget_id, k.prompt_ids
+      into v_api_key
+      from api_keys k where k.id = p_api_key[i];
+    if v_api_key.revoked_at is not null then
+      outcome := 'revoked'; at := v_api_key.revoked_at; return next; continue;
     end if;
+    if v_api_key.expires_at <= promptd_now() then
+      outcome := 'expired'; at := v_api_key.expires_at; return next; continue;
+    end if;
+    if p_key[i] is not null then
+      select k.fingerprint, k.run_id into v_earlier from idempotency_keys k
+        where k.account_id = v_account and k.key = p_key[i] and k.expires_at > promptd_now();
+      if found then
+        outcome := case when v_earlier.fingerprint = p_fingerprint[i] then 'joined' else 'key_conflict' end;
+        run_id := v_earlier.run_id; return next; continue;
+      end if;
+    end if;
+    select p.id into v_prompt from prompt_versions v join prompts p on p.id = v.prompt_id
+      where v.id = p_version[i] and (v.published_at is not null and p.unpublished_at is null
+        or v.published_at is null and p.author_id = v_account); -- a test run of a draft
+    if not found then
+      outcome := 'not_found'; return next; continue;
+    end if;
+    if v_prompt <> all (v_api_key.prompt_ids) then
+      outcome := 'not_allowed'; return next; continue;
+    end if;
+    if p_hold[i] is not null and v_api_key.monthly_cap is not null then
+      v_left := credit_budget_left(v_account, v_api_key.budget_id, v_month, v_api_key.monthly_cap)
+        - (select coalesce(sum(p_hold[h.place]), 0) from unnest(v_held, v_budgets) h (place, budget)
+          where h.budget = v_api_key.budget_id);
+      if p_hold[i] > v_left then
+        outcome := 'capped'; available := greatest(0, v_left);
+        at := (v_month + interval '1 month') at time zone 'UTC'; return next; continue;
+      end if;
+    end if;
+    select count(*) + cardinality(array_positions(v_made_of, v_account)) >= p_max_active[i] into v_is_full from (
+      select 1 from runs r where r.account_id = v_account and r.status in ('queued', 'running') limit p_max_active[i]) active;
+    if p_hold[i] is not null then
+      -- credits are spoken of first, and nothing may be held for a run that there is no place for
+      if v_is_full then
+        v_is_short := p_hold[i] > credits_available(v_account) or credit_is_frozen(v_account);
+      else
+        select q.posted, q.held into v_balance from credit_hold_quickly(v_account, p_hold[i]) q;
+        if v_balance.posted is not null then
+          v_is_short := false;
+          v_held := v_held || i;
+          v_budgets := v_budgets || v_api_key.budget_id;
+          v_posted_after := v_posted_after || v_balance.posted;
+          v_held_after := v_held_after || v_balance.held;
+        else -- what expires or is collected now must meet all holds
+          perform run_holds_record(v_held, v_budgets, v_posted_after, v_held_after, v_month, p_account, p_id, p_hold, p_prices);
+          v_held := '{}'; v_budgets := '{}'; v_posted_after := '{}'; v_held_after := '{}';
+          v_is_short := not credit_hold_for(v_account, p_id[i], p_hold[i], v_api_key.budget_id,
+            case when v_api_key.budget_id is not null then v_month end,
+            (p_prices[i] #>> '{author,accountId}')::uuid, (p_prices[i] #>> '{author,sharePercent}')::int);
+        end if;
+      end if;
+      if v_is_short then
+        outcome := case when credit_is_frozen(v_account) then 'frozen' else 'no_credits' end;
+        available := credits_available(v_account); return next; continue;
+      end if;
+    end if;
+    if v_is_full then
+      outcome := 'too_many_active'; return next; continue;
+    end if;
+    v_is_claimed := false;
+    if p_worker is not null and i <= p_claims_max then
+      v_may_claim := coalesce(v_may_claim, run_may_claim(p_worker, p_lane, p_lease));
+      if v_may_claim then
+        v_account_room := coalesce(v_account_room, run_account_room(p_lane, v_account));
+        if v_model is distinct from p_model[i] then
+          v_model := p_model[i];
+          v_model_room := run_model_room(p_lane, v_model) - cardinality(array_positions(v_claimed_models, v_model));
+        end if;
+        v_is_claimed := v_account_room > 0 and v_model_room > 0;
+      end if;
+      if v_is_claimed then
+        v_account_room := v_account_room - 1;
+        v_model_room := v_model_room - 1;
+        v_claimed_models := v_claimed_models || v_model;
+      end if;
+    end if;
+    if p_key[i] is not null then
+      insert into idempotency_keys as k (account_id, key, fingerprint, run_id, expires_at)
+        values (v_account, p_key[i], p_fingerprint[i], p_id[i], promptd_now() + interval '24 h')
+        on conflict (account_id, key) do update -- it has expired
+          set fingerprint = excluded.fingerprint, run_id = excluded.run_id, expires_at = excluded.expires_at;
+    end if;
+    v_made := v_made || i;
+    v_made_of := v_made_of || v_account;
+    v_claimed := v_claimed || v_is_claimed;
+    outcome := case when v_is_claimed then 'claimed' else 'created' end;
+    run_id := p_id[i];
+    return next;
+  end loop;
+  if cardinality(v_held) > 0 then
+    perform run_holds_record(v_held, v_budgets, v_posted_after, v_held_after, v_month, p_account, p_id, p_hold, p_prices);
   end if;
-  if v_is_full then
-    return query select 'too_many_active', null::uuid, null::bigint, null::timestamptz;
-    return;
+  if cardinality(v_made) > 0 then
+    insert into runs (account_id, id, prompt_version_id, run_name, model, created_at, deadline_at, hold, credits,
+        prices, inputs, run_options, api_key_id, request_id, status, attempt, worker, started_at)
+      select p_account[n], p_id[n], p_version[n], p_name[n], p_model[n], to_timestamp(p_created_ms[n] / 1000.0),
+        promptd_now() + make_interval(secs => p_deadline_seconds[n]), p_hold[n], case when p_hold[n] is not null then 0 end,
+        p_prices[n], p_inputs[n], p_options[n], p_api_key[n], p_request[n],
+        case when is_claimed then 'running' else 'queued' end, is_claimed::int,
+        case when is_claimed then p_worker end, case when is_claimed then promptd_now() end
+      from unnest(v_made, v_claimed) made (n, is_claimed);
   end if;
-  v_is_claimed := p_worker is not null and run_may_begin(p_worker, p_lane, p_lease, p_account, p_model);
-  insert into runs (account_id, id, prompt_version_id, run_name, model, created_at, deadline_at, hold, credits,
-      prices, inputs, run_options, api_key_id, request_id, status, attempt, worker, started_at)
-    values (p_account, p_id, p_version, p_name, p_model, p_created, promptd_now() + p_deadline, p_hold,
-      case when p_hold is null then null else 0 end, p_prices, p_inputs, p_options, p_api_key, p_request,
-      case when v_is_claimed then 'running' else 'queued' end, v_is_claimed::int,
-      case when v_is_claimed then p_worker end, case when v_is_claimed then promptd_now() end);
-  if p_key is not null then
-    insert into idempotency_keys as k (account_id, key, fingerprint, run_id, expires_at)
-      values (p_account, p_key, p_fingerprint, p_id, promptd_now() + interval '24 h')
-      on conflict (account_id, key) do update -- it has expired
-        set fingerprint = excluded.fingerprint, run_id = excluded.run_id, expires_at = excluded.expires_at;
-  end if;
-  return query select case when v_is_claimed then 'claimed' else 'created' end, p_id, null::bigint, null::timestamptz;
 end $$;
