@@ -2,7 +2,7 @@
  * promptd as a queue: creates and a whole worker in one process, without HTTP. Each job is a run of the sandbox that is
  * paid for: its inputs are checked, its price held and captured, its call recorded, its text stored.
  */
-import { createRunOptions, openParts } from "../../packages/server/src/app-parts.ts";
+import { createRunOptions, openServices } from "../../packages/server/src/app-services.ts";
 import { createClosers } from "../../packages/server/src/closers.ts";
 import { openInstallation } from "../../packages/server/src/installation.ts";
 import { openWorker } from "../../packages/server/src/open-worker.ts";
@@ -19,7 +19,7 @@ const log = createLog("error", "stderr");
 const config = readConfig({ ...environment, PORT: "0", PROMPTD_LOCAL_MODELS: "off" });
 const installation = await openInstallation({ config, role, log });
 const closers = createClosers();
-const parts = await openParts({ config, role, log }, installation, closers);
+const parts = await openServices({ config, role, log }, installation, closers);
 const worker = await openWorker(parts, closers);
 await parts.models.announce();
 await worker.start();

@@ -89,7 +89,7 @@ function replaceProcess(file, args) {
     process.removeAllListeners("warning"); // execve counts as experimental and would say so on every command
     process.execve(file, [file, ...args], env);
   }
-  const follow = pathToFileURL(join(home, "bin", "follow-launcher.js")).href;
+  const follow = pathToFileURL(join(home, "bin", "exit-with-launcher.js")).href;
   const child = spawn(file, ["--import", follow, ...args], { stdio: ["inherit", "inherit", "inherit", "ipc"], env });
   const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
   // A terminal sends Ctrl-C to both; the program must not get it twice, since a second one means "at once".

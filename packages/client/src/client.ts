@@ -1,12 +1,12 @@
 import { ENDPOINTS, type EndpointShapes } from "@promptd/contract";
 import type { CallEndpoint } from "./call-endpoint.ts";
-import type { ClientParts } from "./client-parts.ts";
+import type { ClientContext } from "./client-context.ts";
 import { connect, type ConnectOptions } from "./connect.ts";
-import type { BatchesClient } from "./on-demand/batches.ts";
-import { loadLater } from "./on-demand/load-later.ts";
-import type { MeClient, PromptsClient, PromptVersionsClient, ResourcesClient } from "./on-demand/readers.ts";
-import type { BatchRun, FinishedBatch, RunBatchArguments, RunBatchOptions } from "./on-demand/run-batch.ts";
-import type { RunsClient } from "./on-demand/runs.ts";
+import type { BatchesClient } from "./lazy/batches.ts";
+import { loadLazily } from "./lazy/load-lazily.ts";
+import type { MeClient, PromptsClient, PromptVersionsClient, ResourcesClient } from "./lazy/readers.ts";
+import type { BatchRun, FinishedBatch, RunBatchArguments, RunBatchOptions } from "./lazy/run-batch.ts";
+import type { RunsClient } from "./lazy/runs.ts";
 import { randomKey } from "./random-key.ts";
 import type { InputsOf, PromptName } from "./run/known-prompts.ts";
 import { runPrompt, type RunPromptOptions, type RunTask } from "./run/run-prompt.ts";
@@ -108,18 +108,19 @@ export function createClient(options: ClientOptions): Client {
       if (headers.get("action-require") === "update-resources") options.onUpdateResources?.();
     },
   });
-  const parts: ClientParts = {
+  const parts: ClientContext = {
     ...connection,
     newIdempotencyKey: options.newIdempotencyKey ?? randomKey,
   };
   const run = (prompt: string, given: RunPromptOptions = {}) => runPrompt(parts, prompt, given);
   const load = async () =>
-    (await import("./on-demand/parts.ts")).createOnDemand(parts, (hash) => (resourcesHash = hash));
+    (await import("./lazy/clients.ts")).createLazyClients(parts, (hash) => (resourcesHash = hash));
   return {
     request: connection.send,
     call: connection.call,
     run: run as Client["run"], // what the types of one prompt say means nothing to the wire
-    runBatch: async (...given) => (await import("./on-demand/parts.ts")).runBatch(parts, given as RunBatchArguments),
-    ...loadLater(load, ON_DEMAND),
+    runBatch: async (...given) =>
+      (await import("./lazy/clients.ts")).runBatch(parts, given as RunBatchArguments),
+    ...loadLazily(load, ON_DEMAND),
   };
 }

@@ -1,6 +1,6 @@
 import { ENDPOINTS, type Run, type RunEvent } from "@promptd/contract";
 import { requestOf } from "./call-endpoint.ts";
-import type { ClientParts } from "./client-parts.ts";
+import type { ClientContext } from "./client-context.ts";
 import { PromptdConnectionError } from "./errors.ts";
 import { createRetries, type Retries } from "./retry.ts";
 import type { EventLog } from "./run/event-log.ts";
@@ -15,7 +15,7 @@ export interface FollowOptions {
   readonly maxRetries?: number | undefined;
 }
 
-type Following = Pick<ClientParts, "exchange" | "policy">;
+type Following = Pick<ClientContext, "exchange" | "policy">;
 
 /** The events of a run until its end. A connection that breaks is opened again. */
 export async function* followRun(

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { describeType, quote } from "./quote.ts";
+import { describeType, quoteText } from "./printable-text.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 import type { CreateRunBody, ImageInput } from "./runs.ts";
-import { leaf, report, textFault, uuidLeaf, type CheckPayload, type Fault } from "./schema-leaves.ts";
-import { textRecordLeaf } from "./text-record-schema.ts";
+import { defineField, report, textFault, uuidField, type CheckPayload, type Fault } from "./request-fields.ts";
+import { textRecordField } from "./text-record-field.ts";
 
 const IMAGE_INPUT_SCHEMA = {
   oneOf: [
@@ -27,7 +27,7 @@ export const IMAGE_INPUTS_SCHEMA = {
 };
 
 /** Only the form: what a picture or an address must be is checked where images are read. Extra members are dropped. */
-const imageInputsLeaf = leaf<readonly ImageInput[]>(IMAGE_INPUTS_SCHEMA, (payload) => {
+const imageInputsField = defineField<readonly ImageInput[]>(IMAGE_INPUTS_SCHEMA, (payload) => {
   const given = payload.value ?? [];
   if (!Array.isArray(given)) {
     const message = `imageInputs must be an array, got ${describeType(given)}.`;
@@ -64,7 +64,7 @@ function readImage(payload: CheckPayload, image: unknown, index: number): ImageI
 }
 
 function describeImageType(type: unknown): string {
-  if (typeof type === "string") return `has the type ${quote(type)}`;
+  if (typeof type === "string") return `has the type ${quoteText(type)}`;
   return type === undefined ? "has no type" : `has a type that is ${describeType(type)}`;
 }
 
@@ -82,16 +82,16 @@ function objectError(name: string) {
 }
 
 export const createRunInputsSchema = z.object(
-  { textInputs: textRecordLeaf({ field: "textInputs", entry: "Text input" }), imageInputs: imageInputsLeaf },
+  { textInputs: textRecordField({ field: "textInputs", entry: "Text input" }), imageInputs: imageInputsField },
   { error: objectError("inputs") },
 );
-export const runOptionsLeaf = textRecordLeaf({ field: "runOptions", entry: "Run option" });
+export const runOptionsField = textRecordField({ field: "runOptions", entry: "Run option" });
 
 export const createRunBodySchema: z.ZodType<CreateRunBody> = z.object(
   {
-    promptVersionId: uuidLeaf("promptVersionId"),
+    promptVersionId: uuidField("promptVersionId"),
     inputs: createRunInputsSchema,
-    runOptions: runOptionsLeaf,
+    runOptions: runOptionsField,
   },
   { error: (issue) => `The request body must be a JSON object, got ${describeType(issue.input)}.` },
 );

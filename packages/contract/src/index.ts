@@ -7,5 +7,5 @@ export * from "./names/prompt-names.ts";
 export * from "./names/suggest-name.ts";
 export * from "./names/unknown-names.ts";
 export * from "./prompts.ts";
-export * from "./quote.ts";
+export * from "./printable-text.ts";
 export * from "./runs.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { LABEL_FORM, SLUG_FORM, SLUG_NAME_FORM } from "./names/prompt-names.ts";
-import { quote } from "./quote.ts";
+import { quoteText } from "./printable-text.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 import { RUN_STATUSES, type ListRunsQuery, type RunListRow } from "./runs.ts";
-import { leaf, report, textFault, uuidLeaf, type CheckPayload } from "./schema-leaves.ts";
+import { defineField, report, textFault, uuidField, type CheckPayload } from "./request-fields.ts";
 
 /** A query value as it was sent; undefined when the parameter is absent. */
 function rawText(payload: CheckPayload): string | undefined {
@@ -22,7 +22,7 @@ export function unixTimeMs(time: number): number {
   return time >= MILLISECONDS_FROM ? time : time * 1000;
 }
 
-export const limitLeaf = leaf<number | undefined>(
+export const limitField = defineField<number | undefined>(
   { type: "integer", minimum: 1, maximum: 50, default: 10 },
   (payload) => {
     const given = rawText(payload);
@@ -31,30 +31,36 @@ export const limitLeaf = leaf<number | undefined>(
     const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
     payload.value = limit;
     if (limit >= pageMin && limit <= pageMax) return;
-    const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quote(given)}.`;
+    const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quoteText(given)}.`;
     report(payload, { code: "invalid_value", message });
   },
 ).optional();
 
-function timeLeaf(name: string): z.ZodOptional<z.ZodType<number | undefined>> {
+function timeField(name: string): z.ZodOptional<z.ZodType<number | undefined>> {
   const description = "Unix time; 100,000,000,000 and more is milliseconds, less is seconds.";
-  return leaf<number | undefined>({ type: "integer", minimum: 0, maximum: TIME_MS_MAX, description }, (payload) => {
-    const given = rawText(payload);
-    if (given === undefined) return;
-    const time = TIME_FORM.test(given) ? Number(given) : Number.NaN;
-    payload.value = time;
-    if (time <= TIME_MS_MAX) return;
-    const message = `${name} must be a Unix timestamp such as 1795169730, got ${quote(given)}.`;
-    report(payload, { code: "invalid_value", message });
-  }).optional();
+  return defineField<number | undefined>(
+    { type: "integer", minimum: 0, maximum: TIME_MS_MAX, description },
+    (payload) => {
+      const given = rawText(payload);
+      if (given === undefined) return;
+      const time = TIME_FORM.test(given) ? Number(given) : Number.NaN;
+      payload.value = time;
+      if (time <= TIME_MS_MAX) return;
+      const message = `${name} must be a Unix timestamp such as 1795169730, got ${quoteText(given)}.`;
+      report(payload, { code: "invalid_value", message });
+    },
+  ).optional();
 }
 
-const statusLeaf = leaf<RunListRow["runStatus"] | undefined>({ type: "string", enum: [...RUN_STATUSES] }, (payload) => {
-  const given = rawText(payload);
-  if (given === undefined || RUN_STATUSES.some((status) => status === given)) return;
-  const message = `status must be one of: ${RUN_STATUSES.join(", ")}. Got ${quote(given)}.`;
-  report(payload, { code: "invalid_value", message });
-}).optional();
+const statusField = defineField<RunListRow["runStatus"] | undefined>(
+  { type: "string", enum: [...RUN_STATUSES] },
+  (payload) => {
+    const given = rawText(payload);
+    if (given === undefined || RUN_STATUSES.some((status) => status === given)) return;
+    const message = `status must be one of: ${RUN_STATUSES.join(", ")}. Got ${quoteText(given)}.`;
+    report(payload, { code: "invalid_value", message });
+  },
+).optional();
 
 export function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[] }): void {
   const { startingAfter, endingBefore, since, until } = payload.value;
@@ -70,12 +76,12 @@ export function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[
 
 /** Which runs, and which page of them. */
 export const runsFilter = {
-  limit: limitLeaf,
-  startingAfter: uuidLeaf("startingAfter").optional(),
-  endingBefore: uuidLeaf("endingBefore").optional(),
-  status: statusLeaf,
-  since: timeLeaf("since"),
-  until: timeLeaf("until"),
+  limit: limitField,
+  startingAfter: uuidField("startingAfter").optional(),
+  endingBefore: uuidField("endingBefore").optional(),
+  status: statusField,
+  since: timeField("since"),
+  until: timeField("until"),
 } as const;
 
 const INCLUDE_SCHEMA = {
@@ -84,15 +90,15 @@ const INCLUDE_SCHEMA = {
   description: "More about each run: `batch` adds the batch that it belongs to.",
 };
 
-const includeLeaf = leaf<"batch" | undefined>(INCLUDE_SCHEMA, (payload) => {
+const includeField = defineField<"batch" | undefined>(INCLUDE_SCHEMA, (payload) => {
   const given = rawText(payload);
   if (given === undefined || given === "batch") return;
-  report(payload, { code: "invalid_value", message: `include must be batch, got ${quote(given)}.` });
+  report(payload, { code: "invalid_value", message: `include must be batch, got ${quoteText(given)}.` });
 }).optional();
 
 /** Reads the raw texts of a query string: no coercion, which would take `1e1`, `0x10` and the empty string for numbers. */
 export const listRunsQuerySchema = z
-  .object({ ...runsFilter, include: includeLeaf })
+  .object({ ...runsFilter, include: includeField })
   .check(checkListQuery) satisfies z.ZodType<ListRunsQuery>;
 
 const CONTROLS = /\p{Cc}/gu;
@@ -105,7 +111,7 @@ const SEARCH_TEXT_SCHEMA = {
   description: `What to search for: 1 to ${REQUEST_LIMITS.searchCodePointsMax} characters (Unicode code points). They are counted after control characters became spaces, the text was normalized (NFC), and white space at its ends was trimmed.`,
 };
 
-export const searchTextLeaf = leaf<string>(SEARCH_TEXT_SCHEMA, (payload) => {
+export const searchTextField = defineField<string>(SEARCH_TEXT_SCHEMA, (payload) => {
   const given = rawText(payload) ?? "";
   const unsound = textFault("q", given);
   if (unsound !== null) {
@@ -124,24 +130,24 @@ export const searchTextLeaf = leaf<string>(SEARCH_TEXT_SCHEMA, (payload) => {
 });
 
 /** Of a prompt: letters, digits and hyphens; capitals are read as small letters. */
-export const slugLeaf = leaf<string>({ type: "string", pattern: SLUG_FORM.source }, (payload) => {
+export const slugField = defineField<string>({ type: "string", pattern: SLUG_FORM.source }, (payload) => {
   const given = rawText(payload) ?? "";
   payload.value = given.toLowerCase();
   if (SLUG_FORM.test(given)) return;
-  const message = `slug must be letters a-z, digits and hyphens, such as tea-poem, got ${quote(given)}.`;
+  const message = `slug must be letters a-z, digits and hyphens, such as tea-poem, got ${quoteText(given)}.`;
   report(payload, { code: "invalid_value", message });
 });
 
 /** Of a prompt's version: one that its author has set, or `latest`. */
-export const labelQueryLeaf = leaf<string>({ type: "string", pattern: LABEL_FORM.source }, (payload) => {
+export const labelQueryField = defineField<string>({ type: "string", pattern: LABEL_FORM.source }, (payload) => {
   const given = rawText(payload) ?? "";
   if (LABEL_FORM.test(given)) return;
-  const message = `label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got ${quote(given)}.`;
+  const message = `label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got ${quoteText(given)}.`;
   report(payload, { code: "invalid_value", message });
 });
 
 /** A comma list; a name that stands in it twice counts once. */
-const slugsLeaf = leaf<string | undefined>(
+const slugsField = defineField<string | undefined>(
   { type: "string", description: `Up to ${REQUEST_LIMITS.slugsMax} slugs, or slug@label, separated by commas.` },
   (payload) => {
     const given = rawText(payload);
@@ -152,7 +158,7 @@ const slugsLeaf = leaf<string | undefined>(
     if (names.length > max) {
       report(payload, { code: "too_many", message: `slugs takes ${max} names at most, got ${names.length}.` });
     } else if (names.length === 0 || wrong !== undefined) {
-      const message = `slugs must be a comma list of slugs such as tea-poem,cat-poem@production, got ${quote(wrong ?? given)}.`;
+      const message = `slugs must be a comma list of slugs such as tea-poem,cat-poem@production, got ${quoteText(wrong ?? given)}.`;
       report(payload, { code: "invalid_value", message });
     }
   },
@@ -163,7 +169,7 @@ export function slugNames(list: string): string[] {
   return [...new Set(list.split(",").map((name) => name.trim().toLowerCase()))].filter((name) => name !== "");
 }
 
-export const slugsQuerySchema = z.object({ slugs: slugsLeaf, label: labelQueryLeaf.optional() }).check((payload) => {
+export const slugsQuerySchema = z.object({ slugs: slugsField, label: labelQueryField.optional() }).check((payload) => {
   if (payload.value.slugs !== undefined || payload.value.label !== undefined) return;
   report(payload, { code: "required", message: "Give slugs, label, or both.", path: ["slugs"] });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ENDPOINTS } from "./endpoints.ts";
-import { printable, quote } from "./quote.ts";
+import { printable, quoteText } from "./printable-text.ts";
 import { endpointSchemas, errorEnvelopeSchema, runSchema, toIssue, unixTimeMs } from "./schemas.ts";
 
 const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
@@ -22,7 +22,7 @@ describe("an id", () => {
     (runId) => {
       const result = params.safeParse({ runId }, { reportInput: true });
       expect(result.error?.issues.map((issue) => toIssue("path", issue))).toEqual([
-        { path: ["path", "runId"], code: "invalid_uuid", message: `runId must be a UUID, got ${quote(runId)}.` },
+        { path: ["path", "runId"], code: "invalid_uuid", message: `runId must be a UUID, got ${quoteText(runId)}.` },
       ]);
     },
   );
@@ -86,8 +86,8 @@ describe("responses", () => {
 });
 
 test("a quoted value is cut to 40 code points, and can neither command a terminal nor reorder the text around it", () => {
-  expect(quote("a\u001b[31m\u0000\ud800")).toBe('"a\\u001b[31m\\u0000\\ud800"');
-  expect(quote("ab\u202ecod.exe\u2066\u2069\u200f\u061c")).toBe('"ab\\u202ecod.exe\\u2066\\u2069\\u200f\\u061c"');
-  expect(quote("👩".repeat(41))).toBe(`"${"👩".repeat(40)}…"`);
+  expect(quoteText("a\u001b[31m\u0000\ud800")).toBe('"a\\u001b[31m\\u0000\\ud800"');
+  expect(quoteText("ab\u202ecod.exe\u2066\u2069\u200f\u061c")).toBe('"ab\\u202ecod.exe\\u2066\\u2069\\u200f\\u061c"');
+  expect(quoteText("👩".repeat(41))).toBe(`"${"👩".repeat(40)}…"`);
   expect(printable("👩".repeat(40))).toBe("👩".repeat(40));
 });

@@ -9,7 +9,7 @@ import {
 } from "./batches/batch-schemas.ts";
 import { createRunBodySchema } from "./create-run-schema.ts";
 import { ISSUE_CODES, type Issue, type IssueCode } from "./errors.ts";
-import { labelQueryLeaf, listRunsQuerySchema, searchTextLeaf, slugLeaf, slugsQuerySchema } from "./query-schemas.ts";
+import { labelQueryField, listRunsQuerySchema, searchTextField, slugField, slugsQuerySchema } from "./query-schemas.ts";
 import {
   creditsSchema,
   meSchema,
@@ -22,7 +22,7 @@ import {
   searchResultSchema,
   slugVersionSchema,
 } from "./response-schemas.ts";
-import { uuidLeaf } from "./schema-leaves.ts";
+import { uuidField } from "./request-fields.ts";
 
 /*
  * The table of all schemas. Parsing a request also normalises it: UUIDs to lower case, keys to NFC, absent and null to
@@ -34,7 +34,7 @@ export { createRunBodySchema } from "./create-run-schema.ts";
 export { listRunsQuerySchema, slugNames, unixTimeMs } from "./query-schemas.ts";
 export { REQUEST_LIMITS } from "./request-limits.ts";
 export * from "./response-schemas.ts";
-export { textFault } from "./schema-leaves.ts";
+export { textFault } from "./request-fields.ts";
 
 /** Schemas of one endpoint; `body` is null where any body is ignored. */
 export interface EndpointSchemas {
@@ -45,8 +45,8 @@ export interface EndpointSchemas {
 }
 
 const none = z.object({});
-const runId = z.object({ runId: uuidLeaf("runId") });
-const batchId = z.object({ batchId: uuidLeaf("batchId") });
+const runId = z.object({ runId: uuidField("runId") });
+const batchId = z.object({ batchId: uuidField("batchId") });
 
 /** By the names of ENDPOINTS. */
 export const endpointSchemas = {
@@ -61,22 +61,22 @@ export const endpointSchemas = {
   getBatchResults: { params: batchId, query: batchResultsQuerySchema, body: null, data: resultLinesSchema },
   cancelBatch: { params: batchId, query: none, body: null, data: batchSchema },
   resumeBatch: { params: batchId, query: none, body: null, data: batchSchema },
-  searchPrompts: { params: none, query: z.object({ q: searchTextLeaf }), body: null, data: searchResultSchema },
+  searchPrompts: { params: none, query: z.object({ q: searchTextField }), body: null, data: searchResultSchema },
   getPrompt: {
-    params: z.object({ promptId: uuidLeaf("promptId") }),
-    query: z.object({ versionId: uuidLeaf("versionId").optional() }),
+    params: z.object({ promptId: uuidField("promptId") }),
+    query: z.object({ versionId: uuidField("versionId").optional() }),
     body: null,
     data: promptVersionSchema,
   },
   getPromptVersion: {
-    params: z.object({ promptVersionId: uuidLeaf("promptVersionId") }),
+    params: z.object({ promptVersionId: uuidField("promptVersionId") }),
     query: none,
     body: null,
     data: promptVersionSchema,
   },
   resolveSlug: {
-    params: z.object({ slug: slugLeaf }),
-    query: z.object({ label: labelQueryLeaf.optional() }),
+    params: z.object({ slug: slugField }),
+    query: z.object({ label: labelQueryField.optional() }),
     body: null,
     data: slugVersionSchema,
   },

@@ -1,10 +1,17 @@
 /**
  * The composition root. A process of the given role opens what it needs, each slice gets its neighbours as functions
- * (app-parts.ts, open-worker.ts, open-server.ts), and everything is taken down again in an order that answers every
+ * (app-services.ts, open-worker.ts, open-server.ts), and everything is taken down again in an order that answers every
  * waiting caller.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { createRunOptions, localUrl, openParts, type AppOptions, type Parts, type Role } from "./app-parts.ts";
+import {
+  createRunOptions,
+  localUrl,
+  openServices,
+  type AppOptions,
+  type AppServices,
+  type Role,
+} from "./app-services.ts";
 import { createClosers, type Closers } from "./closers.ts";
 import { collectEarnings, createAudit, expireCredits } from "./credits/index.ts";
 import type { HttpServer } from "./http/server.ts";
@@ -54,7 +61,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (role !== "worker") await checkPort({ host: config.HOST, port: config.PORT });
     const installation = await openInstallation({ config, role, log, signal: options.signal });
     closers.add(() => installation.close());
-    return await openApp(await openParts(options, installation, closers), closers);
+    return await openApp(await openServices(options, installation, closers), closers);
   } catch (error) {
     // A start that fails leaves nothing running, above all no database server.
     await closers.run().catch((cause: unknown) => log.warn({ err: cause }, "a failed start was not undone completely"));
@@ -62,7 +69,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function openApp(parts: Parts, closers: Closers): Promise<App> {
+async function openApp(parts: AppServices, closers: Closers): Promise<App> {
   const { options, db, models } = parts;
   const { config, role, log } = options;
   const worker = role === "api" ? null : await openWorker(parts, closers);
@@ -102,7 +109,7 @@ interface StopTimes {
 }
 
 /** Ends the work of a process, API and worker side by side: both have time limits. Only the first call counts. */
-function createStop({ hub, accountLocks }: Parts, server: HttpServer | null, worker: Worker | null) {
+function createStop({ hub, accountLocks }: AppServices, server: HttpServer | null, worker: Worker | null) {
   const endWaits = () => {
     hub.drain();
     accountLocks.drain();
@@ -117,7 +124,7 @@ function createStop({ hub, accountLocks }: Parts, server: HttpServer | null, wor
 }
 
 /** @returns the address under which this machine reaches the server. */
-async function listen({ options, address }: Parts, server: HttpServer): Promise<string> {
+async function listen({ options, address }: AppServices, server: HttpServer): Promise<string> {
   const { HOST: host, PORT, PROMPTD_PUBLIC_URL: publicUrl } = options.config;
   const { port } = await orListenFailure({ host, port: PORT }, () => server.listen({ host, port: PORT }));
   const url = localUrl(host, port);
@@ -127,7 +134,7 @@ async function listen({ options, address }: Parts, server: HttpServer): Promise<
 }
 
 /** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
-function periodicWork(parts: Parts): Tick[] {
+function periodicWork(parts: AppServices): Tick[] {
   const { db, files, models, search, newId, options } = parts;
   return [
     ...files.ticks,
@@ -151,7 +158,7 @@ function periodicWork(parts: Parts): Tick[] {
 }
 
 /** Where there is a worker: an API process has callers to answer. */
-function batchTicks(parts: Parts): Tick[] {
+function batchTicks(parts: AppServices): Tick[] {
   const { options, newId, notifications, db, accountLocks, onCanceled } = parts;
   if (options.role === "api") return [];
   const starter = createBatchStarter({
@@ -167,7 +174,7 @@ function batchTicks(parts: Parts): Tick[] {
   return [starter.tick];
 }
 
-async function bindRoles({ db, models, newId, options }: Parts, stop?: AbortSignal): Promise<void> {
+async function bindRoles({ db, models, newId, options }: AppServices, stop?: AbortSignal): Promise<void> {
   const prompts = await rebindRoles(db, { catalogue: models.catalogue, newId }, stop);
   if (prompts > 0) options.log.info({ prompts }, "roles mean other models now: their prompts have a new version");
 }

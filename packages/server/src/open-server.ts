@@ -9,7 +9,7 @@ import {
   keysManageRoutes,
   type AdmissionControl,
 } from "./accounts/index.ts";
-import { createRunOptions, type Parts } from "./app-parts.ts";
+import { createRunOptions, type AppServices } from "./app-services.ts";
 import type { Closers } from "./closers.ts";
 import { consoleEndpoint } from "./console/index.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
@@ -34,7 +34,7 @@ import {
 import { webhooksManageRoutes } from "./webhooks/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
-export async function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
+export async function openServer(parts: AppServices, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
   const { options, newId, models, files, address } = parts;
   const { config, log } = options;
   const admission = openAdmission(parts);
@@ -89,7 +89,7 @@ export async function openServer(parts: Parts, wakeWorker: () => void, closers: 
 }
 
 /** The tools for agents, which work through this server's own /v1. */
-function openMcp({ options, db, newId, address }: Parts): Mcp {
+function openMcp({ options, db, newId, address }: AppServices): Mcp {
   return createMcp({
     log: options.log,
     newId,
@@ -101,7 +101,7 @@ function openMcp({ options, db, newId, address }: Parts): Mcp {
 }
 
 /** The pages of the console; none when they are not asked for, or not built. */
-async function openConsole({ options, address }: Parts): Promise<Endpoint[]> {
+async function openConsole({ options, address }: AppServices): Promise<Endpoint[]> {
   const { consoleDirectory: directory, log } = options;
   if (directory === undefined) return [];
   const endpoint = await consoleEndpoint({ directory, publicUrl: () => address.url });
@@ -110,7 +110,7 @@ async function openConsole({ options, address }: Parts): Promise<Endpoint[]> {
 }
 
 /** Those of /v1. */
-function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
+function callersHandlers(parts: AppServices, wakeWorker: () => void): Handlers {
   const { db, models, search, notifications } = parts;
   const { catalogue } = models;
   const runs = runsOptions(parts, "/v1", wakeWorker);
@@ -131,7 +131,7 @@ function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
 }
 
 /** Those of /manage/v1: each slice gives the handlers of what it owns. */
-function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): Endpoint[] {
+function manageEndpoints(parts: AppServices, people: People, wakeWorker: () => void): Endpoint[] {
   const { options, db, clock, newId, models, search } = parts;
   const { catalogue } = models;
   const { samples } = parts.files;
@@ -168,7 +168,7 @@ function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): 
 }
 
 /** @param prefix of the API whose runs these are. */
-function runsOptions(parts: Parts, prefix: string, wakeWorker: () => void): RunsRoutesOptions {
+function runsOptions(parts: AppServices, prefix: string, wakeWorker: () => void): RunsRoutesOptions {
   const { options, newId, hub, followers, notifications, address } = parts;
   return {
     ...createRunOptions(parts),
@@ -185,12 +185,12 @@ function runsOptions(parts: Parts, prefix: string, wakeWorker: () => void): Runs
   };
 }
 
-function openPeople({ options, db, newId, secret, address }: Parts): People {
+function openPeople({ options, db, newId, secret, address }: AppServices): People {
   const { config, log } = options;
   return createPeople({ db, log, newId, config, secret, publicUrl: () => address.url });
 }
 
-function openAdmission({ options, db, clock }: Parts): AdmissionControl {
+function openAdmission({ options, db, clock }: AppServices): AdmissionControl {
   const { config, log } = options;
   return createAdmissionControl({
     db,

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Parts } from "./app-parts.ts";
+import type { AppServices } from "./app-services.ts";
 import type { Closers } from "./closers.ts";
 import { availability, settlePrice, uncappedPrice } from "./models/index.ts";
 import { openOwnerMails } from "./people/index.ts";
@@ -18,7 +18,7 @@ import { throughOutage } from "./start-failure.ts";
 import { createDeliverer, type Deliverer } from "./webhooks/index.ts";
 
 /** The worker of this process with the other slices passed as functions; it claims nothing before it is started. */
-export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
+export async function openWorker(parts: AppServices, closers: Closers): Promise<Worker> {
   const { options, installation, db, notifications, files, models, hub, followers, newId } = parts;
   const { config, log } = options;
   const openOne = async (role: string) => {
@@ -89,7 +89,7 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
 const EVENT_OUTPUT_BYTES_MAX = 256 * 1024;
 
 /** What sends events to webhooks; it sends nothing before it is started. */
-export function openDeliverer({ db, clock, vault, poster, newId, options }: Parts, closers: Closers): Deliverer {
+export function openDeliverer({ db, clock, vault, poster, newId, options }: AppServices, closers: Closers): Deliverer {
   const { config, log } = options;
   const mails = openOwnerMails({ db, log, newId, config });
   const readRun = (accountId: string, runId: string) =>

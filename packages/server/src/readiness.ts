@@ -1,4 +1,4 @@
-import type { Parts } from "./app-parts.ts";
+import type { AppServices } from "./app-services.ts";
 import { reasonOf } from "./platform/reason-of.ts";
 
 /** Runs are ordered by the processes' clocks, and addresses expire by them. */
@@ -8,10 +8,10 @@ const SWITCHED_OFF = "select name from pg_settings where setting = 'off' and nam
 const ASK = `select (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs", array(${SWITCHED_OFF}) as "switchedOff"`;
 const DURABILITY = ["fsync", "full_page_writes", "synchronous_commit"];
 
-interface ReadinessOptions extends Pick<Parts, "db" | "clock"> {
-  readonly options: Pick<Parts["options"], "role" | "log">;
-  readonly files: Pick<Parts["files"], "isReady" | "isShared">;
-  readonly search: Pick<Parts["search"], "isLoaded">;
+interface ReadinessOptions extends Pick<AppServices, "db" | "clock"> {
+  readonly options: Pick<AppServices["options"], "role" | "log">;
+  readonly files: Pick<AppServices["files"], "isReady" | "isShared">;
+  readonly search: Pick<AppServices["search"], "isLoaded">;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What one check of the kit is, and what it works with. */
 
-export interface Sent {
+export interface SentRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
@@ -9,7 +9,7 @@ export interface Sent {
   readonly body: string | null;
 }
 
-export interface Came {
+export interface ReceivedResponse {
   readonly httpStatus: number;
   readonly headers: Headers;
   readonly text: string;
@@ -18,11 +18,11 @@ export interface Came {
 }
 
 export interface Exchange {
-  readonly sent: Sent;
-  readonly came: Came;
+  readonly request: SentRequest;
+  readonly response: ReceivedResponse;
 }
 
-/** A check that is not fulfilled: what was sent, what came, and what was expected in place of it. */
+/** A check that is not fulfilled: the request, the response, and what was expected in place of it. */
 export class Mismatch extends Error {
   override readonly name = "Mismatch";
   readonly exchange: Exchange | null;

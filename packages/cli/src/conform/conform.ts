@@ -4,7 +4,7 @@ import { LIST_GROUPS } from "./checks/list-checks.ts";
 import { MARKETPLACE_GROUPS } from "./checks/marketplace-checks.ts";
 import { RUN_GROUPS } from "./checks/run-checks.ts";
 import { Mismatch, NoAnswer, runChecks, type Group, type Outcome } from "./check.ts";
-import { createKit, findPrompt, type Kit, type KitPrompt } from "./kit.ts";
+import { createKit, findPrompt, type ConformContext, type CheapPrompt } from "./context.ts";
 import { countResults, describeCounts, describeOutcome } from "./report.ts";
 import { createRequests, type Requests } from "./requests.ts";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
@@ -13,7 +13,7 @@ import { printableLine } from "../printable.ts";
 import { readPairs } from "../runs/run-inputs.ts";
 import { NO_TERMINAL } from "../terminal/terminal.ts";
 
-const GROUPS: readonly Group<Kit>[] = [
+const GROUPS: readonly Group<ConformContext>[] = [
   ...ACCOUNT_GROUPS,
   ...MARKETPLACE_GROUPS,
   ...RUN_GROUPS,
@@ -66,7 +66,7 @@ $ promptd conform http://127.0.0.1:8787 pd_… --only "GET /v1/me" --json`,
   async run(args, io) {
     const requests = openRequests(args, io);
     const prompt = await choosePrompt(requests, args, io);
-    const kit = createKit({
+    const context = createKit({
       requests,
       prompt,
       rate: readNumber(args, "rate", RATE_DEFAULT),
@@ -79,7 +79,7 @@ $ promptd conform http://127.0.0.1:8787 pd_… --only "GET /v1/me" --json`,
       group = outcome.group;
       io.write(`${describeOutcome(outcome, io.terminal)}\n`);
     };
-    const outcomes = await runChecks(GROUPS, kit, { patterns: args.list("only"), onOutcome: show });
+    const outcomes = await runChecks(GROUPS, context, { patterns: args.list("only"), onOutcome: show });
     if (outcomes.length === 0) throw new CommandFailure("No check fits --only.");
     const text = io.terminal.isOut ? describeCounts(outcomes) : describeAll(outcomes);
     io.result({ ...countResults(outcomes), checks: outcomes.map(toDocument) }, text);
@@ -112,14 +112,14 @@ function refuseHopeless(mismatch: Mismatch): void {
       hint: "Check the address, and that the server runs.",
     });
   }
-  if (mismatch.exchange?.came.httpStatus !== 401) return;
+  if (mismatch.exchange?.response.httpStatus !== 401) return;
   throw new CommandFailure("Nothing can be checked: the server refuses this API key (401).", {
     hint: "Give a key that is valid at this server.",
   });
 }
 
 /** Says what the run may cost. @throws CommandFailure when that is more than was allowed. */
-async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo): Promise<KitPrompt | null> {
+async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo): Promise<CheapPrompt | null> {
   const named = args.text("prompt") ?? null;
   const inputs = readPairs("--input", args.list("input"));
   const prompt = await findPrompt(requests, { promptId: named, inputs }).catch((error: unknown) => {
@@ -159,7 +159,11 @@ function describeAll(outcomes: readonly Outcome[]): string {
 }
 
 function toDocument({ exchange, ...outcome }: Outcome) {
-  if (exchange === null) return { ...outcome, sent: null, came: null };
-  const { httpStatus, headers, text } = exchange.came;
-  return { ...outcome, sent: exchange.sent, came: { httpStatus, headers: Object.fromEntries(headers), text } };
+  if (exchange === null) return { ...outcome, request: null, response: null };
+  const { httpStatus, headers, text } = exchange.response;
+  return {
+    ...outcome,
+    request: exchange.request,
+    response: { httpStatus, headers: Object.fromEntries(headers), text },
+  };
 }

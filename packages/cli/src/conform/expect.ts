@@ -10,7 +10,7 @@ export function isObject(value: unknown): value is Json {
 
 /** The payload of a success. */
 export function expectSuccess(exchange: Exchange): unknown {
-  const { httpStatus, json } = exchange.came;
+  const { httpStatus, json } = exchange.response;
   if (httpStatus === 200 && isObject(json) && json["status"] === "SUCCESS" && "data" in json) return json["data"];
   throw new Mismatch('HTTP 200 with {"status":"SUCCESS","data":…}', exchange);
 }
@@ -29,7 +29,7 @@ export function expectRows(exchange: Exchange): Json[] {
 
 /** An error of one of these codes, in the envelope, with the HTTP status of its code. */
 export function expectError(exchange: Exchange, ...codes: readonly ErrorCode[]): Json {
-  const { httpStatus, json } = exchange.came;
+  const { httpStatus, json } = exchange.response;
   const code = codes.find((one) => ERRORS[one].httpStatus === httpStatus);
   const expected = codes.map((one) => `HTTP ${ERRORS[one].httpStatus} with the status ${one}`).join(", or ");
   if (code === undefined || !isObject(json) || json["status"] !== code) throw new Mismatch(expected, exchange);

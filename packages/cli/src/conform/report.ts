@@ -6,7 +6,7 @@ import type { Exchange, Outcome } from "./check.ts";
 const MARKS = { passed: "✓", failed: "✗", skipped: "–" } as const;
 const SHADES = { passed: "green", failed: "red", skipped: "dim" } as const;
 
-/** One line for a check; for one that failed, below it what was sent, what came, and what the specification says. */
+/** One line for a check; for one that failed, below it the request, the response, and what the specification says. */
 export function describeOutcome(outcome: Outcome, terminal: Terminal): string {
   const { name, result, detail, section, exchange } = outcome;
   const line = `  ${shade(terminal, SHADES[result], MARKS[result])} ${printableLine(name)}`;
@@ -23,14 +23,14 @@ const BODY_LENGTH_MAX = 400;
 
 function describeExchange(exchange: Exchange | null): string[] {
   if (exchange === null) return [];
-  const { sent, came } = exchange;
-  const body = sent.body === null ? "" : ` ${cut(sent.body)}`;
-  const retryAfter = came.headers.get("retry-after");
-  const headers = [came.headers.get("content-type"), retryAfter === null ? null : `Retry-After: ${retryAfter}`];
+  const { request, response } = exchange;
+  const body = request.body === null ? "" : ` ${cut(request.body)}`;
+  const retryAfter = response.headers.get("retry-after");
+  const headers = [response.headers.get("content-type"), retryAfter === null ? null : `Retry-After: ${retryAfter}`];
   const shown = headers.filter((header) => header !== null).join("; ");
   return [
-    `      sent      ${sent.method} ${printableLine(sent.path)}${body}`,
-    `      came      HTTP ${came.httpStatus} (${shown}) ${cut(came.text)}`,
+    `      request   ${request.method} ${printableLine(request.path)}${body}`,
+    `      response  HTTP ${response.httpStatus} (${shown}) ${cut(response.text)}`,
   ];
 }
 

@@ -1,6 +1,6 @@
-/** Plain HTTP for the kit: nothing is retried but a 429, no status is an exception, and every answer is remembered. */
+/** Plain HTTP for the context: nothing is retried but a 429, no status is an exception, and every answer is remembered. */
 import { setTimeout as wait } from "node:timers/promises";
-import { NoAnswer, type Came, type Exchange, type Sent } from "./check.ts";
+import { NoAnswer, type ReceivedResponse, type Exchange, type SentRequest } from "./check.ts";
 
 export interface RequestOptions {
   readonly method?: string;
@@ -47,8 +47,8 @@ export function createRequests(options: RequestsOptions): Requests {
     for (let attempt = 1; ; attempt += 1) {
       await pace(options.signal);
       const exchange = await once(path, given);
-      if (exchange.came.httpStatus !== 429 || attempt === ATTEMPTS_MAX) return exchange;
-      await wait(retryAfterMs(exchange.came.headers), undefined, { signal: options.signal });
+      if (exchange.response.httpStatus !== 429 || attempt === ATTEMPTS_MAX) return exchange;
+      await wait(retryAfterMs(exchange.response.headers), undefined, { signal: options.signal });
     }
   };
   return {
@@ -84,7 +84,7 @@ async function sendOnce(path: string, given: RequestOptions, options: RequestsOp
     ...(body === null ? {} : { "content-type": "application/json" }),
     ...given.headers,
   };
-  const sent: Sent = { method, path, headers: withoutKey(headers), body };
+  const request: SentRequest = { method, path, headers: withoutKey(headers), body };
   try {
     const response = await options.fetch(options.baseUrl + path, {
       method,
@@ -94,7 +94,7 @@ async function sendOnce(path: string, given: RequestOptions, options: RequestsOp
       ...(body === null ? {} : { body }),
     });
     const text = await response.text();
-    return { sent, came: { httpStatus: response.status, headers: response.headers, text, json: parse(text) } };
+    return { request, response: { httpStatus: response.status, headers: response.headers, text, json: parse(text) } };
   } catch (error) {
     options.signal.throwIfAborted();
     throw new NoAnswer(`${method} ${path}`, reasonOf(error));
@@ -110,7 +110,7 @@ function withoutKey({ authorization, ...headers }: Record<string, string>): Reco
   return authorization === undefined ? headers : { authorization: "Bearer …", ...headers };
 }
 
-function parse(text: string): Came["json"] {
+function parse(text: string): ReceivedResponse["json"] {
   try {
     return JSON.parse(text);
   } catch {

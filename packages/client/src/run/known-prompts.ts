@@ -40,5 +40,5 @@ export type OptionsOf<Name> = [Known<Name>] extends [never]
 export async function toTexts(what: string, values: object = {}): Promise<Record<string, string>> {
   return Object.values(values).every((value) => typeof value === "string")
     ? { ...values }
-    : (await import("../on-demand/to-texts.ts")).toTexts(what, values);
+    : (await import("../lazy/to-texts.ts")).toTexts(what, values);
 }

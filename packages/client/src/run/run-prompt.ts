@@ -1,5 +1,5 @@
 import type { CreateRunBody, ImageInput, Run, RunEvent } from "@promptd/contract";
-import type { ClientParts } from "../client-parts.ts";
+import type { ClientContext } from "../client-context.ts";
 import { PromptdError, PromptdRunError } from "../errors.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import type { ImageSource } from "../images.ts";
@@ -50,7 +50,7 @@ export interface FinishedRun extends Run {
 export type RunTask = Promise<FinishedRun> & AsyncIterable<RunEvent>;
 
 /** Begins a run of a prompt and stays with it until it is final. Whatever breaks in between, one run is made. */
-export function runPrompt(parts: ClientParts, name: string, options: RunPromptOptions): RunTask {
+export function runPrompt(parts: ClientContext, name: string, options: RunPromptOptions): RunTask {
   const log = createEventLog(options.onProgress, parts.onWarning);
   const task = finish(parts, { name, options, log });
   return Object.assign(task, {
@@ -67,7 +67,7 @@ interface Running {
   readonly log: EventLog;
 }
 
-async function finish(parts: ClientParts, { name, options, log }: Running): Promise<FinishedRun> {
+async function finish(parts: ClientContext, { name, options, log }: Running): Promise<FinishedRun> {
   try {
     const created = await create(parts, { name, options, log });
     const { ignored, requestId, promptVersionId } = created;
@@ -111,7 +111,7 @@ interface Created {
   readonly requestId: string | null;
 }
 
-async function create(parts: ClientParts, { name, options, log }: Running): Promise<Created> {
+async function create(parts: ClientContext, { name, options, log }: Running): Promise<Created> {
   const { signal, retryForMs = RETRY_FOR_MS, idempotencyKey } = options;
   const inputs = await readInputs(options);
   const given = { inputs, runOptions: await toTexts("Option", options.options) };

@@ -1,5 +1,5 @@
 import type { Run } from "@promptd/contract";
-import type { ClientParts } from "../client-parts.ts";
+import type { ClientContext } from "../client-context.ts";
 import { RETRY_FOR_MS } from "../retry.ts";
 import type { EventLog } from "./event-log.ts";
 
@@ -22,7 +22,7 @@ export function isFinal(run: Run): boolean {
 }
 
 /** Stays with a run until it is final: by its events where somebody reads them and a stream gets through, else by polls. */
-export async function waitForRun(parts: ClientParts, runId: string, waiting: Waiting): Promise<Run> {
+export async function waitForRun(parts: ClientContext, runId: string, waiting: Waiting): Promise<Run> {
   const { log, signal, retryForMs = RETRY_FOR_MS, pollSeconds = WAIT_SECONDS } = waiting;
   for (;;) {
     if (log.isRead()) {

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { createRunInputsSchema, IMAGE_INPUTS_SCHEMA, runOptionsLeaf } from "../create-run-schema.ts";
-import { describeType, quote } from "../quote.ts";
-import { checkListQuery, limitLeaf } from "../query-schemas.ts";
+import { createRunInputsSchema, IMAGE_INPUTS_SCHEMA, runOptionsField } from "../create-run-schema.ts";
+import { describeType, quoteText } from "../printable-text.ts";
+import { checkListQuery, limitField } from "../query-schemas.ts";
 import { countSchema, idSchema, outputItemSchema, timeSchema } from "../response-schemas.ts";
-import { leaf, report, textFault, uuidLeaf } from "../schema-leaves.ts";
+import { defineField, report, textFault, uuidField } from "../request-fields.ts";
 import {
   BATCH_ITEM_STATUSES,
   BATCH_LIMITS,
@@ -19,9 +19,9 @@ import {
 } from "./batches.ts";
 
 /** A caller's own short text; absent, null and "" are equal. */
-function nameLeaf(name: string, lengthMax: number): z.ZodType<string | null> {
+function nameField(name: string, lengthMax: number): z.ZodType<string | null> {
   const schema = { type: ["string", "null"], maxLength: lengthMax };
-  return leaf<string | null>(schema, (payload) => {
+  return defineField<string | null>(schema, (payload) => {
     const given = payload.value ?? "";
     if (typeof given !== "string") {
       const message = `${name} must be a string, got ${describeType(given)}.`;
@@ -42,7 +42,7 @@ function nameLeaf(name: string, lengthMax: number): z.ZodType<string | null> {
  * inputs must be is checked against the prompt.
  */
 export const batchItemSchema = z.object(
-  { inputs: createRunInputsSchema, key: nameLeaf("key", BATCH_LIMITS.keyCodePointsMax) },
+  { inputs: createRunInputsSchema, key: nameField("key", BATCH_LIMITS.keyCodePointsMax) },
   { error: (issue) => `An item must be an object with inputs, got ${describeType(issue.input)}.` },
 ) satisfies z.ZodType<BatchItem>;
 
@@ -66,7 +66,7 @@ const ITEM_SCHEMA = {
 };
 
 /** Only that it is a list, and how long: `batchItemSchema` checks what is in it. */
-const itemsLeaf = leaf<readonly BatchItem[]>(
+const itemsField = defineField<readonly BatchItem[]>(
   { type: "array", items: ITEM_SCHEMA, minItems: 1, maxItems: BATCH_LIMITS.itemsMax },
   (payload) => {
     const { value } = payload;
@@ -85,37 +85,37 @@ const itemsLeaf = leaf<readonly BatchItem[]>(
 
 export const createBatchBodySchema: z.ZodType<CreateBatchBody> = z.object(
   {
-    promptVersionId: uuidLeaf("promptVersionId"),
-    items: itemsLeaf,
-    runOptions: runOptionsLeaf,
-    name: nameLeaf("name", BATCH_LIMITS.nameCodePointsMax),
+    promptVersionId: uuidField("promptVersionId"),
+    items: itemsField,
+    runOptions: runOptionsField,
+    name: nameField("name", BATCH_LIMITS.nameCodePointsMax),
   },
   { error: (issue) => `The request body must be a JSON object, got ${describeType(issue.input)}.` },
 );
 
 export const listBatchesQuerySchema = z
   .object({
-    limit: limitLeaf,
-    startingAfter: uuidLeaf("startingAfter").optional(),
-    endingBefore: uuidLeaf("endingBefore").optional(),
+    limit: limitField,
+    startingAfter: uuidField("startingAfter").optional(),
+    endingBefore: uuidField("endingBefore").optional(),
   })
   .check(checkListQuery) satisfies z.ZodType<ListBatchesQuery>;
 
 const INDEX_FORM = /^[0-9]{1,9}$/;
 
-const indexLeaf = leaf<number | undefined>(
+const indexField = defineField<number | undefined>(
   { type: "integer", minimum: 0, description: "Index of the last item that was read; results begin behind it." },
   (payload) => {
     const { value } = payload;
     if (typeof value !== "string") return;
     payload.value = Number(value);
     if (INDEX_FORM.test(value)) return;
-    const message = `startingAfter must be the index of an item, a number from 0, got ${quote(value)}.`;
+    const message = `startingAfter must be the index of an item, a number from 0, got ${quoteText(value)}.`;
     report(payload, { code: "invalid_value", message });
   },
 ).optional();
 
-export const batchResultsQuerySchema = z.object({ startingAfter: indexLeaf });
+export const batchResultsQuerySchema = z.object({ startingAfter: indexField });
 
 export const batchSchema = z.strictObject({
   batchId: idSchema,

@@ -1,5 +1,5 @@
 import type { PromptConfig } from "../prompts.ts";
-import { printable } from "../quote.ts";
+import { printable } from "../printable-text.ts";
 import { suggestName } from "./suggest-name.ts";
 
 /** Of the name of an input, in code points. A longer one is no slip of the hand. */

@@ -103,8 +103,8 @@ describe("on our own server", () => {
     const broken = await conform(gateway.url, "--rate", "1000", "--only", "the profile has username");
     expect(broken.code).toBe(1);
     expect(broken.stdout).toContain(`  ✗ the profile has username: a string or null
-      sent      GET /v1/me
-      came      HTTP 200 (application/json; charset=utf-8) {"status":"SUCCESS","data":{"name":`);
+      request   GET /v1/me
+      response  HTTP 200 (application/json; charset=utf-8) {"status":"SUCCESS","data":{"name":`);
     expect(broken.stdout).toContain(
       "      expected  username as a string or null (specification: User (GET /v1/me))\n",
     );

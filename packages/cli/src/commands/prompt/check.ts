@@ -5,7 +5,7 @@ import { CommandFailure } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { readPromptFile, runAsAuthor, type PromptFile } from "./author-files.ts";
-import { workAsAuthor } from "./own-prompts.ts";
+import { runOnServerOrLocally } from "./own-prompts.ts";
 
 /** What both say, the server and the catalogue here. */
 type Validation = Pick<PromptFileCheck, "message"> & {
@@ -29,9 +29,9 @@ tea.prompt.md is fine: Tea poem (openai/gpt-5.4-mini; about 2 credits, at most 8
   run: async (args, io) => {
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
     const files = read.flatMap((file) => ("why" in file ? [] : [file]));
-    const checked = await workAsAuthor(args, io, {
-      atServer: (manage) => checkThere(manage, files, io),
-      here: () => checkHere(files, io),
+    const checked = await runOnServerOrLocally(args, io, {
+      onServer: (manage) => checkThere(manage, files, io),
+      locally: () => checkHere(files, io),
     });
     const unread = read.filter((file) => "why" in file);
     if (checked.length === 0) throw new CommandFailure(unread.map(({ why }) => why).join("\n"));

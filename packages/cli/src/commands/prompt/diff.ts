@@ -3,7 +3,7 @@ import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "
 import { formatPromptPrice } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
 import { requirePromptFile, runAsAuthor, type Authoring, type PromptFile } from "./author-files.ts";
-import { AUTHOR_OPTION, WHERE, workAsAuthor, workOnDatabase } from "./own-prompts.ts";
+import { AUTHOR_OPTION, WHERE, runOnServerOrLocally, workOnDatabase } from "./own-prompts.ts";
 
 type Diff = ReturnType<Authoring["diff"]>;
 
@@ -29,9 +29,9 @@ async function readDiff(args: CommandArgs, io: CommandIo): Promise<Diff | null> 
   const [first = "", second] = args.positionals;
   const file = await requirePromptFile(first, io);
   if (second === undefined) {
-    return workAsAuthor(args, io, {
-      atServer: (manage) => diffThere(manage, file, io),
-      here: () => workOnDatabase(args, io, (operator, author) => operator.prompts.diff(file, author)),
+    return runOnServerOrLocally(args, io, {
+      onServer: (manage) => diffThere(manage, file, io),
+      locally: () => workOnDatabase(args, io, (operator, author) => operator.prompts.diff(file, author)),
     });
   }
   const other = await requirePromptFile(second, io);

@@ -5,7 +5,7 @@ import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "
 import { describeWriteFailure } from "../../file-failure.ts";
 import { formatCredits, formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { AUTHOR_OPTION, findOwn, listAll, WHERE, workAsAuthor, workOnDatabase } from "./own-prompts.ts";
+import { AUTHOR_OPTION, findOwn, listAll, WHERE, runOnServerOrLocally, workOnDatabase } from "./own-prompts.ts";
 import { fileOf, type StoredFile } from "./prompt-id-line.ts";
 
 export const promptList: Command = {
@@ -17,7 +17,7 @@ PROMPT                                SLUG      STATE      VERSIONS  LABELS     
 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  tea-poem  published  3         production=2  12    Tea poem`,
   options: AUTHOR_OPTION,
   run: (args, io) =>
-    workAsAuthor(args, io, { atServer: (manage) => listThere(manage, io), here: () => listHere(args, io) }),
+    runOnServerOrLocally(args, io, { onServer: (manage) => listThere(manage, io), locally: () => listHere(args, io) }),
 };
 
 async function listHere(args: CommandArgs, io: CommandIo): Promise<void> {
@@ -64,9 +64,9 @@ Wrote prompts/tea-poem.prompt.md.`,
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [name = ""] = args.positionals;
-    const stored = await workAsAuthor<StoredFile>(args, io, {
-      atServer: (manage) => findOwn(manage, name, io),
-      here: () => workOnDatabase(args, io, (operator, author) => operator.prompts.pull(name, author)),
+    const stored = await runOnServerOrLocally<StoredFile>(args, io, {
+      onServer: (manage) => findOwn(manage, name, io),
+      locally: () => workOnDatabase(args, io, (operator, author) => operator.prompts.pull(name, author)),
     });
     const pulled = fileOf(stored);
     const out = args.text("out");

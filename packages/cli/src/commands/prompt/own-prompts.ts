@@ -16,19 +16,19 @@ export const AUTHOR_OPTION = {
 } as const;
 
 /** The two ways in which a command for authors can work. */
-export interface Ways<Result> {
-  readonly atServer: (manage: ManageClient) => Promise<Result>;
-  readonly here: () => Promise<Result>;
+export interface ServerOrLocal<Result> {
+  readonly onServer: (manage: ManageClient) => Promise<Result>;
+  readonly locally: () => Promise<Result>;
 }
 
 /** At the server for whoever has a management token, unless --here or --author asks for this machine. */
-export async function workAsAuthor<Result>(
+export async function runOnServerOrLocally<Result>(
   args: CommandArgs,
   io: CommandIo,
-  { atServer, here }: Ways<Result>,
+  { onServer, locally }: ServerOrLocal<Result>,
 ): Promise<Result> {
   const isHere = args.flag("here") || args.text("author") !== undefined;
-  return isHere || !(await hasToken(io)) ? here() : withManagement(io, atServer);
+  return isHere || !(await hasToken(io)) ? locally() : withManagement(io, onServer);
 }
 
 async function hasToken(io: CommandIo): Promise<boolean> {

@@ -5,7 +5,7 @@ import { formatCredits } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
 import { readPairs } from "../../runs/run-inputs.ts";
 import { requirePromptFile, runAsAuthor } from "./author-files.ts";
-import { workAsAuthor } from "./own-prompts.ts";
+import { runOnServerOrLocally } from "./own-prompts.ts";
 
 /** What both answer, the server and the catalogue here. */
 type ShownPreview = Omit<PromptPreview, "steps"> & { readonly steps: readonly PreviewStep[] };
@@ -37,10 +37,10 @@ A run with these inputs costs: at most 8 credits`,
       stepOutputs: readPairs("--step", args.list("step")),
     };
     const title = args.text("prompt");
-    const preview = await workAsAuthor<ShownPreview>(args, io, {
-      atServer: (manage) =>
+    const preview = await runOnServerOrLocally<ShownPreview>(args, io, {
+      onServer: (manage) =>
         manage.send("previewPromptFile", { body: { source: file.text, title, ...request }, signal: io.signal }),
-      here: () => runAsAuthor(io, (authoring) => authoring.preview(file, request, title ?? null)),
+      locally: () => runAsAuthor(io, (authoring) => authoring.preview(file, request, title ?? null)),
     });
     if (preview.ignored.length > 0) io.note(`These have no effect: ${preview.ignored.map(printableLine).join(", ")}`);
     if (preview.issues.length > 0) {

@@ -6,7 +6,7 @@ import { explainError } from "../../explain-error.ts";
 import { printableLine } from "../../printable.ts";
 import { promptPublish as publishHere } from "../operator/admin-prompts.ts";
 import { readPromptFile } from "./author-files.ts";
-import { noTokenFailure, WHERE, workAsAuthor } from "./own-prompts.ts";
+import { noTokenFailure, WHERE, runOnServerOrLocally } from "./own-prompts.ts";
 import { writeId } from "./push.ts";
 
 export const promptPublish: Command = {
@@ -28,9 +28,9 @@ Published 1.`,
     note: { type: "string", value: "TEXT", summary: "what changed; callers see it beside the version" },
   },
   run: (args, io) =>
-    workAsAuthor<number | void>(args, io, {
-      atServer: (manage) => publishThere(manage, args, io),
-      here: async () => {
+    runOnServerOrLocally<number | void>(args, io, {
+      onServer: (manage) => publishThere(manage, args, io),
+      locally: async () => {
         if (args.text("author") === undefined) throw noTokenFailure("--author names nobody");
         if (args.text("note") !== undefined) throw new CommandFailure("--note needs a management token: promptd login");
         return publishHere.run(args, io);

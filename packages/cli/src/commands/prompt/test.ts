@@ -6,8 +6,8 @@ import { describeReadFailure } from "../../file-failure.ts";
 import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { requirePromptFile, runAsAuthor, type Authoring, type PromptFile } from "./author-files.ts";
-import { workAsAuthor } from "./own-prompts.ts";
-import { testThere, type TestedThere } from "./test-there.ts";
+import { runOnServerOrLocally } from "./own-prompts.ts";
+import { testOnServer, type ServerTests } from "./test-on-server.ts";
 
 type Tested = Awaited<ReturnType<Authoring["test"]>>[number] & { readonly file: string };
 
@@ -23,9 +23,9 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const files = await Promise.all(args.positionals.map((name) => requirePromptFile(name, io)));
-    const tested = await workAsAuthor<readonly (Tested | TestedThere)[]>(args, io, {
-      atServer: (manage) => testAllThere(manage, files, io),
-      here: () => testHere(files, io),
+    const tested = await runOnServerOrLocally<readonly (Tested | ServerTests)[]>(args, io, {
+      onServer: (manage) => testAllThere(manage, files, io),
+      locally: () => testHere(files, io),
     });
     const results = tested.flatMap((one) => one.results);
     const failed = results.filter(({ passed }) => !passed).length;
@@ -35,9 +35,9 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
   },
 };
 
-async function testAllThere(manage: ManageClient, files: readonly PromptFile[], io: CommandIo): Promise<TestedThere[]> {
-  const all: TestedThere[] = [];
-  for (const file of files) all.push(await testThere(manage, file, io));
+async function testAllThere(manage: ManageClient, files: readonly PromptFile[], io: CommandIo): Promise<ServerTests[]> {
+  const all: ServerTests[] = [];
+  for (const file of files) all.push(await testOnServer(manage, file, io));
   return all;
 }
 
@@ -67,7 +67,7 @@ function noteNothing(io: CommandIo): void {
   io.note('There is nothing to run: give the file "samples" or "tests".');
 }
 
-function formatResults(tested: readonly (Tested | TestedThere)[]): string {
+function formatResults(tested: readonly (Tested | ServerTests)[]): string {
   const rows = tested.flatMap(({ title, model, results }) =>
     results.map(({ name, passed, failures, output }) => [
       passed ? "ok" : "FAILED",

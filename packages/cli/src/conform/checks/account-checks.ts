@@ -1,7 +1,7 @@
 import type { Group } from "../check.ts";
 import { expectData, expectError, expectSuccess, expectThat, isObject, type Json } from "../expect.ts";
-import type { Kit } from "../kit.ts";
-import { ABSENT_ID, fieldChecks, type KitCheck } from "./table.ts";
+import type { ConformContext } from "../context.ts";
+import { ABSENT_ID, fieldChecks, type ConformCheck } from "./table.ts";
 
 /** Every endpoint, with a request that reaches it. */
 const ENDPOINTS: readonly (readonly [string, string])[] = [
@@ -22,42 +22,42 @@ const BAD_CREDENTIALS: Readonly<Record<string, string>> = {
   "an empty key": "Bearer",
 };
 
-const authentication: Group<Kit> = {
+const authentication: Group<ConformContext> = {
   title: "Authentication",
-  checks: ENDPOINTS.flatMap(([method, path]): KitCheck[] => {
+  checks: ENDPOINTS.flatMap(([method, path]): ConformCheck[] => {
     const name = `${method} ${path.replace(ABSENT_ID, ":id").replace(/\?.*/, "")}`;
     const body = method === "POST" ? { body: {} } : {};
     return [
       {
         name: `${name} without a key answers 401`,
         section: "Authentication 3",
-        run: async (kit) => {
-          expectError(await kit.send(path, { method, authorization: null, ...body }), "UNAUTHORIZED_ERROR");
+        run: async (context) => {
+          expectError(await context.send(path, { method, authorization: null, ...body }), "UNAUTHORIZED_ERROR");
         },
       },
-      ...Object.entries(BAD_CREDENTIALS).map(([what, authorization]): KitCheck => ({
+      ...Object.entries(BAD_CREDENTIALS).map(([what, authorization]): ConformCheck => ({
         name: `${name} with ${what} answers 401`,
         section: "Authentication 3",
-        run: async (kit) => {
-          expectError(await kit.send(path, { method, authorization, ...body }), "UNAUTHORIZED_ERROR");
+        run: async (context) => {
+          expectError(await context.send(path, { method, authorization, ...body }), "UNAUTHORIZED_ERROR");
         },
       })),
     ];
   }),
 };
 
-const onlyObject = (path: string) => async (kit: Kit) => {
-  const exchange = await kit.answer(path);
+const onlyObject = (path: string) => async (context: ConformContext) => {
+  const exchange = await context.answer(path);
   return { objects: [expectData(exchange)], exchange };
 };
 
-const account: Group<Kit> = {
+const account: Group<ConformContext> = {
   title: "Profile and credits",
   checks: [
     {
       name: "GET /v1/me answers a success",
       section: "GET /v1/me",
-      run: async (kit) => void expectData(await kit.answer("/v1/me")),
+      run: async (context) => void expectData(await context.answer("/v1/me")),
     },
     ...fieldChecks(
       { what: "the profile", section: "User (GET /v1/me)" },
@@ -67,7 +67,7 @@ const account: Group<Kit> = {
     {
       name: "GET /v1/me/credits answers a success",
       section: "GET /v1/me/credits",
-      run: async (kit) => void expectData(await kit.answer("/v1/me/credits")),
+      run: async (context) => void expectData(await context.answer("/v1/me/credits")),
     },
     ...fieldChecks(
       { what: "the balance", section: "Credits (GET /v1/me/credits)" },
@@ -77,21 +77,21 @@ const account: Group<Kit> = {
     {
       name: "unknown query parameters are ignored",
       section: "POST /v1/runs",
-      run: async (kit) => void expectSuccess(await kit.send("/v1/me?notListed=1")),
+      run: async (context) => void expectSuccess(await context.send("/v1/me?notListed=1")),
     },
   ],
 };
 
-async function readModels(kit: Kit) {
-  const exchange = await kit.answer("/v1/resources");
+async function readModels(context: ConformContext) {
+  const exchange = await context.answer("/v1/resources");
   const { resources } = expectData(exchange);
   const models = isObject(resources) ? resources["models"] : undefined;
   expectThat(Array.isArray(models) && models.every(isObject), "data.resources.models as an array of objects", exchange);
   return { objects: models as Json[], exchange };
 }
 
-async function readOptions(kit: Kit) {
-  const { objects, exchange } = await readModels(kit);
+async function readOptions(context: ConformContext) {
+  const { objects, exchange } = await readModels(context);
   const options = objects.flatMap((model) => (model["availableRunOptions"] ?? []) as Json[]);
   expectThat(options.every(isObject), "availableRunOptions as arrays of objects", exchange);
   return { objects: options, exchange };
@@ -100,13 +100,13 @@ async function readOptions(kit: Kit) {
 /** What a client sends that knows the list of models by this hash. */
 const agentOf = (hash: unknown) => ({ headers: { "cli-agent": `resources_hash=${String(hash)}` } });
 
-const models: Group<Kit> = {
+const models: Group<ConformContext> = {
   title: "Models",
   checks: [
     {
       name: "GET /v1/resources answers a success",
       section: "GET /v1/resources",
-      run: async (kit) => void expectData(await kit.answer("/v1/resources")),
+      run: async (context) => void expectData(await context.answer("/v1/resources")),
     },
     ...fieldChecks(
       { what: "the list of models", section: "GET /v1/resources" },
@@ -122,8 +122,8 @@ const models: Group<Kit> = {
     {
       name: "each value of a run option is a string",
       section: "Model entry",
-      run: async (kit) => {
-        const { objects, exchange } = await readOptions(kit);
+      run: async (context) => {
+        const { objects, exchange } = await readOptions(context);
         const values = objects.flatMap(({ options }) => options as unknown[]);
         expectThat(
           values.every((value) => typeof value === "string"),
@@ -135,9 +135,9 @@ const models: Group<Kit> = {
     {
       name: "the hash is the same while the models are",
       section: "GET /v1/resources",
-      run: async (kit) => {
-        const first = expectData(await kit.answer("/v1/resources"));
-        const second = await kit.send("/v1/resources");
+      run: async (context) => {
+        const first = expectData(await context.answer("/v1/resources"));
+        const second = await context.send("/v1/resources");
         const isSame = JSON.stringify(first["resources"]) === JSON.stringify(expectData(second)["resources"]);
         expectThat(!isSame || expectData(second)["hash"] === first["hash"], "the hash of the answer before", second);
       },
@@ -145,21 +145,21 @@ const models: Group<Kit> = {
     {
       name: "a client with the present hash is not asked to refresh",
       section: "GET /v1/resources, cache invalidation",
-      run: async (kit) => {
-        const { hash } = expectData(await kit.answer("/v1/resources"));
-        const exchange = await kit.send("/v1/me", agentOf(hash));
-        expectThat(exchange.came.headers.get("action-require") === null, "no header action-require", exchange);
+      run: async (context) => {
+        const { hash } = expectData(await context.answer("/v1/resources"));
+        const exchange = await context.send("/v1/me", agentOf(hash));
+        expectThat(exchange.response.headers.get("action-require") === null, "no header action-require", exchange);
       },
     },
     {
       name: "a client with another hash is asked to refresh",
       section: "GET /v1/resources, cache invalidation",
-      run: async (kit) => {
-        const exchange = await kit.send("/v1/me", agentOf("another"));
-        expectThat(exchange.came.headers.get("action-require") !== null, "the header action-require", exchange);
+      run: async (context) => {
+        const exchange = await context.send("/v1/me", agentOf("another"));
+        expectThat(exchange.response.headers.get("action-require") !== null, "the header action-require", exchange);
       },
     },
   ],
 };
 
-export const ACCOUNT_GROUPS: readonly Group<Kit>[] = [authentication, account, models];
+export const ACCOUNT_GROUPS: readonly Group<ConformContext>[] = [authentication, account, models];

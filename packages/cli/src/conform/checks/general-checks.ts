@@ -2,10 +2,10 @@ import { ERRORS, type ErrorCode } from "@promptd/contract";
 import { setTimeout as wait } from "node:timers/promises";
 import { Mismatch, Skipped, type Exchange, type Group } from "../check.ts";
 import { expectData, expectError, expectSuccess, expectThat, isObject } from "../expect.ts";
-import type { Kit } from "../kit.ts";
+import type { ConformContext } from "../context.ts";
 import { refusalChecks } from "./table.ts";
 
-const paths: Group<Kit> = {
+const paths: Group<ConformContext> = {
   title: "Addresses",
   checks: [
     ...refusalChecks("Endpoints", [
@@ -15,9 +15,9 @@ const paths: Group<Kit> = {
     {
       name: "a version of the interface that there is not is no success",
       section: "Versioning",
-      run: async (kit) => {
-        const exchange = await kit.send("/v2/me");
-        expectThat(exchange.came.httpStatus >= 400, "an error", exchange);
+      run: async (context) => {
+        const exchange = await context.send("/v2/me");
+        expectThat(exchange.response.httpStatus >= 400, "an error", exchange);
       },
     },
   ],
@@ -28,39 +28,39 @@ const burstSize = (rate: number): number => 3 * rate + 30;
 const BURST_RATE_MAX = 100;
 
 /** One burst for all checks of it. */
-const bursts = new WeakMap<Kit, Promise<Exchange[]>>();
+const bursts = new WeakMap<ConformContext, Promise<Exchange[]>>();
 
-function burstOf(kit: Kit): Promise<Exchange[]> {
-  if (kit.rate > BURST_RATE_MAX) {
+function burstOf(context: ConformContext): Promise<Exchange[]> {
+  if (context.rate > BURST_RATE_MAX) {
     throw new Skipped(`A burst above ${BURST_RATE_MAX} requests a second is not sent.`);
   }
-  const sent = bursts.get(kit) ?? kit.burst("/v1/me", burstSize(kit.rate));
-  bursts.set(kit, sent);
+  const sent = bursts.get(context) ?? context.burst("/v1/me", burstSize(context.rate));
+  bursts.set(context, sent);
   return sent;
 }
 
-async function refusedOf(kit: Kit): Promise<Exchange> {
-  const exchanges = await burstOf(kit);
-  const refused = exchanges.find(({ came }) => came.httpStatus === 429);
+async function refusedOf(context: ConformContext): Promise<Exchange> {
+  const exchanges = await burstOf(context);
+  const refused = exchanges.find(({ response }) => response.httpStatus === 429);
   if (refused !== undefined) return refused;
   const burst = `${exchanges.length} requests at once`;
   throw new Mismatch(`429 for some of ${burst}; --rate names the limit of a server with another one`, null);
 }
 
-const limits: Group<Kit> = {
+const limits: Group<ConformContext> = {
   title: "Rate limit",
   checks: [
     {
       name: "more requests than are admitted answer 429",
       section: "Limits, request rate",
-      run: async (kit) => void expectError(await refusedOf(kit), "TOO_MANY_REQUESTS_ERROR"),
+      run: async (context) => void expectError(await refusedOf(context), "TOO_MANY_REQUESTS_ERROR"),
     },
     {
       name: "a 429 says in Retry-After how long to wait",
       section: "Errors",
-      run: async (kit) => {
-        const refused = await refusedOf(kit);
-        const value = refused.came.headers.get("retry-after") ?? "";
+      run: async (context) => {
+        const refused = await refusedOf(context);
+        const value = refused.response.headers.get("retry-after") ?? "";
         const isTime = /^\d+$/.test(value) || !Number.isNaN(Date.parse(value));
         expectThat(isTime, "Retry-After with seconds, or a date", refused);
       },
@@ -68,26 +68,26 @@ const limits: Group<Kit> = {
     {
       name: "some requests of a burst are admitted",
       section: "Limits, request rate",
-      run: async (kit) => {
-        const admitted = (await burstOf(kit)).filter(({ came }) => came.httpStatus === 200);
+      run: async (context) => {
+        const admitted = (await burstOf(context)).filter(({ response }) => response.httpStatus === 200);
         expectThat(admitted.length > 0, "200 for those within the limit", admitted[0] ?? null);
       },
     },
     {
       name: "after Retry-After the next request is admitted",
       section: "Errors, retry rules",
-      run: async (kit) => {
-        const seconds = Number((await refusedOf(kit)).came.headers.get("retry-after"));
+      run: async (context) => {
+        const seconds = Number((await refusedOf(context)).response.headers.get("retry-after"));
         await wait((Number.isFinite(seconds) ? Math.min(seconds, 60) : 1) * 1_000);
-        expectSuccess(await kit.send("/v1/me"));
+        expectSuccess(await context.send("/v1/me"));
       },
     },
   ],
 };
 
 /** Holds each answer of all checks to a rule. */
-function everyAnswer(kit: Kit, expected: string, isTrue: (exchange: Exchange) => boolean): void {
-  const broken = kit.seen.find((exchange) => !isTrue(exchange));
+function everyAnswer(context: ConformContext, expected: string, isTrue: (exchange: Exchange) => boolean): void {
+  const broken = context.seen.find((exchange) => !isTrue(exchange));
   if (broken !== undefined) throw new Mismatch(expected, broken);
 }
 
@@ -95,38 +95,45 @@ const CODES: ReadonlyMap<string, number> = new Map(
   (Object.keys(ERRORS) as ErrorCode[]).map((code) => [code, ERRORS[code].httpStatus]),
 );
 
-const isEnvelope = ({ came }: Exchange): boolean => isObject(came.json) && typeof came.json["status"] === "string";
-const statusOf = ({ came }: Exchange): string => (isObject(came.json) ? String(came.json["status"]) : "");
+const isEnvelope = ({ response }: Exchange): boolean =>
+  isObject(response.json) && typeof response.json["status"] === "string";
+const statusOf = ({ response }: Exchange): string => (isObject(response.json) ? String(response.json["status"]) : "");
 const isError = (exchange: Exchange): boolean => statusOf(exchange) !== "SUCCESS";
 /** The interface is that of /v1 alone; a 304 answers an extension. */
-const isOfInterface = ({ sent, came }: Exchange): boolean => sent.path.startsWith("/v1/") && came.httpStatus !== 304;
+const isOfInterface = ({ request, response }: Exchange): boolean =>
+  request.path.startsWith("/v1/") && response.httpStatus !== 304;
 
-const answers: Group<Kit> = {
+const answers: Group<ConformContext> = {
   title: "Every answer that was given",
   checks: [
     {
       name: "is a JSON object",
       section: "Standard envelope",
-      run: (kit) =>
-        everyAnswer(kit, "a JSON object", (exchange) => !isOfInterface(exchange) || isObject(exchange.came.json)),
+      run: (context) =>
+        everyAnswer(
+          context,
+          "a JSON object",
+          (exchange) => !isOfInterface(exchange) || isObject(exchange.response.json),
+        ),
     },
     {
       name: "says in Content-Type that it is JSON",
       section: "Standard envelope",
-      run: (kit) =>
+      run: (context) =>
         everyAnswer(
-          kit,
+          context,
           "Content-Type: application/json",
           (exchange) =>
-            !isOfInterface(exchange) || /^application\/json\b/i.test(exchange.came.headers.get("content-type") ?? ""),
+            !isOfInterface(exchange) ||
+            /^application\/json\b/i.test(exchange.response.headers.get("content-type") ?? ""),
         ),
     },
     {
       name: "has a status that is SUCCESS or one of the error codes",
       section: "Errors",
-      run: (kit) =>
+      run: (context) =>
         everyAnswer(
-          kit,
+          context,
           `SUCCESS, ${[...CODES.keys()].join(", ")}`,
           (exchange) =>
             !isOfInterface(exchange) || (isEnvelope(exchange) && (!isError(exchange) || CODES.has(statusOf(exchange)))),
@@ -135,28 +142,29 @@ const answers: Group<Kit> = {
     {
       name: "has the HTTP status of its code",
       section: "Errors",
-      run: (kit) =>
-        everyAnswer(kit, "the HTTP status that the table of errors gives", (exchange) => {
+      run: (context) =>
+        everyAnswer(context, "the HTTP status that the table of errors gives", (exchange) => {
           const code = statusOf(exchange);
-          return !CODES.has(code) || CODES.get(code) === exchange.came.httpStatus;
+          return !CODES.has(code) || CODES.get(code) === exchange.response.httpStatus;
         }),
     },
     {
       name: "has the member data",
       section: "Standard envelope",
-      run: (kit) =>
+      run: (context) =>
         everyAnswer(
-          kit,
+          context,
           "the member data, null where there is nothing",
-          (exchange) => !isOfInterface(exchange) || (isObject(exchange.came.json) && "data" in exchange.came.json),
+          (exchange) =>
+            !isOfInterface(exchange) || (isObject(exchange.response.json) && "data" in exchange.response.json),
         ),
     },
     {
       name: "has a message when it is an error",
       section: "Standard envelope",
-      run: (kit) =>
-        everyAnswer(kit, "a message that describes the failure", (exchange) => {
-          const { json } = exchange.came;
+      run: (context) =>
+        everyAnswer(context, "a message that describes the failure", (exchange) => {
+          const { json } = exchange.response;
           if (!isOfInterface(exchange) || !isObject(json) || !isError(exchange)) return true;
           return typeof json["message"] === "string" && json["message"] !== "";
         }),
@@ -164,73 +172,74 @@ const answers: Group<Kit> = {
     {
       name: "is no redirect",
       section: "Errors",
-      run: (kit) =>
+      run: (context) =>
         everyAnswer(
-          kit,
+          context,
           "a status of the table of errors",
-          (exchange) => !isOfInterface(exchange) || exchange.came.httpStatus < 300 || exchange.came.httpStatus > 399,
+          (exchange) =>
+            !isOfInterface(exchange) || exchange.response.httpStatus < 300 || exchange.response.httpStatus > 399,
         ),
     },
   ],
 };
 
-function needsExtensions(kit: Kit): void {
-  if (!kit.extensions) throw new Skipped("An extension: --extensions checks those too.");
+function needsExtensions(context: ConformContext): void {
+  if (!context.extensions) throw new Skipped("An extension: --extensions checks those too.");
 }
 
 /** What the specification does not name, and servers of promptd have. */
-const extensions: Group<Kit> = {
+const extensions: Group<ConformContext> = {
   title: "Extensions",
   checks: [
     {
       name: "an answer has X-Request-Id",
       section: "extension",
-      run: async (kit) => {
-        needsExtensions(kit);
-        const exchange = await kit.answer("/v1/me");
-        expectThat(exchange.came.headers.get("x-request-id") !== null, "the header X-Request-Id", exchange);
+      run: async (context) => {
+        needsExtensions(context);
+        const exchange = await context.answer("/v1/me");
+        expectThat(exchange.response.headers.get("x-request-id") !== null, "the header X-Request-Id", exchange);
       },
     },
     {
       name: "an answer says in RateLimit what is left",
       section: "extension",
-      run: async (kit) => {
-        needsExtensions(kit);
-        const exchange = await kit.answer("/v1/me");
-        expectThat(exchange.came.headers.get("ratelimit") !== null, "the header RateLimit", exchange);
+      run: async (context) => {
+        needsExtensions(context);
+        const exchange = await context.answer("/v1/me");
+        expectThat(exchange.response.headers.get("ratelimit") !== null, "the header RateLimit", exchange);
       },
     },
     {
       name: "the models are not sent again to a client that has them",
       section: "extension",
-      run: async (kit) => {
-        needsExtensions(kit);
-        const { hash } = expectData(await kit.answer("/v1/resources"));
-        const exchange = await kit.send("/v1/resources", { headers: { "if-none-match": `"${String(hash)}"` } });
-        expectThat(exchange.came.httpStatus === 304, "HTTP 304 without a body", exchange);
+      run: async (context) => {
+        needsExtensions(context);
+        const { hash } = expectData(await context.answer("/v1/resources"));
+        const exchange = await context.send("/v1/resources", { headers: { "if-none-match": `"${String(hash)}"` } });
+        expectThat(exchange.response.httpStatus === 304, "HTTP 304 without a body", exchange);
       },
     },
     {
       name: "the same Idempotency-Key joins the same run, and Prefer: respond-async does not wait",
       section: "extension",
-      run: async (kit) => {
-        needsExtensions(kit);
-        const { promptVersionId, inputs } = kit.prompt();
+      run: async (context) => {
+        needsExtensions(context);
+        const { promptVersionId, inputs } = context.prompt();
         const headers = { "idempotency-key": crypto.randomUUID(), prefer: "respond-async" };
         const options = { body: { promptVersionId, inputs }, headers };
-        const first = await kit.send("/v1/runs", options);
-        const second = await kit.send("/v1/runs", options);
+        const first = await context.send("/v1/runs", options);
+        const second = await context.send("/v1/runs", options);
         const [one, other] = [first, second].map((exchange) => {
-          const { json } = exchange.came;
+          const { json } = exchange.response;
           const data = isObject(json) && json["status"] === "SUCCESS" ? json["data"] : null;
           if (!isObject(data)) throw new Mismatch("a success with the run", exchange);
           return String(data["runId"]);
         });
         expectThat(one === other, `the runId ${one}`, second);
-        expectSuccess(await kit.send(`/v1/runs/${one}/cancel`, { method: "POST" }));
+        expectSuccess(await context.send(`/v1/runs/${one}/cancel`, { method: "POST" }));
       },
     },
   ],
 };
 
-export const GENERAL_GROUPS: readonly Group<Kit>[] = [paths, extensions, limits, answers];
+export const GENERAL_GROUPS: readonly Group<ConformContext>[] = [paths, extensions, limits, answers];

@@ -1,24 +1,24 @@
 import { Skipped, type Group } from "../check.ts";
 import { expectData, expectRows, expectThat, type Json } from "../expect.ts";
-import type { Kit } from "../kit.ts";
-import { ABSENT_ID, BAD_IDS, fieldChecks, refusalChecks, type KitCheck } from "./table.ts";
+import type { ConformContext } from "../context.ts";
+import { ABSENT_ID, BAD_IDS, fieldChecks, refusalChecks, type ConformCheck } from "./table.ts";
 
 const LIST = "GET /v1/runs";
 
-async function readRuns(kit: Kit) {
-  await kit.run().catch(() => {}); // an account without credits may have older runs
-  const exchange = await kit.answer("/v1/runs");
+async function readRuns(context: ConformContext) {
+  await context.run().catch(() => {}); // an account without credits may have older runs
+  const exchange = await context.answer("/v1/runs");
   return { objects: expectRows(exchange), exchange };
 }
 
 const timeOf = (row: Json | undefined): number => Date.parse(String(row?.["createdAt"]));
 const idOf = (row: Json | undefined): string => String(row?.["runId"]);
 
-const rows: Group<Kit> = {
+const rows: Group<ConformContext> = {
   title: "Listing runs",
   checks: [
-    ...fieldChecks({ what: "the list", section: LIST }, { rows: "array", hasMore: "boolean" }, async (kit) => {
-      const exchange = await kit.answer("/v1/runs");
+    ...fieldChecks({ what: "the list", section: LIST }, { rows: "array", hasMore: "boolean" }, async (context) => {
+      const exchange = await context.answer("/v1/runs");
       return { objects: [expectData(exchange)], exchange };
     }),
     ...fieldChecks(
@@ -37,8 +37,8 @@ const rows: Group<Kit> = {
     {
       name: "the list is newest first",
       section: LIST,
-      run: async (kit) => {
-        const { objects, exchange } = await readRuns(kit);
+      run: async (context) => {
+        const { objects, exchange } = await readRuns(context);
         const times = objects.map((row) => timeOf(row));
         const isOrdered = times.every((time, index) => index === 0 || time <= (times[index - 1] ?? 0));
         expectThat(isOrdered, "createdAt that never rises", exchange);
@@ -47,9 +47,9 @@ const rows: Group<Kit> = {
     {
       name: "the run that was created is in the list",
       section: LIST,
-      run: async (kit) => {
-        const { runId } = await kit.run();
-        const exchange = await kit.send("/v1/runs?limit=50");
+      run: async (context) => {
+        const { runId } = await context.run();
+        const exchange = await context.send("/v1/runs?limit=50");
         expectThat(
           expectRows(exchange).some((row) => idOf(row) === runId),
           `a row with the runId ${runId}`,
@@ -60,17 +60,17 @@ const rows: Group<Kit> = {
     {
       name: "the list has 10 rows at most by default",
       section: "Limits, limit parameter",
-      run: async (kit) => {
-        const { objects, exchange } = await readRuns(kit);
+      run: async (context) => {
+        const { objects, exchange } = await readRuns(context);
         expectThat(objects.length <= 10, "10 rows at most", exchange);
       },
     },
-    ...[1, 50].map((limit): KitCheck => ({
+    ...[1, 50].map((limit): ConformCheck => ({
       name: `limit=${limit} gives ${limit} rows at most`,
       section: "Limits, limit parameter",
-      run: async (kit) => {
-        await readRuns(kit);
-        const exchange = await kit.send(`/v1/runs?limit=${limit}`);
+      run: async (context) => {
+        await readRuns(context);
+        const exchange = await context.send(`/v1/runs?limit=${limit}`);
         expectThat(expectRows(exchange).length <= limit, `${limit} rows at most`, exchange);
       },
     })),
@@ -84,10 +84,10 @@ const rows: Group<Kit> = {
     {
       name: "another account does not see the run",
       section: "Authentication 5",
-      run: async (kit) => {
-        if (kit.otherKey === null) throw new Skipped("Give a key of another account with --other-key.");
-        const { runId } = await kit.run();
-        const exchange = await kit.send("/v1/runs?limit=50", { authorization: `Bearer ${kit.otherKey}` });
+      run: async (context) => {
+        if (context.otherKey === null) throw new Skipped("Give a key of another account with --other-key.");
+        const { runId } = await context.run();
+        const exchange = await context.send("/v1/runs?limit=50", { authorization: `Bearer ${context.otherKey}` });
         expectThat(!expectRows(exchange).some((row) => idOf(row) === runId), "rows of the caller alone", exchange);
       },
     },
@@ -95,49 +95,49 @@ const rows: Group<Kit> = {
 };
 
 /** @throws Skipped when the account has fewer. */
-async function readTwoRuns(kit: Kit): Promise<readonly [Json, Json]> {
-  await readRuns(kit);
-  const [first, second] = expectRows(await kit.send("/v1/runs?limit=2"));
+async function readTwoRuns(context: ConformContext): Promise<readonly [Json, Json]> {
+  await readRuns(context);
+  const [first, second] = expectRows(await context.send("/v1/runs?limit=2"));
   if (first === undefined || second === undefined) throw new Skipped("The account has fewer than two runs.");
   return [first, second];
 }
 
-const pages: Group<Kit> = {
+const pages: Group<ConformContext> = {
   title: "Pages of the list",
   checks: [
     {
       name: "startingAfter gives what was created before that run",
       section: "GET /v1/runs, rule 3",
-      run: async (kit) => {
-        const [first, second] = await readTwoRuns(kit);
-        const exchange = await kit.send(`/v1/runs?limit=1&startingAfter=${idOf(first)}`);
+      run: async (context) => {
+        const [first, second] = await readTwoRuns(context);
+        const exchange = await context.send(`/v1/runs?limit=1&startingAfter=${idOf(first)}`);
         expectThat(idOf(expectRows(exchange)[0]) === idOf(second), `the run ${idOf(second)}`, exchange);
       },
     },
     {
       name: "endingBefore gives what was created after that run",
       section: LIST,
-      run: async (kit) => {
-        const [first, second] = await readTwoRuns(kit);
-        const exchange = await kit.send(`/v1/runs?limit=1&endingBefore=${idOf(second)}`);
+      run: async (context) => {
+        const [first, second] = await readTwoRuns(context);
+        const exchange = await context.send(`/v1/runs?limit=1&endingBefore=${idOf(second)}`);
         expectThat(idOf(expectRows(exchange)[0]) === idOf(first), `the run ${idOf(first)}`, exchange);
       },
     },
     {
       name: "hasMore is true while there are more",
       section: LIST,
-      run: async (kit) => {
-        await readTwoRuns(kit);
-        const exchange = await kit.send("/v1/runs?limit=1");
+      run: async (context) => {
+        await readTwoRuns(context);
+        const exchange = await context.send("/v1/runs?limit=1");
         expectThat(expectData(exchange)["hasMore"] === true, "hasMore true before the second run", exchange);
       },
     },
     {
       name: "nothing is newer than the newest run",
       section: LIST,
-      run: async (kit) => {
-        const { runId } = await kit.run();
-        const exchange = await kit.send(`/v1/runs?endingBefore=${runId}`);
+      run: async (context) => {
+        const { runId } = await context.run();
+        const exchange = await context.send(`/v1/runs?endingBefore=${runId}`);
         const ids = expectRows(exchange).map((row) => idOf(row));
         expectThat(!ids.includes(runId), "no row of the run itself", exchange);
       },
@@ -145,9 +145,9 @@ const pages: Group<Kit> = {
     {
       name: "a page does not repeat the run that it starts after",
       section: "GET /v1/runs, rule 3",
-      run: async (kit) => {
-        const { runId } = await kit.run();
-        const exchange = await kit.send(`/v1/runs?startingAfter=${runId}`);
+      run: async (context) => {
+        const { runId } = await context.run();
+        const exchange = await context.send(`/v1/runs?startingAfter=${runId}`);
         expectThat(!expectRows(exchange).some((row) => idOf(row) === runId), "no row of the run itself", exchange);
       },
     },
@@ -169,15 +169,15 @@ const pages: Group<Kit> = {
   ],
 };
 
-const filters: Group<Kit> = {
+const filters: Group<ConformContext> = {
   title: "Filters of the list",
   checks: [
-    ...["queued", "running", "succeeded", "failed"].map((status): KitCheck => ({
+    ...["queued", "running", "succeeded", "failed"].map((status): ConformCheck => ({
       name: `status=${status} gives runs of that status alone`,
       section: LIST,
-      run: async (kit) => {
-        await readRuns(kit);
-        const exchange = await kit.send(`/v1/runs?status=${status}`);
+      run: async (context) => {
+        await readRuns(context);
+        const exchange = await context.send(`/v1/runs?status=${status}`);
         const isOnly = expectRows(exchange).every((row) => row["runStatus"] === status);
         expectThat(isOnly, `runStatus ${status} in each row`, exchange);
       },
@@ -185,9 +185,9 @@ const filters: Group<Kit> = {
     {
       name: "since includes the second in which a run was created",
       section: LIST,
-      run: async (kit) => {
-        const { runId, seconds } = await readCreated(kit);
-        const exchange = await kit.send(`/v1/runs?limit=50&since=${seconds}`);
+      run: async (context) => {
+        const { runId, seconds } = await readCreated(context);
+        const exchange = await context.send(`/v1/runs?limit=50&since=${seconds}`);
         expectThat(
           expectRows(exchange).some((row) => idOf(row) === runId),
           `a row with the runId ${runId}`,
@@ -198,27 +198,27 @@ const filters: Group<Kit> = {
     {
       name: "since leaves out what was created earlier",
       section: LIST,
-      run: async (kit) => {
-        const { seconds } = await readCreated(kit);
-        const exchange = await kit.send(`/v1/runs?since=${seconds + 3_600}`);
+      run: async (context) => {
+        const { seconds } = await readCreated(context);
+        const exchange = await context.send(`/v1/runs?since=${seconds + 3_600}`);
         expectThat(expectRows(exchange).length === 0, "no rows of the future", exchange);
       },
     },
     {
       name: "until leaves out the second in which a run was created",
       section: LIST,
-      run: async (kit) => {
-        const { runId, seconds } = await readCreated(kit);
-        const exchange = await kit.send(`/v1/runs?limit=50&until=${seconds}`);
+      run: async (context) => {
+        const { runId, seconds } = await readCreated(context);
+        const exchange = await context.send(`/v1/runs?limit=50&until=${seconds}`);
         expectThat(!expectRows(exchange).some((row) => idOf(row) === runId), `no row of the run ${runId}`, exchange);
       },
     },
     {
       name: "since and until include what is between them",
       section: LIST,
-      run: async (kit) => {
-        const { runId, seconds } = await readCreated(kit);
-        const exchange = await kit.send(`/v1/runs?limit=50&since=${seconds}&until=${seconds + 1}`);
+      run: async (context) => {
+        const { runId, seconds } = await readCreated(context);
+        const exchange = await context.send(`/v1/runs?limit=50&since=${seconds}&until=${seconds + 1}`);
         expectThat(
           expectRows(exchange).some((row) => idOf(row) === runId),
           `a row with the runId ${runId}`,
@@ -241,12 +241,12 @@ const filters: Group<Kit> = {
 };
 
 /** When the run was created, in whole seconds. */
-async function readCreated(kit: Kit): Promise<{ readonly runId: string; readonly seconds: number }> {
-  const { runId } = await kit.run();
-  const exchange = await kit.answer("/v1/runs?limit=50");
+async function readCreated(context: ConformContext): Promise<{ readonly runId: string; readonly seconds: number }> {
+  const { runId } = await context.run();
+  const exchange = await context.answer("/v1/runs?limit=50");
   const row = expectRows(exchange).find((one) => idOf(one) === runId);
   expectThat(row !== undefined, `a row with the runId ${runId}`, exchange);
   return { runId, seconds: Math.floor(timeOf(row) / 1_000) };
 }
 
-export const LIST_GROUPS: readonly Group<Kit>[] = [rows, pages, filters];
+export const LIST_GROUPS: readonly Group<ConformContext>[] = [rows, pages, filters];

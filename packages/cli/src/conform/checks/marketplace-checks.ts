@@ -1,14 +1,14 @@
 import type { Group } from "../check.ts";
 import { expectData, expectRows, expectThat, type Json } from "../expect.ts";
-import type { Kit } from "../kit.ts";
-import { ABSENT_ID, BAD_IDS, fieldChecks, OTHER_ABSENT_ID, refusalChecks, type KitCheck } from "./table.ts";
+import type { ConformContext } from "../context.ts";
+import { ABSENT_ID, BAD_IDS, fieldChecks, OTHER_ABSENT_ID, refusalChecks, type ConformCheck } from "./table.ts";
 
 const SEARCH = "GET /v1/prompts/publish";
 const searchPath = (q: string): string => `/v1/prompts/publish?q=${encodeURIComponent(q)}`;
 
 /** A search that finds something: for the title of the prompt that was found. */
-async function readRows(kit: Kit) {
-  const exchange = await kit.answer(searchPath(kit.prompt().title.slice(0, 200)));
+async function readRows(context: ConformContext) {
+  const exchange = await context.answer(searchPath(context.prompt().title.slice(0, 200)));
   const rows = expectRows(exchange);
   expectThat(rows.length > 0, "at least one row for the title of a published prompt", exchange);
   return { objects: rows, exchange };
@@ -16,13 +16,13 @@ async function readRows(kit: Kit) {
 
 const idsOf = (rows: readonly Json[]): string => rows.map((row) => String(row["promptId"])).join();
 
-const search: Group<Kit> = {
+const search: Group<ConformContext> = {
   title: "Search",
   checks: [
     {
       name: "a search for the title of a prompt finds rows",
       section: SEARCH,
-      run: async (kit) => void (await readRows(kit)),
+      run: async (context) => void (await readRows(context)),
     },
     ...fieldChecks(
       { what: "each row of a search", section: "Search result row" },
@@ -46,10 +46,10 @@ const search: Group<Kit> = {
     {
       name: "the row of a prompt names its latest version",
       section: "Search result row",
-      run: async (kit) => {
-        const { objects, exchange } = await readRows(kit);
+      run: async (context) => {
+        const { objects, exchange } = await readRows(context);
         const [row] = objects;
-        const prompt = expectData(await kit.answer(`/v1/prompts/${String(row?.["promptId"])}`));
+        const prompt = expectData(await context.answer(`/v1/prompts/${String(row?.["promptId"])}`));
         const isSame = row?.["promptVersionId"] === prompt["promptVersionId"];
         expectThat(isSame, `promptVersionId ${String(prompt["promptVersionId"])}, the latest version`, exchange);
       },
@@ -57,32 +57,32 @@ const search: Group<Kit> = {
     {
       name: "words that nothing fits give rows, which may be none",
       section: SEARCH,
-      run: async (kit) => void expectRows(await kit.send(searchPath("zzqqxxjjwwvv"))),
+      run: async (context) => void expectRows(await context.send(searchPath("zzqqxxjjwwvv"))),
     },
     {
       name: "white space around the words does not count",
       section: SEARCH,
-      run: async (kit) => {
-        const q = kit.prompt().title.slice(0, 100).trim();
-        const plain = expectRows(await kit.send(searchPath(q)));
-        const spaced = await kit.send(searchPath(`  ${q}  `));
+      run: async (context) => {
+        const q = context.prompt().title.slice(0, 100).trim();
+        const plain = expectRows(await context.send(searchPath(q)));
+        const spaced = await context.send(searchPath(`  ${q}  `));
         expectThat(idsOf(expectRows(spaced)) === idsOf(plain), "the rows of the same words without spaces", spaced);
       },
     },
     {
       name: "200 characters are searched for",
       section: "Limits, q length",
-      run: async (kit) => void expectRows(await kit.send(searchPath("a".repeat(200)))),
+      run: async (context) => void expectRows(await context.send(searchPath("a".repeat(200)))),
     },
     {
       name: "200 characters with spaces around them are searched for",
       section: "Limits, q length",
-      run: async (kit) => void expectRows(await kit.send(searchPath(`   ${"a".repeat(200)}   `))),
+      run: async (context) => void expectRows(await context.send(searchPath(`   ${"a".repeat(200)}   `))),
     },
     {
       name: "letters of every script are searched for",
       section: SEARCH,
-      run: async (kit) => void expectRows(await kit.send(searchPath("стихи 詩 été ☕"))),
+      run: async (context) => void expectRows(await context.send(searchPath("стихи 詩 été ☕"))),
     },
     ...refusalChecks(SEARCH, [
       { name: "a search without q is refused with 422", path: "/v1/prompts/publish" },
@@ -101,63 +101,67 @@ const VERSION_FIELDS = {
   config: "object",
 } as const;
 
-const promptPath = (kit: Kit): string => `/v1/prompts/${kit.prompt().promptId}`;
-const versionPath = (kit: Kit): string => `/v1/prompt-versions/${kit.prompt().promptVersionId}`;
+const promptPath = (context: ConformContext): string => `/v1/prompts/${context.prompt().promptId}`;
+const versionPath = (context: ConformContext): string => `/v1/prompt-versions/${context.prompt().promptVersionId}`;
 
-function readOne(path: (kit: Kit) => string) {
-  return async (kit: Kit) => {
-    const exchange = await kit.answer(path(kit));
+function readOne(path: (context: ConformContext) => string) {
+  return async (context: ConformContext) => {
+    const exchange = await context.answer(path(context));
     return { objects: [expectData(exchange)], exchange };
   };
 }
 
 /** That every form of a wrong id is a 422. */
-function badIdChecks(section: string, name: string, pathOf: (id: string, kit: Kit) => string): KitCheck[] {
+function badIdChecks(
+  section: string,
+  name: string,
+  pathOf: (id: string, context: ConformContext) => string,
+): ConformCheck[] {
   return refusalChecks(
     section,
     Object.entries(BAD_IDS).map(([what, id]) => ({
       name: `${name} that is ${what} is refused with 422`,
-      path: (kit: Kit) => pathOf(id, kit),
+      path: (context: ConformContext) => pathOf(id, context),
     })),
   );
 }
 
 const GET_PROMPT = "GET /v1/prompts/:promptId";
-const prompts: Group<Kit> = {
+const prompts: Group<ConformContext> = {
   title: "Prompts",
   checks: [
     ...fieldChecks({ what: "a prompt", section: GET_PROMPT }, VERSION_FIELDS, readOne(promptPath)),
     {
       name: "a prompt is the one that was asked for",
       section: GET_PROMPT,
-      run: async (kit) => {
-        const exchange = await kit.answer(promptPath(kit));
-        const { promptId } = kit.prompt();
+      run: async (context) => {
+        const exchange = await context.answer(promptPath(context));
+        const { promptId } = context.prompt();
         expectThat(expectData(exchange)["promptId"] === promptId, `promptId ${promptId}`, exchange);
       },
     },
     {
       name: "a prompt with versionId is that version",
       section: GET_PROMPT,
-      run: async (kit) => {
-        const { promptVersionId } = kit.prompt();
-        const exchange = await kit.send(`${promptPath(kit)}?versionId=${promptVersionId}`);
+      run: async (context) => {
+        const { promptVersionId } = context.prompt();
+        const exchange = await context.send(`${promptPath(context)}?versionId=${promptVersionId}`);
         const isSame = expectData(exchange)["promptVersionId"] === promptVersionId;
         expectThat(isSame, `promptVersionId ${promptVersionId}`, exchange);
       },
     },
     ...badIdChecks(GET_PROMPT, "a promptId", (id) => `/v1/prompts/${id}`),
-    ...badIdChecks(GET_PROMPT, "a versionId", (id, kit) => `${promptPath(kit)}?versionId=${id}`),
+    ...badIdChecks(GET_PROMPT, "a versionId", (id, context) => `${promptPath(context)}?versionId=${id}`),
     ...refusalChecks(GET_PROMPT, [
       { name: "an unknown prompt answers 404", path: `/v1/prompts/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
       {
         name: "an unknown version of a prompt answers 404",
-        path: (kit) => `${promptPath(kit)}?versionId=${ABSENT_ID}`,
+        path: (context) => `${promptPath(context)}?versionId=${ABSENT_ID}`,
         codes: ["NOT_FOUND_ERROR"],
       },
       {
         name: "a version of an unknown prompt answers 404",
-        path: (kit) => `/v1/prompts/${OTHER_ABSENT_ID}?versionId=${kit.prompt().promptVersionId}`,
+        path: (context) => `/v1/prompts/${OTHER_ABSENT_ID}?versionId=${context.prompt().promptVersionId}`,
         codes: ["NOT_FOUND_ERROR"],
       },
     ]),
@@ -165,17 +169,17 @@ const prompts: Group<Kit> = {
 };
 
 const GET_VERSION = "GET /v1/prompt-versions/:promptVersionId";
-const versions: Group<Kit> = {
+const versions: Group<ConformContext> = {
   title: "Prompt versions",
   checks: [
     ...fieldChecks({ what: "a version", section: GET_VERSION }, VERSION_FIELDS, readOne(versionPath)),
     {
       name: "a version and its prompt with that versionId are the same",
       section: GET_VERSION,
-      run: async (kit) => {
-        const { promptVersionId } = kit.prompt();
-        const version = expectData(await kit.answer(versionPath(kit)));
-        const exchange = await kit.send(`${promptPath(kit)}?versionId=${promptVersionId}`);
+      run: async (context) => {
+        const { promptVersionId } = context.prompt();
+        const version = expectData(await context.answer(versionPath(context)));
+        const exchange = await context.send(`${promptPath(context)}?versionId=${promptVersionId}`);
         const same = ["promptId", "promptVersionId", "title", "publishedAt"].every(
           (name) => expectData(exchange)[name] === version[name],
         );
@@ -187,11 +191,11 @@ const versions: Group<Kit> = {
       { name: "an unknown version answers 404", path: `/v1/prompt-versions/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
       {
         name: "the id of a prompt is no version: 404",
-        path: (kit) => `/v1/prompt-versions/${kit.prompt().promptId}`,
+        path: (context) => `/v1/prompt-versions/${context.prompt().promptId}`,
         codes: ["NOT_FOUND_ERROR"],
       },
     ]),
   ],
 };
 
-export const MARKETPLACE_GROUPS: readonly Group<Kit>[] = [search, prompts, versions];
+export const MARKETPLACE_GROUPS: readonly Group<ConformContext>[] = [search, prompts, versions];

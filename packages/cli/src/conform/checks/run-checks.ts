@@ -1,29 +1,31 @@
 import { Skipped, type Exchange, type Group } from "../check.ts";
 import { expectData, expectError, expectField, expectThat, FORMS, isObject, type Json } from "../expect.ts";
-import type { Kit } from "../kit.ts";
+import type { ConformContext } from "../context.ts";
 import type { RequestOptions } from "../requests.ts";
 import { ABSENT_ID, BAD_IDS, fieldChecks, OTHER_ABSENT_ID, refusalChecks } from "./table.ts";
 
 const CREATE = "POST /v1/runs";
 
 /** A body that would be accepted, with these members in place of its own. */
-function bodyWith(change: (kit: Kit) => Json): (kit: Kit) => RequestOptions {
-  return (kit) => {
-    const { promptVersionId, inputs } = kit.prompt();
-    return { body: { promptVersionId, inputs, ...change(kit) } };
+function bodyWith(change: (context: ConformContext) => Json): (context: ConformContext) => RequestOptions {
+  return (context) => {
+    const { promptVersionId, inputs } = context.prompt();
+    return { body: { promptVersionId, inputs, ...change(context) } };
   };
 }
 
-const refused = (name: string, change: (kit: Kit) => Json) => ({
+const refused = (name: string, change: (context: ConformContext) => Json) => ({
   name: `${name} is refused with 422`,
   path: "/v1/runs",
   options: bodyWith(change),
 });
-const inputsWith = (change: Json) => (kit: Kit) => ({ inputs: { ...kit.prompt().inputs, ...change } });
+const inputsWith = (change: Json) => (context: ConformContext) => ({
+  inputs: { ...context.prompt().inputs, ...change },
+});
 const image = (value: unknown) => inputsWith({ imageInputs: [value] });
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-const validation: Group<Kit> = {
+const validation: Group<ConformContext> = {
   title: "Creating a run: what is refused",
   checks: [
     ...refusalChecks(CREATE, [
@@ -40,7 +42,7 @@ const validation: Group<Kit> = {
       refused("textInputs that are a list", inputsWith({ textInputs: ["tea"] })),
       refused("textInputs that are a text", inputsWith({ textInputs: "tea" })),
       ...Object.entries({ "a number": 7, "a boolean": true, "a list": ["tea"], "an object": { a: "tea" } }).map(
-        ([what, value]) => refused(`a text input that is ${what}`, (kit) => ({ inputs: withText(kit, value) })),
+        ([what, value]) => refused(`a text input that is ${what}`, (context) => ({ inputs: withText(context, value) })),
       ),
       refused("imageInputs that are an object", inputsWith({ imageInputs: { type: "url" } })),
       refused("an image that is a text", image("https://example.com/cat.png")),
@@ -66,17 +68,17 @@ const validation: Group<Kit> = {
       {
         name: "the id of a prompt is no version: 404",
         path: "/v1/runs",
-        options: bodyWith((kit) => ({ promptVersionId: kit.prompt().promptId })),
+        options: bodyWith((context) => ({ promptVersionId: context.prompt().promptId })),
         codes: ["NOT_FOUND_ERROR"],
       },
     ]),
     {
       name: "a required input that is missing is refused with 422",
       section: CREATE,
-      run: async (kit) => {
-        const { promptVersionId, hasRequiredInput } = kit.prompt();
+      run: async (context) => {
+        const { promptVersionId, hasRequiredInput } = context.prompt();
         if (!hasRequiredInput) throw new Skipped("No text input of the prompt is required.");
-        expectError(await kit.send("/v1/runs", { body: { promptVersionId, inputs: {} } }), "VALIDATION_ERROR");
+        expectError(await context.send("/v1/runs", { body: { promptVersionId, inputs: {} } }), "VALIDATION_ERROR");
       },
     },
     ...refusalChecks("Errors", [
@@ -100,32 +102,32 @@ const validation: Group<Kit> = {
   ],
 };
 
-function withText(kit: Kit, value: unknown): Json {
-  const [key = "text"] = Object.keys(kit.prompt().inputs.textInputs);
-  return { ...kit.prompt().inputs, textInputs: { ...kit.prompt().inputs.textInputs, [key]: value } };
+function withText(context: ConformContext, value: unknown): Json {
+  const [key = "text"] = Object.keys(context.prompt().inputs.textInputs);
+  return { ...context.prompt().inputs, textInputs: { ...context.prompt().inputs.textInputs, [key]: value } };
 }
 
 const RUN_FIELDS = { runId: "text", outputs: "array", runStatus: "runStatus", tokens: "count" } as const;
 
 const itemsOf = (run: Json): Json[] => (Array.isArray(run["outputs"]) ? run["outputs"].filter(isObject) : []);
 
-const create: Group<Kit> = {
+const create: Group<ConformContext> = {
   title: "Creating a run",
   checks: [
     {
       name: "a run is created, and members that the table does not list are ignored",
       section: CREATE,
-      run: async (kit) => void (await kit.run()),
+      run: async (context) => void (await context.run()),
     },
-    ...fieldChecks({ what: "the run", section: "Run" }, RUN_FIELDS, async (kit) => {
-      const { data, exchange } = await kit.run();
+    ...fieldChecks({ what: "the run", section: "Run" }, RUN_FIELDS, async (context) => {
+      const { data, exchange } = await context.run();
       return { objects: [data], exchange };
     }),
     {
       name: "the run that is answered is final",
       section: CREATE,
-      run: async (kit) => {
-        const { data, exchange } = await kit.run();
+      run: async (context) => {
+        const { data, exchange } = await context.run();
         const isFinal = data["runStatus"] === "succeeded" || data["runStatus"] === "failed";
         expectThat(isFinal, "runStatus succeeded or failed: the run finished inside the window", exchange);
       },
@@ -133,8 +135,8 @@ const create: Group<Kit> = {
     {
       name: "a run of a text prompt succeeds with a text",
       section: "Output item",
-      run: async (kit) => {
-        const { data, exchange } = await kit.run();
+      run: async (context) => {
+        const { data, exchange } = await context.run();
         const hasText = itemsOf(data).some(({ type }) => type === "text");
         expectThat(
           data["runStatus"] === "succeeded" && hasText,
@@ -143,8 +145,8 @@ const create: Group<Kit> = {
         );
       },
     },
-    ...fieldChecks({ what: "each output", section: "Output item" }, { type: "text", data: "text" }, async (kit) => {
-      const { data, exchange } = await kit.run();
+    ...fieldChecks({ what: "each output", section: "Output item" }, { type: "text", data: "text" }, async (context) => {
+      const { data, exchange } = await context.run();
       return { objects: itemsOf(data), exchange };
     }),
   ],
@@ -161,28 +163,28 @@ function checkSame(run: Json, created: Json, exchange: Exchange): void {
 }
 
 /** An error about an id, without the id: what is foreign must not differ from what there is not. */
-function withoutId({ came }: Exchange, id: string): string {
-  return `${came.httpStatus} ${came.text.replaceAll(id, "ID")}`;
+function withoutId({ response }: Exchange, id: string): string {
+  return `${response.httpStatus} ${response.text.replaceAll(id, "ID")}`;
 }
 
-const retrieve: Group<Kit> = {
+const retrieve: Group<ConformContext> = {
   title: "Retrieving a run",
   checks: [
     {
       name: "a run is answered as it was created",
       section: GET_RUN,
-      run: async (kit) => {
-        const { runId, data } = await kit.run();
-        const exchange = await kit.send(`/v1/runs/${runId}`);
+      run: async (context) => {
+        const { runId, data } = await context.run();
+        const exchange = await context.send(`/v1/runs/${runId}`);
         checkSame(expectData(exchange), data, exchange);
       },
     },
     {
       name: "unknown query parameters of a run are ignored",
       section: GET_RUN,
-      run: async (kit) => {
-        const { runId } = await kit.run();
-        const exchange = await kit.send(`/v1/runs/${runId}?remote=true`);
+      run: async (context) => {
+        const { runId } = await context.run();
+        const exchange = await context.send(`/v1/runs/${runId}?remote=true`);
         expectField(expectData(exchange), "runId", FORMS.text, exchange);
       },
     },
@@ -199,9 +201,9 @@ const retrieve: Group<Kit> = {
     {
       name: "two runs that there are not answer the same but for their ids",
       section: GET_RUN,
-      run: async (kit) => {
-        const first = await kit.send(`/v1/runs/${ABSENT_ID}`);
-        const second = await kit.send(`/v1/runs/${OTHER_ABSENT_ID}`);
+      run: async (context) => {
+        const first = await context.send(`/v1/runs/${ABSENT_ID}`);
+        const second = await context.send(`/v1/runs/${OTHER_ABSENT_ID}`);
         const isSame = withoutId(first, ABSENT_ID) === withoutId(second, OTHER_ABSENT_ID);
         expectThat(isSame, `the bytes of the answer for ${ABSENT_ID}`, second);
       },
@@ -209,12 +211,12 @@ const retrieve: Group<Kit> = {
     {
       name: "another account's run answers as one that there is not",
       section: "Authentication 5",
-      run: async (kit) => {
-        if (kit.otherKey === null) throw new Skipped("Give a key of another account with --other-key.");
-        const options = { authorization: `Bearer ${kit.otherKey}` };
-        const { runId } = await kit.run();
-        const foreign = await kit.send(`/v1/runs/${runId}`, options);
-        const absent = await kit.send(`/v1/runs/${ABSENT_ID}`, options);
+      run: async (context) => {
+        if (context.otherKey === null) throw new Skipped("Give a key of another account with --other-key.");
+        const options = { authorization: `Bearer ${context.otherKey}` };
+        const { runId } = await context.run();
+        const foreign = await context.send(`/v1/runs/${runId}`, options);
+        const absent = await context.send(`/v1/runs/${ABSENT_ID}`, options);
         expectError(foreign, "NOT_FOUND_ERROR");
         const isSame = withoutId(foreign, runId) === withoutId(absent, ABSENT_ID);
         expectThat(isSame, "the bytes of a run that there is not", foreign);
@@ -223,4 +225,4 @@ const retrieve: Group<Kit> = {
   ],
 };
 
-export const RUN_GROUPS: readonly Group<Kit>[] = [validation, create, retrieve];
+export const RUN_GROUPS: readonly Group<ConformContext>[] = [validation, create, retrieve];

@@ -2,25 +2,25 @@
 import type { ErrorCode } from "@promptd/contract";
 import type { Check, Exchange } from "../check.ts";
 import { expectError, expectField, FORMS, type Form, type Json } from "../expect.ts";
-import type { Kit } from "../kit.ts";
+import type { ConformContext } from "../context.ts";
 import type { RequestOptions } from "../requests.ts";
 
-export type KitCheck = Check<Kit>;
+export type ConformCheck = Check<ConformContext>;
 export type FormName = keyof typeof FORMS;
 
 /** One check for each field of a payload. `read` gives every object that has the fields. */
 export function fieldChecks(
   of: { readonly what: string; readonly section: string },
   fields: Readonly<Record<string, FormName>>,
-  read: (kit: Kit) => Promise<{ readonly objects: readonly Json[]; readonly exchange: Exchange }>,
-): KitCheck[] {
+  read: (context: ConformContext) => Promise<{ readonly objects: readonly Json[]; readonly exchange: Exchange }>,
+): ConformCheck[] {
   return Object.entries(fields).map(([name, formName]) => {
     const form: Form = FORMS[formName];
     return {
       name: `${of.what} has ${name}: ${form.words}`,
       section: of.section,
-      run: async (kit) => {
-        const { objects, exchange } = await read(kit);
+      run: async (context) => {
+        const { objects, exchange } = await read(context);
         for (const one of objects) expectField(one, name, form, exchange);
       },
     };
@@ -30,20 +30,20 @@ export function fieldChecks(
 /** A request that must be refused. */
 export interface Refusal {
   readonly name: string;
-  readonly path: string | ((kit: Kit) => string | Promise<string>);
-  readonly options?: RequestOptions | ((kit: Kit) => RequestOptions | Promise<RequestOptions>);
+  readonly path: string | ((context: ConformContext) => string | Promise<string>);
+  readonly options?: RequestOptions | ((context: ConformContext) => RequestOptions | Promise<RequestOptions>);
   /** VALIDATION_ERROR when absent. */
   readonly codes?: readonly ErrorCode[];
 }
 
-export function refusalChecks(section: string, refusals: readonly Refusal[]): KitCheck[] {
+export function refusalChecks(section: string, refusals: readonly Refusal[]): ConformCheck[] {
   return refusals.map(({ name, path, options = {}, codes = ["VALIDATION_ERROR"] }) => ({
     name,
     section,
-    run: async (kit) => {
-      const where = typeof path === "string" ? path : await path(kit);
-      const how = typeof options === "function" ? await options(kit) : options;
-      expectError(await kit.send(where, how), ...codes);
+    run: async (context) => {
+      const where = typeof path === "string" ? path : await path(context);
+      const how = typeof options === "function" ? await options(context) : options;
+      expectError(await context.send(where, how), ...codes);
     },
   }));
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { createRunBodySchema } from "../../create-run-schema.ts";
 import { checkListQuery, runsFilter } from "../../query-schemas.ts";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { uuidLeaf } from "../../schema-leaves.ts";
+import { uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import type {
   AccountDetail,
@@ -13,7 +13,7 @@ import type {
   ModelHealth,
   RunQuote,
 } from "../system.ts";
-import { none, pageOf, textLeaf } from "./leaves.ts";
+import { none, pageOf, textField } from "./request-fields.ts";
 import { accountMembers, memberSchema } from "./members.ts";
 import { creditsSchema } from "./operations.ts";
 import { momentSchema, receiptSchema, rowMembers } from "./runs.ts";
@@ -75,10 +75,10 @@ const quoteSchema: z.ZodType<RunQuote> = z.strictObject({ estimate: countSchema,
 const findQuery = z
   .object({
     ...runsFilter,
-    id: uuidLeaf("id").optional(),
-    accountId: uuidLeaf("accountId").optional(),
-    model: textLeaf("model", 200).optional(),
-    cause: textLeaf("cause", 100).optional(),
+    id: uuidField("id").optional(),
+    accountId: uuidField("accountId").optional(),
+    model: textField("model", 200).optional(),
+    cause: textField("cause", 100).optional(),
   })
   .check(checkListQuery) satisfies z.ZodType<ListInstallationRunsQuery>;
 
@@ -86,14 +86,14 @@ export const installationSchemas = {
   quoteRun: { params: none, query: none, body: createRunBodySchema, data: quoteSchema },
   listInstallationRuns: { params: none, query: findQuery, body: null, data: pageOf(foundSchema) },
   getInstallationRun: {
-    params: z.object({ runId: uuidLeaf("runId") }),
+    params: z.object({ runId: uuidField("runId") }),
     query: none,
     body: null,
     data: detailSchema,
   },
   listModelHealth: { params: none, query: none, body: null, data: z.strictObject({ rows: z.array(healthSchema) }) },
   getAccount: {
-    params: z.object({ accountId: uuidLeaf("accountId") }),
+    params: z.object({ accountId: uuidField("accountId") }),
     query: none,
     body: null,
     data: accountSchema,

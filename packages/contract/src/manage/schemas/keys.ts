@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { ID_FORM } from "../../names/prompt-names.ts";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import { defineField, report, uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { KEY_STATES, type CreatedKey, type Key, type KeyChanges, type NewKeyBody, type RolledKey } from "../keys.ts";
-import { checkPageQuery, integerLeaf, momentLeaf, none, pageOf, pageQuery, textLeaf } from "./leaves.ts";
+import { checkPageQuery, integerField, momentField, none, pageOf, pageQuery, textField } from "./request-fields.ts";
 
 const CAP_MAX = 1_000_000_000_000;
 const PROMPTS_MAX = 100;
@@ -33,7 +33,7 @@ const rolledKeySchema: z.ZodType<RolledKey> = z.strictObject({
   oldKeyExpiresAt: timeSchema,
 });
 
-const promptIdsLeaf = leaf<readonly string[] | null | undefined>(
+const promptIdsField = defineField<readonly string[] | null | undefined>(
   { type: ["array", "null"], items: { type: "string", format: "uuid" }, minItems: 1, maxItems: PROMPTS_MAX },
   (payload) => {
     const { value } = payload;
@@ -49,17 +49,17 @@ const promptIdsLeaf = leaf<readonly string[] | null | undefined>(
 );
 
 const terms = {
-  expiresAt: momentLeaf("expiresAt").optional(),
-  monthlyCap: integerLeaf("monthlyCap", [0, CAP_MAX]).nullable().optional(),
-  promptIds: promptIdsLeaf.optional(),
+  expiresAt: momentField("expiresAt").optional(),
+  monthlyCap: integerField("monthlyCap", [0, CAP_MAX]).nullable().optional(),
+  promptIds: promptIdsField.optional(),
 };
-const newKeySchema = z.object({ name: textLeaf("name", 100), ...terms }) satisfies z.ZodType<NewKeyBody>;
+const newKeySchema = z.object({ name: textField("name", 100), ...terms }) satisfies z.ZodType<NewKeyBody>;
 const keyChangesSchema = z.object({
-  name: textLeaf("name", 100).optional(),
+  name: textField("name", 100).optional(),
   ...terms,
 }) satisfies z.ZodType<KeyChanges>;
-const rollSchema = z.object({ overlapHours: integerLeaf("overlapHours", [0, OVERLAP_HOURS_MAX]).optional() });
-const keyId = z.object({ keyId: uuidLeaf("keyId") });
+const rollSchema = z.object({ overlapHours: integerField("overlapHours", [0, OVERLAP_HOURS_MAX]).optional() });
+const keyId = z.object({ keyId: uuidField("keyId") });
 
 export const keysSchemas = {
   listKeys: { params: none, query: pageQuery.check(checkPageQuery), body: null, data: pageOf(keySchema) },

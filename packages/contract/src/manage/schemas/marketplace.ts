@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { searchTextLeaf } from "../../query-schemas.ts";
+import { searchTextField } from "../../query-schemas.ts";
 import { countSchema, idSchema, searchRowMembers, timeSchema } from "../../response-schemas.ts";
-import { uuidLeaf } from "../../schema-leaves.ts";
+import { uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import {
   MARKETPLACE_SORTS,
@@ -15,7 +15,16 @@ import {
 } from "../marketplace.ts";
 import { MODALITIES } from "../../prompts.ts";
 import { PROMPT_STATES } from "../prompts.ts";
-import { booleanLeaf, checkPageQuery, integerLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
+import {
+  booleanField,
+  checkPageQuery,
+  integerField,
+  none,
+  pageOf,
+  pageQuery,
+  textField,
+  wordField,
+} from "./request-fields.ts";
 import { labelsSchema, moderationSchema } from "./prompts.ts";
 
 const rowMembers = {
@@ -35,13 +44,13 @@ const marketplacePromptSchema: z.ZodType<MarketplacePrompt> = z.strictObject({
 const rowSchema: z.ZodType<MarketplaceRow> = z.strictObject(rowMembers);
 
 const marketplaceQuery = z.object({
-  q: searchTextLeaf.optional(),
-  sort: wordLeaf("sort", MARKETPLACE_SORTS).optional(),
-  modality: wordLeaf("modality", MODALITIES).optional(),
-  model: textLeaf("model", 200).optional(),
-  tag: textLeaf("tag", 100).optional(),
+  q: searchTextField.optional(),
+  sort: wordField("sort", MARKETPLACE_SORTS).optional(),
+  modality: wordField("modality", MODALITIES).optional(),
+  model: textField("model", 200).optional(),
+  tag: textField("tag", 100).optional(),
   limit: pageQuery.shape.limit,
-  startingAfter: uuidLeaf("startingAfter").optional(),
+  startingAfter: uuidField("startingAfter").optional(),
 }) satisfies z.ZodType<MarketplaceQuery>;
 
 const versionSchema: z.ZodType<MarketplaceVersion> = z.strictObject({
@@ -72,12 +81,12 @@ const moderatedSchema: z.ZodType<ModeratedPrompt> = z.strictObject({
 });
 
 const SLUG_MAX = 200;
-const slug = z.object({ slug: textLeaf("slug", SLUG_MAX) });
-const promptId = z.object({ promptId: uuidLeaf("promptId") });
+const slug = z.object({ slug: textField("slug", SLUG_MAX) });
+const promptId = z.object({ promptId: uuidField("promptId") });
 
 const moderationBody = z.object({
-  isBlocked: booleanLeaf("isBlocked"),
-  reason: textLeaf("reason", 500).optional(),
+  isBlocked: booleanField("isBlocked"),
+  reason: textField("reason", 500).optional(),
 }) satisfies z.ZodType<ModerationBody>;
 
 export const marketplaceSchemas = {
@@ -97,7 +106,7 @@ export const marketplaceSchemas = {
   voteForPrompt: {
     params: slug,
     query: none,
-    body: z.object({ vote: wordLeaf("vote", VOTES) }),
+    body: z.object({ vote: wordField("vote", VOTES) }),
     data: z.strictObject({ slug: z.string(), vote: z.enum(VOTES), upVotes: countSchema }),
   },
   listModeratedPrompts: {
@@ -105,8 +114,8 @@ export const marketplaceSchemas = {
     query: z
       .object({
         ...pageQuery.shape,
-        state: wordLeaf("state", moderatedStates).optional(),
-        q: textLeaf("q", 200).optional(),
+        state: wordField("state", moderatedStates).optional(),
+        q: textField("q", 200).optional(),
       })
       .check(checkPageQuery),
     body: null,
@@ -116,13 +125,13 @@ export const marketplaceSchemas = {
   featurePrompt: {
     params: promptId,
     query: none,
-    body: z.object({ isFeatured: booleanLeaf("isFeatured") }),
+    body: z.object({ isFeatured: booleanField("isFeatured") }),
     data: moderatedSchema,
   },
   setAuthorShare: {
     params: promptId,
     query: none,
-    body: z.object({ percent: integerLeaf("percent", [0, 100]).nullable() }),
+    body: z.object({ percent: integerField("percent", [0, 100]).nullable() }),
     data: moderatedSchema,
   },
 } satisfies Record<string, EndpointSchemas>;

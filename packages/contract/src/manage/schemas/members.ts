@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { idSchema, timeSchema } from "../../response-schemas.ts";
-import { uuidLeaf } from "../../schema-leaves.ts";
+import { uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { MEMBER_ROLES } from "../people.ts";
 import type {
@@ -20,18 +20,18 @@ import type {
 } from "../members.ts";
 import {
   accountQuery,
-  booleanLeaf,
+  booleanField,
   checkPageQuery,
   EMAIL_LENGTH_MAX,
-  emailLeaf,
-  momentLeaf,
+  emailField,
+  momentField,
   none,
   pageOf,
   pageQuery,
-  passwordLeaf,
-  textLeaf,
-  wordLeaf,
-} from "./leaves.ts";
+  passwordField,
+  textField,
+  wordField,
+} from "./request-fields.ts";
 
 const roleSchema = z.enum(MEMBER_ROLES);
 export const memberSchema: z.ZodType<Member> = z.strictObject({
@@ -84,22 +84,22 @@ export const accountMembers = {
 } as const;
 const accountSchema: z.ZodType<AccountOfInstallation> = z.strictObject(accountMembers);
 
-const personId = z.object({ personId: uuidLeaf("personId") });
-const accountId = z.object({ accountId: uuidLeaf("accountId") });
-const searchQuery = pageQuery.extend({ q: textLeaf("q", 200).optional() }).check(checkPageQuery);
+const personId = z.object({ personId: uuidField("personId") });
+const accountId = z.object({ accountId: uuidField("accountId") });
+const searchQuery = pageQuery.extend({ q: textField("q", 200).optional() }).check(checkPageQuery);
 const newInvitationSchema = z.object({
-  email: emailLeaf,
-  role: wordLeaf("role", MEMBER_ROLES),
+  email: emailField,
+  role: wordField("role", MEMBER_ROLES),
 }) satisfies z.ZodType<NewInvitation>;
 const changesSchema = z.object({
-  email: emailLeaf.optional(),
-  isOperator: booleanLeaf("isOperator").optional(),
-  isFrozen: booleanLeaf("isFrozen").optional(),
+  email: emailField.optional(),
+  isOperator: booleanField("isOperator").optional(),
+  isFrozen: booleanField("isFrozen").optional(),
 }) satisfies z.ZodType<PersonChanges>;
 
 const deletionSchema = z.object({
-  confirm: textLeaf("confirm", EMAIL_LENGTH_MAX),
-  prompts: wordLeaf("prompts", ["remove", "keep"]),
+  confirm: textField("confirm", EMAIL_LENGTH_MAX),
+  prompts: wordField("prompts", ["remove", "keep"]),
 }) satisfies z.ZodType<AccountDeletion>;
 const deletedSchema: z.ZodType<DeletedAccount> = z.strictObject({
   accountId: idSchema,
@@ -119,7 +119,7 @@ export const membersSchemas = {
   updateMember: {
     params: personId,
     query: none,
-    body: z.object({ role: wordLeaf("role", MEMBER_ROLES) }),
+    body: z.object({ role: wordField("role", MEMBER_ROLES) }),
     data: memberSchema,
   },
   removeMember: { params: personId, query: none, body: null, data: memberSchema },
@@ -131,7 +131,7 @@ export const membersSchemas = {
   },
   createInvitation: { params: none, query: none, body: newInvitationSchema, data: createdSchema },
   revokeInvitation: {
-    params: z.object({ invitationId: uuidLeaf("invitationId") }),
+    params: z.object({ invitationId: uuidField("invitationId") }),
     query: none,
     body: null,
     data: invitationSchema,
@@ -140,20 +140,20 @@ export const membersSchemas = {
     params: none,
     query: none,
     body: z.object({
-      code: textLeaf("code", 100),
-      name: textLeaf("name", 100).optional(),
-      password: passwordLeaf.optional(),
+      code: textField("code", 100),
+      name: textField("name", 100).optional(),
+      password: passwordField.optional(),
     }),
     data: acceptedSchema,
   },
   joinAccount: {
     params: none,
     query: none,
-    body: z.object({ code: textLeaf("code", 100) }),
+    body: z.object({ code: textField("code", 100) }),
     data: z.strictObject({ accountId: idSchema.nullable() }),
   },
   listPeople: { params: none, query: searchQuery, body: null, data: pageOf(personSchema) },
-  invitePerson: { params: none, query: none, body: z.object({ email: emailLeaf }), data: createdSchema },
+  invitePerson: { params: none, query: none, body: z.object({ email: emailField }), data: createdSchema },
   updatePerson: { params: personId, query: none, body: changesSchema, data: personSchema },
   createSignInLink: { params: personId, query: none, body: null, data: z.strictObject({ link: z.string() }) },
   listAccounts: { params: none, query: searchQuery, body: null, data: pageOf(accountSchema) },
@@ -161,8 +161,8 @@ export const membersSchemas = {
     params: accountId,
     query: none,
     body: z.object({
-      plan: wordLeaf("plan", ["pro", "none"]),
-      until: momentLeaf("until").optional(),
+      plan: wordField("plan", ["pro", "none"]),
+      until: momentField("until").optional(),
     }) satisfies z.ZodType<PlanChange>,
     data: accountSchema,
   },
@@ -170,8 +170,8 @@ export const membersSchemas = {
     params: accountId,
     query: none,
     body: z.object({
-      isFrozen: booleanLeaf("isFrozen"),
-      reason: textLeaf("reason", 200),
+      isFrozen: booleanField("isFrozen"),
+      reason: textField("reason", 200),
     }) satisfies z.ZodType<FreezeChange>,
     data: z.strictObject({ accountId: idSchema, isFrozen: z.boolean() }),
   },

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { leaf, report } from "../../schema-leaves.ts";
+import { defineField, report } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { JOURNAL_KINDS, type JournalEntry, type ManagedCredits } from "../credits.ts";
 import type { ManagedModel, ModelSwitchBody, ModelTest, ModelTestBody, SystemState } from "../system.ts";
-import { booleanLeaf, checkPageQuery, none, pageOf, pageQuery, textLeaf } from "./leaves.ts";
+import { booleanField, checkPageQuery, none, pageOf, pageQuery, textField } from "./request-fields.ts";
 
 export const creditsSchema: z.ZodType<ManagedCredits> = z.strictObject({
   available: z.int(),
@@ -25,8 +25,8 @@ const journalSchema: z.ZodType<JournalEntry> = z.strictObject({
 });
 
 /** Rows of the journal have numbers: they are in the order of their bookings. */
-function entryLeaf(name: string) {
-  return leaf<string | undefined>({ type: "string", pattern: "^\\d{1,18}$" }, (payload) => {
+function entryField(name: string) {
+  return defineField<string | undefined>({ type: "string", pattern: "^\\d{1,18}$" }, (payload) => {
     const { value } = payload;
     if (value === undefined || (typeof value === "string" && /^\d{1,18}$/.test(value))) return;
     report(payload, { code: "invalid_value", message: `${name} must be the entryId of a row of the journal.` });
@@ -36,8 +36,8 @@ function entryLeaf(name: string) {
 const journalQuery = z
   .object({
     limit: pageQuery.shape.limit,
-    startingAfter: entryLeaf("startingAfter"),
-    endingBefore: entryLeaf("endingBefore"),
+    startingAfter: entryField("startingAfter"),
+    endingBefore: entryField("endingBefore"),
   })
   .check(checkPageQuery);
 
@@ -97,13 +97,16 @@ export const operationsSchemas = {
   switchModel: {
     params: none,
     query: none,
-    body: z.object({ model: textLeaf("model", 200), isOff: booleanLeaf("isOff") }) satisfies z.ZodType<ModelSwitchBody>,
+    body: z.object({
+      model: textField("model", 200),
+      isOff: booleanField("isOff"),
+    }) satisfies z.ZodType<ModelSwitchBody>,
     data: modelSchema,
   },
   testModel: {
     params: none,
     query: none,
-    body: z.object({ model: textLeaf("model", 200) }) satisfies z.ZodType<ModelTestBody>,
+    body: z.object({ model: textField("model", 200) }) satisfies z.ZodType<ModelTestBody>,
     data: modelTestSchema,
   },
   getSystem: { params: none, query: none, body: null, data: systemSchema },

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { describeType } from "../../quote.ts";
+import { describeType } from "../../printable-text.ts";
 import { idSchema, timeSchema } from "../../response-schemas.ts";
-import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import { defineField, report, uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import type { CredentialJson, CredentialOptions, NewPasskey, Passkey, PasskeySignIn } from "../people.ts";
-import { none, textLeaf } from "./leaves.ts";
+import { none, textField } from "./request-fields.ts";
 
 const passkeySchema: z.ZodType<Passkey> = z.strictObject({
   passkeyId: idSchema,
@@ -17,7 +17,7 @@ const passkeySchema: z.ZodType<Passkey> = z.strictObject({
 const optionsSchema: z.ZodType<CredentialOptions> = z.strictObject({ options: z.record(z.string(), z.unknown()) });
 
 /** What a browser gives is checked by its signature; here it has to be an object. */
-const credentialLeaf = leaf<CredentialJson>({ type: "object", additionalProperties: true }, (payload) => {
+const credentialField = defineField<CredentialJson>({ type: "object", additionalProperties: true }, (payload) => {
   const { value } = payload;
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
   const isMissing = value === undefined || value === null;
@@ -31,11 +31,11 @@ export const passkeysSchemas = {
   addPasskey: {
     params: none,
     query: none,
-    body: z.object({ name: textLeaf("name", 100), response: credentialLeaf }) satisfies z.ZodType<NewPasskey>,
+    body: z.object({ name: textField("name", 100), response: credentialField }) satisfies z.ZodType<NewPasskey>,
     data: passkeySchema,
   },
   removePasskey: {
-    params: z.object({ passkeyId: uuidLeaf("passkeyId") }),
+    params: z.object({ passkeyId: uuidField("passkeyId") }),
     query: none,
     body: null,
     data: passkeySchema,
@@ -44,7 +44,7 @@ export const passkeysSchemas = {
   signInWithPasskey: {
     params: none,
     query: none,
-    body: z.object({ response: credentialLeaf }) satisfies z.ZodType<PasskeySignIn>,
+    body: z.object({ response: credentialField }) satisfies z.ZodType<PasskeySignIn>,
     data: z.strictObject({ personId: idSchema }),
   },
 } satisfies Record<string, EndpointSchemas>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SCOPES } from "../../accounts.ts";
 import { idSchema, timeSchema } from "../../response-schemas.ts";
-import { uuidLeaf } from "../../schema-leaves.ts";
+import { uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import {
   MEMBER_ROLES,
@@ -18,16 +18,16 @@ import {
 } from "../people.ts";
 import {
   checkPageQuery,
-  emailLeaf,
-  integerLeaf,
+  emailField,
+  integerField,
   none,
   pageOf,
   pageQuery,
-  passwordLeaf,
-  scopesLeaf,
-  textLeaf,
-  wordLeaf,
-} from "./leaves.ts";
+  passwordField,
+  scopesField,
+  textField,
+  wordField,
+} from "./request-fields.ts";
 
 const featuresSchema: z.ZodType<Features> = z.strictObject({
   signUp: z.enum(["off", "invite", "open"]),
@@ -71,16 +71,16 @@ const tokenSchema: z.ZodType<Token> = z.strictObject(tokenMembers);
 const createdTokenSchema: z.ZodType<CreatedToken> = z.strictObject({ ...tokenMembers, token: z.string() });
 
 const newTokenSchema = z.object({
-  name: textLeaf("name", 100),
-  scopes: scopesLeaf,
-  expiresInDays: integerLeaf("expiresInDays", [1, 366]),
+  name: textField("name", 100),
+  scopes: scopesField,
+  expiresInDays: integerField("expiresInDays", [1, 366]),
 }) satisfies z.ZodType<NewToken>;
 
 const welcomeBodySchema = z.object({
-  code: textLeaf("code", 100),
-  email: textLeaf("email", 254).optional(),
-  password: passwordLeaf.optional(),
-  name: textLeaf("name", 100).optional(),
+  code: textField("code", 100),
+  email: textField("email", 254).optional(),
+  password: passwordField.optional(),
+  name: textField("name", 100).optional(),
 });
 
 const welcomeSchema = z.discriminatedUnion("kind", [
@@ -105,10 +105,10 @@ const auditSchema = z.strictObject({
 
 const auditQuery = pageQuery
   .extend({
-    action: textLeaf("action", 100).optional(),
-    personId: uuidLeaf("personId").optional(),
-    accountId: uuidLeaf("accountId").optional(),
-    outcome: wordLeaf("outcome", ["success", "failure"]).optional(),
+    action: textField("action", 100).optional(),
+    personId: uuidField("personId").optional(),
+    accountId: uuidField("accountId").optional(),
+    outcome: wordField("outcome", ["success", "failure"]).optional(),
   })
   .check(checkPageQuery);
 
@@ -120,8 +120,8 @@ export const peopleSchemas = {
     params: none,
     query: none,
     body: z.object({
-      email: emailLeaf,
-      password: passwordLeaf.optional(),
+      email: emailField,
+      password: passwordField.optional(),
     }) satisfies z.ZodType<EmailChangeRequest>,
     data: z.strictObject({
       personId: idSchema,
@@ -132,7 +132,7 @@ export const peopleSchemas = {
   confirmEmailChange: {
     params: none,
     query: none,
-    body: z.object({ code: textLeaf("code", 100) }),
+    body: z.object({ code: textField("code", 100) }),
     data: z.strictObject({ personId: idSchema, email: z.string() }) satisfies z.ZodType<ChangedEmail>,
   },
   listTokens: { params: none, query: pageQuery.check(checkPageQuery), body: null, data: pageOf(tokenSchema) },
@@ -142,6 +142,6 @@ export const peopleSchemas = {
     body: newTokenSchema,
     data: createdTokenSchema,
   },
-  revokeToken: { params: z.object({ tokenId: uuidLeaf("tokenId") }), query: none, body: null, data: tokenSchema },
+  revokeToken: { params: z.object({ tokenId: uuidField("tokenId") }), query: none, body: null, data: tokenSchema },
   listAudit: { params: none, query: auditQuery, body: null, data: pageOf(auditSchema) },
 } satisfies Record<string, EndpointSchemas>;

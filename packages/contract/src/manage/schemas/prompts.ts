@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { createRunInputsSchema, runOptionsLeaf } from "../../create-run-schema.ts";
+import { createRunInputsSchema, runOptionsField } from "../../create-run-schema.ts";
 import { MODALITIES } from "../../prompts.ts";
-import { labelQueryLeaf } from "../../query-schemas.ts";
-import { quote } from "../../quote.ts";
+import { labelQueryField } from "../../query-schemas.ts";
+import { quoteText } from "../../printable-text.ts";
 import {
   countSchema,
   idSchema,
@@ -11,9 +11,9 @@ import {
   runSchema,
   timeSchema,
 } from "../../response-schemas.ts";
-import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import { defineField, report, uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
-import { textRecordLeaf } from "../../text-record-schema.ts";
+import { textRecordField } from "../../text-record-field.ts";
 import {
   PROMPT_STATES,
   PROMPT_USE_DIMENSIONS,
@@ -34,15 +34,15 @@ import {
 } from "../prompts.ts";
 import {
   checkPageQuery,
-  dayLeaf,
-  integerLeaf,
+  dayField,
+  integerField,
   none,
   pageOf,
   pageQuery,
-  sourceLeaf,
-  textLeaf,
-  wordLeaf,
-} from "./leaves.ts";
+  sourceField,
+  textField,
+  wordField,
+} from "./request-fields.ts";
 import { diffSchema, fileCheckSchema, previewSchema, priceSchema } from "./prompt-files.ts";
 
 const REVISION_MAX = 2_000_000_000;
@@ -173,70 +173,70 @@ const testResultSchema: z.ZodType<TestRunResult> = z.strictObject({
     .nullable(),
 });
 
-const promptId = z.object({ promptId: uuidLeaf("promptId") });
-const versionId = z.object({ ...promptId.shape, promptVersionId: uuidLeaf("promptVersionId") });
-const runId = z.object({ ...promptId.shape, runId: uuidLeaf("runId") });
-const revision = integerLeaf("revision", [0, REVISION_MAX]);
-const note = textLeaf("note", NOTE_MAX).optional();
+const promptId = z.object({ promptId: uuidField("promptId") });
+const versionId = z.object({ ...promptId.shape, promptVersionId: uuidField("promptVersionId") });
+const runId = z.object({ ...promptId.shape, runId: uuidField("runId") });
+const revision = integerField("revision", [0, REVISION_MAX]);
+const note = textField("note", NOTE_MAX).optional();
 
 /** The latest version always has it, so nobody sets it. */
 const LABEL_OF_LATEST = "latest";
 
-const labelLeaf = labelQueryLeaf.check((payload) => {
+const labelField = labelQueryField.check((payload) => {
   if (payload.value !== LABEL_OF_LATEST) return;
   const message = `label must not be "${LABEL_OF_LATEST}", which always leads to the latest version.`;
   report(payload, { code: "invalid_value", message });
 });
-const label = z.object({ ...promptId.shape, label: labelLeaf });
+const label = z.object({ ...promptId.shape, label: labelField });
 
-const newDraft = z.object({ source: sourceLeaf("source").optional() });
-const draftSave = z.object({ source: sourceLeaf("source"), revision }) satisfies z.ZodType<DraftSave>;
+const newDraft = z.object({ source: sourceField("source").optional() });
+const draftSave = z.object({ source: sourceField("source"), revision }) satisfies z.ZodType<DraftSave>;
 const publishBody = z.object({
   revision,
-  baseVersionId: uuidLeaf("baseVersionId").nullable(),
+  baseVersionId: uuidField("baseVersionId").nullable(),
   note,
 }) satisfies z.ZodType<PublishBody>;
 
 const testRunBody: z.ZodType<TestRunBody> = z.object({
   revision,
-  test: textLeaf("test", 200).optional(),
-  model: textLeaf("model", 100).optional(),
+  test: textField("test", 200).optional(),
+  model: textField("model", 100).optional(),
   inputs: createRunInputsSchema.optional(),
-  runOptions: runOptionsLeaf,
+  runOptions: runOptionsField,
 });
 
 const previewBody: z.ZodType<PreviewBody> = z.object({
-  source: sourceLeaf("source"),
-  title: textLeaf("title", 200).optional(),
-  textInputs: textRecordLeaf({ field: "textInputs", entry: "Text input" }),
-  runOptions: runOptionsLeaf,
-  stepOutputs: textRecordLeaf({ field: "stepOutputs", entry: "Step output" }),
+  source: sourceField("source"),
+  title: textField("title", 200).optional(),
+  textInputs: textRecordField({ field: "textInputs", entry: "Text input" }),
+  runOptions: runOptionsField,
+  stepOutputs: textRecordField({ field: "stepOutputs", entry: "Step output" }),
 });
 
-const dimensionsLeaf = leaf<string>({ type: "string", enum: ["day", "version", "day,version"] }, (payload) => {
+const dimensionsField = defineField<string>({ type: "string", enum: ["day", "version", "day,version"] }, (payload) => {
   const given = typeof payload.value === "string" ? payload.value : "";
   const words = given.split(",");
   const known = PROMPT_USE_DIMENSIONS.filter((word) => words.includes(word));
   if (known.length === words.length) payload.value = known.join(",");
   else {
-    const message = `by must be day, version, or both separated by a comma. Got ${quote(given)}.`;
+    const message = `by must be day, version, or both separated by a comma. Got ${quoteText(given)}.`;
     report(payload, { code: "invalid_value", message });
   }
 });
 
 const usageQuery = z.object({
-  by: dimensionsLeaf.optional(),
-  from: dayLeaf("from").optional(),
-  to: dayLeaf("to").optional(),
+  by: dimensionsField.optional(),
+  from: dayField("from").optional(),
+  to: dayField("to").optional(),
 });
 const promptPage = z
   .object({
     ...pageQuery.shape,
-    state: wordLeaf("state", PROMPT_STATES).optional(),
-    q: textLeaf("q", 200).optional(),
+    state: wordField("state", PROMPT_STATES).optional(),
+    q: textField("q", 200).optional(),
   })
   .check(checkPageQuery);
-const diffQuery = z.object({ from: uuidLeaf("from").optional(), to: uuidLeaf("to").optional() });
+const diffQuery = z.object({ from: uuidField("from").optional(), to: uuidField("to").optional() });
 
 export const promptsSchemas = {
   listPrompts: { params: none, query: promptPage, body: null, data: pageOf(rowSchema) },
@@ -253,7 +253,7 @@ export const promptsSchemas = {
   rollBackPrompt: {
     params: promptId,
     query: none,
-    body: z.object({ promptVersionId: uuidLeaf("promptVersionId"), note }),
+    body: z.object({ promptVersionId: uuidField("promptVersionId"), note }),
     data: publicationSchema,
   },
   unpublishPrompt: { params: promptId, query: none, body: null, data: promptSchema },
@@ -270,7 +270,7 @@ export const promptsSchemas = {
   setPromptSample: {
     params: promptId,
     query: none,
-    body: z.object({ runId: uuidLeaf("runId") }) satisfies z.ZodType<PromptSampleBody>,
+    body: z.object({ runId: uuidField("runId") }) satisfies z.ZodType<PromptSampleBody>,
     data: z.strictObject({ sample: sampleSchema.nullable() }),
   },
   deletePromptSample: {
@@ -282,28 +282,28 @@ export const promptsSchemas = {
   setLabel: {
     params: label,
     query: none,
-    body: z.object({ promptVersionId: uuidLeaf("promptVersionId") }),
+    body: z.object({ promptVersionId: uuidField("promptVersionId") }),
     data: z.strictObject({ labels: labelsSchema }),
   },
   deleteLabel: { params: label, query: none, body: null, data: z.strictObject({ labels: labelsSchema }) },
   createTestRun: { params: promptId, query: none, body: testRunBody, data: runSchema },
   getTestRun: {
     params: runId,
-    query: z.object({ test: textLeaf("test", 200).optional() }),
+    query: z.object({ test: textField("test", 200).optional() }),
     body: null,
     data: testResultSchema,
   },
   checkPromptFile: {
     params: none,
     query: none,
-    body: z.object({ source: sourceLeaf("source") }),
+    body: z.object({ source: sourceField("source") }),
     data: fileCheckSchema,
   },
   previewPromptFile: { params: none, query: none, body: previewBody, data: previewSchema },
   publishPromptFile: {
     params: none,
     query: none,
-    body: z.object({ source: sourceLeaf("source"), note }),
+    body: z.object({ source: sourceField("source"), note }),
     data: z.strictObject({ published: z.array(publicationSchema) }),
   },
 } satisfies Record<string, EndpointSchemas>;

@@ -11,10 +11,10 @@ import {
   timeSchema,
 } from "../../response-schemas.ts";
 import { RUN_STATUSES } from "../../runs.ts";
-import { uuidLeaf } from "../../schema-leaves.ts";
+import { uuidField } from "../../request-fields.ts";
 import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
 import type { ManagedRun, ManagedRunRow, RunMoment } from "../runs.ts";
-import { accountQuery, none, pageOf, textLeaf, wordLeaf } from "./leaves.ts";
+import { accountQuery, none, pageOf, textField, wordField } from "./request-fields.ts";
 
 export const rowMembers = {
   runId: idSchema,
@@ -64,21 +64,21 @@ const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
   receipt: receiptSchema,
 });
 
-const runId = z.object({ runId: uuidLeaf("runId") });
+const runId = z.object({ runId: uuidField("runId") });
 
 const { limit, startingAfter, endingBefore, ...shared } = runsFilter;
 const filter = {
   ...shared,
-  promptId: uuidLeaf("promptId").optional(),
-  keyId: uuidLeaf("keyId").optional(),
-  model: textLeaf("model", 200).optional(),
-  requestId: uuidLeaf("requestId").optional(),
-  error: textLeaf("error", 200).optional(),
+  promptId: uuidField("promptId").optional(),
+  keyId: uuidField("keyId").optional(),
+  model: textField("model", 200).optional(),
+  requestId: uuidField("requestId").optional(),
+  error: textField("error", 200).optional(),
 } as const;
 const listQuery = z.object({ limit, startingAfter, endingBefore, ...filter }).check(checkListQuery);
 
 const exportQuery = accountQuery
-  .extend({ ...filter, format: wordLeaf("format", ["jsonl", "csv"]).optional() })
+  .extend({ ...filter, format: wordField("format", ["jsonl", "csv"]).optional() })
   .check(checkListQuery);
 
 export const runsSchemas = {

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { quote } from "../../quote.ts";
+import { quoteText } from "../../printable-text.ts";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import { defineField, report, uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import type { Grant, NewGrant } from "../credits.ts";
 import { USAGE_DIMENSIONS, type EarningsReport, type UsageDimension, type UsageReport } from "../usage.ts";
-import { dayLeaf, integerLeaf, momentLeaf, none, textLeaf, wordLeaf } from "./leaves.ts";
+import { dayField, integerField, momentField, none, textField, wordField } from "./request-fields.ts";
 
 const AMOUNT_MAX = 1_000_000_000_000;
 const DIMENSIONS_MAX = 3;
@@ -54,9 +54,9 @@ const earningsSchema: z.ZodType<EarningsReport> = z.strictObject({
 });
 
 /** A comma list of some of the dimensions, each once. */
-function dimensionsLeaf(allowed: readonly UsageDimension[]): z.ZodType<string> {
+function dimensionsField(allowed: readonly UsageDimension[]): z.ZodType<string> {
   const schema = { type: "string", default: "day", pattern: `^(${allowed.join("|")})(,(${allowed.join("|")}))*$` };
-  return leaf<string>(schema, (payload) => {
+  return defineField<string>(schema, (payload) => {
     const text = typeof payload.value === "string" ? payload.value : "";
     const words = text.split(",");
     const known = allowed.filter((dimension) => words.includes(dimension));
@@ -64,20 +64,20 @@ function dimensionsLeaf(allowed: readonly UsageDimension[]): z.ZodType<string> {
       payload.value = known.join(",");
       return;
     }
-    const message = `by must be one to ${DIMENSIONS_MAX} of ${allowed.join(", ")}, separated by commas. Got ${quote(text)}.`;
+    const message = `by must be one to ${DIMENSIONS_MAX} of ${allowed.join(", ")}, separated by commas. Got ${quoteText(text)}.`;
     report(payload, { code: "invalid_value", message });
   });
 }
 
-const span = { from: dayLeaf("from").optional(), to: dayLeaf("to").optional() };
-const format = wordLeaf("format", ["json", "csv"]).optional();
+const span = { from: dayField("from").optional(), to: dayField("to").optional() };
+const format = wordField("format", ["json", "csv"]).optional();
 const ofAccount = USAGE_DIMENSIONS.filter((dimension) => dimension !== "account");
 
 const newGrantSchema = z.object({
-  account: textLeaf("account", 254),
-  amount: integerLeaf("amount", [1, AMOUNT_MAX]),
-  reason: textLeaf("reason", 200).optional(),
-  expiresAt: momentLeaf("expiresAt").optional(),
+  account: textField("account", 254),
+  amount: integerField("amount", [1, AMOUNT_MAX]),
+  reason: textField("reason", 200).optional(),
+  expiresAt: momentField("expiresAt").optional(),
 }) satisfies z.ZodType<NewGrant>;
 
 const grantSchema: z.ZodType<Grant> = z.strictObject({
@@ -91,15 +91,15 @@ const grantSchema: z.ZodType<Grant> = z.strictObject({
 export const usageSchemas = {
   getUsage: {
     params: none,
-    query: z.object({ by: dimensionsLeaf(ofAccount).optional(), ...span, format }),
+    query: z.object({ by: dimensionsField(ofAccount).optional(), ...span, format }),
     body: null,
     data: usageSchema,
   },
   getInstallationUsage: {
     params: none,
     query: z.object({
-      by: dimensionsLeaf(USAGE_DIMENSIONS).optional(),
-      accountId: uuidLeaf("accountId").optional(),
+      by: dimensionsField(USAGE_DIMENSIONS).optional(),
+      accountId: uuidField("accountId").optional(),
       ...span,
       format,
     }),
@@ -108,7 +108,7 @@ export const usageSchemas = {
   },
   getEarnings: {
     params: none,
-    query: z.object({ by: wordLeaf("by", ["prompt", "day"]).optional(), ...span, format }),
+    query: z.object({ by: wordField("by", ["prompt", "day"]).optional(), ...span, format }),
     body: null,
     data: earningsSchema,
   },

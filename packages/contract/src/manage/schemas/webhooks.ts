@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import { defineField, report, uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import {
   DELIVERY_STATES,
@@ -13,7 +13,16 @@ import {
   type Webhook,
   type WebhookChanges,
 } from "../webhooks.ts";
-import { booleanLeaf, checkPageQuery, integerLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
+import {
+  booleanField,
+  checkPageQuery,
+  integerField,
+  none,
+  pageOf,
+  pageQuery,
+  textField,
+  wordField,
+} from "./request-fields.ts";
 
 const URL_LENGTH_MAX = 2_048;
 const CREDITS_MAX = 1_000_000_000_000;
@@ -45,7 +54,7 @@ const deliverySchema: z.ZodType<Delivery> = z.strictObject({
   durationMs: countSchema.nullable(),
 });
 
-const eventsLeaf = leaf<NewWebhook["events"]>(
+const eventsField = defineField<NewWebhook["events"]>(
   { type: "array", items: { type: "string", enum: [...WEBHOOK_EVENTS] }, minItems: 1, uniqueItems: true },
   (payload) => {
     const { value } = payload;
@@ -60,21 +69,21 @@ const eventsLeaf = leaf<NewWebhook["events"]>(
 );
 
 const newSchema = z.object({
-  url: textLeaf("url", URL_LENGTH_MAX),
-  events: eventsLeaf,
+  url: textField("url", URL_LENGTH_MAX),
+  events: eventsField,
 }) satisfies z.ZodType<NewWebhook>;
 const changesSchema = z.object({
-  url: textLeaf("url", URL_LENGTH_MAX).optional(),
-  events: eventsLeaf.optional(),
-  isEnabled: booleanLeaf("isEnabled").optional(),
+  url: textField("url", URL_LENGTH_MAX).optional(),
+  events: eventsField.optional(),
+  isEnabled: booleanField("isEnabled").optional(),
 }) satisfies z.ZodType<WebhookChanges>;
 
 const alertSchema: z.ZodType<CreditsAlert> = z.strictObject({ below: countSchema.nullable(), isLow: z.boolean() });
 
-const webhookId = z.object({ webhookId: uuidLeaf("webhookId") });
-const deliveryId = z.object({ webhookId: uuidLeaf("webhookId"), deliveryId: uuidLeaf("deliveryId") });
+const webhookId = z.object({ webhookId: uuidField("webhookId") });
+const deliveryId = z.object({ webhookId: uuidField("webhookId"), deliveryId: uuidField("deliveryId") });
 const deliveriesQuery = pageQuery
-  .extend({ state: wordLeaf("state", DELIVERY_STATES).optional() })
+  .extend({ state: wordField("state", DELIVERY_STATES).optional() })
   .check(checkPageQuery);
 
 export const webhooksSchemas = {
@@ -91,7 +100,7 @@ export const webhooksSchemas = {
   setCreditsAlert: {
     params: none,
     query: none,
-    body: z.object({ below: integerLeaf("below", [1, CREDITS_MAX]).nullable() }),
+    body: z.object({ below: integerField("below", [1, CREDITS_MAX]).nullable() }),
     data: alertSchema,
   },
 } satisfies Record<string, EndpointSchemas>;

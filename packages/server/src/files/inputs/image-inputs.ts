@@ -1,4 +1,4 @@
-import { describeType, quote, type ImageInput, type Issue, type IssueCode } from "@promptd/contract";
+import { describeType, quoteText, type ImageInput, type Issue, type IssueCode } from "@promptd/contract";
 import { decodeHead, measureBase64 } from "./base64.ts";
 import { findImageFormat, IMAGE_SIGNATURE_BYTES } from "./media-signature.ts";
 import { parsePublicUrl, type UrlFault } from "../fetch/public-address.ts";
@@ -45,7 +45,7 @@ function checkImage(image: unknown, index: number): Finding {
   if (type !== "url" && type !== "base64") {
     const given =
       typeof type === "string"
-        ? `has the type ${quote(type)}`
+        ? `has the type ${quoteText(type)}`
         : type === undefined
           ? "has no type"
           : `has a type that is ${describeType(type)}`;
@@ -90,7 +90,7 @@ const DATA_PREFIX = /^\s*data:[^,]{0,100},/i;
 function checkBase64(text: string, index: number): Finding {
   const invalid = (message: string) => issueAt([index, "base64"], "invalid_image", `Image ${index + 1}${message}`);
   const prefix = DATA_PREFIX.exec(text)?.[0].trimStart();
-  if (prefix !== undefined) return invalid(`: remove the prefix ${quote(prefix)} and send only the Base64 text.`);
+  if (prefix !== undefined) return invalid(`: remove the prefix ${quoteText(prefix)} and send only the Base64 text.`);
   if (text.trim() === "") return invalid(" is empty. Send the bytes of the file as Base64.");
   const bytes = measureBase64(text);
   if (bytes === null)

@@ -1,9 +1,9 @@
-import { textLeaf } from "@promptd/contract/manage/schemas";
+import { textField } from "@promptd/contract/manage/schemas";
 
-const nameLeaf = textLeaf("name", 100);
+const nameField = textField("name", 100);
 
 /** What people call themselves, as others may be shown it. `fault`: why they may not. */
 export function readPersonName(given: unknown): { readonly name: string } | { readonly fault: string } {
-  const read = nameLeaf.safeParse(given);
+  const read = nameField.safeParse(given);
   return read.success ? { name: read.data } : { fault: read.error.issues[0]?.message ?? "name is not valid." };
 }

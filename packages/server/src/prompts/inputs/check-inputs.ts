@@ -1,4 +1,4 @@
-import { quote, type CreateRunBody, type Issue } from "@promptd/contract";
+import { quoteText, type CreateRunBody, type Issue } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
 import { valueProblem } from "../input-rules.ts";
 import type { InputField, LiveVersion } from "../prompt-definition.ts";
@@ -33,7 +33,7 @@ function normalizeKeys(textInputs: Readonly<Record<string, string>>, issues: Iss
   for (const [key, value] of Object.entries(textInputs)) {
     const name = key.normalize("NFC");
     if (given.has(name)) {
-      const message = `Text input ${quote(name)} is given twice: two keys are equal after Unicode normalisation.`;
+      const message = `Text input ${quoteText(name)} is given twice: two keys are equal after Unicode normalisation.`;
       issues.push({ path: textPath(key), code: "conflict", message });
     }
     given.set(name, value);
@@ -75,7 +75,7 @@ function missingMessage(keys: readonly string[]): string {
 function valueIssue(field: InputField, value: string): Issue | null {
   const problem = valueProblem(field, value);
   if (problem === null) return null;
-  const got = problem.code === "invalid_value" ? ` Got ${quote(value)}.` : "";
+  const got = problem.code === "invalid_value" ? ` Got ${quoteText(value)}.` : "";
   const message = `Text input "${field.key}" ${problem.text}${got}`;
   return { path: textPath(field.key), code: problem.code, message };
 }
@@ -102,10 +102,10 @@ function fillOptions(
     if (values === undefined) {
       const keys = [...accepted.keys()];
       const hint = keys.length === 0 ? "This model has no run options." : `Accepted: ${keys.join(", ")}.`;
-      const message = `${quote(key)} is not a run option of the model ${version.model}. ${hint}`;
+      const message = `${quoteText(key)} is not a run option of the model ${version.model}. ${hint}`;
       issues.push({ path, code: "unsupported_option", message });
     } else if (!values.includes(value)) {
-      const message = `${quote(value)} is not a value of ${key}. Accepted: ${values.join(", ")}.`;
+      const message = `${quoteText(value)} is not a value of ${key}. Accepted: ${values.join(", ")}.`;
       issues.push({ path, code: "unsupported_option_value", message });
     } else chosen[key] = value;
   }

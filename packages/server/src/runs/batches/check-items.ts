@@ -2,7 +2,7 @@
  * The items of a batch, checked before it is created: all faults at once, each with the index of its item. Ten thousand
  * items take a while, so other work of the process runs in between.
  */
-import { ISSUES_MAX, quote as quoteText, type BatchItem, type CreateBatchBody, type Issue } from "@promptd/contract";
+import { ISSUES_MAX, quoteText, type BatchItem, type CreateBatchBody, type Issue } from "@promptd/contract";
 import { batchItemSchema, toIssue } from "@promptd/contract/schemas";
 import { createHash } from "node:crypto";
 import { Problem } from "../../platform/problem.ts";

@@ -2,6 +2,6 @@ import type { EndpointShapes } from "@promptd/contract";
 import type { Connection } from "./connect.ts";
 
 /** What the parts of the client for prompts work with. */
-export interface ClientParts extends Connection<EndpointShapes> {
+export interface ClientContext extends Connection<EndpointShapes> {
   readonly newIdempotencyKey: () => string;
 }

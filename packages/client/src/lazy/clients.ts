@@ -1,4 +1,4 @@
-import type { ClientParts } from "../client-parts.ts";
+import type { ClientContext } from "../client-context.ts";
 import { createBatchesClient, type BatchesClient } from "./batches.ts";
 import {
   createMeClient,
@@ -25,7 +25,7 @@ export interface OnDemand {
 }
 
 /** @param remember takes the hash of the model list that later requests name. */
-export function createOnDemand(parts: ClientParts, remember: (hash: string) => void): OnDemand {
+export function createLazyClients(parts: ClientContext, remember: (hash: string) => void): OnDemand {
   const { ask } = parts;
   return {
     runs: createRunsClient(parts),

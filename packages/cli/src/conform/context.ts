@@ -3,7 +3,7 @@ import { Mismatch, Skipped, type Exchange } from "./check.ts";
 import { expectData, expectRows, isObject, type Json } from "./expect.ts";
 import type { RequestOptions, Requests } from "./requests.ts";
 
-export interface Kit extends Requests {
+export interface ConformContext extends Requests {
   /** Requests a second that the server admits. */
   readonly rate: number;
   /** A key of another account; null: what it is needed for is skipped. */
@@ -13,12 +13,12 @@ export interface Kit extends Requests {
   /** An answer that several checks read, asked for once. */
   answer(path: string): Promise<Exchange>;
   /** @throws Skipped when no prompt was found. */
-  prompt(): KitPrompt;
+  prompt(): CheapPrompt;
   /** The run that is paid for, created once. */
-  run(): Promise<KitRun>;
+  run(): Promise<PaidRun>;
 }
 
-export interface KitPrompt {
+export interface CheapPrompt {
   readonly promptId: string;
   readonly promptVersionId: string;
   readonly title: string;
@@ -30,7 +30,7 @@ export interface KitPrompt {
   readonly inputs: { readonly textInputs: Readonly<Record<string, string>>; readonly imageInputs: readonly [] };
 }
 
-interface KitRun {
+interface PaidRun {
   readonly exchange: Exchange;
   readonly data: Json;
   readonly runId: string;
@@ -46,7 +46,7 @@ export interface AskedPrompt {
 const QUERIES = ["poem", "write a text", "summarize", "hello", "help"] as const;
 
 /** The cheapest text prompt without images that search finds, or the one that was named. Null: there is none. */
-export async function findPrompt(requests: Requests, wanted: AskedPrompt): Promise<KitPrompt | null> {
+export async function findPrompt(requests: Requests, wanted: AskedPrompt): Promise<CheapPrompt | null> {
   if (wanted.promptId !== null) {
     const version = expectData(await requests.send(`/v1/prompts/${encodeURIComponent(wanted.promptId)}`));
     return toKitPrompt(version, version["config"], wanted.inputs);
@@ -71,7 +71,7 @@ function takesImages(config: unknown): boolean {
   return isObject(images) && Object.keys(images).length > 0;
 }
 
-function toKitPrompt(version: Json, config: unknown, given: Readonly<Record<string, string>>): KitPrompt {
+function toKitPrompt(version: Json, config: unknown, given: Readonly<Record<string, string>>): CheapPrompt {
   const estimate = version["estimatedCredits"] ?? (isObject(config) ? config["estimatedCredits"] : undefined);
   return {
     promptId: String(version["promptId"]),
@@ -102,18 +102,18 @@ function sampleOf(field: unknown): string {
   return type === "date" ? "2026-11-20" : "tea";
 }
 
-export interface KitOptions extends Pick<Kit, "rate" | "otherKey" | "extensions"> {
+export interface ContextOptions extends Pick<ConformContext, "rate" | "otherKey" | "extensions"> {
   readonly requests: Requests;
-  readonly prompt: KitPrompt | null;
+  readonly prompt: CheapPrompt | null;
 }
 
-export function createKit({ requests, prompt, ...rest }: KitOptions): Kit {
+export function createKit({ requests, prompt, ...rest }: ContextOptions): ConformContext {
   const answers = new Map<string, Promise<Exchange>>();
-  const found = (): KitPrompt => {
+  const found = (): CheapPrompt => {
     if (prompt !== null) return prompt;
     throw new Skipped("No text prompt without images was found. Name one with --prompt.");
   };
-  let run: Promise<KitRun> | null = null;
+  let run: Promise<PaidRun> | null = null;
   return {
     ...requests,
     ...rest,
@@ -128,12 +128,12 @@ export function createKit({ requests, prompt, ...rest }: KitOptions): Kit {
 }
 
 /** With members that the body table does not list, which must be ignored. */
-async function createRun(requests: Requests, { promptVersionId, inputs }: KitPrompt): Promise<KitRun> {
+async function createRun(requests: Requests, { promptVersionId, inputs }: CheapPrompt): Promise<PaidRun> {
   const body = { promptVersionId, inputs, runModel: "another-model", notListed: { by: ["the", "table"] } };
   const options: RequestOptions = { body };
   const exchange = await requests.send("/v1/runs", options);
-  if (exchange.came.httpStatus === 504) return pollRun(requests, exchange);
-  if (exchange.came.httpStatus === 402) throw new Skipped("The account has not enough credits for a run.");
+  if (exchange.response.httpStatus === 504) return pollRun(requests, exchange);
+  if (exchange.response.httpStatus === 402) throw new Skipped("The account has not enough credits for a run.");
   const data = expectData(exchange);
   return { exchange, data, runId: String(data["runId"]) };
 }
@@ -141,8 +141,8 @@ async function createRun(requests: Requests, { promptVersionId, inputs }: KitPro
 const POLLS_MAX = 100;
 
 /** The run goes on behind a 504. */
-async function pollRun(requests: Requests, created: Exchange): Promise<KitRun> {
-  const { json } = created.came;
+async function pollRun(requests: Requests, created: Exchange): Promise<PaidRun> {
+  const { json } = created.response;
   const context = isObject(json) ? json["data"] : null;
   const runId = isObject(context) ? String(context["runId"]) : "";
   for (let poll = 0; poll < POLLS_MAX; poll += 1) {

@@ -45,7 +45,7 @@ export interface AppOptions {
   readonly httpLimits?: HttpServerOptions["limits"];
 }
 
-export interface Parts {
+export interface AppServices {
   readonly options: AppOptions;
   readonly installation: Installation;
   readonly db: Database;
@@ -80,7 +80,11 @@ function filesSettings(config: Config) {
   return { dataDir, ttlSeconds, bucket: readBucket(config) };
 }
 
-export async function openParts(options: AppOptions, installation: Installation, closers: Closers): Promise<Parts> {
+export async function openServices(
+  options: AppOptions,
+  installation: Installation,
+  closers: Closers,
+): Promise<AppServices> {
   const { config, role, log } = options;
   const { db } = installation;
   const clock = options.clock ?? systemClock;
@@ -150,7 +154,7 @@ export async function openParts(options: AppOptions, installation: Installation,
 }
 
 /** What the creation of a run needs, for a request or an item of a batch. */
-export function createRunOptions({ options, db, models, files, accountLocks, creates }: Parts): CreateRunOptions {
+export function createRunOptions({ options, db, models, files, accountLocks, creates }: AppServices): CreateRunOptions {
   const { config } = options;
   return {
     db,

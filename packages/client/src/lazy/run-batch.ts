@@ -1,5 +1,5 @@
 import type { Batch, BatchItem, BatchResult } from "@promptd/contract";
-import type { ClientParts } from "../client-parts.ts";
+import type { ClientContext } from "../client-context.ts";
 import { toTexts, type OptionsOf } from "../run/known-prompts.ts";
 import { createOfPrompt } from "../run/resolve-prompt.ts";
 import { RETRY_FOR_MS } from "../retry.ts";
@@ -41,7 +41,7 @@ export type RunBatchArguments = [prompt: string, runs: readonly BatchRun[], opti
 
 /** Creates a batch once and waits for its end, whatever breaks in between. */
 export async function runBatch(
-  parts: ClientParts,
+  parts: ClientContext,
   [name, runs, options = {}]: RunBatchArguments,
 ): Promise<FinishedBatch> {
   const { ask, newIdempotencyKey } = parts;

@@ -1,23 +1,23 @@
 import { z } from "zod";
 import { SCOPES, type Scope } from "../../accounts.ts";
-import { describeType, isVisible, quote } from "../../quote.ts";
+import { describeType, isVisible, quoteText } from "../../printable-text.ts";
 import { REQUEST_LIMITS } from "../../request-limits.ts";
-import { leaf, report, textFault, uuidLeaf } from "../../schema-leaves.ts";
+import { defineField, report, textFault, uuidField } from "../../request-fields.ts";
 import { ACCOUNT_QUERY } from "../access.ts";
 import type { Page } from "../people.ts";
 
 /*
- * Leaves that the requests of the management API share. Like those of /v1 each reports its faults in our own words.
+ * Fields that requests of the management API share. Like those of /v1 each reports its faults in our own words.
  */
 
 export const none = z.object({});
 
 /** The account in the query (ACCOUNT_QUERY); admission reads it. */
-export const accountQuery = z.object({ [ACCOUNT_QUERY]: uuidLeaf(ACCOUNT_QUERY).optional() });
+export const accountQuery = z.object({ [ACCOUNT_QUERY]: uuidField(ACCOUNT_QUERY).optional() });
 
 /** A text of a body, trimmed, of 1 to `max` characters, one of them visible. */
-export function textLeaf(name: string, max: number): z.ZodType<string> {
-  return leaf<string>({ type: "string", minLength: 1, maxLength: max }, (payload) => {
+export function textField(name: string, max: number): z.ZodType<string> {
+  return defineField<string>({ type: "string", minLength: 1, maxLength: max }, (payload) => {
     const { value } = payload;
     if (value === undefined || value === null) {
       report(payload, { code: "required", message: `${name} is required.` });
@@ -47,8 +47,8 @@ export function textLeaf(name: string, max: number): z.ZodType<string> {
 const SOURCE_LENGTH_MAX = 1024 * 1024;
 
 /** The text of a prompt file, as it is: an author's editor shows it again. */
-export function sourceLeaf(name: string): z.ZodType<string> {
-  return leaf<string>({ type: "string", maxLength: SOURCE_LENGTH_MAX }, (payload) => {
+export function sourceField(name: string): z.ZodType<string> {
+  return defineField<string>({ type: "string", maxLength: SOURCE_LENGTH_MAX }, (payload) => {
     const { value } = payload;
     if (typeof value !== "string") {
       const isMissing = value === undefined || value === null;
@@ -68,25 +68,28 @@ const EMAIL = /^[^\s@]+@[^\s@]+$/;
 export const EMAIL_LENGTH_MAX = 254;
 
 /** An e-mail address, in lower case. */
-export const emailLeaf = leaf<string>({ type: "string", format: "email", maxLength: EMAIL_LENGTH_MAX }, (payload) => {
-  const { value } = payload;
-  if (
-    typeof value === "string" &&
-    EMAIL.test(value) &&
-    value.length <= EMAIL_LENGTH_MAX &&
-    textFault("email", value) === null
-  ) {
-    payload.value = value.toLowerCase();
-  } else {
-    const message = "email must be an e-mail address such as ada@example.org.";
-    report(payload, { code: value === undefined ? "required" : "invalid_value", message });
-  }
-});
+export const emailField = defineField<string>(
+  { type: "string", format: "email", maxLength: EMAIL_LENGTH_MAX },
+  (payload) => {
+    const { value } = payload;
+    if (
+      typeof value === "string" &&
+      EMAIL.test(value) &&
+      value.length <= EMAIL_LENGTH_MAX &&
+      textFault("email", value) === null
+    ) {
+      payload.value = value.toLowerCase();
+    } else {
+      const message = "email must be an e-mail address such as ada@example.org.";
+      report(payload, { code: value === undefined ? "required" : "invalid_value", message });
+    }
+  },
+);
 
 const PASSWORD_LENGTH_MAX = 128;
 
 /** A password, as it is typed: one that were trimmed here would not be the one of the next sign-in. */
-export const passwordLeaf = leaf<string>({ type: "string", maxLength: PASSWORD_LENGTH_MAX }, (payload) => {
+export const passwordField = defineField<string>({ type: "string", maxLength: PASSWORD_LENGTH_MAX }, (payload) => {
   const { value } = payload;
   if (typeof value !== "string") {
     const isMissing = value === undefined || value === null;
@@ -103,20 +106,20 @@ export const passwordLeaf = leaf<string>({ type: "string", maxLength: PASSWORD_L
 });
 
 /** One of several words. */
-export function wordLeaf<const Word extends string>(name: string, words: readonly Word[]): z.ZodType<Word> {
-  return leaf<Word>({ type: "string", enum: [...words] }, (payload) => {
+export function wordField<const Word extends string>(name: string, words: readonly Word[]): z.ZodType<Word> {
+  return defineField<Word>({ type: "string", enum: [...words] }, (payload) => {
     const { value } = payload;
     if (words.some((word) => word === value)) return;
     const isMissing = value === undefined || value === null;
-    const got = typeof value === "string" ? quote(value) : describeType(value);
+    const got = typeof value === "string" ? quoteText(value) : describeType(value);
     const message = isMissing ? `${name} is required.` : `${name} must be one of: ${words.join(", ")}. Got ${got}.`;
     report(payload, { code: isMissing ? "required" : "invalid_value", message });
   });
 }
 
 /** A whole number of a body. */
-export function integerLeaf(name: string, [min, max]: readonly [min: number, max: number]): z.ZodType<number> {
-  return leaf<number>({ type: "integer", minimum: min, maximum: max }, (payload) => {
+export function integerField(name: string, [min, max]: readonly [min: number, max: number]): z.ZodType<number> {
+  return defineField<number>({ type: "integer", minimum: min, maximum: max }, (payload) => {
     const { value } = payload;
     if (value === undefined || value === null) {
       report(payload, { code: "required", message: `${name} is required.` });
@@ -130,8 +133,8 @@ export function integerLeaf(name: string, [min, max]: readonly [min: number, max
   });
 }
 
-export function booleanLeaf(name: string): z.ZodType<boolean> {
-  return leaf<boolean>({ type: "boolean" }, (payload) => {
+export function booleanField(name: string): z.ZodType<boolean> {
+  return defineField<boolean>({ type: "boolean" }, (payload) => {
     const { value } = payload;
     if (typeof value === "boolean") return;
     const isMissing = value === undefined || value === null;
@@ -151,19 +154,19 @@ function utcOf(text: string): string | null {
 }
 
 /** A day of the calendar. */
-export function dayLeaf(name: string): z.ZodType<string> {
-  return leaf<string>({ type: "string", format: "date" }, (payload) => {
+export function dayField(name: string): z.ZodType<string> {
+  return defineField<string>({ type: "string", format: "date" }, (payload) => {
     const { value } = payload;
     const text = typeof value === "string" ? value : "";
     if (/^\d{4}-\d\d-\d\d$/.test(text) && utcOf(text)?.startsWith(text) === true) return;
-    const message = `${name} must be a day such as 2026-11-01, got ${quote(text)}.`;
+    const message = `${name} must be a day such as 2026-11-01, got ${quoteText(text)}.`;
     report(payload, { code: "invalid_value", message });
   });
 }
 
 /** A moment in ISO 8601 with its offset; undefined and null: none. Becomes UTC with three decimals. */
-export function momentLeaf(name: string): z.ZodType<string | null | undefined> {
-  return leaf<string | null | undefined>({ type: ["string", "null"], format: "date-time" }, (payload) => {
+export function momentField(name: string): z.ZodType<string | null | undefined> {
+  return defineField<string | null | undefined>({ type: ["string", "null"], format: "date-time" }, (payload) => {
     const { value } = payload;
     if (value === undefined || value === null) return;
     const utc = typeof value === "string" && /T.*(Z|[+-]\d\d:\d\d)$/.test(value) ? utcOf(value) : null;
@@ -177,23 +180,26 @@ export function momentLeaf(name: string): z.ZodType<string | null | undefined> {
 const LIMIT_FORM = /^[0-9]{1,3}$/;
 
 /** `limit` of a query: a page of 1 to 50 rows, 10 when absent. */
-const limitLeaf = leaf<number | undefined>({ type: "integer", minimum: 1, maximum: 50, default: 10 }, (payload) => {
-  const { value } = payload;
-  if (value === undefined) return;
-  const { pageMin, pageMax } = REQUEST_LIMITS;
-  const given = typeof value === "string" ? value : describeType(value);
-  const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
-  payload.value = limit;
-  if (limit >= pageMin && limit <= pageMax) return;
-  const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quote(given)}.`;
-  report(payload, { code: "invalid_value", message });
-}).optional();
+const limitField = defineField<number | undefined>(
+  { type: "integer", minimum: 1, maximum: 50, default: 10 },
+  (payload) => {
+    const { value } = payload;
+    if (value === undefined) return;
+    const { pageMin, pageMax } = REQUEST_LIMITS;
+    const given = typeof value === "string" ? value : describeType(value);
+    const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
+    payload.value = limit;
+    if (limit >= pageMin && limit <= pageMax) return;
+    const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quoteText(given)}.`;
+    report(payload, { code: "invalid_value", message });
+  },
+).optional();
 
 /** The query of a list: which page of it. */
 export const pageQuery = z.object({
-  limit: limitLeaf,
-  startingAfter: uuidLeaf("startingAfter").optional(),
-  endingBefore: uuidLeaf("endingBefore").optional(),
+  limit: limitField,
+  startingAfter: uuidField("startingAfter").optional(),
+  endingBefore: uuidField("endingBefore").optional(),
 });
 
 export function checkPageQuery(payload: { value: z.output<typeof pageQuery>; issues: unknown[] }): void {
@@ -209,7 +215,7 @@ export function pageOf<Row extends z.ZodType>(row: Row): z.ZodType<Page<z.output
 }
 
 /** What a management token may be used for. */
-export const scopesLeaf = leaf<readonly Scope[]>(
+export const scopesField = defineField<readonly Scope[]>(
   { type: "array", items: { type: "string", enum: [...SCOPES] }, minItems: 1, uniqueItems: true },
   (payload) => {
     const { value } = payload;

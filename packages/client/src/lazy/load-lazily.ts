@@ -10,7 +10,7 @@ type Method = (...given: readonly unknown[]) => unknown;
  * Clients whose methods are loaded when the first of them is called: a page that only runs prompts does without them.
  * @param clients every client with every method of it.
  */
-export function loadLater<Clients extends object>(
+export function loadLazily<Clients extends object>(
   load: () => Promise<Clients>,
   clients: { readonly [Name in keyof Clients]: MethodsOf<Clients[Name]> },
 ): Clients {

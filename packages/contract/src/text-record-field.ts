@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import { describeType, quote } from "./quote.ts";
+import { describeType, quoteText } from "./printable-text.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
-import { leaf, report, textFault, type CheckPayload, type Fault } from "./schema-leaves.ts";
+import { defineField, report, textFault, type CheckPayload, type Fault } from "./request-fields.ts";
 
 interface TextRecordNames {
   readonly field: string;
@@ -10,9 +10,9 @@ interface TextRecordNames {
 }
 
 /** Record of caller's texts. Absent, null and {} are equal; keys come out in NFC, since names are matched so. */
-export function textRecordLeaf(names: TextRecordNames): z.ZodType<Readonly<Record<string, string>>> {
+export function textRecordField(names: TextRecordNames): z.ZodType<Readonly<Record<string, string>>> {
   const schema = { type: ["object", "null"], additionalProperties: { type: "string" } };
-  return leaf<Readonly<Record<string, string>>>(schema, (payload) => {
+  return defineField<Readonly<Record<string, string>>>(schema, (payload) => {
     const given = payload.value ?? {};
     if (typeof given !== "object" || Array.isArray(given)) {
       const message = `${names.field} must be an object, got ${describeType(given)}.`;
@@ -37,7 +37,7 @@ function checkTextRecord(payload: CheckPayload, entries: [string, unknown][], na
     if (fault !== null) report(payload, { ...fault, path: [key] });
     const name = key.normalize("NFC");
     if (Object.hasOwn(checked, name)) {
-      const message = `${names.entry} ${quote(name)} is given twice: two keys are equal after Unicode normalisation.`;
+      const message = `${names.entry} ${quoteText(name)} is given twice: two keys are equal after Unicode normalisation.`;
       report(payload, { code: "conflict", message, path: [key] });
     }
     if (typeof value !== "string") continue;
@@ -53,11 +53,11 @@ function checkTextRecord(payload: CheckPayload, entries: [string, unknown][], na
 
 /** Sentences are made only for entries at fault: this runs for every text of every run. */
 function entryFault(entry: string, key: string, value: unknown): Fault | null {
-  const what = () => `${entry} ${quote(key)}`;
+  const what = () => `${entry} ${quoteText(key)}`;
   if (typeof value !== "string") {
     return { code: "invalid_type", message: `${what()} must be a string, got ${describeType(value)}.` };
   }
-  if (!isSound(key)) return textFault(`The name of ${entry.toLowerCase()} ${quote(key)}`, key);
+  if (!isSound(key)) return textFault(`The name of ${entry.toLowerCase()} ${quoteText(key)}`, key);
   if (!isSound(value)) return textFault(what(), value);
   const { textBytesMax } = REQUEST_LIMITS;
   const bytes = utf8Length(value, textBytesMax);

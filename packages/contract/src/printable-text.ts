@@ -16,7 +16,7 @@ export function printable(text: string, codePointsMax = QUOTED_CODE_POINTS_MAX):
 }
 
 /** A caller's own value between quotation marks, fit for a message. */
-export function quote(text: string): string {
+export function quoteText(text: string): string {
   return `"${printable(text)}"`;
 }
 

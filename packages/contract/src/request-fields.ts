@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { IssueCode } from "./errors.ts";
-import { describeType, quote } from "./quote.ts";
+import { describeType, quoteText } from "./printable-text.ts";
 
 /*
- * Leaves of request schemas: each is checked by our own rule, so that every issue carries its code and the sentence the
- * caller reads. `meta` gives the JSON Schema of a leaf, since a rule in code has none.
+ * Fields of request schemas: each is checked by our own rule, so that every issue carries its code and the sentence the
+ * caller reads. `meta` gives the JSON Schema of a defineField, since a rule in code has none.
  */
 
 export interface Fault {
@@ -33,8 +33,8 @@ export function report(payload: CheckPayload, fault: Fault): void {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A leaf with its own rule: `check` may replace the value, and reports its faults itself. */
-export function leaf<Value>(schema: JsonSchema, check: (payload: CheckPayload) => void): z.ZodType<Value> {
+/** A field with its own rule: `check` may replace the value, and reports its faults itself. */
+export function defineField<Value>(schema: JsonSchema, check: (payload: CheckPayload) => void): z.ZodType<Value> {
   return z.custom<Value>().check(check).meta(schema);
 }
 
@@ -57,11 +57,11 @@ function requireString(payload: CheckPayload, name: string): string | null {
 }
 
 /** Any 8-4-4-4-12 form: `z.uuid()` refuses well-formed ids of no RFC version, which must give 404 and not 422. */
-export function uuidLeaf(name: string): z.ZodType<string> {
-  return leaf<string>({ type: "string", format: "uuid" }, (payload) => {
+export function uuidField(name: string): z.ZodType<string> {
+  return defineField<string>({ type: "string", format: "uuid" }, (payload) => {
     const value = requireString(payload, name);
     if (value === null) return;
     if (z.regexes.guid.test(value)) payload.value = value.toLowerCase();
-    else report(payload, { code: "invalid_uuid", message: `${name} must be a UUID, got ${quote(value)}.` });
+    else report(payload, { code: "invalid_uuid", message: `${name} must be a UUID, got ${quoteText(value)}.` });
   });
 }

@@ -1,5 +1,5 @@
 import type { CreateRunBody, ListRunsQuery, Run, RunEvent, RunList, RunListRow } from "@promptd/contract";
-import type { ClientParts } from "../client-parts.ts";
+import type { ClientContext } from "../client-context.ts";
 import { PromptdError } from "../errors.ts";
 import { readPages } from "./pages.ts";
 import { followRun } from "../follow-run.ts";
@@ -69,7 +69,7 @@ export interface RunsClient {
 const SERVER_WAIT_MS = 120_000;
 const PAGE_LIMIT_DEFAULT = 50;
 
-export function createRunsClient(parts: ClientParts): RunsClient {
+export function createRunsClient(parts: ClientContext): RunsClient {
   const { ask, newIdempotencyKey, onWarning, timeoutMs } = parts;
   const create: RunsClient["create"] = (body, options = {}) => {
     const { signal, idempotencyKey = newIdempotencyKey(), waitSeconds, respondAsync, stream } = options;

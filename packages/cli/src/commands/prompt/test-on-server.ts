@@ -7,14 +7,14 @@ import { printableLine } from "../../printable.ts";
 import type { PromptFile } from "./author-files.ts";
 import { pushFile } from "./push.ts";
 
-export interface TestedThere {
+export interface ServerTests {
   readonly title: string;
   readonly model: string;
   readonly file: string;
-  readonly results: readonly TrialThere[];
+  readonly results: readonly ServerTest[];
 }
 
-interface TrialThere {
+interface ServerTest {
   readonly name: string;
   readonly passed: boolean;
   readonly failures: readonly string[];
@@ -25,10 +25,10 @@ interface TrialThere {
 const POLL_MS = 1_000;
 
 /** Saves a file as a draft and runs its samples and tests at the server, as the author's own runs. */
-export async function testThere(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<TestedThere> {
+export async function testOnServer(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<ServerTests> {
   const { checked, ...draft } = await pushFile(manage, file, { io, isForced: false, writesId: false });
   if (checked === null) throw new CommandFailure(`${file.name} has faults and cannot be run. Its draft is saved.`);
-  const results: TrialThere[] = [];
+  const results: ServerTest[] = [];
   for (const test of checked.tests) {
     if (test.images === 0) results.push(await runTest(manage, { ...draft, test, io }));
     else io.note(`${printableLine(test.name)} needs images, which only --here can give it.`);
@@ -43,7 +43,7 @@ interface Trial {
   readonly io: CommandIo;
 }
 
-async function runTest(manage: ManageClient, { promptId, revision, test, io }: Trial): Promise<TrialThere> {
+async function runTest(manage: ManageClient, { promptId, revision, test, io }: Trial): Promise<ServerTest> {
   const { signal } = io;
   const headers = { prefer: "respond-async, wait=30", "idempotency-key": randomUUID() };
   const body = { revision, test: test.name };
