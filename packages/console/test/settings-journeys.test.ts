@@ -156,6 +156,23 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     expect((await ada.client.send("listRuns")).rows).toHaveLength(1);
   });
 
+  test("a member leaves an account, and is back in their own", async () => {
+    const [ada, grace] = [await createTestPerson(server), await createTestPerson(server)];
+    const join = "insert into account_members (account_id, person_id, role) values ($1, $2, 'member')";
+    await server.app.db.query(join, [ada.accountId, grace.personId]);
+    await travel(browser, "leaving", async ({ page, complaints }) => {
+      await signInAs(page, server.url, grace);
+      await page.goto(`${server.url}/settings`);
+      await page.evaluate((id) => localStorage.setItem("promptd-account", id), ada.accountId);
+      await page.goto(`${server.url}/settings/account`);
+      await page.getByRole("button", { name: "Leave account" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Leave", exact: true }).click();
+      await page.getByText(/You have left/).waitFor();
+      expect((await ada.client.send("listMembers")).rows).toHaveLength(1);
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("a name and a password are changed, by keyboard alone", async () => {
     const ada = await createTestPerson(server, { email: "typing@example.org" });
     await travel(browser, "typing", async ({ page, complaints }) => {

@@ -1,5 +1,7 @@
-import type { Member } from "@promptd/contract/manage";
+import type { Issue } from "@promptd/contract";
+import { ACCOUNT_HEADER, type Member } from "@promptd/contract/manage";
 import type { ManageHandlers } from "../http/endpoint.ts";
+import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { acceptInvitation, invite, joinAccount, type InvitationOptions } from "./invitations.ts";
@@ -13,8 +15,9 @@ import {
   revokeInvitation,
   updatePerson,
   updateRole,
+  type MemberOfAccount,
 } from "./members-store.ts";
-import { actorOf } from "./people-manage-routes.ts";
+import { actorOf, ownerOf } from "./people-manage-routes.ts";
 import { findPerson } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
@@ -24,6 +27,7 @@ type MembersHandlers = Pick<
   | "listMembers"
   | "updateMember"
   | "removeMember"
+  | "leaveAccount"
   | "listInvitations"
   | "createInvitation"
   | "revokeInvitation"
@@ -39,7 +43,13 @@ export function membersManageRoutes(options: InvitationOptions): MembersHandlers
   return { ...membersOf(options), ...invitationsOf(options), ...peopleOf(options) };
 }
 
-function membersOf({ db }: InvitationOptions): Pick<MembersHandlers, "listMembers" | "updateMember" | "removeMember"> {
+/** What names the member in a request: a parameter, or the account in which somebody acts. */
+const PERSON = ["path", "personId"] as const;
+const CHOSEN = ["header", ACCOUNT_HEADER] as const;
+
+type MemberHandlerName = "listMembers" | "updateMember" | "removeMember" | "leaveAccount";
+
+function membersOf({ db }: InvitationOptions): Pick<MembersHandlers, MemberHandlerName> {
   return {
     listMembers: async (_input, { caller }) => ({ data: { rows: await listMembers(db, caller.accountId) } }),
     updateMember: async ({ params: { personId }, body: { role } }, { caller: { accountId } }) => {
@@ -47,25 +57,33 @@ function membersOf({ db }: InvitationOptions): Pick<MembersHandlers, "listMember
         const members = await lockMembers(tx, accountId);
         const member = requireMember(members, personId);
         if (role === "member" && member.isPersonal)
-          throw refusal("personId", "This is the person's own account, which they own.");
-        if (role === "member") requireOtherOwner(members, personId);
+          throw refusal(PERSON, "This is the person's own account, which they own.");
+        if (role === "member") requireOtherOwner(members, personId, PERSON);
         await updateRole(tx, { accountId, personId }, role);
         return { ...member, role };
       });
       return { data };
     },
-    removeMember: async ({ params: { personId } }, { caller: { accountId } }) => {
-      const data = await db.tx(async (tx) => {
-        const members = await lockMembers(tx, accountId);
-        const member = requireMember(members, personId);
-        if (member.isPersonal) throw refusal("personId", "This is the person's own account, which they cannot leave.");
-        requireOtherOwner(members, personId);
-        await deleteMember(tx, { accountId, personId });
-        return member;
-      });
-      return { data };
-    },
+    removeMember: async ({ params: { personId } }, { caller: { accountId } }) => ({
+      data: await removeMember(db, { accountId, personId }, PERSON),
+    }),
+    leaveAccount: async (_input, context) => ({ data: await removeMember(db, ownerOf(context), CHOSEN) }),
   };
+}
+
+/**
+ * Also who leaves by themselves. @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR where they have to stay.
+ * @param path of what names the person in the request.
+ */
+function removeMember(db: Database, { accountId, personId }: MemberOfAccount, path: Issue["path"]): Promise<Member> {
+  return db.tx(async (tx) => {
+    const members = await lockMembers(tx, accountId);
+    const member = requireMember(members, personId);
+    if (member.isPersonal) throw refusal(path, "This is the person's own account, which they cannot leave.");
+    requireOtherOwner(members, personId, path);
+    await deleteMember(tx, { accountId, personId });
+    return member;
+  });
 }
 
 function invitationsOf(
@@ -119,7 +137,7 @@ function peopleOf(
         const operators = await lockOperators(tx);
         const isLast = operators.length === 1 && operators[0] === personId;
         if (isLast && (body.isOperator === false || body.isFrozen === true)) {
-          throw refusal("personId", "This is the only operator. Make somebody else an operator first.");
+          throw refusal(PERSON, "This is the only operator. Make somebody else an operator first.");
         }
         const person = await updatePerson(tx, personId, body);
         if (person === null || body.email === undefined) return person;
@@ -143,11 +161,11 @@ function requireMember(members: readonly Member[], personId: string): Member {
   return member;
 }
 
-function requireOtherOwner(members: readonly Member[], personId: string): void {
+function requireOtherOwner(members: readonly Member[], personId: string, path: Issue["path"]): void {
   if (members.some((one) => one.role === "owner" && one.personId !== personId)) return;
-  throw refusal("personId", "An account needs an owner. Make another member an owner first.");
+  throw refusal(path, "An account needs an owner. Make another member an owner first.");
 }
 
-function refusal(parameter: string, message: string): Problem {
-  return invalid([{ path: ["path", parameter], code: "conflict", message }]);
+function refusal(path: Issue["path"], message: string): Problem {
+  return invalid([{ path, code: "conflict", message }]);
 }

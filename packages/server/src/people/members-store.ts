@@ -26,11 +26,12 @@ export async function lockMembers(tx: Tx, accountId: string): Promise<Member[]> 
   return rows.map(toMember);
 }
 
-export async function updateRole(
-  tx: Tx,
-  { accountId, personId }: { readonly accountId: string; readonly personId: string },
-  role: MemberRole,
-): Promise<void> {
+export interface MemberOfAccount {
+  readonly accountId: string;
+  readonly personId: string;
+}
+
+export async function updateRole(tx: Tx, { accountId, personId }: MemberOfAccount, role: MemberRole): Promise<void> {
   await tx.query("update account_members set role = $3 where account_id = $1 and person_id = $2", [
     accountId,
     personId,
@@ -38,10 +39,7 @@ export async function updateRole(
   ]);
 }
 
-export async function deleteMember(
-  tx: Tx,
-  { accountId, personId }: { readonly accountId: string; readonly personId: string },
-): Promise<void> {
+export async function deleteMember(tx: Tx, { accountId, personId }: MemberOfAccount): Promise<void> {
   await tx.query("delete from account_members where account_id = $1 and person_id = $2", [accountId, personId]);
 }
 

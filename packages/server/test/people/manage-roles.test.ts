@@ -7,7 +7,7 @@ import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { MANAGE_EXAMPLES } from "@promptd/contract/manage/examples";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { SCOPES } from "@promptd/contract";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
 import { clientOf, createTestPerson, type TestPerson } from "./people-fixture.ts";
@@ -34,10 +34,7 @@ beforeAll(async () => {
     createTestPerson(server),
     createTestPerson(server, { isOperator: true }),
   ]);
-  await server.app.db.query("insert into account_members (account_id, person_id, role) values ($1, $2, 'member')", [
-    owner.accountId,
-    member.personId,
-  ]);
+  await join();
   const { apiKey } = await server.createCaller();
   const session = (person: TestPerson, accountId: string): Who => ({
     headers: { cookie: person.cookie, [ACCOUNT_HEADER]: accountId },
@@ -55,7 +52,14 @@ beforeAll(async () => {
     tokensOfMember.set(scope, token);
   }
 });
+beforeEach(() => join()); // one of the endpoints is for leaving
 afterAll(() => server.close());
+
+async function join(): Promise<void> {
+  const text =
+    "insert into account_members (account_id, person_id, role) values ($1, $2, 'member') on conflict do nothing";
+  await server.app.db.query(text, [owner.accountId, member.personId]);
+}
 
 const LEVELS: Readonly<Record<Role, number>> = { member: 0, owner: 1, operator: 2 };
 const entries: readonly (readonly [string, EndpointEntry])[] = Object.entries(MANAGE_ENDPOINTS);

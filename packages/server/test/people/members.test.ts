@@ -135,6 +135,19 @@ describe("a member", () => {
     expect(await codeOf(byToken.send("listRuns"))).toBe("UNAUTHORIZED_ERROR");
   });
 
+  test("who is no owner leaves by themselves, at once, but not their own account", async () => {
+    const person = await createTestPerson(server, { email: "leaves@example.org" });
+    const { link } = await ada.client.send("createInvitation", {
+      body: { email: "leaves@example.org", role: "member" },
+    });
+    await person.client.send("joinAccount", { body: { code: codeIn(link) } });
+    const there = clientOf(server, { cookie: person.cookie }, ada.accountId);
+    expect(await there.send("leaveAccount")).toMatchObject({ personId: person.personId, role: "member" });
+    expect(await codeOf(there.send("listRuns"))).toBe("NOT_FOUND_ERROR");
+    expect(await codeOf(person.client.send("leaveAccount"))).toBe("VALIDATION_ERROR");
+    expect((await person.client.send("getSession")).accounts).toHaveLength(1);
+  });
+
   test("who is the last owner, or whose own account it is, stays", async () => {
     const solo = await createTestPerson(server);
     const params = { personId: solo.personId };

@@ -42,7 +42,7 @@ export function AccountSection() {
           <Deletion account={account} />
         </>
       ) : (
-        <p className="text-dim">Owners of the account may export it and delete it.</p>
+        <Leaving account={account} />
       )}
     </>
   );
@@ -50,6 +50,37 @@ export function AccountSection() {
 
 interface AccountProps {
   readonly account: AccountOfPerson;
+}
+
+/** For members; an owner removes themselves on the page of the members. */
+function Leaving({ account }: AccountProps) {
+  const [isAsking, setAsking] = useState(false);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const leave = async () => {
+    await manage.send("leaveAccount");
+    chooseAccount(null);
+    queries.clear();
+    toast(`You have left ${account.name}`);
+    await navigate({ to: "/" });
+  };
+  return (
+    <Panel title="Leave account">
+      <div className="grid justify-items-start gap-3">
+        <p className="max-w-[72ch] text-dim">Owners of the account may export it and delete it.</p>
+        <Button onClick={() => setAsking(true)}>Leave account</Button>
+      </div>
+      <FormDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Leave ${account.name}?`}
+        description="You lose access at once, with the management tokens that you have for it. An owner can invite you again."
+        submit="Leave"
+        isDanger
+        onSubmit={leave}
+      />
+    </Panel>
+  );
 }
 
 function Export({ account }: AccountProps) {

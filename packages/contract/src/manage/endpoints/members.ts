@@ -31,6 +31,15 @@ export const membersEndpoints = {
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",
   },
+  leaveAccount: {
+    method: "POST",
+    path: "/manage/v1/account/leave",
+    summary: "Leave the account; an owner leaves it when there is another one",
+    auth: "session",
+    role: "member",
+    errors: ["VALIDATION_ERROR"],
+    subject: "personId",
+  },
   listInvitations: {
     method: "GET",
     path: "/manage/v1/invitations",

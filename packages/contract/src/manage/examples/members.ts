@@ -58,6 +58,7 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
     data: { ...member, role: "owner" },
   },
   removeMember: { parameters: { personId: PERSON_ID }, data: member },
+  leaveAccount: { data: member },
   listInvitations: { parameters: { limit: 10 }, data: { rows: [invitation], hasMore: false } },
   createInvitation: {
     bodies: { member: { email: "grace@example.org", role: "member" } },

@@ -123,6 +123,7 @@ export const membersSchemas = {
     data: memberSchema,
   },
   removeMember: { params: personId, query: none, body: null, data: memberSchema },
+  leaveAccount: { params: none, query: none, body: null, data: memberSchema },
   listInvitations: {
     params: none,
     query: pageQuery.check(checkPageQuery),
