@@ -71,5 +71,5 @@ function requireParty(publicUrl: string): RelyingParty {
   const party = relyingPartyOf(publicUrl);
   if (party !== null) return party;
   const message = "Passkeys need https and a domain. Ask an operator to set PROMPTD_PUBLIC_URL to such an address.";
-  throw invalid([{ path: [], code: "conflict", message }]);
+  throw invalid([{ path: ["header", "Host"], code: "conflict", message }]);
 }

@@ -1,6 +1,6 @@
 /** Passkeys: made, used and removed by a software authenticator that follows the standard. */
 import { PromptdError } from "@promptd/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { relyingPartyOf } from "../../src/people/sign-in/relying-party.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createAuthenticator, type PageOf, type TestAuthenticator } from "./authenticator-fixture.ts";
@@ -38,6 +38,13 @@ async function answerOf(authenticator: TestAuthenticator, page: PageOf = {}) {
 
 const signIn = (response: Readonly<Record<string, unknown>>) =>
   anybody().call("signInWithPasskey", { params: {}, query: {}, body: { response } });
+
+test("a server that is reached by a bare number says what passkeys need", async () => {
+  const bare = await startTestServer({ role: "api", environment: { PROMPTD_PUBLIC_URL: "http://192.0.2.1" } });
+  onTestFinished(() => bare.close());
+  const asking = clientOf(bare, {}).send("beginPasskeySignIn");
+  await expect(asking).rejects.toMatchObject({ code: "VALIDATION_ERROR", message: expect.stringContaining("https") });
+});
 
 test("a passkey is made once, listed, signs in without a password, and is dead once it is removed", async () => {
   const authenticator = await addPasskey(ada);
