@@ -6,6 +6,7 @@ import { replicatePrediction } from "../../../test/providers/provider-answers.ts
 import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { loadCatalogue, requireEntry } from "../catalogue/catalogue.ts";
 import { failure } from "../providers/failure.ts";
+import { sentenceFor } from "./caller-text.ts";
 import { callDirectly, createTestCall } from "./direct-call.ts";
 
 const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
@@ -65,11 +66,23 @@ test("a picture that a test call gives up is canceled at its provider, which wou
   expect(last()).toEqual(["POST", "/v1/predictions/p1/cancel"]);
 });
 
+const REQUEST = { options: {}, instructions: "", prompt: "A fox", images: [], maxOutputTokens: null, item: 0 };
+
+test("a picture that is never finished fails its test with a sentence, and is canceled at its provider", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { adapter, polled, last } = await openSlowProvider();
+  const slow = entryOf("replicate/flux-schnell");
+  const call = callDirectly(adapter, slow, REQUEST, new AbortController().signal);
+  await polled;
+  await vi.advanceTimersByTimeAsync(slow.limits.timeoutMs);
+  expect(await call).toEqual({ kind: "failed", message: sentenceFor("timeout") });
+  expect(last()).toEqual(["POST", "/v1/predictions/p1/cancel"]);
+});
+
 test("a picture whose author stops the test is canceled at its provider", async () => {
   const { adapter, polled, last } = await openSlowProvider();
   const author = new AbortController();
-  const request = { options: {}, instructions: "", prompt: "A fox", images: [], maxOutputTokens: null, item: 0 };
-  const call = callDirectly(adapter, entryOf("replicate/flux-schnell"), request, author.signal);
+  const call = callDirectly(adapter, entryOf("replicate/flux-schnell"), REQUEST, author.signal);
   await polled;
   const stop = new Error("stopped");
   author.abort(stop);

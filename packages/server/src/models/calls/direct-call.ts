@@ -53,7 +53,8 @@ export async function callDirectly(
   let problem = "";
   let hasRetriedOnce = false;
   for (let callNumber = 1; callNumber <= CALLS_MAX; callNumber += 1) {
-    const result = await make(adapter, { ...call, callNumber }, signal);
+    const numbered = { ...call, callNumber };
+    const result = await withinTime(call.timeLimitMs, signal, (own) => makeOnce(adapter, numbered, own));
     if (result.kind === "refused") return { kind: "failed", message: DECLINED };
     if (result.kind === "video") return { kind: "failed", message: "Videos are not made in a test." };
     if (result.kind === "image") return { kind: "image", bytes: result.bytes };
@@ -90,11 +91,6 @@ function callOf(entry: CatalogueEntry, request: DirectRequest): ModelCall {
     key: 0,
     onText: null,
   };
-}
-
-function make(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(call.entry.limits.timeoutMs)]);
-  return makeOnce(adapter, call, limited);
 }
 
 /** There is no other process that could go on with a job, or stop it: one that this one gives up is canceled. */
