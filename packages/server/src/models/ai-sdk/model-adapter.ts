@@ -31,14 +31,11 @@ export interface Correction {
   readonly problem: string;
 }
 
-/** One call of a provider. Bytes, never addresses. */
-export interface ModelCall {
-  readonly entry: CatalogueEntry;
-  /** What the run options mean, merged. */
-  readonly mapping: Mapping;
+/** What a model is asked: the same in a request and in each call that is made for it. Bytes, never addresses. */
+export interface ModelQuestion {
   readonly instructions: string;
   readonly prompt: string;
-  /** For the sandbox, see ModelRequest. */
+  /** For the sandbox: the prompt as its author wrote it; null: directives in a caller's text are obeyed as well. */
   readonly authorsText: string | null;
   readonly images: readonly ModelImage[];
   readonly settings?: TextSettings | undefined;
@@ -48,6 +45,13 @@ export interface ModelCall {
   readonly outputSchema?: JsonObject | undefined;
   /** Set: the model may search the web, by its provider's own means. */
   readonly webSearch?: WebSearchChoice | undefined;
+}
+
+/** One call of a provider. */
+export interface ModelCall extends ModelQuestion {
+  readonly entry: CatalogueEntry;
+  /** What the run options mean, merged. */
+  readonly mapping: Mapping;
   /** What was returned to this call before, and why it did not fit the schema. */
   readonly correction?: Correction | undefined;
   readonly maxOutputTokens: number;

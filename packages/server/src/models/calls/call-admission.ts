@@ -138,11 +138,15 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
         slot.release();
         throw error;
       });
-      const taken = reservation === null ? { waitMs: WAIT_IN_PROCESS_MS } : state.keys.take();
-      if (reservation === null || "waitMs" in taken) {
-        reservation?.release();
+      if (reservation === null) {
         slot.release();
-        return { kind: "busy", waitMs: "waitMs" in taken ? taken.waitMs : 0, isBroken: reservation !== null };
+        return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
+      }
+      const taken = state.keys.take();
+      if ("waitMs" in taken) {
+        reservation.release();
+        slot.release();
+        return { kind: "busy", waitMs: taken.waitMs, isBroken: true };
       }
       const { key } = taken;
       const { level = 0 } = state.pace ?? {};

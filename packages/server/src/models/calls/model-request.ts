@@ -1,13 +1,11 @@
 /** What the rest of the server asks of models, and what comes of it. */
 import type { SpooledFile } from "../../files/index.ts";
 import type { Permit } from "../../platform/resilience/semaphore.ts";
-import type { ChatMessage, ModelImage, WebSearchChoice } from "../ai-sdk/model-adapter.ts";
-import type { JsonObject } from "../catalogue/mapping.ts";
-import type { TextSettings } from "../providers/text-features.ts";
+import type { ModelQuestion } from "../ai-sdk/model-adapter.ts";
 import type { Usage } from "../providers/failure.ts";
 
 /** One output item of a run, to be made by a model. */
-export interface ModelRequest {
+export interface ModelRequest extends ModelQuestion {
   readonly accountId: string;
   readonly runId: string;
   /** Fence: a later attempt's call makes what an earlier one writes void. */
@@ -19,18 +17,6 @@ export interface ModelRequest {
   /** Models to call when that one cannot answer, best first. */
   readonly fallback?: readonly string[];
   readonly options: Readonly<Record<string, string>>;
-  readonly instructions: string;
-  readonly prompt: string;
-  /** For the sandbox: the prompt as its author wrote it; null: directives in a caller's text are obeyed as well. */
-  readonly authorsText: string | null;
-  readonly images: readonly ModelImage[];
-  readonly settings?: TextSettings | undefined;
-  /** Said before the prompt, by turns. */
-  readonly messages?: readonly ChatMessage[] | undefined;
-  /** JSON Schema of the text to be returned. */
-  readonly outputSchema?: JsonObject | undefined;
-  /** Set: the model may search the web. */
-  readonly webSearch?: WebSearchChoice | undefined;
   /** Null: the usual limit of the model. */
   readonly maxOutputTokens: number | null;
   /**
