@@ -144,20 +144,24 @@ export interface PromptTest {
   readonly expect: Expectations;
 }
 
-/** One prompt out of a file, checked completely: ready to be published. */
-export interface PromptSource {
-  /** The promptId the file names, or null. */
-  readonly promptId: string | null;
+/** What a version says, as a file and the database have it. */
+export interface PromptContent {
   readonly title: string;
-  readonly slug: string;
-  /** True when the file names the slug itself; false when it was made from the title. */
-  readonly slugGiven: boolean;
   readonly description: string;
   readonly tags: readonly string[];
   readonly model: string;
-  readonly modality: Modality;
   readonly definition: PromptDefinition;
   readonly samples: PromptSamples;
+}
+
+/** One prompt out of a file, checked completely: ready to be published. */
+export interface PromptSource extends PromptContent {
+  /** The promptId the file names, or null. */
+  readonly promptId: string | null;
+  readonly slug: string;
+  /** True when the file names the slug itself; false when it was made from the title. */
+  readonly slugGiven: boolean;
+  readonly modality: Modality;
   /** The samples, of which nothing is expected, and the tests. */
   readonly tests: readonly PromptTest[];
   /** The text of the file; null: it holds several prompts. */

@@ -2,13 +2,12 @@
 import type { BreakingChange } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import { currentRunOptions } from "../inputs/run-options.ts";
-import type { InputField } from "../prompt-definition.ts";
-import type { ComparedPrompt } from "./diff-prompts.ts";
+import type { InputField, PromptContent } from "../prompt-definition.ts";
 
 /** Empty: every run that `before` accepts, `after` accepts as well, and looks at the same inputs. */
 export function findBreakingChanges(
-  before: ComparedPrompt,
-  after: ComparedPrompt,
+  before: PromptContent,
+  after: PromptContent,
   catalogue: Catalogue,
 ): BreakingChange[] {
   const left = new Map(before.definition.inputs.map((input) => [input.key, input]));
@@ -80,13 +79,13 @@ function narrower(before: InputField, after: InputField): string[] {
 
 const ONE = { min: 1, max: 1 };
 
-function imagesNow(before: ComparedPrompt, after: ComparedPrompt): BreakingChange[] {
+function imagesNow(before: PromptContent, after: PromptContent): BreakingChange[] {
   const [old, now] = [before.definition.images.length, after.definition.images.length];
   return old === now ? [] : [{ kind: "images", name: "", message: `A run takes ${now} images now; it took ${old}.` }];
 }
 
-function optionsNow(before: ComparedPrompt, after: ComparedPrompt, catalogue: Catalogue): BreakingChange[] {
-  const offered = ({ model }: ComparedPrompt) => {
+function optionsNow(before: PromptContent, after: PromptContent, catalogue: Catalogue): BreakingChange[] {
+  const offered = ({ model }: PromptContent) => {
     const entry = catalogue.find(model);
     return new Map(entry === null ? [] : Object.entries(currentRunOptions(entry, {})));
   };

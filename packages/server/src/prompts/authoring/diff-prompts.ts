@@ -1,20 +1,9 @@
 /** What differs between two versions of a prompt, published or not: texts line by line, everything else by field. */
 import { isDeepStrictEqual } from "node:util";
-import type { PromptSamples } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
-import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
+import type { InputField, PromptContent, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
 import { diffLines, type DiffLine } from "./diff-lines.ts";
 import { usualPrice, type PromptPrice } from "./prompt-price.ts";
-
-/** A version as both a file and the database give it. */
-export interface ComparedPrompt {
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly model: string;
-  readonly definition: PromptDefinition;
-  readonly samples: PromptSamples;
-}
 
 interface FieldChange {
   /** Dotted path, such as `inputs.topic.default` or `steps.draft.options.quality`. */
@@ -40,7 +29,7 @@ export interface PromptDiff {
   readonly price: { readonly before: PromptPrice | null; readonly after: PromptPrice | null };
 }
 
-export function diffPrompts(before: ComparedPrompt, after: ComparedPrompt, catalogue: Catalogue): PromptDiff {
+export function diffPrompts(before: PromptContent, after: PromptContent, catalogue: Catalogue): PromptDiff {
   const steps = stepPairs(before.definition.steps, after.definition.steps);
   const fields = [
     ...compare("", headOf(before), headOf(after)),
@@ -76,12 +65,12 @@ function stepPairs(left: readonly StepDefinition[], right: readonly StepDefiniti
 
 type Members = Readonly<Record<string, unknown>>;
 
-function headOf({ title, description, tags, model, definition }: ComparedPrompt): Members {
+function headOf({ title, description, tags, model, definition }: PromptContent): Members {
   const { images, steps } = definition;
   return { title, description, tags, model, images, steps: steps.map(({ id }) => id).join(", ") };
 }
 
-function samplesOf({ samples }: ComparedPrompt): Members {
+function samplesOf({ samples }: PromptContent): Members {
   return { ...samples.inputs, outputs: samples.outputs };
 }
 
@@ -129,7 +118,7 @@ function compareTexts(
   });
 }
 
-function tryPrice(prompt: ComparedPrompt, catalogue: Catalogue): PromptPrice | null {
+function tryPrice(prompt: PromptContent, catalogue: Catalogue): PromptPrice | null {
   if (prompt.definition.steps.some((step) => catalogue.find(step.model) === null)) return null;
   return usualPrice(prompt, catalogue);
 }

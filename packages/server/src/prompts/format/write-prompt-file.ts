@@ -1,7 +1,7 @@
 /** The way back: from what is stored, or was made from another format, to the text of a prompt file. */
 import { stringify } from "yaml";
 import type { PromptSamples } from "@promptd/contract";
-import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
+import type { InputField, PromptContent, StepDefinition } from "../prompt-definition.ts";
 import { ONLY_STEP } from "./prompt-fields.ts";
 
 export interface PromptText {
@@ -62,15 +62,9 @@ function withoutUndefined(value: unknown): unknown {
 }
 
 /** A version as it is stored. */
-export interface StoredPrompt {
+export interface StoredPrompt extends PromptContent {
   readonly promptId: string;
   readonly slug: string;
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly model: string;
-  readonly definition: PromptDefinition;
-  readonly samples: PromptSamples;
 }
 
 /** The file of a version: its author's own where that is stored, with comments and tests, else made from what it says. */

@@ -17,7 +17,8 @@ import type { Database } from "../../platform/database/database.ts";
 import { unknownCursor } from "../../platform/database/pages.ts";
 import { invalid, notFound } from "../../platform/problem.ts";
 import { findBreakingChanges } from "../authoring/breaking-changes.ts";
-import { diffPrompts, type ComparedPrompt } from "../authoring/diff-prompts.ts";
+import { diffPrompts } from "../authoring/diff-prompts.ts";
+import type { PromptContent } from "../prompt-definition.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
 import { currentWebSearch } from "../inputs/run-options.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
@@ -232,7 +233,7 @@ async function requireVersion(
   promptId: string,
   promptVersionId: string | null,
   { db }: OwnPromptsOptions,
-): Promise<ComparedPrompt> {
+): Promise<PromptContent> {
   const version = await findOwnVersion(db, promptId, promptVersionId);
   if (version !== null) return version;
   if (promptVersionId !== null) throw notFound("published version of this prompt", promptVersionId);
@@ -244,7 +245,7 @@ async function requireDraftPrompt(
   accountId: string,
   promptId: string,
   options: OwnPromptsOptions,
-): Promise<ComparedPrompt> {
+): Promise<PromptContent> {
   const draft = await findDraft(options.db, accountId, promptId);
   if (draft !== null) return onlyPrompt(draft.source, promptId, options);
   const message = "This prompt has no draft. Name the version to compare with in the parameter to.";

@@ -1,7 +1,7 @@
 /** SQL of publishing. It works in arrays, 500 rows at a time. */
 import type { Modality, PromptSamples } from "@promptd/contract";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
-import type { PromptDefinition, StoredConfig } from "../prompt-definition.ts";
+import type { PromptContent, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
 import { IS_SEARCHED, MODALITY_NUMBERS, type SearchedVersion } from "../prompts-store.ts";
 
 /** Taken first by everything that publishes or unpublishes: prompts, versions and index are then locked in one order. */
@@ -55,16 +55,9 @@ export async function listTakenSlugs(tx: Tx, slugs: readonly string[]): Promise<
   return new Set(rows.map((row) => row.slug));
 }
 
-/** What a version says, as its author wrote it. */
-export interface LatestContent {
+export interface LatestContent extends PromptContent {
   readonly promptId: string;
   readonly promptVersionId: string;
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly model: string;
-  readonly definition: PromptDefinition;
-  readonly samples: PromptSamples;
 }
 
 /** The latest published version of each of these prompts. */

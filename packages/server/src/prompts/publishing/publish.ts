@@ -13,7 +13,7 @@ import { indexDocuments, removeDocument } from "../../search/index.ts";
 import { estimateBasis, estimatePrices } from "./estimates.ts";
 import { indexLatest, requireNotBlocked, toDocument } from "./unpublish.ts";
 import { buildConfig } from "./prompt-config.ts";
-import type { PromptSource } from "../prompt-definition.ts";
+import type { PromptContent, PromptSource } from "../prompt-definition.ts";
 import { joinSlug } from "./prompt-slug.ts";
 import {
   insertPrompts,
@@ -318,10 +318,7 @@ async function publishTargets(
 }
 
 /** What a version of a prompt is made of. */
-export interface VersionContent extends Pick<
-  PromptSource,
-  "title" | "description" | "tags" | "model" | "modality" | "definition" | "samples" | "text"
-> {
+export interface VersionContent extends PromptContent, Pick<PromptSource, "modality" | "text"> {
   readonly promptId: string;
   /** True: the prompt has no older version. */
   readonly isNew: boolean;
