@@ -8,7 +8,7 @@ import type { Log } from "../platform/log.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import {
   addSample,
-  describeSource,
+  describePublication,
   diffPrompts,
   fileOfPrompt,
   findLatestContent,
@@ -17,7 +17,6 @@ import {
   type PromptDiff,
 } from "../prompts/authoring/authoring.ts";
 import {
-  describeUnknownId,
   parsePromptFile,
   PromptFileError,
   publishPrompts,
@@ -230,14 +229,8 @@ function addPublications(
     const { promptId, promptVersionId, slug, title, outcome } = publication;
     const twin = report.published.find((other) => other.promptId === promptId && other.file !== name);
     const isMeant = source.slugGiven || source.promptId !== null || publication.replacedTitle !== null;
-    const unknownId = describeUnknownId(source, publication);
-    const texts = [
-      // What it says was said when it was published.
-      ...(outcome === "unchanged" ? [] : describeSource(source)),
-      ...describePublication(publication),
-      ...(outcome === "unchanged" || unknownId === null ? [] : [unknownId]),
-      ...(twin === undefined || isMeant || outcome === "unchanged" ? [] : [describeTwin(publication, twin.file)]),
-    ];
+    const texts = describePublication(source, publication);
+    if (twin !== undefined && !isMeant && outcome !== "unchanged") texts.push(describeTwin(publication, twin.file));
     report.published.push({ promptId, promptVersionId, slug, title, outcome, file: name });
     report.warnings.push(...texts.map((text) => ({ file: name, title: source.title, text })));
   }
@@ -248,24 +241,9 @@ function faultOf(name: string, error: unknown): string {
   return `${name} was not published:\n${error.message.replace(/^/gm, "  ")}`;
 }
 
-/** What publishing did that its author may not have meant. */
-function describePublication(publication: Publication): string[] {
-  const { slug, promptId, isPublishedAgain } = publication;
-  const again = `the prompt ${slug} (${promptId}) had been unpublished, and is published again with all its versions. "promptd admin prompt unpublish ${promptId}" takes it back.`;
-  return [...describeReplacement(publication), ...(isPublishedAgain ? [again] : [])];
-}
-
 /** Two files of one command have the same title. */
 function describeTwin({ slug, promptId }: Publication, file: string): string {
-  return `it became a new version of the prompt ${slug} (${promptId}), which ${file} has just published under the same title. If they are two prompts, give this one a "slug:" of its own in its file, and publish both again.`;
-}
-
-/** Two titles may share the slug that is made from them, and the second is then a version of the first's prompt. */
-function describeReplacement({ slug, promptId, replacedTitle }: Publication): string[] {
-  if (replacedTitle === null) return [];
-  return [
-    `it became a new version of the prompt ${slug} (${promptId}), whose title was "${replacedTitle}", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
-  ];
+  return `It became a new version of the prompt ${slug} (${promptId}), which ${file} has just published under the same title. If they are two prompts, give this one a "slug:" of its own in its file, and publish both again.`;
 }
 
 function requireUuid(name: string, value: string): void {

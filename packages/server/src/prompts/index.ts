@@ -8,7 +8,7 @@ export { deleteSample, findSample, listLiveCallsOf, saveSample, type PromptOfMod
 export { findFrozen, freezeTest, judgeTest, promptsManageRoutes, requireOwnPrompt } from "./prompts-manage-routes.ts";
 export { announceRoles, rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, promptsOfAccount, republishPrompt, unpublishPrompt } from "./publishing/unpublish.ts";
-export { describeUnknownId, publishPrompts, type Publication, type PublishedPrompt } from "./publishing/publish.ts";
+export { publishPrompts, type Publication, type PublishedPrompt } from "./publishing/publish.ts";
 export { authorsText, renderStep, type RenderedStep } from "./template/render-step.ts";
 export { findGoneModel } from "./inputs/run-options.ts";
 export { planSteps, stepOptions } from "./inputs/step-plans.ts";

@@ -2,7 +2,8 @@
 export { diffPrompts, type PromptDiff } from "./diff-prompts.ts";
 export { previewPrompt, type Preview, type PreviewRequest } from "./preview-prompt.ts";
 export { tryPrompt, type TrialResult } from "./try-prompt.ts";
-export { describeSource, validatePrompts, type Validation } from "./validate-prompts.ts";
+export { describePublication } from "./describe-publication.ts";
+export { validatePrompts, type Validation } from "./validate-prompts.ts";
 export { promptFileSchema } from "../format/field-schema.ts";
 export { FOREIGN_FORMATS, type ForeignFormat } from "../format/foreign-format.ts";
 export { importPrompts } from "../import/import-prompts.ts";

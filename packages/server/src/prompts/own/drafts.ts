@@ -4,20 +4,13 @@ import type { PromptPublication } from "@promptd/contract/manage";
 import { availability, unavailableSentence, type Catalogue } from "../../models/index.ts";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import { invalid, notFound, type Problem } from "../../platform/problem.ts";
-import { describeSource } from "../authoring/validate-prompts.ts";
+import { describePublication } from "../authoring/describe-publication.ts";
 import { readPromptFile } from "../format/prompt-file.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
 import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
-import {
-  describeUnknownId,
-  publishIn,
-  publishVersions,
-  slugOfDraft,
-  withOwnIds,
-  type Publication,
-} from "../publishing/publish.ts";
+import { publishIn, publishVersions, slugOfDraft, withOwnIds, type Publication } from "../publishing/publish.ts";
 import { listVersionNumbers, lockPublishing } from "../publishing/publish-store.ts";
 import {
   countNewDrafts,
@@ -208,20 +201,8 @@ function describe(
   source: PromptSource,
   numbers: ReadonlyMap<string, number>,
 ): PromptPublication {
-  const { promptId, promptVersionId, slug, title, outcome, replacedTitle, isPublishedAgain } = publication;
-  const unknownId = describeUnknownId(source, publication);
-  const warnings = [
-    ...(outcome === "unchanged" ? [] : describeSource(source)), // said when it was published
-    ...(outcome === "unchanged" || unknownId === null ? [] : [unknownId]),
-    ...(replacedTitle === null
-      ? []
-      : [
-          `It became a new version of your prompt ${slug}, whose title was "${replacedTitle}", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own, and publish the older one again.`,
-        ]),
-    ...(isPublishedAgain
-      ? [`The prompt ${slug} had been unpublished, and is published again with all its versions.`]
-      : []),
-  ];
+  const { promptId, promptVersionId, slug, title, outcome } = publication;
+  const warnings = describePublication(source, publication);
   const version = numbers.get(promptVersionId) ?? 1;
   return { promptId, promptVersionId, version, slug, title, outcome, warnings };
 }
