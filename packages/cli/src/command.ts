@@ -55,7 +55,7 @@ export interface CommandIo {
   result(document: unknown, text: string): void;
   /** Shows text as it comes, before the result; only on a terminal. */
   write(text: string): void;
-  /** Progress and warnings for a person: stderr. */
+  /** Progress and warnings for a person: stderr. What strangers wrote may stand in it as it is. */
   note(text: string): void;
   /** The same without the end of the line, for what is drawn over. */
   writeError(text: string): void;

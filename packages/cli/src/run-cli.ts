@@ -37,10 +37,11 @@ export async function runCli(argv: readonly string[], table: CommandTable, aroun
   } catch (error) {
     const known = error instanceof CommandFailure ? error : explainError(error);
     if (known === null) {
-      around.writeError(`promptd failed unexpectedly: ${error instanceof Error ? error.stack : String(error)}\n`);
+      const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      around.writeError(`promptd failed unexpectedly: ${printable(what)}\n`);
       return 1;
     }
-    const hint = known.hint === null ? "" : `${shade(around.terminal, "dim", known.hint)}\n`;
+    const hint = known.hint === null ? "" : `${shade(around.terminal, "dim", printable(known.hint))}\n`;
     around.writeError(`${shade(around.terminal, "red", printable(known.message))}\n${hint}`);
     return known instanceof CommandFailure ? known.exitCode : 1;
   }
@@ -92,9 +93,9 @@ async function runCommand({ name, command, rest }: Called, table: CommandTable, 
     result: (document, text) => {
       // Names and titles of strangers stand in results, and a terminal obeys what is written to it.
       const shown = terminal.isOut ? printable(text) : text;
-      around.writeOut(`${parsed.json ? JSON.stringify(document, null, 2) : shown}\n`);
+      around.writeOut(`${parsed.json ? printable(JSON.stringify(document, null, 2)) : shown}\n`);
     },
-    note: (text) => around.writeError(`${text}\n`),
+    note: (text) => around.writeError(`${printable(text)}\n`),
   };
   return (await command.run(parsed.args, io)) ?? 0;
 }

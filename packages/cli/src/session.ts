@@ -2,7 +2,6 @@ import { createClient, type Client } from "@promptd/client";
 import { createManageClient, type ManageClient } from "@promptd/client/manage";
 import { readCatalogueCache, refreshCatalogue } from "./catalogue-cache.ts";
 import { CommandFailure, type CommandIo } from "./command.ts";
-import { printableLine } from "./printable.ts";
 import { noteAbove } from "./terminal/status-line.ts";
 import { readConnection } from "./user-config.ts";
 
@@ -32,7 +31,7 @@ export async function withSession<Result>(io: CommandIo, work: (session: Session
       fetch: io.fetch,
       resourcesHash: cached?.hash,
       onUpdateResources: () => (isStale = true),
-      onWarning: (message) => noteAbove(io, printableLine(message)),
+      onWarning: (message) => noteAbove(io, message),
     }),
   );
   const result = await work({ client, baseUrl: url });
@@ -54,7 +53,7 @@ export async function withManagement<Result>(
       hint: 'Sign in with "promptd login", or set the environment variable PROMPTD_TOKEN.',
     });
   }
-  const onWarning = (message: string): void => noteAbove(io, printableLine(message));
+  const onWarning = (message: string): void => noteAbove(io, message);
   return work(
     orBadAddress(() => createManageClient({ baseUrl: url, token, fetch: io.fetch, onWarning })),
     url,

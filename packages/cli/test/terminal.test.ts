@@ -55,6 +55,26 @@ describe.runIf(hasScript)("in a terminal", () => {
     expect(shown).toContain(`\u001b[2m${RUN}  succeeded  12 credits\u001b[22m`);
   });
 
+  test("obeys nothing that a server sends: not in ids, states, texts, warnings or JSON", async () => {
+    const evil = "\u001b]0;owned\u0007\u009b31m";
+    const [runId, runStatus] = [`${RUN}${evil}`, `failed${evil}`];
+    const routes = {
+      [`GET /v1/runs/${RUN}`]: { data: { ...done, runId, runStatus, outputs: [{ type: "text", data: evil }] } },
+      [`GET /v1/runs/${RUN}/events`]: stream(
+        event("status", { runId, runStatus: `running${evil}` }) +
+          event("text", { index: 0, call: 1, text: evil }, "1") +
+          event("done", { ...done, runId, runStatus }),
+      ),
+      "GET /v1/me": { status: 500, error: { code: "SERVER_ERROR", message: evil }, headers: { "x-request-id": "r" } },
+    };
+    const { env } = await setup({ ...base, ...routes });
+    for (const argv of [["runs", "get", RUN], ["runs", "get", RUN, "--json"], ["runs", "watch", RUN], ["me"]]) {
+      const { shown } = await startIn(env, argv).ended;
+      expect(shown).toContain("\\u001b]0;owned\\u0007\\u009b31m");
+      for (const obeyed of ["\u001b]", "\u0007", "\u009b"]) expect(shown).not.toContain(obeyed);
+    }
+  });
+
   test("Ctrl-C while it waits says how to come back, and exits 130", async () => {
     const { env } = await setup({ ...base, [`GET /v1/runs/${RUN}/events`]: "never" });
     const { child, ended, see } = startIn(env, ["run", VERSION]);

@@ -1,6 +1,7 @@
 import type { Run } from "@promptd/contract";
 import type { CommandIo } from "../command.ts";
 import { formatRun } from "../output.ts";
+import { printable } from "../printable.ts";
 import { formatPicture } from "../terminal/pictures.ts";
 import { shade } from "../terminal/terminal.ts";
 import { downloadOutput, saveOutputs } from "./save-outputs.ts";
@@ -28,7 +29,8 @@ export async function reportRun(run: Run, { folder, unseen = run }: ReportOption
 }
 
 function noteEnd({ runId, runStatus, tokens }: Run, io: CommandIo): void {
-  io.note(shade(io.terminal, "dim", `${runId}  ${runStatus}  ${tokens} ${tokens === 1 ? "credit" : "credits"}`));
+  const text = printable(`${runId}  ${runStatus}  ${tokens} ${tokens === 1 ? "credit" : "credits"}`);
+  io.writeError(`${shade(io.terminal, "dim", text)}\n`);
 }
 
 /** In terminals that can. What cannot be loaded is still there as an address. */

@@ -24,7 +24,7 @@ function openTerminal() {
   const terminal = { ...NO_TERMINAL, isError: true };
   let written = "";
   const writeError = (text: string): void => void (written += text);
-  const io = { terminal, writeError, note: (text: string) => writeError(`${text}\n`) };
+  const io = { terminal, writeError };
   return { io, shown: () => shownOf(written) };
 }
 

@@ -1,4 +1,5 @@
 import type { CommandIo } from "../command.ts";
+import { printable, printableLine } from "../printable.ts";
 
 export interface StatusLine {
   /** Shows this text, with how long it has taken, until it is cleared. */
@@ -26,7 +27,7 @@ export function createStatusLine({ terminal, writeError }: Pick<CommandIo, "term
   };
   return {
     show: (wanted) => {
-      text = wanted;
+      text = printable(wanted);
       draw();
       timer ??= setInterval(draw, FRAME_MS).unref();
     },
@@ -40,6 +41,6 @@ export function createStatusLine({ terminal, writeError }: Pick<CommandIo, "term
 }
 
 /** A note that may come while a line is drawn: it takes the place of the line, which is drawn again below it. */
-export function noteAbove({ terminal, note }: Pick<CommandIo, "terminal" | "note">, text: string): void {
-  note(terminal.isError ? ERASE_REST + text : text);
+export function noteAbove(io: Pick<CommandIo, "terminal" | "writeError">, text: string): void {
+  io.writeError(`${io.terminal.isError ? ERASE_REST : ""}${printableLine(text)}\n`);
 }
