@@ -95,21 +95,25 @@ function checkKeys(servers: Readonly<Record<string, OwnServer>>, { keyFaults = (
   );
 }
 
+const DAY_MS = 86_400_000;
+
 function createCatalogue(
   entries: readonly CatalogueEntry[],
   roles: Roles,
   { hasSecret, clock = systemClock }: CatalogueOptions,
 ): Catalogue {
   let known = new Map<string, CatalogueEntry>();
-  let knownDay = "";
+  let knownDay = NaN;
   let detected = new Map<string, CatalogueEntry>();
   let enabled: ReadonlySet<string> = new Set();
   let resources: Resources | null = null;
   /** The entries as they are today. */
   const today = (): ReadonlyMap<string, CatalogueEntry> => {
-    const day = dayOf(clock.nowMs());
-    if (day === knownDay) return known;
-    knownDay = day;
+    const nowMs = clock.nowMs();
+    const dayNumber = Math.floor(nowMs / DAY_MS); // asked several times for each run, so no date is written out
+    if (dayNumber === knownDay) return known;
+    knownDay = dayNumber;
+    const day = dayOf(nowMs);
     known = new Map(entries.map((entry) => [entry.model, recordOn(entry, day)]));
     resources = null;
     return known;
