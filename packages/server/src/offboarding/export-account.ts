@@ -4,11 +4,11 @@
  */
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { findAccount, listKeys } from "../accounts/index.ts";
+import { describeKey, findAccount, listKeys } from "../accounts/index.ts";
 import { findStanding, listJournal } from "../credits/index.ts";
 import type { AccountFiles } from "../files/index.ts";
 import { describeAccess } from "../people/index.ts";
-import type { Clock } from "../platform/clock.ts";
+import { isoTime, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import { notFound } from "../platform/problem.ts";
 import { writeTar, type TarEntry } from "../platform/tar.ts";
@@ -78,7 +78,10 @@ async function describeAccount(accountId: string, { db }: ExportPorts): Promise<
     findStanding(db, accountId),
     webhooksOfAccount.listWebhooks(db, accountId),
   ]);
-  return { account, ...access, keys, credits, webhooks };
+  if (account === null) throw notFound("account", accountId);
+  const { proUntilMs, isPro, userFlags: _flags, ...names } = account;
+  const plan = { plan: isPro ? "pro" : "none", planUntil: Number.isFinite(proUntilMs) ? isoTime(proUntilMs) : null };
+  return { account: { ...names, ...plan }, ...access, keys: keys.map(describeKey), credits, webhooks };
 }
 
 async function* promptEntries(accountId: string, { db }: ExportPorts): AsyncGenerator<TarEntry> {

@@ -73,7 +73,7 @@ test("has the account, its prompts, runs, journal and files, and no secret", asy
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(JSON.parse(text("account.json"))).toMatchObject({
-    account: { accountId, email: "ada@example.org" },
+    account: { accountId, email: "ada@example.org", plan: "pro", planUntil: null },
     members: [{ email: "ada@example.org", role: "owner" }],
     keys: [{ name: "laptop" }],
     credits: { posted: expect.any(Number) },
