@@ -13,6 +13,7 @@ import {
 } from "@promptd/contract/manage";
 import { infiniteQueryOptions, queryOptions, type InfiniteData, type QueryState } from "@tanstack/react-query";
 import { chosenAccount } from "./account.ts";
+import type { MarketplaceSearch } from "./search.ts";
 
 export const manage = createManageClient({
   baseUrl: location.origin,
@@ -80,6 +81,15 @@ type Browse = Omit<MarketplaceQuery, "limit" | "startingAfter">;
 
 /** Two screens of cards: the first page waits for no more. */
 const CARDS = 24;
+
+/** What the address of the marketplace asks for: words have an order of their own. */
+export const browseOf = ({ q, sort, modality, model, tag }: MarketplaceSearch): Browse => ({
+  q,
+  sort: q === undefined ? sort : undefined,
+  modality,
+  model,
+  tag,
+});
 
 /** The same, page by page. */
 export const marketplacePages = (browse: Browse) => ({

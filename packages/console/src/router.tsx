@@ -44,8 +44,8 @@ const inside = createRoute({
   id: "inside",
   component: Shell,
   pendingMs: Infinity, // in its place the shapes would unmount what is written in an editor
-  beforeLoad: async ({ context, location }) => {
-    if (await openSession(context.queries)) return;
+  beforeLoad: async ({ context, location, matches }) => {
+    if (await openSession(context.queries, matches.find((match) => match.routeId === "/inside/")?.search)) return;
     const from = location.href === "/" ? undefined : location.href;
     // oxlint-disable-next-line typescript/only-throw-error -- the router takes a thrown redirect, which is a response
     throw redirect({ to: "/sign-in", search: from === undefined ? {} : { from } });
@@ -87,7 +87,7 @@ const prompt = createRoute({
   validateSearch: (search: Record<string, unknown>): PromptSearch => ({
     version: text(search["version"]),
     run: text(search["run"]),
-    tab: oneOf(search["tab"], ["curl", "typescript", "python", "cli"]),
+    tab: oneOf(search["tab"], ["curl", "typescript", "python", "cli", "mcp"]),
   }),
 });
 
@@ -98,6 +98,8 @@ const runs = createRoute({
   validateSearch: (search: Record<string, unknown>): RunsSearch => ({
     status: oneOf(search["status"], RUN_STATUSES),
     q: text(search["q"]),
+    keyId: text(search["keyId"]),
+    model: text(search["model"]),
   }),
 });
 

@@ -12,11 +12,13 @@ export interface PromptSearch {
   readonly version?: string | undefined;
   /** The run whose inputs fill the form. */
   readonly run?: string | undefined;
-  readonly tab?: "curl" | "typescript" | "python" | "cli" | undefined;
+  readonly tab?: "curl" | "typescript" | "python" | "cli" | "mcp" | undefined;
 }
 export interface RunsSearch {
   readonly status?: RunStatus | undefined;
   readonly q?: string | undefined;
+  readonly keyId?: string | undefined;
+  readonly model?: string | undefined;
 }
 /** Runs of all accounts. */
 export interface InstallationRunsSearch {

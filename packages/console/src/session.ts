@@ -1,9 +1,15 @@
 import { queryOptions, type QueryClient } from "@tanstack/react-query";
 import { chooseAccount, chosenAccount } from "./account.ts";
-import { isSignedOut, sessionQuery } from "./api.ts";
+import { browseOf, isSignedOut, marketplacePages, sessionQuery } from "./api.ts";
+import type { MarketplaceSearch } from "./search.ts";
 
-/** @returns false when nobody is signed in. */
-export async function openSession(queries: QueryClient): Promise<boolean> {
+/**
+ * @param cards what the marketplace is to show, if it is opened: asked for together with the session, so that the page
+ * waits for one answer and not for one after the other.
+ * @returns false when nobody is signed in.
+ */
+export async function openSession(queries: QueryClient, cards?: MarketplaceSearch): Promise<boolean> {
+  if (cards !== undefined) void queries.prefetchInfiniteQuery(marketplacePages(browseOf(cards)));
   try {
     const session = await queries.ensureQueryData(sessionQuery);
     if (!session.accounts.some(({ accountId }) => accountId === chosenAccount())) chooseAccount(session.accountId);

@@ -7,6 +7,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Readable } from "node:stream";
 import { FALLBACK_PATH, type Endpoint, type StreamAnswer, type ServerContext } from "../http/endpoint.ts";
+import { takesBrotli } from "../http/response/compress.ts";
 import { Problem } from "../platform/problem.ts";
 
 interface ConsoleOptions {
@@ -126,8 +127,8 @@ function answerFile(file: StaticFile, context: ServerContext, publicUrl: string)
     ...(file.type.startsWith("text/html") ? pageHeaders(publicUrl) : {}),
   };
   if (context.header("if-none-match") === file.etag) return { status: 304, headers, body: null };
-  const takesBrotli = /\bbr\b/.test(context.header("accept-encoding") ?? "");
-  const bytes = takesBrotli && file.brotli !== null ? file.brotli : file.plain;
+  const isSmall = takesBrotli(context.header("accept-encoding"));
+  const bytes = isSmall && file.brotli !== null ? file.brotli : file.plain;
   if (bytes !== file.plain) headers["content-encoding"] = "br";
   headers["content-length"] = String(bytes.length);
   return { status: 200, headers, body: context.request.method === "HEAD" ? null : Readable.from([bytes]) };

@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Clapperboard, Image, Search, SearchX, Type, X } from "lucide-react";
 import { useDeferredValue, useEffect, useMemo, useRef } from "react";
 import type { MarketplaceRow } from "@promptd/contract/manage";
-import { marketplacePages } from "../../api.ts";
+import { browseOf, marketplacePages } from "../../api.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { moreLabel, QueryFailure, type GrowingList } from "../../components/query-states.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
@@ -65,9 +65,7 @@ interface ResultsProps {
 }
 
 function Results({ search, onChange }: ResultsProps) {
-  const { q, sort, modality, model, tag } = search;
-  const browse = { q, sort: q === undefined ? sort : undefined, modality, model, tag };
-  const results = useInfiniteQuery({ ...marketplacePages(browse), placeholderData: keepPreviousData });
+  const results = useInfiniteQuery({ ...marketplacePages(browseOf(search)), placeholderData: keepPreviousData });
   const pages = useDeferredValue(results.data?.pages);
   // Between two pages a prompt may have moved from one to the other.
   const rows = useMemo(() => {

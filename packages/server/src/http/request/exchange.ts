@@ -148,8 +148,8 @@ export class Exchange implements ServerContext {
     return this.#isDone || this.response.headersSent || this.response.destroyed;
   }
 
-  /** Answers with a JSON text; `headers` in any case win over the usual ones. Never throws: a bad header is a 500. */
-  sendJson(status: number, text: string, headers: Readonly<Headers> = {}): void {
+  /** Answers with a JSON text, or its compressed bytes; `headers` in any case win over the usual ones. Never throws: a bad header is a 500. */
+  sendJson(status: number, text: string | Buffer, headers: Readonly<Headers> = {}): void {
     if (this.isOver) return;
     const all = this.#commonHeaders();
     all["cache-control"] = "no-store";
@@ -254,7 +254,7 @@ export class Exchange implements ServerContext {
     return common;
   }
 
-  #finish(text: string): void {
+  #finish(text: string | Buffer): void {
     const { response } = this;
     if (this.bodyIsRead || this.awaitsContinue) {
       response.end(text);
@@ -269,7 +269,7 @@ export class Exchange implements ServerContext {
    * Sends the answer while the caller still sends its body. Closing at once would reset the connection and many
    * callers would lose the answer, so what arrives is thrown away for a short while first.
    */
-  #lingerAfter(text: string): void {
+  #lingerAfter(text: string | Buffer): void {
     const { request, response } = this;
     if (this.request.method !== "HEAD") response.write(text);
     const close = () => {

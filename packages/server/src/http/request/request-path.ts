@@ -3,7 +3,8 @@ import type { Credential } from "@promptd/contract";
 import { ACCOUNT_QUERY } from "@promptd/contract/manage";
 import { Problem } from "../../platform/problem.ts";
 import { successText } from "../response/envelope.ts";
-import { preflightHeaders } from "../response/response-headers.ts";
+import { compress } from "../response/compress.ts";
+import { preflightHeaders, type Headers } from "../response/response-headers.ts";
 import { serverBusy, type BodyBudget } from "../body/body-budget.ts";
 import { parseJsonBody } from "../body/json-body.ts";
 import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
@@ -192,7 +193,7 @@ function answer(exchange: Exchange, setup: PathSetup): Promise<void> | void {
   return audit(exchange, setup.writeAudit, { outcome: "SUCCESS", data }).then(() => sendAnswer(exchange, setup));
 }
 
-function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): void {
+function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): Promise<void> | void {
   const { endpoint, answer: given } = exchange;
   exchange.answer = null;
   if (given === null) throw new Error("The handler has given no answer.");
@@ -202,8 +203,21 @@ function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): void {
     const { status = 200, data, headers } = given;
     if (checkResponses && status !== 304) endpoint.schemas?.data.parse(data);
     exchange.runId = runIdOf(data) ?? exchange.runId;
-    exchange.sendJson(status, successText(data), headers);
+    const text = successText(data);
+    if (isForPages(exchange) && status === 200) return sendCompressed(exchange, text, headers);
+    exchange.sendJson(status, text, headers);
   }
+}
+
+/** Reads of people's pages. Answers of writes may hold a secret beside what somebody else has chosen: never compressed. */
+function isForPages({ endpoint, request }: Exchange): boolean {
+  return request.method === "GET" && [endpoint.auth].flat().includes("session");
+}
+
+async function sendCompressed(exchange: Exchange, text: string, headers: Readonly<Headers> = {}): Promise<void> {
+  const bytes = await compress(text, exchange.header("accept-encoding"));
+  if (bytes === null) exchange.sendJson(200, text, headers);
+  else exchange.sendJson(200, bytes, { ...headers, "content-encoding": "br", vary: "Origin, Accept-Encoding" });
 }
 
 /** For the log. */

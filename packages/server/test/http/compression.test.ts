@@ -1,0 +1,78 @@
+/** What pages read arrives compressed where that helps, and nothing else does. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { request } from "node:http";
+import { brotliDecompressSync } from "node:zlib";
+import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+beforeAll(async () => {
+  server = await startTestServer();
+  ada = await createTestPerson(server, {});
+  for (let index = 0; index < 12; index += 1) await server.publish(promptOf(index));
+});
+afterAll(() => server.close());
+
+const promptOf = (index: number) => `---
+promptd: 1
+title: Letter number ${index}
+description: A letter about the same thing as all of the others, with other words.
+model: sandbox/text
+inputs: { topic: { label: Topic } }
+---
+Write about {{ topic }}.
+`;
+
+interface Answer {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly bytes: Buffer;
+}
+
+/** As a browser sends it; Node's own fetch would decompress. */
+function get(path: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${server.url}${path}`, { headers }, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on("data", (piece: Buffer) => pieces.push(piece));
+      answer.on("end", () => resolve({ headers: answer.headers, bytes: Buffer.concat(pieces) }));
+    });
+    sent.once("error", reject).end();
+  });
+}
+
+const MARKETPLACE = "/manage/v1/marketplace?limit=12";
+
+describe("a page that reads a list", () => {
+  test("gets it compressed when it takes Brotli, with the same content", async () => {
+    const plain = await get(MARKETPLACE, { cookie: ada.cookie });
+    const small = await get(MARKETPLACE, { cookie: ada.cookie, "accept-encoding": "gzip, deflate, br, zstd" });
+    expect(plain.headers["content-encoding"]).toBeUndefined();
+    expect(small.headers).toMatchObject({
+      "content-encoding": "br",
+      "content-length": String(small.bytes.length),
+      vary: "Origin, Accept-Encoding",
+    });
+    expect(brotliDecompressSync(small.bytes).toString()).toBe(plain.bytes.toString());
+    expect(small.bytes.length).toBeLessThan(plain.bytes.length / 4);
+  });
+
+  test.each(["gzip", "br;q=0", "identity", "*;q=0"])("gets it as it is when it accepts %s", async (accepted) => {
+    const { headers } = await get(MARKETPLACE, { cookie: ada.cookie, "accept-encoding": accepted });
+    expect(headers["content-encoding"]).toBeUndefined();
+  });
+
+  test("gets what fits into one packet as it is", async () => {
+    const { headers } = await get("/manage/v1/session", { cookie: ada.cookie, "accept-encoding": "br" });
+    expect(headers["content-encoding"]).toBeUndefined();
+  });
+
+  test("is refused without compression, and so is every answer of /v1", async () => {
+    const refused = await get(MARKETPLACE, { "accept-encoding": "br" });
+    const v1 = await get("/v1/prompts/publish?limit=12", {
+      authorization: `Bearer ${(await ada.client.send("createKey", { body: { name: "laptop" } })).apiKey}`,
+      "accept-encoding": "br",
+    });
+    expect([refused, v1].map(({ headers }) => headers["content-encoding"])).toEqual([undefined, undefined]);
+  });
+});
