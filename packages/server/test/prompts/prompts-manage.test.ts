@@ -56,6 +56,13 @@ describe("a draft", () => {
     expect(await statusOf(ada.client.send("getPrompt", { params: { promptId } }))).toBe(404);
   });
 
+  test("keeps its title while another line of the file is broken", async () => {
+    const source = textPrompt({ title: "Room to watercolor" }).replace("title:", "inputs: {\ntitle:");
+    const { promptId, title } = await ada.client.send("createDraft", { body: { source } });
+    expect(title).toBe("Room to watercolor");
+    await ada.client.send("deleteDraft", { params: { promptId } });
+  });
+
   test("is not overwritten by an editor who has an older revision", async () => {
     const { promptId } = await ada.client.send("createDraft", { body: {} });
     const save = (revision: number, source: string) =>

@@ -79,7 +79,7 @@ describe("a role", () => {
       role: { name: "image-default", options: { quality: "high", size: "512x512" } },
     });
     expect(source?.warnings.join("\n")).toMatch(
-      /image-default is openai\/gpt-image-2\.6-flare on this server now: a run costs about 22 credits; over all its models about \d+ to \d+ credits\./,
+      /image-default stands for openai\/gpt-image-2\.6-flare on this server now: a run costs about 22 credits, and about \d+ to \d+ credits on the others/,
     );
   });
 
@@ -91,7 +91,7 @@ describe("a role", () => {
     };
     const catalogue = withOverlay({ models: [small], roles: { "text-default": ["sandbox/text", small.model] } });
     const [source] = parsePromptFile(file("model: text-default\nmaxOutputTokens: 2000"), catalogue);
-    expect(source?.warnings.join("\n")).toMatch(/over all its models about \d to 10 credits/);
+    expect(source?.warnings.join("\n")).toMatch(/about \d to 10 credits on the others/);
   });
 
   test("is known to the steps of a prompt too", () => {

@@ -1,6 +1,16 @@
 /** Reads YAML and JSON into one kind of tree, with the line of every value. */
 import { parseTree, type Node as JsonNode } from "jsonc-parser";
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar } from "yaml";
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type ErrorCode,
+  type Scalar,
+  type YAMLParseError,
+} from "yaml";
 import { describeJsonFault } from "../../http/body/json-fault.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import type { SourceEntry, SourceNode } from "./source-tree.ts";
@@ -69,12 +79,29 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
     });
     const exhausted = document.errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
     if (exhausted !== undefined) throw new RangeError(exhausted.message);
-    for (const error of document.errors) fault(error.pos[0], error.message);
+    for (const { code, message, pos } of firstOfEachLine(document.errors, lineAt))
+      fault(pos[0], PLAIN_WORDS[code] ?? message);
     return document.errors.length > 0 ? null : convertYaml(document.contents, null, { text, lineAt, fault });
   });
 }
 
 const FRONT_MATTER = "front matter";
+
+const NO_VALUE_ALLOWED =
+  "a value that begins here cannot be read: indent the lines below it in one column, and put a text with “: ” in quotes";
+/** What the parser says in the words of the YAML specification. */
+const PLAIN_WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
+  BAD_INDENT: "this line is not indented like the lines that it belongs to: fields of one map begin in the same column",
+  BLOCK_AS_IMPLICIT_KEY: NO_VALUE_ALLOWED,
+  MULTILINE_IMPLICIT_KEY: NO_VALUE_ALLOWED,
+  TAB_AS_INDENT: "a tab cannot indent a line: use spaces",
+};
+
+/** One slip makes several errors of the parser; what follows the first on its line helps nobody. */
+function firstOfEachLine(errors: readonly YAMLParseError[], lineAt: LineAt): YAMLParseError[] {
+  const seen = new Set<number>();
+  return errors.filter(({ pos }) => !seen.has(lineAt(pos[0])) && seen.add(lineAt(pos[0])));
+}
 
 interface YamlContext {
   readonly text: string;

@@ -78,7 +78,9 @@ export async function createDraft(
 /** What a text calls itself, finished or not. */
 function titleOf(source: string): string {
   const [written] = readPromptFile(source, new FaultList());
-  const title = written?.raw.title.trim() ?? "";
+  // A slip elsewhere in the file takes no name away from it.
+  const [line = ""] = /(?<=^title:[ \t]*).+/m.exec(source) ?? [];
+  const title = (written?.raw.title ?? line.trim().replaceAll(/^["']|["']$/g, "")).trim();
   return title === "" ? "Untitled prompt" : Array.from(title).slice(0, 200).join("");
 }
 

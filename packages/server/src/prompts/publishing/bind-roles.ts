@@ -116,8 +116,8 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
       const other = withModel(definition, { role, entry: catalogue.find(candidate) });
       return other === null ? [] : [estimate(other)];
     });
-    const range = prices.length === 0 ? "" : `; over all its models about ${rangeOf(prices)}`;
-    return `${role} is ${model} on this server now: a run costs about ${creditsOf(estimate(definition))}${range}. When it becomes another model, a new version is published by itself.`;
+    const range = prices.length === 0 ? "" : `, and about ${rangeOf(prices)} on the others that it may stand for`;
+    return `${role} stands for ${model} on this server now: a run costs about ${creditsOf(estimate(definition))}${range}. When an operator enables a better model, a new version that uses it is published automatically.`;
   });
 }
 

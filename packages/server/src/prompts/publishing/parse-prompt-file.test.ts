@@ -95,6 +95,18 @@ describe("the form of a file", () => {
     expect(codesOf(file)).toContain(code);
   });
 
+  test.each([
+    ["a field in another column", "images:\n    - label: Photo\n    description: y", "is not indented like"],
+    ["a line that lost its indentation", "images:\n- label: Photo\n    description: y", "indent the lines below it"],
+    ["a colon in a text", "description: Photo: a room", "put a text with “: ” in quotes"],
+    ["a tab", "inputs:\n\ttopic: {}", "use spaces"],
+  ])("%s is explained in plain words, once for its line", (_name, front, words) => {
+    const messages = messagesOf(textPrompt("x", front));
+    expect(messages[0]).toContain(words);
+    expect(messages.join()).not.toMatch(/mapping|implicit/i);
+    expect(new Set(messages).size).toBe(messages.length);
+  });
+
   test("merge keys are ordinary keys, and so unknown ones", () => {
     expect(messagesOf(textPrompt("x", "<<: { description: y }")).join()).toContain("<<: is not a known field here");
   });
