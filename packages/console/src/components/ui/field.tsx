@@ -1,4 +1,4 @@
-import { ChevronDown } from "lucide-react";
+import { ChevronDown, Search } from "lucide-react";
 import { useId, type ComponentProps, type ReactNode } from "react";
 import { cx } from "./class-names.ts";
 
@@ -49,6 +49,25 @@ export function Field({ label, aside, help, fault, children }: FieldProps) {
 export function Input({ className, ...rest }: ComponentProps<"input">) {
   const isBad = rest["aria-invalid"] === true;
   return <input className={cx(CONTROL, "h-8 px-2.5", edge(isBad), className)} {...rest} />;
+}
+
+interface SearchInputProps extends ComponentProps<"input"> {
+  /** Its name, and what stands in it while it is empty. */
+  readonly label: string;
+}
+
+/** A field that narrows what is below it. */
+export function SearchInput({ label, ...rest }: SearchInputProps) {
+  return (
+    <span className="relative block">
+      <Search
+        aria-hidden
+        strokeWidth={1.75}
+        className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-dim"
+      />
+      <Input type="search" aria-label={label} placeholder={label} maxLength={200} className="pl-8!" {...rest} />
+    </span>
+  );
 }
 
 /** Grows with its text. */

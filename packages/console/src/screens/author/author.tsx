@@ -10,7 +10,7 @@ import { Page } from "../../components/shell/page.tsx";
 import { Badge, type StateTone } from "../../components/ui/badge.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { Input, Segments } from "../../components/ui/field.tsx";
+import { SearchInput, Segments } from "../../components/ui/field.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
 import { useTyped } from "../../components/use-typed.ts";
 import type { AuthorSearch } from "../../search.ts";
@@ -47,15 +47,9 @@ export function AuthorScreen() {
             onChange={(value) => change({ state: STATES.find((state) => state === value) })}
           />
         </div>
-        <Input
-          type="search"
-          aria-label="Part of a title"
-          placeholder="Part of a title"
-          className="sm:max-w-64"
-          value={words}
-          maxLength={200}
-          onChange={(event) => setWords(event.target.value)}
-        />
+        <div className="w-full sm:w-64">
+          <SearchInput label="Part of a title" value={words} onChange={(event) => setWords(event.target.value)} />
+        </div>
       </div>
       <Rows search={search} onClear={() => change({ q: undefined, state: undefined })} />
     </Page>

@@ -1,5 +1,6 @@
 import type { CreatedKey, Key } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { Ellipsis, KeyRound, RotateCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { faultOf, keysQuery, manage } from "../../api.ts";
@@ -98,7 +99,9 @@ function KeyRow({ row, onRolled }: { readonly row: Key; readonly onRolled: (key:
       </Td>
       <Td from="sm">{lastUsedAt === null ? <span className="text-dim">never</span> : formatTime(lastUsedAt)}</Td>
       <Td num from="xl">
-        {formatWhole(last30Days.runs)}
+        <Link to="/runs" search={{ keyId: row.keyId }} className="hover:underline" title={`Runs of ${name}`}>
+          {formatWhole(last30Days.runs)}
+        </Link>
       </Td>
       <Td num from="sm">
         {formatWhole(usedThisMonth)}

@@ -4,7 +4,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Download, ListTree, X } from "lucide-react";
 import { memo } from "react";
-import { download, runsQuery } from "../../api.ts";
+import { download, keysQuery, runsQuery } from "../../api.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatDuration, formatTime, formatWhole, tookMsOf } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
@@ -13,7 +13,7 @@ import { saveFile } from "../../components/save-file.ts";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { Input, Segments } from "../../components/ui/field.tsx";
+import { SearchInput, Segments, Select } from "../../components/ui/field.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
 import type { RunsSearch } from "../../search.ts";
 
@@ -23,9 +23,9 @@ export function RunsScreen() {
   const change = (next: RunsSearch) =>
     void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
   return (
-    <Page title="Runs">
+    <Page title="Runs" actions={<Export search={search} />}>
       <div className="flex flex-wrap items-center gap-2">
-        <div className="w-full sm:w-120">
+        <div className="w-full sm:w-104">
           <Segments
             label="Status"
             value={search.status ?? ""}
@@ -36,19 +36,19 @@ export function RunsScreen() {
             onChange={(value) => change({ status: RUN_STATUSES.find((status) => status === value) })}
           />
         </div>
-        <Input
-          type="search"
-          aria-label="Words of an error"
-          placeholder="Words of an error"
-          className="sm:max-w-64"
-          defaultValue={search.q ?? ""}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter") return;
-            const words = event.currentTarget.value.trim();
-            change({ q: words === "" ? undefined : words });
-          }}
-        />
-        <Export search={search} />
+        <div className="w-full sm:w-48">
+          <SearchInput
+            label="Words of an error"
+            defaultValue={search.q ?? ""}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter") return;
+              const words = event.currentTarget.value.trim();
+              change({ q: words === "" ? undefined : words });
+            }}
+          />
+        </div>
+        <KeySelect search={search} onChange={change} />
+        <ModelSelect search={search} onChange={change} />
       </div>
       <Rows search={search} onChange={change} />
     </Page>
@@ -60,26 +60,74 @@ const FORMATS = [
   { format: "jsonl", name: "JSON" },
 ] as const;
 
+/** What the server is asked for; of what is not chosen nothing. */
+function queryOf({ status, q, keyId, model }: RunsSearch) {
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(q === undefined ? {} : { error: q }),
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+const chosenOf = (value: string) => (value === "" ? undefined : value);
+
+function KeySelect({ search: { keyId = "" }, onChange }: RowsProps) {
+  const { data } = useInfiniteQuery(keysQuery);
+  const keys = data?.pages.flatMap(({ rows }) => rows) ?? [];
+  return (
+    <Select
+      aria-label="Key"
+      className="w-32"
+      value={keyId}
+      onChange={(event) => onChange({ keyId: chosenOf(event.target.value) })}
+    >
+      <option value="">Any key</option>
+      {keys.map((key) => (
+        <option key={key.keyId} value={key.keyId}>
+          {key.name}
+        </option>
+      ))}
+      {keyId === "" || keys.some((key) => key.keyId === keyId) ? null : <option value={keyId}>Another key</option>}
+    </Select>
+  );
+}
+
+/** Models of the runs that are shown, and the chosen one. */
+function ModelSelect({ search, onChange }: RowsProps) {
+  const { data } = useInfiniteQuery(runsQuery(queryOf(search)));
+  const shown = data?.pages.flatMap(({ rows }) => rows.map(({ model }) => model)) ?? [];
+  return (
+    <Select
+      aria-label="Model"
+      className="w-36"
+      value={search.model ?? ""}
+      onChange={(event) => onChange({ model: chosenOf(event.target.value) })}
+    >
+      <option value="">Any model</option>
+      {[...new Set([...(search.model === undefined ? [] : [search.model]), ...shown])].toSorted().map((model) => (
+        <option key={model}>{model}</option>
+      ))}
+    </Select>
+  );
+}
+
 /** All runs that the filters let through, not only those that are shown. */
-function Export({ search: { status, q } }: Pick<RowsProps, "search">) {
+function Export({ search }: Pick<RowsProps, "search">) {
   const save = (format: "csv" | "jsonl") =>
     runWithToast(async () => {
-      const query = new URLSearchParams({
-        format,
-        ...(status === undefined ? {} : { status }),
-        ...(q === undefined ? {} : { error: q }),
-      });
+      const query = new URLSearchParams({ format, ...queryOf(search) });
       saveFile(`runs.${format}`, await download(`/manage/v1/runs/export?${query}`));
     }, "File saved");
   return (
-    <div className="ml-auto flex gap-2">
+    <>
       {FORMATS.map(({ format, name }) => (
         <Button key={format} aria-label={`Export as ${name}`} onClick={() => void save(format)}>
           <Download aria-hidden className="size-4" strokeWidth={1.75} />
           {name}
         </Button>
       ))}
-    </div>
+    </>
   );
 }
 
@@ -88,11 +136,10 @@ interface RowsProps {
   readonly onChange: (next: RunsSearch) => void;
 }
 
-function Rows({ search: { status, q }, onChange }: RowsProps) {
-  const runs = useInfiniteQuery(
-    runsQuery({ ...(status === undefined ? {} : { status }), ...(q === undefined ? {} : { error: q }) }),
-  );
-  const isFiltered = status !== undefined || q !== undefined;
+function Rows({ search, onChange }: RowsProps) {
+  const query = queryOf(search);
+  const runs = useInfiniteQuery(runsQuery(query));
+  const isFiltered = Object.keys(query).length > 0;
   return (
     <ListPanel
       list={runs}
@@ -177,7 +224,7 @@ function NothingFound({ onChange }: Pick<RowsProps, "onChange">) {
       icon={ListTree}
       title="No run fits these filters"
       action={
-        <Button onClick={() => onChange({ status: undefined, q: undefined })}>
+        <Button onClick={() => onChange({ status: undefined, q: undefined, keyId: undefined, model: undefined })}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
           Clear the filters
         </Button>
