@@ -82,7 +82,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
-  test("gives who is out of credits new ones, and takes the plan of an account", async () => {
+  test("gives who is out of credits new ones, and takes the plan of an account, whose page of runs is narrowed", async () => {
     const ada = await createTestPerson(server, { email: "broke@example.org" });
     await server.publish(DEAR);
     await travel(browser, "broke", async ({ page: hers }) => {
@@ -105,7 +105,15 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
         await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
         await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
         await page.getByText(/^ended/).waitFor();
+        await hers.getByRole("button", { name: /^Run/ }).click();
+        await hers.getByText(/^This account has no plan yet/).waitFor();
       });
+      await hers.getByRole("link", { name: "Runs", exact: true }).click();
+      await hers.getByLabel("Model").selectOption("sandbox/text");
+      await hers.getByRole("link", { name: "A dear word" }).waitFor();
+      expect(new URL(hers.url()).searchParams.get("model")).toBe("sandbox/text");
+      await hers.goto(`${server.url}/runs?model=sandbox%2Fvideo`); // as a colleague opens it
+      await hers.getByText("No run fits these filters").waitFor();
     });
     const { plan } = await operator.client.send("getAccount", { params: { accountId: ada.accountId } });
     expect(plan).toBe("none");

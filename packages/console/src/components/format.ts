@@ -28,6 +28,7 @@ export function formatTime(iso: string, nowMs: number = Date.now()): string {
   return isToday ? CLOCK.format(ms) : DAY.format(ms);
 }
 
+export const formatClock = (iso: string) => CLOCK.format(Date.parse(iso));
 export const formatMoment = (iso: string) => FULL.format(Date.parse(iso));
 export const formatDay = (iso: string) => DAY.format(Date.parse(iso));
 

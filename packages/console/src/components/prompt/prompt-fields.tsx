@@ -171,7 +171,7 @@ function Options({ config, options, onChange }: OptionsProps) {
   return (
     <div className="grid gap-5 border-t border-line pt-5">
       {entries.map(([key, { default: usual, options: values }]) => (
-        <Field key={key} label={spell(key)} aside={usual === null ? undefined : `author’s choice: ${usual}`}>
+        <Field key={key} label={spell(key)} aside={usual === null ? undefined : `default: ${usual}`}>
           {(control) =>
             values.length <= SEGMENTS_MAX && usual !== null ? (
               <Segments

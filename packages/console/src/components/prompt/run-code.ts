@@ -1,11 +1,12 @@
 /** The code of a run in the languages that callers write, made from what the form holds. */
-import type { CreateRunBody } from "@promptd/contract";
+import { orderedInputs, type CreateRunBody, type PromptConfig } from "@promptd/contract";
 
 export const LANGUAGES = [
   { value: "curl", label: "curl" },
   { value: "typescript", label: "TypeScript" },
   { value: "python", label: "Python" },
   { value: "cli", label: "CLI" },
+  { value: "mcp", label: "MCP" },
 ] as const;
 export type Language = (typeof LANGUAGES)[number]["value"];
 
@@ -21,7 +22,7 @@ const WRITERS: Readonly<Record<Language, Write>> = {
       `curl -s ${baseUrl}/v1/runs \\`,
       '  -H "Authorization: Bearer $PROMPTD_API_KEY" \\',
       '  -H "Content-Type: application/json" \\',
-      `  -d ${shellText(jsonOf(body))}`,
+      `  -d ${shellText(jsonOf(body)).replaceAll("\n", "\n  ")}`,
     ].join("\n"),
   typescript: (body, baseUrl) =>
     [
@@ -45,6 +46,7 @@ const WRITERS: Readonly<Record<Language, Write>> = {
       '    print(json.load(answer)["data"])',
     ].join("\n"),
   cli: cliCode,
+  mcp: mcpCode,
 };
 
 function cliCode({ promptVersionId, inputs, runOptions }: CreateRunBody, baseUrl: string): string {
@@ -60,13 +62,49 @@ function cliCode({ promptVersionId, inputs, runOptions }: CreateRunBody, baseUrl
   return [`export PROMPTD_URL=${baseUrl}`, [command, ...flags].join(" \\\n  ")].join("\n");
 }
 
+/** How an agent gets the tools, and what it calls one of them with. */
+function mcpCode({ promptVersionId, inputs, runOptions }: CreateRunBody, baseUrl: string): string {
+  const images = (inputs.imageInputs ?? []).map((image) =>
+    image.type === "url" ? image.url : "https://example.org/photo.jpg",
+  );
+  const call = {
+    prompt: promptVersionId,
+    inputs: inputs.textInputs ?? {},
+    ...(images.length === 0 ? {} : { images }),
+    ...(Object.keys(runOptions ?? {}).length === 0 ? {} : { options: runOptions }),
+  };
+  return [
+    `claude mcp add --transport http promptd ${baseUrl}/mcp \\`,
+    '  --header "Authorization: Bearer $PROMPTD_API_KEY"',
+    "",
+    "# The tool run_prompt then takes:",
+    JSON.stringify(call, null, 2),
+  ].join("\n");
+}
+
+const BASE64_EXAMPLE = "BASE64_OF_YOUR_IMAGE";
+
+/** The body with something for each image and text that it cannot do without, so that the code shows what it takes. */
+export function withExamples(body: CreateRunBody, config: PromptConfig): CreateRunBody {
+  const textInputs = body.inputs.textInputs ?? {};
+  const imageInputs = body.inputs.imageInputs ?? [];
+  const missing = orderedInputs(config).filter(([name, field]) => field.required && textInputs[name] === undefined);
+  const examples = Object.fromEntries(missing.map(([name]) => [name, `YOUR_${name.toUpperCase()}`]));
+  const images = Array.from({ length: Math.max(0, config.imageCount - imageInputs.length) }, () => ({
+    type: "base64" as const,
+    base64: BASE64_EXAMPLE,
+  }));
+  const inputs = { textInputs: { ...textInputs, ...examples }, imageInputs: [...imageInputs, ...images] };
+  return { ...body, inputs };
+}
+
 const BASE64_SHOWN_MAX = 64;
 
 /** An image from the form is shown as the place of one: a page of Base64 helps nobody. */
 function jsonOf({ promptVersionId, inputs, runOptions }: CreateRunBody): string {
   const images = (inputs.imageInputs ?? []).map((image) =>
     image.type === "base64" && image.base64.length > BASE64_SHOWN_MAX
-      ? { type: "base64", base64: "BASE64_OF_YOUR_IMAGE" }
+      ? { type: "base64", base64: BASE64_EXAMPLE }
       : image,
   );
   const shown = {

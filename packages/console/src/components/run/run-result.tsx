@@ -1,5 +1,6 @@
 /** What a run has made so far: text as it is written, then the outputs. Said to those who cannot see it as well. */
 import type { ManagedRun } from "@promptd/contract/manage";
+import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
 import { isFinal } from "../../api.ts";
 import { OutputView, TextShape } from "./output-view.tsx";
@@ -22,10 +23,29 @@ export function RunResult({ run, isPicture }: RunResultProps) {
   const spoken = `${run.title}: ${runWord(run.runStatus)}. ${run.error ?? ""}`.trim();
   useEffect(() => announce(spoken), [spoken]);
   if (isLive) return <Writing texts={[...texts].sort(([a], [b]) => a - b)} isPicture={isPicture} />;
-  return run.outputs.length === 0 ? (
-    <Failure title={run.error ?? "This run left no output."} requestId={run.requestId} />
-  ) : (
-    <OutputView outputs={run.outputs} />
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      {run.outputs.length === 0 ? (
+        <Failure title={run.error ?? "This run left no output."} requestId={run.requestId} />
+      ) : (
+        <OutputView outputs={run.outputs} />
+      )}
+      <About run={run} />
+    </div>
+  );
+}
+
+/** What the outputs alone do not say: what a failed run cost, and that no AI model was asked. */
+function About({ run: { runStatus, receipt, model } }: { readonly run: ManagedRun }) {
+  if (runStatus === "failed" && receipt.charged === 0) return <p className="text-dim">You were not charged.</p>;
+  if (!model.startsWith("sandbox/")) return null;
+  return (
+    <p className="text-12 text-dim">
+      Made by the built-in sandbox, not by an AI model.{" "}
+      <Link to="/docs/$guide" params={{ guide: "models" }} className="text-accent underline">
+        How to enable real models
+      </Link>
+    </p>
   );
 }
 

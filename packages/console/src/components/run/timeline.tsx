@@ -1,5 +1,5 @@
 import type { ManagedRun, RunMoment } from "@promptd/contract/manage";
-import { formatDuration, formatTime } from "../format.ts";
+import { formatClock, formatDuration } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
 
 type Tone = "ok" | "bad" | "live" | "wait";
@@ -40,14 +40,21 @@ export function Timeline({ run }: { readonly run: Pick<ManagedRun, "timeline" | 
 }
 
 function stopsOf(run: Pick<ManagedRun, "timeline" | "runStatus">): Stop[] {
-  const stops = run.timeline.map((moment, index) => stopOf(moment, run.timeline[index + 1] ?? null));
+  const stops = run.timeline.map((moment, index) => ({
+    ...stopOf(moment, run.timeline[index + 1] ?? null),
+    note: noteOf(moment, run.timeline[0] ?? moment),
+  }));
   if (run.runStatus === "queued")
     return [...stops, { title: "Waits for a worker", note: "", tone: "wait", tookMs: null }];
   return stops;
 }
 
-function stopOf({ at, event, attempt, endedAt, outcome }: RunMoment, next: RunMoment | null): Stop {
-  const note = formatTime(at);
+/** The first moment as clock time, the others by how long after it they were. */
+function noteOf({ at }: RunMoment, first: RunMoment): string {
+  return at === first.at ? formatClock(at) : `after ${formatDuration(Date.parse(at) - Date.parse(first.at))}`;
+}
+
+function stopOf({ at, event, attempt, endedAt, outcome }: RunMoment, next: RunMoment | null): Omit<Stop, "note"> {
   const isBad = outcome === "failed";
   const tone = isBad ? "bad" : next === null && event !== "finished" && endedAt === null ? "live" : "ok";
   const since = (end: string | null) => (end === null ? null : Date.parse(end) - Date.parse(at));
@@ -58,5 +65,5 @@ function stopOf({ at, event, attempt, endedAt, outcome }: RunMoment, next: RunMo
     finished: isBad ? "Failed" : "Finished",
   };
   const tookMs = event === "created" ? since(next?.at ?? null) : event === "call" ? since(endedAt) : null;
-  return { title: titles[event], note, tone: event === "created" ? "ok" : tone, tookMs };
+  return { title: titles[event], tone: event === "created" ? "ok" : tone, tookMs };
 }

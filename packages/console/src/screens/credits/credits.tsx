@@ -81,7 +81,7 @@ function Journal() {
             "What",
             { label: "About", fill: true, from: "sm" },
             { label: "Credits", num: true },
-            { label: "After it", num: true },
+            { label: "Available after", num: true },
           ]}
         >
           {rows.map((row) => (
@@ -126,8 +126,13 @@ function SignedOutPage({
         )}
       </Td>
       <Td num>
-        {sign}
-        {formatWhole(amount)}
+        {kind === "capture" ? (
+          <span className="text-dim" title="Taken from what was held">
+            {formatWhole(amount)} of the hold
+          </span>
+        ) : (
+          `${sign}${formatWhole(amount)}`
+        )}
       </Td>
       <Td num>{formatWhole(creditsAfter)}</Td>
     </tr>

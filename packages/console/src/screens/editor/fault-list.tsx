@@ -12,14 +12,14 @@ interface FaultListProps {
 export function FaultList({ checked, onOpen }: FaultListProps) {
   const { faults, prompt, isPending, failure } = checked;
   return (
-    <div className="grid gap-2 border-t border-line bg-bg px-4 py-2.5 text-12">
+    <div className="@container grid gap-2 border-t border-line bg-bg px-4 py-2.5 text-12">
       <div role="status" className="flex min-h-5 flex-wrap items-center gap-x-4 gap-y-1">
         {failure !== null ? (
           <span className="text-bad">The file could not be checked: {failure.message}</span>
         ) : faults.length > 0 ? (
           <span className="font-medium text-bad">
-            {faults.length} {faults.length === 1 ? "fault" : "faults"}. Mend {faults.length === 1 ? "it" : "them"} to
-            run or publish.
+            {faults.length} {faults.length === 1 ? "fault" : "faults"}. Fix {faults.length === 1 ? "it" : "them"} to run
+            or publish.
           </span>
         ) : isPending || prompt === null ? (
           <span className="text-dim">Checking</span>
@@ -37,14 +37,14 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
           </>
         )}
         <span className="ml-auto inline-flex flex-wrap gap-x-3 text-dim">
-          <span className="max-sm:hidden">Ctrl+Space suggests. Esc, then Tab leaves the editor.</span>
+          <span className="@max-[560px]:hidden">Ctrl+Space suggests. Esc, then Tab leaves.</span>
           <Link
             to="/docs/$guide"
             params={{ guide: "prompt-files" }}
             target="_blank"
             className="text-accent hover:underline"
           >
-            What a prompt file can say
+            File format
           </Link>
         </span>
       </div>

@@ -33,7 +33,7 @@ export function Notices({ prompt, draft }: NoticesProps) {
         <Failure title={`An operator took this prompt out of the marketplace on ${formatDay(moderation.at)}.`}>
           <p>{moderation.reason}</p>
           <p className="pt-1 text-dim">
-            Mend it, then ask the operator to allow it again. Drafts and test runs still work.
+            Fix it, then ask the operator to allow it again. Drafts and test runs still work.
           </p>
         </Failure>
       )}

@@ -23,14 +23,17 @@ export function PublishBar({ prompt, draft, checked }: DraftTabProps) {
   return (
     <section
       aria-label="Publishing"
-      className="bar-at-end sticky bottom-16 z-5 mt-6 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 rounded-3 border border-line bg-float px-4 py-3 shadow-2 sm:bottom-3"
+      className="bar-at-end sticky bottom-16 z-5 mt-6 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 rounded-3 border border-line bg-float px-4 py-3 shadow-2 max-sm:py-2 sm:bottom-3"
     >
-      <p className="text-12 text-dim">{stateOfDraft({ prompt, checked, isEdited })}</p>
+      <p className="text-12 text-dim max-sm:sr-only">{stateOfDraft({ prompt, checked, isEdited })}</p>
       <div className="flex flex-wrap gap-2">
         {state === "published" && slug !== null ? (
-          <Link to="/p/$slug" params={{ slug }} className={buttonClass()}>
+          <Link to="/p/$slug" params={{ slug }} aria-label="Open in marketplace" className={buttonClass()}>
             <Store aria-hidden className="size-4" strokeWidth={1.75} />
-            <span className="max-sm:sr-only">Open in marketplace</span>
+            <span className="max-sm:hidden">Open in marketplace</span>
+            <span aria-hidden className="sm:hidden">
+              Open
+            </span>
           </Link>
         ) : null}
         <Button tone="main" disabled={!canPublish} onClick={() => setOpen(true)}>
@@ -49,8 +52,8 @@ interface DraftState extends Pick<DraftTabProps, "prompt" | "checked"> {
 /** What publishing means now, or why it has to wait. */
 function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftState): string {
   if (state === "blocked") return "An operator has to allow this prompt before it can be published again.";
-  if (!isEdited) return `Nothing differs from version ${latest?.version}, which callers get.`;
-  if (checked.faults.length > 0) return "The file has faults. Mend them to publish.";
+  if (!isEdited) return `Version ${latest?.version} is published. Nothing has changed since.`;
+  if (checked.faults.length > 0) return "The file has faults. Fix them to publish.";
   return latest === null
     ? "Only you see this draft. Publishing puts it into the marketplace."
     : `Callers get version ${latest.version} until you publish this draft.`;

@@ -90,8 +90,9 @@ function TestForm(props: TestFormProps) {
     if (Object.keys(found).length === 0) void run();
   };
   const canRun = checked.prompt !== null && !running.isBusy;
+  const show = () => result.current?.scrollIntoView({ block: "start" }); // a picture grows downward when it loads
   useEffect(() => {
-    if (runId !== undefined) result.current?.scrollIntoView({ block: "start" }); // a picture that loads grows downward
+    if (runId !== undefined) show();
   }, [runId]);
   return (
     <>
@@ -126,12 +127,12 @@ function TestForm(props: TestFormProps) {
           </Button>
           <CompareChoice {...{ prompt, config, trial }} />
           <span className="text-12 text-dim">
-            {checked.faults.length > 0 ? "Mend the faults below the file first." : ""}
+            {checked.faults.length > 0 ? "Fix the faults below the file first." : ""}
           </span>
         </div>
       </form>
       {runId === undefined ? null : (
-        <div ref={result} className="@container border-t border-line bg-bg">
+        <div ref={result} className="@container border-t border-line bg-bg" onLoadCapture={show}>
           <Results prompt={prompt} runId={runId} beside={beside ?? null} />
         </div>
       )}

@@ -57,14 +57,14 @@ function Grant({ isOpen, account, onClose, onDone }: OneProps) {
       <Field label="Reason" help="The account’s journal shows it.">
         {(control) => <Input {...control} name="reason" maxLength={200} />}
       </Field>
-      <Field label="Expire after" help="Empty: never.">
+      <Field label="Expire after" help="Leave it empty for no end.">
         {(control) => <Input {...control} name="expires" type="date" />}
       </Field>
     </FormDialog>
   );
 }
 
-function Plan({ isOpen, account: { accountId, plan }, onClose, onDone }: OneProps) {
+function Plan({ isOpen, account: { accountId }, onClose, onDone }: OneProps) {
   const save = async (form: FormData) => {
     const next = textOf(form, "plan") === "pro" ? "pro" : "none";
     const until = next === "pro" ? endOf(textOf(form, "until")) : null;
@@ -74,15 +74,15 @@ function Plan({ isOpen, account: { accountId, plan }, onClose, onDone }: OneProp
   };
   return (
     <FormDialog isOpen={isOpen} onClose={onClose} title="Change plan" submit="Change plan" onSubmit={save}>
-      <Field label="Plan" help="Without a plan, requests are answered with 402.">
+      <Field label="Plan" help="Without a plan, an account can look at prompts but not run them.">
         {(control) => (
-          <Select {...control} name="plan" defaultValue={plan}>
+          <Select {...control} name="plan" defaultValue="pro">
             <option value="pro">pro</option>
             <option value="none">none</option>
           </Select>
         )}
       </Field>
-      <Field label="Ends after" help="Empty: never.">
+      <Field label="Ends after" help="Leave it empty for no end.">
         {(control) => <Input {...control} name="until" type="date" />}
       </Field>
     </FormDialog>

@@ -57,7 +57,7 @@ export function PeopleSection() {
         isOpen={isInviting}
         onClose={() => setInviting(false)}
         title="Invite to this installation"
-        description="They get an account of their own."
+        description="They get an account of their own. Once they have joined, give it a plan and credits under Accounts."
         submit="Invite"
         onSubmit={invite}
       >

@@ -3,10 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ImageIcon, Play, TextCursorInput } from "lucide-react";
 import { useMemo, type KeyboardEvent } from "react";
-import { creditsQuery, runQuery } from "../../api.ts";
+import { chosenAccount } from "../../account.ts";
+import { creditsQuery, runQuery, sessionQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { formatCredits, formatDuration, formatWhole, tookMsOf } from "../../components/format.ts";
+import { withExamples } from "../../components/prompt/run-code.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
@@ -61,7 +63,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
           onFill={sampleTexts === null ? null : () => change({ ...form, texts: sampleTexts })}
         />
         <CodeTabs
-          body={body}
+          body={withExamples(body, config)}
           promptId={prompt.promptId}
           language={tab}
           onLanguage={(language) =>
@@ -135,11 +137,17 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
 /** @param required what a run sets aside; null: nothing, as for an author. */
 function Balance({ required }: { readonly required: number | null }) {
   const { data } = useQuery(creditsQuery);
+  const { data: session } = useQuery(sessionQuery);
   if (data === undefined) return null;
+  const account = session?.accounts.find(({ accountId }) => accountId === chosenAccount());
+  if (account?.hasPlan === false) {
+    return <span className="text-warn">This account has no plan yet. An operator of this server can give it one.</span>;
+  }
   if (required !== null && data.available < required) {
     return (
       <span className="text-warn">
-        {formatWhole(data.available)} credits left; this run sets {formatWhole(required)} aside.
+        {formatWhole(data.available)} credits left; this run sets {formatWhole(required)} aside. An operator of this
+        server grants credits.
       </span>
     );
   }
@@ -170,7 +178,7 @@ function Result({ runId, prompt, onFill }: ResultProps) {
           title="Nothing has run yet"
           action={onFill === null ? undefined : <Button onClick={onFill}>Fill in the sample</Button>}
         >
-          Fill in the form and run it. What comes out stands here.
+          Fill in the form and run it. The result appears here.
         </Empty>
       </Panel>
     );

@@ -2,7 +2,7 @@ import { PromptdError, randomKey } from "@promptd/client/manage";
 import type { CreateRunBody, PromptConfig } from "@promptd/contract";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { createRun, creditsQuery, faultOf, type Fault } from "../../api.ts";
+import { createRun, creditsQuery, faultOf, sessionQuery, type Fault } from "../../api.ts";
 import { checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
 import { useMounted } from "../../components/use-action.ts";
 
@@ -31,12 +31,13 @@ export function useRunning({ body, config, form, onCreated }: Running) {
       const runId = await createRun(body, key.current);
       key.current = null;
       if (isMounted()) onCreated(runId);
-      void queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
     } catch (error) {
       setFaults(faultsOf(error));
       setFailure(faultOf(error));
     } finally {
       setSending(false);
+      // Also after a refusal: an operator may have granted credits or a plan since the page was opened.
+      for (const { queryKey } of [creditsQuery, sessionQuery]) void queries.invalidateQueries({ queryKey });
     }
   };
   const start = async () => {

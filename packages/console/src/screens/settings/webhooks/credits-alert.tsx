@@ -30,7 +30,10 @@ export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
       {isOwner ? (
         <ActionForm action={action} submit="Save threshold" onSubmit={save}>
           <div className="max-w-md">
-            <Field label="Threshold" help="The event credits.low is sent when fewer credits are left. Empty: never.">
+            <Field
+              label="Threshold"
+              help="The event credits.low is sent when fewer credits are left. Leave it empty for no event."
+            >
               {(control) => (
                 <Input
                   {...control}
