@@ -20,7 +20,7 @@ import {
   WAIT_IN_PROCESS_MS,
   type CallAdmissionOptions,
 } from "./call-admission.ts";
-import { ATTEMPTS_MAX } from "./provider-calls-store.ts";
+import { ATTEMPTS_MAX } from "./attempt-limits.ts";
 import { createCallCounter, createCallRecord } from "./provider-calls.ts";
 import { attempt, type Attempt, type Job } from "./attempt.ts";
 import { NO_USAGE } from "../pricing/usage.ts";

@@ -10,6 +10,7 @@ import { ratesOf } from "../pricing/price-plan.ts";
 import { costMicro } from "../pricing/usage.ts";
 import { makesJobs } from "../providers/provider.ts";
 import { providerOf } from "../providers/index.ts";
+import { ATTEMPTS_MAX } from "./attempt-limits.ts";
 import { DECLINED, sentenceFor } from "./caller-text.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { readJsonAnswer } from "./output-schema.ts";
@@ -35,7 +36,6 @@ export type DirectAnswer =
   | { readonly kind: "image"; readonly bytes: Uint8Array }
   | { readonly kind: "failed"; readonly message: string };
 
-const CALLS_MAX = 3;
 const BACKOFF = { baseMs: 1_000, capMs: 10_000 };
 const CANCEL_MS = 10_000;
 /** What is paid for goes on, whether anybody waits or not. */
@@ -52,7 +52,7 @@ export async function callDirectly(
   let call = callOf(entry, request);
   let problem = "";
   let hasRetriedOnce = false;
-  for (let callNumber = 1; callNumber <= CALLS_MAX; callNumber += 1) {
+  for (let callNumber = 1; callNumber <= ATTEMPTS_MAX; callNumber += 1) {
     const numbered = { ...call, callNumber };
     const result = await withinTime(call.timeLimitMs, signal, (own) => makeOnce(adapter, numbered, own));
     if (result.kind === "refused") return { kind: "failed", message: DECLINED };
@@ -67,7 +67,7 @@ export async function callDirectly(
       call = { ...call, correction: { answer: result.text, problem } };
       continue;
     }
-    if (result.retry === "never" || callNumber === CALLS_MAX || (result.retry === "once" && hasRetriedOnce))
+    if (result.retry === "never" || callNumber === ATTEMPTS_MAX || (result.retry === "once" && hasRetriedOnce))
       return { kind: "failed", message: result.sentence ?? sentenceFor(result.cause) };
     hasRetriedOnce ||= result.retry === "once";
     await sleep(Math.max(result.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, systemRandom)), signal);

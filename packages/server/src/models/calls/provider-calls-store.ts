@@ -2,6 +2,7 @@
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../catalogue/mapping.ts";
+import { ATTEMPTS_MAX } from "./attempt-limits.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { Usage } from "../providers/failure.ts";
 
@@ -18,8 +19,6 @@ export type CallStart =
   /** An earlier attempt started a job of this model that has not failed: poll it instead of paying again. */
   | { readonly kind: "started"; readonly key: CallKey; readonly model: string; readonly operation: JsonValue }
   | { readonly kind: "used-up" };
-
-export const ATTEMPTS_MAX = 3;
 
 /** A provider call about to be made. */
 export interface CallToCount {
