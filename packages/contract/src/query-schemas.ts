@@ -129,6 +129,11 @@ export const searchTextField = defineField<string>(SEARCH_TEXT_SCHEMA, (payload)
   }
 });
 
+/** One page of the best, without a cursor: the specification has no pages for search. */
+export const searchPromptsQuerySchema = z.object({ q: searchTextField });
+
+export const getPromptQuerySchema = z.object({ versionId: uuidField("versionId").optional() });
+
 /** Of a prompt: letters, digits and hyphens; capitals are read as small letters. */
 export const slugField = defineField<string>({ type: "string", pattern: SLUG_FORM.source }, (payload) => {
   const given = rawText(payload) ?? "";
@@ -145,6 +150,8 @@ export const labelQueryField = defineField<string>({ type: "string", pattern: LA
   const message = `label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got ${quoteText(given)}.`;
   report(payload, { code: "invalid_value", message });
 });
+
+export const labelQuerySchema = z.object({ label: labelQueryField.optional() });
 
 /** A comma list; a name that stands in it twice counts once. */
 const slugsField = defineField<string | undefined>(

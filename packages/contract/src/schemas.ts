@@ -9,7 +9,14 @@ import {
 } from "./batches/batch-schemas.ts";
 import { createRunBodySchema } from "./create-run-schema.ts";
 import { ISSUE_CODES, type Issue, type IssueCode } from "./errors.ts";
-import { labelQueryField, listRunsQuerySchema, searchTextField, slugField, slugsQuerySchema } from "./query-schemas.ts";
+import {
+  getPromptQuerySchema,
+  labelQuerySchema,
+  listRunsQuerySchema,
+  searchPromptsQuerySchema,
+  slugField,
+  slugsQuerySchema,
+} from "./query-schemas.ts";
 import {
   creditsSchema,
   meSchema,
@@ -61,10 +68,10 @@ export const endpointSchemas = {
   getBatchResults: { params: batchId, query: batchResultsQuerySchema, body: null, data: resultLinesSchema },
   cancelBatch: { params: batchId, query: none, body: null, data: batchSchema },
   resumeBatch: { params: batchId, query: none, body: null, data: batchSchema },
-  searchPrompts: { params: none, query: z.object({ q: searchTextField }), body: null, data: searchResultSchema },
+  searchPrompts: { params: none, query: searchPromptsQuerySchema, body: null, data: searchResultSchema },
   getPrompt: {
     params: z.object({ promptId: uuidField("promptId") }),
-    query: z.object({ versionId: uuidField("versionId").optional() }),
+    query: getPromptQuerySchema,
     body: null,
     data: promptVersionSchema,
   },
@@ -76,7 +83,7 @@ export const endpointSchemas = {
   },
   resolveSlug: {
     params: z.object({ slug: slugField }),
-    query: z.object({ label: labelQueryField.optional() }),
+    query: labelQuerySchema,
     body: null,
     data: slugVersionSchema,
   },

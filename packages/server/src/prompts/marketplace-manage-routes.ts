@@ -13,7 +13,8 @@ import {
   type MarketplaceExtras,
 } from "./marketplace-store.ts";
 import { allowRow, blockRow, findModerated, listModerated, setFeatured } from "./moderation-store.ts";
-import { promptsRoutes, searchRow, SEARCH_RANKED_MAX, type PromptsRoutesOptions } from "./prompts-routes.ts";
+import { promptsRoutes, type PromptsRoutesOptions } from "./prompts-routes.ts";
+import { searchRow, SEARCH_RANKED_MAX } from "./search-prompts.ts";
 import { findRowsOf, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
 import { indexLatest } from "./publishing/unpublish.ts";
 import { lockPublishing } from "./publishing/publish-store.ts";

@@ -1,15 +1,7 @@
-import {
-  parsePromptName,
-  type NamedPrompt,
-  type NamedPrompts,
-  type PromptConfig,
-  type PromptVersion,
-  type SearchRow,
-} from "@promptd/contract";
+import { parsePromptName, type NamedPrompt, type NamedPrompts } from "@promptd/contract";
 import { REQUEST_LIMITS, slugNames } from "@promptd/contract/schemas";
 import type { Handlers } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
-import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
 import {
@@ -17,19 +9,13 @@ import {
   findNamedVersions,
   findPromptVersion,
   findPublicVersion,
-  findSearchRows,
   findSlugVersion,
   isPromptPublished,
-  type FoundPrompt,
   type NamedVersion,
-  type PublicVersion,
 } from "./prompts-store.ts";
-import { publicSample, type SampleUrl } from "./own/samples-store.ts";
-import { currentWebSearch, findGoneModel, publicRunOptions } from "./inputs/run-options.ts";
-
-const SEARCH_ROWS_MAX = 20;
-/** All that ranking gives: where a popular model was retired, most of the best may fall out after the search. */
-export const SEARCH_RANKED_MAX = 200;
+import type { SampleUrl } from "./own/samples-store.ts";
+import { promptVersion, type Shown } from "./prompt-view.ts";
+import { searchPrompts } from "./search-prompts.ts";
 
 export interface PromptsRoutesOptions {
   readonly db: Database;
@@ -39,13 +25,6 @@ export interface PromptsRoutesOptions {
   readonly sampleUrl: SampleUrl;
   /** True: authors pay for runs of their own prompts too. */
   readonly chargesAuthors: boolean;
-}
-
-/** What is shown depends on the models that there are now, and on who looks. */
-interface Shown {
-  readonly catalogue: Catalogue;
-  /** The author whose prompts are free, since they ask themselves; null: all are shown at their price. */
-  readonly freeAuthorId: string | null;
 }
 
 /** Drafts, unpublished prompts, other prompts' versions and ids that never existed answer the same bytes. */
@@ -59,7 +38,7 @@ export function promptsRoutes(
   });
   return {
     searchPrompts: async ({ query }, { caller }) => {
-      return { data: { rows: await findRanked(query.q, { ...options, ...shownTo(caller) }) } };
+      return { data: { rows: await searchPrompts(query.q, { ...options, ...shownTo(caller) }) } };
     },
     getPrompt: async ({ params: { promptId }, query: { versionId } }, { caller }) => {
       const version = await findPromptVersion(db, promptId, versionId ?? null);
@@ -131,63 +110,4 @@ async function findLabeled(accountId: string, label: string, { db, ...shown }: P
 function namedPrompt(version: NamedVersion, label: string | null, shown: Shown): NamedPrompt {
   const { slug, description } = version;
   return { slug, label, description, ...promptVersion(version, shown) };
-}
-
-/** The best of what can be run now, in order. */
-async function findRanked(q: string, options: PromptsRoutesOptions & Shown): Promise<SearchRow[]> {
-  const { db, search } = options;
-  const promptIds = await search.find(q, SEARCH_RANKED_MAX);
-  const rows: SearchRow[] = [];
-  for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_ROWS_MAX) {
-    const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_ROWS_MAX));
-    rows.push(...found.flatMap((prompt) => searchRow(prompt, options) ?? []));
-  }
-  return rows.slice(0, SEARCH_ROWS_MAX);
-}
-
-function promptVersion(version: PublicVersion, shown: Shown): PromptVersion {
-  const { promptVersionId, promptId, title, publishedAt } = version;
-  const config = currentConfig(version, shown);
-  return { promptVersionId, promptId, title, publishedAt: isoTime(publishedAt.getTime()), config };
-}
-
-/** As published, with the run options, the searches and the prices that its models have now. */
-function currentConfig(version: PublicVersion, shown: Shown): PromptConfig {
-  const { config, steps } = version;
-  const runOptions = publicRunOptions(config, steps, shown.catalogue);
-  return { ...config, runOptions, ...currentWebSearch(steps, shown.catalogue), ...priceOf(version, shown) };
-}
-
-function priceOf(
-  { authorId, estimatedCredits, creditsRequired }: PublicVersion,
-  { freeAuthorId }: Shown,
-): Pick<PromptConfig, "estimatedCredits" | "creditsRequired"> {
-  return authorId === freeAuthorId
-    ? { estimatedCredits: 0, creditsRequired: 0 }
-    : { estimatedCredits, creditsRequired };
-}
-
-/** Null for a prompt of which a model is retired or unknown here: it could not be run. */
-export function searchRow(
-  prompt: FoundPrompt,
-  { sampleUrl, ...shown }: Pick<PromptsRoutesOptions, "sampleUrl"> & Shown,
-): SearchRow | null {
-  const { catalogue } = shown;
-  const entry = catalogue.find(prompt.model);
-  if (entry === null || findGoneModel(prompt.steps, catalogue) !== null) return null;
-  return {
-    promptId: prompt.promptId,
-    promptVersionId: prompt.promptVersionId,
-    title: prompt.title,
-    description: prompt.description,
-    slug: prompt.slug,
-    model: entry.index,
-    modality: prompt.modality,
-    estimatedCredits: priceOf(prompt, shown).estimatedCredits,
-    uses: prompt.uses,
-    upVotes: prompt.upVotes,
-    publishedAt: isoTime(prompt.publishedAt.getTime()),
-    samples: prompt.taken === null ? prompt.samples : publicSample(prompt.taken, sampleUrl),
-    configs: currentConfig(prompt, shown),
-  };
 }

@@ -1,7 +1,7 @@
 import { isUuid } from "../../platform/ids.ts";
 import { CALL_FIELDS, readCallFields, readTemplate, type RawCall } from "./call-fields.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
-import { readInputFields } from "./input-fields.ts";
+import { IMAGE_SLOTS_MAX, readImageSlots, readInputFields } from "./input-fields.ts";
 import type { ImageSlot, InputField } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { readTests, type RawTest } from "./test-fields.ts";
@@ -9,7 +9,6 @@ import type { TemplateText } from "./template-text.ts";
 import { kindName, lineFinder, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 const STEPS_MAX = 10;
-const IMAGE_SLOTS_MAX = 16;
 const TAGS_MAX = 10;
 const SAMPLES_MAX = 10;
 
@@ -110,28 +109,6 @@ function readTags(reader: FieldReader): string[] {
   if (items.length > TAGS_MAX) reader.fault("tags", `has ${items.length} tags; the limit is ${TAGS_MAX}`);
   const tags = items.map((item) => reader.asText(item, "tags", { max: 64 })?.trim() ?? "");
   return [...new Set(tags)].filter((tag) => tag !== "");
-}
-
-function readImageSlots(reader: FieldReader): ImageSlot[] {
-  const items = reader.list("images") ?? [];
-  if (items.length > IMAGE_SLOTS_MAX) {
-    const message = `has ${items.length} image slots; the limit is ${IMAGE_SLOTS_MAX}`;
-    reader.faults.add({ line: reader.lineOf("images"), field: "images", code: "LIMITS", message });
-  }
-  return items.map((item, index) => {
-    const path = `images[${index + 1}]`;
-    const fallback = { label: `Image ${index + 1}`, description: "" };
-    if (item.kind !== "map") {
-      reader.faults.addField(item.line, path, `must be a map such as { label: Photo }, got ${kindName(item)}`);
-      return fallback;
-    }
-    const slot = new FieldReader(item, path, reader.faults);
-    const label = slot.text("label", { max: 200 }) ?? fallback.label;
-    const description = slot.text("description", { max: 1_000, mayBeEmpty: true, mayHaveLines: true }) ?? "";
-    const isMask = slot.flag("mask");
-    slot.finish(["label", "description", "mask"]);
-    return { label, description, ...(isMask ? { mask: true } : {}) };
-  });
 }
 
 /** `id -> step`; a JSON file may also give a list of steps that name their ids. */
