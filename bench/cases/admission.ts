@@ -12,7 +12,7 @@ import { defineCase } from "../harness/bench-case.ts";
 import { onDatabase } from "../harness/on-database.ts";
 import { percentile } from "../search/measures.ts";
 
-const SQL_FILE = "packages/server/src/accounts/sql/admit-api-keys.sql";
+const SQL_FILE = "packages/server/src/accounts/sql/key-plan-and-rate-limit.sql";
 const CALLERS = [1, 8, 64] as const;
 const ACCOUNTS = 50;
 const KEYS_PER_ACCOUNT = 4;

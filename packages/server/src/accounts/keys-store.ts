@@ -1,4 +1,4 @@
-/** All SQL of API keys but their admission (sql/admit-api-keys.sql) and their part in creating a run (runs/sql/create.sql). */
+/** All SQL of API keys but their admission (sql/key-plan-and-rate-limit.sql) and their part in creating a run (runs/sql/create.sql). */
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage, type PageOf } from "../platform/database/pages.ts";
 

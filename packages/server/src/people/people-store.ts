@@ -2,7 +2,7 @@ import type { AccountOfPerson, MemberRole, Person } from "@promptd/contract/mana
 import type { Scope } from "@promptd/contract";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 
-/** What a session or a token admits to; see sql/admit-api-keys.sql. */
+/** What a session or a token admits to; see sql/key-plan-and-rate-limit.sql. */
 export interface AdmittedRow {
   readonly person_id: string;
   readonly is_operator: boolean;
