@@ -1,6 +1,7 @@
 /** Pictures that a provider makes in a queue: whatever happens to a question about one, no second one is ordered. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
+import { sentenceFor } from "../../src/models/calls/caller-text.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createCaller, requestOf } from "../support/model-caller-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";
@@ -94,6 +95,30 @@ describe.each(Object.entries(QUEUES))("a picture of %s", (_name, queue) => {
     expect(await call({ ...request, attempt: 2 })).toMatchObject({ kind: "image" });
     expect(orders()).toBe(1);
   });
+});
+
+test("a picture that is finished in a form nobody knows fails after three looks, and is ordered once", async () => {
+  const of = (output: unknown): Answer => {
+    return (response, url) =>
+      json(response, { ...replicatePrediction(`${url}/v1/predictions/p1`, "succeeded", null), output });
+  };
+  const queue = QUEUES["Replicate"] as Queue;
+  const { call, orders } = await open(queue, [of({ image: "https://example.org/1.png" })]);
+  expect(await call({ model: queue.model })).toMatchObject({ kind: "failed", message: sentenceFor("image_unusable") });
+  expect(orders()).toBe(1);
+  const fal = QUEUES["fal"] as Queue;
+  const rig = await openAllProviders((request, response, url) => {
+    if (request.method === "POST") return fal.start(response, url);
+    if (request.path.endsWith("/status")) return fal.done(response, url);
+    json(response, { images: [{ path: "1.png" }] });
+  });
+  const entry = entryOf(fal.model);
+  const { call: callFal } = createCaller({
+    db,
+    adapter: rig.adapter,
+    catalogue: { ...catalogue, find: () => entry, isEnabled: () => true },
+  });
+  expect(await callFal({ model: fal.model })).toMatchObject({ message: sentenceFor("image_unusable") });
 });
 
 test("a result of fal that is cut short is asked for again", async () => {

@@ -110,6 +110,7 @@ async function loadFile(
 ): Promise<ModelResult> {
   if (file.kind === "declined") return { kind: "refused", usage: null };
   if (file.kind === "empty") return EMPTY;
+  if (file.kind === "unknown") return UNUSABLE;
   const { entry, mapping } = call;
   const { url, mediaType } = file;
   if (entry.modality === "video") {

@@ -101,7 +101,7 @@ async function readResult(url: string, source: JobSource): Promise<JobFile> {
   const file: unknown = Array.isArray(images) ? images[0] : (result["image"] ?? result["video"]);
   if (file === undefined || file === null) return { kind: "empty" };
   const [url_, mediaType] = [memberOf(file, "url"), memberOf(file, "content_type")];
-  if (typeof url_ !== "string") throw new UnreadableAnswer();
+  if (typeof url_ !== "string") return { kind: "unknown" };
   return { kind: "file", url: url_, mediaType: typeof mediaType === "string" ? mediaType : null };
 }
 

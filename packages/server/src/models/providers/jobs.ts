@@ -56,7 +56,9 @@ export type JobFile =
   | { readonly kind: "file"; readonly url: string; readonly mediaType: string | null }
   /** What was made is withheld: a black picture in its place, or none. */
   | { readonly kind: "declined" }
-  | { readonly kind: "empty" };
+  | { readonly kind: "empty" }
+  /** It is there, in a form that nobody knows: asking until the run's deadline would not change that. */
+  | { readonly kind: "unknown" };
 
 export interface JobInterface {
   /** @returns how the provider names the job, to be stored. */

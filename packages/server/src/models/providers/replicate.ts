@@ -81,8 +81,7 @@ async function poll(operation: unknown, source: JobSource): Promise<JobState> {
 
 function fileOf(url: unknown): JobFile {
   if (url === undefined || url === null) return { kind: "empty" };
-  if (typeof url !== "string") throw new UnreadableAnswer();
-  return { kind: "file", url, mediaType: null };
+  return typeof url === "string" ? { kind: "file", url, mediaType: null } : { kind: "unknown" };
 }
 
 const jobs: JobInterface = { start, poll };
