@@ -162,8 +162,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     await server.app.db.query(join, [ada.accountId, grace.personId]);
     await travel(browser, "leaving", async ({ page, complaints }) => {
       await signInAs(page, server.url, grace);
-      await page.goto(`${server.url}/settings`);
-      await page.evaluate((id) => localStorage.setItem("promptd-account", id), ada.accountId);
+      await page.addInitScript((id) => localStorage.setItem("promptd-account", id), ada.accountId);
       await page.goto(`${server.url}/settings/account`);
       await page.getByRole("button", { name: "Leave account" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Leave", exact: true }).click();
