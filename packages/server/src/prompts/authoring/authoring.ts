@@ -10,4 +10,4 @@ export { importPrompts } from "../import/import-prompts.ts";
 export type { ImportedFile } from "../import/imported-prompt.ts";
 export { addSample, fileOfPrompt } from "../format/write-prompt-file.ts";
 export { findLatestContent, listLatestPrompts } from "../publishing/publish-store.ts";
-export type { FoundContent, ListedPrompt } from "../publishing/publish-store.ts";
+export type { ListedPrompt } from "../publishing/publish-store.ts";
