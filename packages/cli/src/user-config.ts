@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
@@ -62,20 +62,35 @@ export async function writeUserConfig(env: CommandIo["env"], config: UserConfig)
   await writePrivately(configPath(env), `${JSON.stringify(given, null, 2)}\n`);
 }
 
-/** Environment before file before default. */
+/** Whether a key or a token can be one: it goes into a header. */
+export function isSecret(text: string): boolean {
+  return /^[\x21-\x7e]{1,256}$/.test(text);
+}
+
+/** Environment before file before default. @throws CommandFailure for a key or token that cannot be one. */
 export async function readConnection(env: CommandIo["env"]): Promise<Connection> {
   const url = present(env["PROMPTD_URL"]);
   const apiKey = present(env["PROMPTD_API_KEY"]);
   const token = present(env["PROMPTD_TOKEN"]);
   const config = url !== null && apiKey !== null ? await readQuietly(env) : await readUserConfig(env);
+  const secrets = { apiKey: apiKey ?? config.apiKey, token: token ?? config.token };
+  refuseBroken("API key", secrets.apiKey, apiKey === null ? configPath(env) : "PROMPTD_API_KEY");
+  refuseBroken("management token", secrets.token, token === null ? configPath(env) : "PROMPTD_TOKEN");
   return {
     url: url ?? config.url ?? URL_DEFAULT,
     urlOrigin: originOf(url, config.url),
-    apiKey: apiKey ?? config.apiKey,
+    ...secrets,
     apiKeyOrigin: originOf(apiKey, config.apiKey),
-    token: token ?? config.token,
     tokenOrigin: originOf(token, config.token),
   };
+}
+
+/** Sent as it is, it would fail as if there were no connection, with the secret in the message. */
+function refuseBroken(what: string, secret: string | null, where: string): void {
+  if (secret === null || isSecret(secret)) return;
+  throw new CommandFailure(`The ${what} in ${where} has a space, a line end or a letter that none has.`, {
+    hint: 'Copy it whole and without "…", or sign in with "promptd login".',
+  });
 }
 
 /** A broken file must not stand in the way of a caller who needs nothing from it. */
@@ -85,12 +100,13 @@ function readQuietly(env: CommandIo["env"]): Promise<UserConfig> {
 
 /** Writes a file only its owner can read, so that a reader never finds it half written. @throws CommandFailure. */
 export async function writePrivately(path: string, text: string): Promise<void> {
-  const draft = `${path}.${process.pid}.tmp`;
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const target = await realpath(path).catch(() => path); // a link to where somebody collects such files stays one
+    const draft = `${target}.${process.pid}.tmp`;
     await writeFile(draft, text, { mode: 0o600 });
     await chmod(draft, 0o600); // the mode of writeFile does not change a draft that a crash left behind
-    await rename(draft, path);
+    await rename(draft, target);
   } catch (error) {
     throw new CommandFailure(describeWriteFailure(path, error), { cause: error });
   }
@@ -102,7 +118,7 @@ const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR"]);
 /** @returns null when there is no such file. */
 export async function readIfThere(path: string): Promise<string | null> {
   try {
-    return await readFile(path, "utf8");
+    return (await readFile(path, "utf8")).replace(/^\ufeff/, ""); // some editors write one
   } catch (error) {
     if (error instanceof Error && "code" in error && ABSENT.has(error.code)) return null;
     throw new CommandFailure(describeReadFailure(path, error, "remove it, since a file belongs there"), {
@@ -130,7 +146,7 @@ function originOf(fromEnvironment: string | null, fromFile: string | null): Orig
 }
 
 function present(value: string | undefined): string | null {
-  return value === undefined || value === "" ? null : value;
+  return value === undefined || value.trim() === "" ? null : value.trim();
 }
 
 function textOf(value: unknown): string | null {

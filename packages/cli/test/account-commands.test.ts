@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
@@ -57,6 +57,29 @@ describe("config", () => {
     const { code, stderr } = await run("config", ...argv);
     expect(code).toBe(1);
     expect(stderr).toContain(sentence);
+  });
+
+  test("a key that cannot be one is refused before anything is sent, and not shown", async () => {
+    const { run, env, seen } = await setup();
+    env["PROMPTD_API_KEY"] = "pd_copied…";
+    expect(await run("me")).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `The API key in PROMPTD_API_KEY has a space, a line end or a letter that none has.
+Copy it whole and without "…", or sign in with "promptd login".
+`,
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test("a file that is a link stays one, and may begin with a byte order mark", async () => {
+    const { run, home } = await setup();
+    const [folder, elsewhere] = [join(home, ".config/promptd"), join(home, "dotfiles.json")];
+    await mkdir(folder, { recursive: true });
+    await writeFile(elsewhere, '\ufeff{"token":"pdm_x"}');
+    await symlink(elsewhere, join(folder, "config.json"));
+    expect((await run("config", "set", "api-key", "pd_y")).code).toBe(0);
+    expect(JSON.parse(await readFile(elsewhere, "utf8"))).toEqual({ token: "pdm_x", apiKey: "pd_y" });
   });
 
   test("a file that cannot be read or written is named in our own words", async () => {

@@ -1,7 +1,14 @@
 import { CommandFailure, type Command } from "../command.ts";
 import { formatTable } from "../output.ts";
 import { suggestName } from "@promptd/contract";
-import { configPath, readConnection, readUserConfig, writeUserConfig, type UserConfig } from "../user-config.ts";
+import {
+  configPath,
+  isSecret,
+  readConnection,
+  readUserConfig,
+  writeUserConfig,
+  type UserConfig,
+} from "../user-config.ts";
 
 /** Name on the command line to member of the file. */
 const NAMES = { url: "url", "api-key": "apiKey", token: "token" } as const satisfies Record<string, keyof UserConfig>;
@@ -104,7 +111,7 @@ function checkValue(name: Name, value: string): void {
     const what = kind === "token" ? "a management token" : "an API key";
     throw new CommandFailure(`That is ${what}.`, { hint: `Store it with: promptd config set ${kind} -` });
   }
-  if (name !== "url" && !/^[\x21-\x7e]{1,256}$/.test(value)) {
+  if (name !== "url" && !isSecret(value)) {
     throw new CommandFailure(`${name} must be 1 to 256 characters without spaces.`);
   }
 }
