@@ -24,7 +24,12 @@ Cat poem (text, 2 credits, 340 runs)
 
 function formatRow(row: SearchRow): string {
   const { modality, model } = row.configs;
-  const words = [modality, sandboxMark(model), formatCredits(row.estimatedCredits), `${row.uses} runs`];
+  const words = [
+    modality,
+    sandboxMark(model),
+    formatCredits(row.estimatedCredits),
+    row.uses === 1 ? "1 run" : `${row.uses} runs`,
+  ];
   const facts = words.filter((word) => word !== null).join(", ");
   const description = printableLine(row.description);
   return [

@@ -22,7 +22,7 @@ export const modelsList: Command = {
       one.model,
       one.modality,
       stateOf(one),
-      `${one.price || "free"}, ${describeRuns(one.runsAtOnce)}`,
+      `${one.price || "free"}, ${describeRunsAtOnce(one.runsAtOnce)} at once`,
     ]);
     const lines = formatTable(rows).split("\n");
     // An end and the origin of a price are sentences: as columns they would push the others out of the window.
@@ -39,7 +39,7 @@ export const modelsShow: Command = {
 sandbox/text (text, provider sandbox)
 State: enabled
 Price: inputPer1k 0.1, outputPer1k 0.5
-Runs at once: 1000 at once`,
+Runs at once: 1000`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
@@ -58,7 +58,7 @@ Runs at once: 1000 at once`,
       `${found.model} (${found.modality}, provider ${found.provider})`,
       `State: ${[stateOf(found), endOf(found)].filter((word) => word !== null).join(", ")}`,
       `Price: ${found.price || "free"}${found.priceSource === null ? "" : `, ${found.priceSource}`}`,
-      `Runs at once: ${describeRuns(found.runsAtOnce)}`,
+      `Runs at once: ${describeRunsAtOnce(found.runsAtOnce)}`,
       ...(found.successor === null ? [] : [`Successor: ${found.successor}`]),
     ];
     io.result(found, lines.join("\n"));
@@ -140,8 +140,8 @@ function endOf({ status, retiresAt, successor }: ModelLine): string | null {
   return words.filter((word) => word !== null).join(", ");
 }
 
-function describeRuns({ max, follows }: { readonly max: number; readonly follows: boolean }): string {
-  return follows ? `2-${max} at once by its pace` : `${max} at once`;
+function describeRunsAtOnce({ max, follows }: { readonly max: number; readonly follows: boolean }): string {
+  return follows ? `2-${max}, by its pace` : String(max);
 }
 
 function countOf(count: number, what: string): string {

@@ -14,13 +14,13 @@ export interface ModelImage {
 }
 
 /** What was said before the prompt. */
-export interface ChatMessage {
+interface ChatMessage {
   readonly role: "user" | "assistant";
   readonly text: string;
 }
 
 /** That an author lets the model search the web. */
-export interface WebSearchChoice {
+interface WebSearchChoice {
   /** True: what the provider names as sources is listed below the text. */
   readonly sources: boolean;
 }
