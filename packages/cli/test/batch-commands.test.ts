@@ -133,7 +133,7 @@ test("a canceled batch does not go on, and how to run its rows is said", async (
   expect(code).toBe(1);
   expect(out).toContain("canceled");
   expect(error).toBe(
-    "It was canceled, and does not go on. Run all its rows: promptd run PROMPT --batch FILE --again\n",
+    "The batch was canceled and cannot be resumed. To run all its rows: promptd run PROMPT --batch FILE --again\n",
   );
 });
 

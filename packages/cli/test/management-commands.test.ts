@@ -99,7 +99,7 @@ describe("login", () => {
   test.each([
     [["localhost:1"], "The address must begin with http:// or https://"],
     [["--token", "sk-123"], "That is neither an API key (pd_…) nor a management token (pdm_…)."],
-    [["--no-browser"], "Nobody can be asked here.\nGive it on standard input: promptd login --token -"],
+    [["--no-browser"], "This terminal cannot prompt for input.\nGive it on standard input: promptd login --token -"],
   ])("%j is refused, and nothing is stored", async (argv, sentence) => {
     const { run, home, seen } = await setup(me);
     const { code, stderr } = await run("login", ...argv);
@@ -125,7 +125,7 @@ describe("login", () => {
     await run("logout");
     expect(JSON.parse(await readFile(path, "utf8"))).toEqual({ url: baseUrl });
     delete env["PROMPTD_API_KEY"];
-    expect((await run("whoami")).stderr).toBe(`Nobody is signed in to ${baseUrl}.\nSign in with "promptd login".\n`);
+    expect((await run("whoami")).stderr).toBe(`You are not signed in to ${baseUrl}.\nSign in with "promptd login".\n`);
   });
 });
 
@@ -165,7 +165,7 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
     expect(await run("keys", "create", "laptop", ...terms)).toEqual({
       code: 0,
       stdout: "pd_new\n",
-      stderr: "The key is shown this once.\n",
+      stderr: "The key is shown only once.\n",
     });
     expect(seen[0]?.body).toEqual({
       name: "laptop",

@@ -230,7 +230,7 @@ describe("promptd admin credits grant", () => {
       code: 1,
       stdout: "",
       stderr:
-        "The expiry 2001-01-01T00:00:00.000Z is in the past: nobody could spend these credits, so nothing was granted. Give a later time, or none for credits that never expire.\n",
+        "The expiry 2001-01-01T00:00:00.000Z is in the past: these credits could not be spent, so nothing was granted. Give a later time, or none for credits that never expire.\n",
     });
     expect(await ask("select 1 from credit_transfers where account_id = $1", [userId])).toEqual([]);
   });

@@ -202,7 +202,7 @@ For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_U
   const published = await runCommandHere(["prompt", "publish", "mine.prompt.md"], own);
   expect([published.code, published.stderr]).toEqual([
     1,
-    `No management token is set (an API key is for runs alone), and --author names nobody.\n${hint}`,
+    `No management token is set (an API key is for runs alone), and --author is not given.\n${hint}`,
   ]);
   const listed = await runCommandHere(["prompt", "list", "--author", "ada@example.org"], own);
   expect(listed.stderr).toContain("There is no promptd database in the data directory");

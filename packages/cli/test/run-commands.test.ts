@@ -166,7 +166,7 @@ Nothing was sent, and nothing was charged.
     };
     const { code, stderr } = await run("run", VERSION);
     expect(code).toBe(130);
-    expect(stderr).toContain(`Stopped waiting for the run.\nIt goes on: promptd runs watch ${RUN}\n`);
+    expect(stderr).toContain(`Stopped waiting for the run.\nIt continues: promptd runs watch ${RUN}\n`);
   });
 
   test("--out saves images and videos without sending the key to their address", async () => {

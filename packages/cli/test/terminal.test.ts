@@ -83,7 +83,7 @@ describe.runIf(hasScript)("in a terminal", () => {
     const { code, shown } = await ended;
     expect(code).toBe(130);
     expect(shown).toContain("\u001b[31mStopped waiting for the run.\u001b[39m");
-    expect(shown).toContain(`It goes on: promptd runs watch ${RUN}`);
+    expect(shown).toContain(`It continues: promptd runs watch ${RUN}`);
   });
 
   test("Ctrl-D at the question before a batch is no yes: nothing is sent", async () => {

@@ -28,9 +28,9 @@ export async function signInWithPasskey(): Promise<void> {
 }
 
 const SENTENCES: Readonly<Record<string, string>> = {
-  NotAllowedError: "The browser gave no passkey: it was canceled, or took too long. Try again.",
-  InvalidStateError: "This device has a passkey of yours already.",
-  SecurityError: "Browsers use no passkeys at this address. They need https and a domain, or localhost.",
+  NotAllowedError: "The browser did not return a passkey. The request was canceled or timed out. Try again.",
+  InvalidStateError: "This device already has a passkey for your account.",
+  SecurityError: "Passkeys do not work at this address. They need HTTPS and a domain name, or localhost.",
 };
 
 /** The browser's own window: it may be canceled, and says so by the name of its error. */

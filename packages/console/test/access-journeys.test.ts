@@ -73,7 +73,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
       await page.getByRole("button", { name: "Confirm the address" }).click();
       await page.getByText("You sign in as moved@example.org from now on.").waitFor();
       expect(page.url()).not.toContain("#");
-      await page.getByRole("link", { name: "Go on" }).click();
+      await page.getByRole("link", { name: "Continue" }).click();
       await page.getByLabel("Search prompts").waitFor();
       expect(complaints).toEqual([]);
     });
@@ -92,7 +92,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     await travel(browser, "service-refused", async ({ page }) => {
       await page.goto(`${server.url}/sign-in`);
       await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
-      await page.getByText("Somebody is here already under this e-mail address.").waitFor();
+      await page.getByText("An account with this e-mail address already exists.").waitFor();
     });
   });
 
@@ -117,7 +117,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
       await page.goto(`${url}/settings/security`);
       await page.getByRole("button", { name: "Add passkey" }).click();
       await page.getByRole("dialog").getByLabel("Name").fill("Laptop");
-      await page.getByRole("dialog").getByRole("button", { name: "Go on" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
       const passkeys = page.getByRole("table", { name: "Passkeys" });
       await passkeys.getByText("never").waitFor();
 

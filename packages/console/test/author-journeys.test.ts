@@ -182,7 +182,7 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await write(page, second.replace("about {{ topic }}", "about {{ topic }}, {{ mood }}"));
       await page.getByText("No faults").waitFor();
       await page.getByRole("button", { name: "Publish version 2" }).click();
-      await page.getByText("Calls that fit before would change:").waitFor();
+      await page.getByText("Breaking changes for existing calls:").waitFor();
       expect(await faultsOfPage(page)).toEqual([]);
       await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
       await page.getByText("version 2", { exact: true }).waitFor();
@@ -191,7 +191,7 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.getByRole("button", { name: "Actions for version 2" }).click();
       await page.getByRole("menuitem", { name: "Compare with version 1" }).click();
       await page.getByText("From version 1 to version 2").waitFor();
-      await page.getByText("Calls that fit before would change:").waitFor();
+      await page.getByText("Breaking changes for existing calls:").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Actions for version 1" }).click();
       await page.getByRole("menuitem", { name: "Roll back to this" }).click();
@@ -400,7 +400,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       await page.getByRole("menuitem", { name: "Compare with version 1" }).click();
       const comparison = page.getByRole("region", { name: "Comparison" });
       await comparison.locator("ins", { hasText: "Second poem" }).waitFor();
-      await comparison.getByText("What callers send now still fits.").waitFor();
+      await comparison.getByText("Existing calls still work.").waitFor();
 
       await write(page, SOURCE.replace("Tea poem", "Third poem"));
       await saved(page);

@@ -113,7 +113,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await hers.getByRole("link", { name: "A dear word" }).waitFor();
       expect(new URL(hers.url()).searchParams.get("model")).toBe("sandbox/text");
       await hers.goto(`${server.url}/runs?model=sandbox%2Fvideo`); // as a colleague opens it
-      await hers.getByText("No run fits these filters").waitFor();
+      await hers.getByText("No runs match these filters").waitFor();
     });
     const { plan } = await operator.client.send("getAccount", { params: { accountId: ada.accountId } });
     expect(plan).toBe("none");
@@ -146,7 +146,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();
       await page.getByText("it only fails").waitFor();
       await page.goto(`${server.url}/p/${slug}`);
-      await page.getByText("There is no such prompt").waitFor();
+      await page.getByText("Prompt not found").waitFor();
     });
     const { rows } = await operator.client.send("listModeratedPrompts", { query: { state: "blocked" } });
     expect(rows.map((row) => row.promptId)).toEqual([promptId]);
@@ -190,7 +190,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     await travel(browser, "not-operator", async ({ page }) => {
       await signInAs(page, server.url, ada);
       await page.goto(`${server.url}/operator/people`);
-      await page.getByText("There is no such page").waitFor();
+      await page.getByText("Page not found").waitFor();
       expect(await page.getByRole("link", { name: "Operator" }).count()).toBe(0);
     });
   });

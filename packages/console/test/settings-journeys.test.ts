@@ -69,10 +69,10 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.goto(`${server.url}/settings/security`);
       await page.getByRole("button", { name: "Switch on" }).click();
       await page.getByRole("dialog").getByLabel("Password").fill(PASSWORD);
-      await page.getByRole("dialog").getByRole("button", { name: "Go on" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
       await page.getByRole("img", { name: /Code to scan/ }).waitFor();
       const secret = await page.locator("code", { hasText: /^[A-Z2-7]{16,}$/ }).innerText();
-      await page.getByLabel("Code of the app").fill(totpOf(secret));
+      await page.getByLabel("Code from the app").fill(totpOf(secret));
       await page.getByRole("button", { name: "Confirm" }).click();
       const backup = await page.getByRole("listitem").filter({ hasText: "-" }).first().innerText();
       await travel(browser, "factor-again", async ({ page: again }) => {
@@ -101,7 +101,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Name").fill("reads runs");
       await dialog.getByRole("button", { name: "Create token" }).click();
-      await dialog.getByText("Choose at least one thing").waitFor();
+      await dialog.getByText("Choose at least one permission").waitFor();
       await dialog.getByLabel(/runs:read/).check();
       await dialog.getByRole("button", { name: "Create token" }).click();
       const token = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
@@ -284,12 +284,12 @@ describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
       expect((await readFile(await saved.path())).subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b])); // gzip
       await page.getByRole("button", { name: "Delete account" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByText("1,000 credits that are left are lost.").waitFor();
+      await dialog.getByText("1,000 credits will be lost.").waitFor();
       await dialog.getByLabel(/Leave them published/).check();
       await dialog.getByLabel(`Type ${email} to confirm`).fill("leave@example.org");
       const submit = dialog.getByRole("button", { name: "Delete for good" });
       expect(await submit.isDisabled()).toBe(true);
-      await dialog.getByText("The button works once this address is here.").waitFor();
+      await dialog.getByText("Enter this address to enable the button.").waitFor();
       await dialog.getByLabel(`Type ${email} to confirm`).fill(email);
       await submit.click();
       await page.waitForURL(/\/sign-in/);

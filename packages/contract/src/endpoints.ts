@@ -190,7 +190,7 @@ export const ENDPOINTS = {
   getBatchResults: {
     method: "GET",
     path: "/v1/batches/:batchId/results",
-    summary: "Retrieve what became of a batch's items, as JSON lines or CSV",
+    summary: "Retrieve the results of a batch's items, as JSON lines or CSV",
     auth: "apiKey",
     headers: [{ name: "Accept", description: "text/csv: CSV in place of JSON lines." }],
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -200,7 +200,7 @@ export const ENDPOINTS = {
   cancelBatch: {
     method: "POST",
     path: "/v1/batches/:batchId/cancel",
-    summary: "Cancel a batch: nothing of it is started any more, and its runs are canceled",
+    summary: "Cancel a batch: no more of its items are started, and its runs are canceled",
     auth: "apiKey",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     isExtension: true,
@@ -208,7 +208,7 @@ export const ENDPOINTS = {
   resumeBatch: {
     method: "POST",
     path: "/v1/batches/:batchId/resume",
-    summary: "Go on with a paused batch, with the key of this request",
+    summary: "Resume a paused batch with the key of this request",
     auth: "apiKey",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     isExtension: true,

@@ -107,13 +107,13 @@ async function createBatch(client: Client, body: CreateBatchBody, { key, file, r
       hint: `See it: promptd batches get ${batch.batchId}\nTo run all rows: the same command with --again`,
     });
   }
-  io.note(`Going on with the batch of ${day}; nothing is run twice. To run everything once more: --again`);
+  io.note(`Resuming the batch of ${day}; nothing is run twice. To run everything again: --again`);
   return batch;
 }
 
 /** Nobody knows whether it arrived. */
 function stoppedSending(cause: unknown): CommandFailure {
-  const hint = "If it arrived it goes on, and the same command joins it. See: promptd batches list";
+  const hint = "If the batch was created, it continues, and the same command joins it. See: promptd batches list";
   return new CommandFailure("Stopped while the batch was sent.", { hint, cause, exitCode: EXIT_INTERRUPTED });
 }
 

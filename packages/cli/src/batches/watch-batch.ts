@@ -42,7 +42,7 @@ export async function watchBatch(client: Client, { batchId, out }: Watched, io: 
 }
 
 function stoppedWatching(batchId: string, cause: unknown): CommandFailure {
-  const hint = `It goes on: promptd batches watch ${batchId}\nTo end it: promptd batches cancel ${batchId}`;
+  const hint = `It continues: promptd batches watch ${batchId}\nTo end it: promptd batches cancel ${batchId}`;
   return new CommandFailure("Stopped waiting for the batch.", { hint, cause, exitCode: EXIT_INTERRUPTED });
 }
 

@@ -30,11 +30,11 @@ KEY                                   DISPLAY        NAME    STATE  LAST USED   
 };
 
 export const keysCreate: Command = {
-  summary: "Create an API key; it is shown this once",
+  summary: "Create an API key, which is shown only once",
   usage: "<name>",
   session: `$ promptd keys create laptop --cap 500
 pd_0123456789abcdef0123456789abcdef
-The key is shown this once.`,
+The key is shown only once.`,
   options: {
     expires: { type: "string", value: "TIME", summary: "when it stops being valid, ISO 8601; never when absent" },
     cap: { type: "string", value: "N", summary: "credits that its runs may take in a calendar month (UTC)" },
@@ -55,11 +55,11 @@ The key is shown this once.`,
 };
 
 export const keysRoll: Command = {
-  summary: "Replace an API key by a new one, shown this once; the old one is valid for a while",
+  summary: "Replace an API key with a new one, shown only once; the old key stays valid for a while",
   usage: "<keyId>",
   session: `$ promptd keys roll 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a --overlap 1
 pd_fedcba9876543210fedcba9876543210
-The key is shown this once. The old one is valid until 2026-11-23T10:15:00.000Z.`,
+The key is shown only once. The old one is valid until 2026-11-23T10:15:00.000Z.`,
   options: {
     overlap: {
       type: "string",
@@ -77,7 +77,7 @@ The key is shown this once. The old one is valid until 2026-11-23T10:15:00.000Z.
 };
 
 export const keysRevoke: Command = {
-  summary: "Revoke an API key; its next request gets 401",
+  summary: "Revoke an API key; requests with it then return 401",
   usage: "<keyId>",
   session: `$ promptd keys revoke 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
 Revoked laptop (pd_01234…6789).`,
@@ -102,7 +102,7 @@ function keyOf(args: CommandArgs): { keyId: string } {
 /** The key alone goes to standard output, so that it can be stored by a script. */
 function showKey(created: CreatedKey, io: CommandIo, more = ""): void {
   io.result(created, created.apiKey);
-  io.note(`The key is shown this once.${more}`);
+  io.note(`The key is shown only once.${more}`);
 }
 
 function readCount(flag: string, text: string | undefined): number | undefined {

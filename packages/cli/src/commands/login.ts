@@ -107,7 +107,9 @@ async function askForCode({ carriedAddress, takeToken }: BrowserSignIn, io: Comm
 async function ask(what: string, io: CommandIo): Promise<string> {
   const typed = await io.askSecret(`${what} (not shown): `);
   if (typed !== null) return typed;
-  throw new CommandFailure("Nobody can be asked here.", { hint: "Give it on standard input: promptd login --token -" });
+  throw new CommandFailure("This terminal cannot prompt for input.", {
+    hint: "Give it on standard input: promptd login --token -",
+  });
 }
 
 async function signInWithKey(apiKey: string, baseUrl: string, io: CommandIo): Promise<SignedIn> {

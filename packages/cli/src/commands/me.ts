@@ -45,7 +45,7 @@ token    of ada@example.org; prompts:read, prompts:write`,
   async run(_args, io) {
     const { url, apiKey, token } = await readConnection(io.env);
     if (apiKey === null && token === null) {
-      throw new CommandFailure(`Nobody is signed in to ${url}.`, { hint: 'Sign in with "promptd login".' });
+      throw new CommandFailure(`You are not signed in to ${url}.`, { hint: 'Sign in with "promptd login".' });
     }
     const key = apiKey === null ? null : await readAccount(io);
     const { signal } = io;

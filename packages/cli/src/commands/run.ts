@@ -127,6 +127,6 @@ async function createAndWait(
 /** The run goes on, and has been paid for: how to come back to it. */
 export function stoppedWaiting(runId: string | null, cause: unknown): CommandFailure {
   const hint =
-    runId === null ? "If it was created it goes on: promptd runs list" : `It goes on: promptd runs watch ${runId}`;
+    runId === null ? "If it was created, it continues: promptd runs list" : `It continues: promptd runs watch ${runId}`;
   return new CommandFailure("Stopped waiting for the run.", { hint, cause, exitCode: EXIT_INTERRUPTED });
 }

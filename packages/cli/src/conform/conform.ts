@@ -26,7 +26,7 @@ const RATE_DEFAULT = 5;
 export const conform: Command = {
   summary: "Check from outside whether a server keeps to the interface",
   usage: "<baseUrl> <apiKey>",
-  details: `For whoever builds another server of this interface, or puts a gateway before one. The checks know the specification alone. They create one run, two with --extensions, of the cheapest text prompt that search finds, or of --prompt; what it may cost is said before. Requests keep to --rate a second, so that the checks take about a minute at 5. The exit code is 1 when a check fails.`,
+  details: `For anyone who builds another server of this API, or puts a gateway in front of one. The checks know the specification alone. They create one run, two with --extensions, of the cheapest text prompt that search finds, or of --prompt; what it may cost is said before. Requests keep to --rate a second, so that the checks take about a minute at 5. The exit code is 1 when a check fails.`,
   session: `$ promptd conform https://promptd.example.org pd_…
 This creates 1 run of the prompt "Tea poem", about 2 credits.
 Authentication

@@ -122,7 +122,7 @@ async function searchPrompts(
 ): Promise<CallToolResult> {
   const rows = (await client.prompts.search(query, { signal })).rows.slice(0, limit);
   const lines = rows.map((row) => describeRow(row));
-  const text = rows.length === 0 ? "No prompt fits. Try other words." : lines.join("\n");
+  const text = rows.length === 0 ? "No prompts match. Try other words." : lines.join("\n");
   return { ...textResult(text), structuredContent: { prompts: rows.map((row) => summaryOf(row)) } };
 }
 

@@ -39,7 +39,8 @@ export async function runPromptTool(
     if (error instanceof PromptdRunError) return describeRun({ run: error.run, output: null }, source, context.signal);
     const runId = waiting.runId();
     if (!context.signal.aborted || runId === null) throw error;
-    if (!context.cancelsRun()) return textResult(`${String(context.signal.reason)} The run ${runId} goes on: get_run.`);
+    if (!context.cancelsRun())
+      return textResult(`${String(context.signal.reason)} The run ${runId} continues: get_run.`);
     await cancelRun(runId, source);
     throw error;
   } finally {

@@ -32,7 +32,7 @@ export async function giveCredits(
 }
 
 function pastExpiry(expiresAt: string | null): Problem {
-  const message = `The expiry ${expiresAt} is in the past: nobody could spend these credits, so nothing was granted. Give a later time, or none for credits that never expire.`;
+  const message = `The expiry ${expiresAt} is in the past: these credits could not be spent, so nothing was granted. Give a later time, or none for credits that never expire.`;
   return invalid([{ path: ["body", "expiresAt"], code: "invalid_value", message }]);
 }
 

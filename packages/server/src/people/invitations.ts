@@ -51,7 +51,7 @@ export async function invite(
 }
 
 function tooManyInvitations(): Problem {
-  const message = `The account has invited ${INVITATIONS_MAX} people in ${DAYS} days, the most it may. Invite again when a week has passed.`;
+  const message = `The account has invited ${INVITATIONS_MAX} people in ${DAYS} days, which is the limit. Try again in a week.`;
   return invalid([{ path: ["body", "email"], code: "too_many", message }]);
 }
 
@@ -87,7 +87,8 @@ export async function acceptInvitation(
   const { email, isMailed } = await requireOpen(db, hash);
   const signInFirst: Acceptance = { data: { kind: "sign_in", email }, cookies: [] };
   if ((await findPersonByEmail(db, email)) !== null) return signInFirst;
-  if (!options.takesNewPeople) throw new Problem("NOT_FOUND_ERROR", "Nobody new is let in here. Ask an operator.");
+  if (!options.takesNewPeople)
+    throw new Problem("NOT_FOUND_ERROR", "Sign-up is by invitation only. Ask an operator for an invitation.");
   const { name, password } = body;
   if (name === undefined || password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
   const fault = passwordFault(password);

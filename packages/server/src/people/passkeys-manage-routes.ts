@@ -70,6 +70,7 @@ function refusal(message: string): Problem {
 function requireParty(publicUrl: string): RelyingParty {
   const party = relyingPartyOf(publicUrl);
   if (party !== null) return party;
-  const message = "Passkeys need https and a domain. Ask an operator to set PROMPTD_PUBLIC_URL to such an address.";
+  const message =
+    "Passkeys need HTTPS and a domain name. Ask an operator to set PROMPTD_PUBLIC_URL to such an address.";
   throw invalid([{ path: ["header", "Host"], code: "conflict", message }]);
 }

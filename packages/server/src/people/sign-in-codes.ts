@@ -135,5 +135,5 @@ export function hashCode(code: string): Buffer {
 
 function unknownCode(): Problem {
   const next = 'An operator gets a new one with "promptd admin sign-in-link --user <E>".';
-  return new Problem("NOT_FOUND_ERROR", `This link does not work any more: it works once, within an hour. ${next}`);
+  return new Problem("NOT_FOUND_ERROR", `This link no longer works. It works once and expires after one hour. ${next}`);
 }

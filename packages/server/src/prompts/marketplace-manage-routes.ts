@@ -138,7 +138,7 @@ function moderationRoutes(
     },
     moderatePrompt: async ({ params: { promptId }, body: { isBlocked, reason } }) => {
       if (isBlocked && reason === undefined) {
-        const message = "reason is required to block a prompt: its author reads it.";
+        const message = "reason is required to block a prompt. The author sees it.";
         throw invalid([{ path: ["body", "reason"], code: "required", message }]);
       }
       await db.tx(async (tx) => {

@@ -225,7 +225,7 @@ describe("in two processes", () => {
     await begun.promise;
     const [{ content }] = await Promise.all([calling, other.close()]);
     const [run] = await runs();
-    expect(textsOf(content)[0]).toBe(`Error: The server is stopping. The run ${run?.runId} goes on: get_run.`);
+    expect(textsOf(content)[0]).toBe(`Error: The server is stopping. The run ${run?.runId} continues: get_run.`);
     const ended = await caller.client.runs.get(run?.runId ?? "", { waitSeconds: 20 });
     expect(ended.runStatus).toBe("succeeded");
   });

@@ -43,7 +43,7 @@ test("a server that is reached by a bare number says what passkeys need", async 
   const bare = await startTestServer({ role: "api", environment: { PROMPTD_PUBLIC_URL: "http://192.0.2.1" } });
   onTestFinished(() => bare.close());
   const asking = clientOf(bare, {}).send("beginPasskeySignIn");
-  await expect(asking).rejects.toMatchObject({ code: "VALIDATION_ERROR", message: expect.stringContaining("https") });
+  await expect(asking).rejects.toMatchObject({ code: "VALIDATION_ERROR", message: expect.stringContaining("HTTPS") });
 });
 
 test("a passkey is made once, listed, signs in without a password, and is dead once it is removed", async () => {

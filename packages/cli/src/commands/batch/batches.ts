@@ -30,7 +30,7 @@ ${ID}  running   1196  6       5000  2380     2026-11-20 09:15:30  topics.csv`,
 };
 
 export const batchesGet: Command = {
-  summary: "Show how far a batch is",
+  summary: "Show the progress of a batch",
   usage: "<batchId>",
   session: `$ promptd batches get ${ID}
 ${ID}  running  1,196 of 5,000 done, 6 failed, 25 under way, 2380 credits
@@ -45,7 +45,7 @@ Created 2026-11-20 09:15:30 from topics.csv`,
 };
 
 export const batchesWatch: Command = {
-  summary: "Stay with a batch until its end, and give its results",
+  summary: "Watch a batch until it ends, then print its results",
   usage: "<batchId>",
   details:
     "Results go to the file of --out, or to a pipe as JSON lines. The exit code is 1 unless every run succeeded, 130 after Ctrl-C, which stops watching and not the batch.",
@@ -61,7 +61,7 @@ Saved results.csv`,
 };
 
 export const batchesResults: Command = {
-  summary: "Give the results of a batch that there are, also before its end",
+  summary: "Print the results of a batch so far, even before it ends",
   usage: "<batchId>",
   details:
     "Without --out they go to standard output as JSON lines, one for each item that has ended; with --json as `results` of the batch.",
@@ -82,7 +82,7 @@ Saved results.csv`,
 };
 
 export const batchesCancel: Command = {
-  summary: "Cancel a batch: nothing more is started, and what runs is canceled",
+  summary: "Cancel a batch: no more items are started, and runs in progress are canceled",
   usage: "<batchId>",
   details: "A finished batch is shown unchanged.",
   session: `$ promptd batches cancel ${ID}
@@ -98,9 +98,9 @@ Created 2026-11-20 09:15:30 from topics.csv`,
 };
 
 export const batchesResume: Command = {
-  summary: "Go on with a paused batch, with the API key that is set here",
+  summary: "Resume a paused batch with the current API key",
   usage: "<batchId>",
-  details: "A batch that waits for credits goes on by itself; one whose key was revoked needs another key.",
+  details: "A batch that waits for credits resumes by itself. A batch whose key was revoked needs another key.",
   session: `$ promptd batches resume ${ID}
 ${ID}  running  1,196 of 5,000 done, 6 failed, 2380 credits
 Created 2026-11-20 09:15:30 from topics.csv`,
@@ -111,7 +111,9 @@ Created 2026-11-20 09:15:30 from topics.csv`,
     const batch = await withSession(io, ({ client }) => client.batches.resume(batchId, { signal: io.signal }));
     io.result(batch, formatBatch(batch));
     if (batch.batchStatus !== "canceled") return 0;
-    io.note("It was canceled, and does not go on. Run all its rows: promptd run PROMPT --batch FILE --again");
+    io.note(
+      "The batch was canceled and cannot be resumed. To run all its rows: promptd run PROMPT --batch FILE --again",
+    );
     return 1;
   },
 };

@@ -9,7 +9,7 @@ const POSITIONALS = { min: 1, max: 1 };
 const NAME_LENGTH_MAX = 100;
 
 export const keyCreate: Command = {
-  summary: "Create an API key; it is shown this once",
+  summary: "Create an API key, which is shown only once",
   usage: "",
   session: `$ promptd admin key create --user ada@example.org --name laptop --cap 100
 pd_0123456789abcdefghijklmnopqrstuvwxyz
@@ -81,7 +81,7 @@ account 01a206a8-a793-77b3-8286-96323e8a6ed0, ada@example.org`,
 };
 
 export const keyRoll: Command = {
-  summary: "Replace an API key by a new one, shown this once; the old one is valid for a while",
+  summary: "Replace an API key with a new one, shown only once; the old key stays valid for a while",
   usage: "<keyId|display|key|->",
   details: `${NAME_HELP}\n\nThe new key has the name, cap, prompts and expiry of the old one, and the two share one budget.`,
   session: `$ promptd admin key roll pd_01234...wxyz --overlap 1
@@ -112,7 +112,7 @@ pd_zyxwvutsrqponmlkjihgfedcba9876543210
 const OVERLAP_HOURS_MAX = 24 * 90;
 
 export const keyRevoke: Command = {
-  summary: "Revoke an API key; its next request gets 401",
+  summary: "Revoke an API key; requests with it then return 401",
   usage: "<keyId|display|key|->",
   details: NAME_HELP,
   session: `$ promptd admin key revoke pd_01234...wxyz

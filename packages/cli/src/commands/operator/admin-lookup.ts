@@ -153,7 +153,7 @@ credits: free
     const credits =
       receipt.held === null
         ? "free"
-        : `held ${receipt.held}, charged ${receipt.charged}, given back ${receipt.givenBack}`;
+        : `held ${receipt.held}, charged ${receipt.charged}, released ${receipt.givenBack}`;
     const timeline = run.timeline.map(
       ({ at, event, attempt, outcome }) => `  ${at}  ${event}  attempt ${attempt}  ${outcome ?? ""}`,
     );

@@ -28,12 +28,12 @@ ada.tar.gz: 2330 bytes`,
 };
 
 export const accountDelete: Command = {
-  summary: "Delete an account for good, and the person whose own it is",
+  summary: "Permanently delete an account, and the person it belongs to",
   usage: USAGE,
   details:
     "Keys, tokens and sessions are dead at once. The server cancels runs, gives held credits back and removes content within a minute or two; if none runs, the next one that starts does. The journal and sums of usage stay under the id alone.",
   session: `$ promptd admin account delete ada@example.org --confirm ada@example.org --prompts remove
-The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; nobody can act in it any more.`,
+The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; all access to it has ended.`,
   options: {
     confirm: {
       type: "string",
@@ -57,7 +57,7 @@ The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; nobody can act in i
       throw new CommandFailure(`--prompts must be remove or keep, got "${prompts}".`);
     }
     const deleted = await runAsOperator(io, (operator) => operator.offboarding.delete(user, { confirm, prompts }));
-    io.result(deleted, `The account ${deleted.accountId} is deleted; nobody can act in it any more.`);
+    io.result(deleted, `The account ${deleted.accountId} is deleted; all access to it has ended.`);
     io.note("The server removes its content within a minute or two.");
   },
 };

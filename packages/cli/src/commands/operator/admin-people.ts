@@ -2,7 +2,7 @@ import type { Command } from "../../command.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
 export const signInLink: Command = {
-  summary: "Print a link that signs a user in once, within an hour",
+  summary: "Print a link that signs a user in once and expires in one hour",
   usage: "",
   details:
     "Where others can reach the server too, the link asks for a new password first, and signs out every session of the user.",

@@ -49,7 +49,7 @@ Author's share: 70 percent`,
 export const promptShare: Command = {
   summary: "Set what the author of a prompt earns of the credits that others pay for its runs",
   usage: "<promptId>",
-  details: "Runs that exist keep the share of their creation. Nobody earns of an author's own runs.",
+  details: "Runs that exist keep the share of their creation. Authors do not earn from their own runs.",
   session: `$ promptd admin prompt share 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33 --percent 70
 The author of tea-note earns 70 percent of what new runs cost.`,
   options: {

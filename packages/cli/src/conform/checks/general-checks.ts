@@ -13,7 +13,7 @@ const paths: Group<ConformContext> = {
       { name: "an unknown address below an endpoint answers 404", path: "/v1/me/no", codes: ["NOT_FOUND_ERROR"] },
     ]),
     {
-      name: "a version of the interface that there is not is no success",
+      name: "an unknown version of the API is an error",
       section: "Versioning",
       run: async (context) => {
         const exchange = await context.send("/v2/me");

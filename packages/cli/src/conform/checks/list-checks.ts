@@ -233,8 +233,8 @@ const filters: Group<ConformContext> = {
     ...refusalChecks(LIST, [
       { name: "a status that there is not is refused with 422", path: "/v1/runs?status=done" },
       { name: "a status in capitals is refused with 422", path: "/v1/runs?status=SUCCEEDED" },
-      { name: "since that is no number is refused with 422", path: "/v1/runs?since=yesterday" },
-      { name: "until that is no number is refused with 422", path: "/v1/runs?until=tomorrow" },
+      { name: "since that is not a number is rejected with 422", path: "/v1/runs?since=yesterday" },
+      { name: "until that is not a number is rejected with 422", path: "/v1/runs?until=tomorrow" },
       { name: "since with a fraction is refused with 422", path: "/v1/runs?since=1700000000.5" },
     ]),
   ],

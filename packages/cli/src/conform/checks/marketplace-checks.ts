@@ -190,7 +190,7 @@ const versions: Group<ConformContext> = {
     ...refusalChecks(GET_VERSION, [
       { name: "an unknown version answers 404", path: `/v1/prompt-versions/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
       {
-        name: "the id of a prompt is no version: 404",
+        name: "the id of a prompt is not a version: 404",
         path: (context) => `/v1/prompt-versions/${context.prompt().promptId}`,
         codes: ["NOT_FOUND_ERROR"],
       },

@@ -66,7 +66,7 @@ const validation: Group<ConformContext> = {
         codes: ["NOT_FOUND_ERROR"],
       },
       {
-        name: "the id of a prompt is no version: 404",
+        name: "the id of a prompt is not a version: 404",
         path: "/v1/runs",
         options: bodyWith((context) => ({ promptVersionId: context.prompt().promptId })),
         codes: ["NOT_FOUND_ERROR"],

@@ -110,7 +110,7 @@ function Help({ field: { description, required, default: usual, options } }: { r
   const isOptional = !required && (usual === null || usual === "") && !saysSo;
   const about = description === "" || /[.!?]$/.test(description) ? description : `${description}.`;
   const sent = usual !== null && usual !== "" && options === null ? `Empty sends “${usual}”.` : "";
-  const parts = [about, sent, isOptional ? "May stay empty." : ""].filter((part) => part !== "");
+  const parts = [about, sent, isOptional ? "Optional." : ""].filter((part) => part !== "");
   return parts.length === 0 ? null : parts.join(" ");
 }
 
@@ -183,7 +183,7 @@ function Options({ config, options, onChange }: OptionsProps) {
               />
             ) : (
               <Select {...control} value={options[key] ?? ""} onChange={(event) => onChange(key, event.target.value)}>
-                <option value="">{usual ?? "The model’s own"}</option>
+                <option value="">{usual ?? "Model default"}</option>
                 {values
                   .filter((value) => value !== usual)
                   .map((value) => (

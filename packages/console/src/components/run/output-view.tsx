@@ -50,7 +50,7 @@ function Expired() {
   return (
     <p className="flex items-center gap-2 rounded-2 bg-sunk p-4 text-dim">
       <FileX aria-hidden className="size-4" strokeWidth={1.75} />
-      This file is not there any more. Generated files are deleted after a while; run again to make a new one.
+      This file no longer exists. Generated files are deleted after a while. Run the prompt again to create a new one.
     </p>
   );
 }

@@ -14,7 +14,7 @@ export function Receipt({ run: { receipt, runStatus, answeredBy } }: ReceiptProp
   const facts: Fact[] = [
     ...(answeredBy === null || answeredBy === undefined ? [] : [{ label: "Answered by", value: answeredBy }]),
     { label: "Held", value: formatWhole(receipt.held) },
-    ...(isLive ? [] : [{ label: "Given back", value: formatWhole(receipt.givenBack) }]),
+    ...(isLive ? [] : [{ label: "Released", value: formatWhole(receipt.givenBack) }]),
     {
       label: isLive ? "Charged at the end" : "Charged",
       value: isLive ? `at most ${formatWhole(receipt.held)}` : formatWhole(receipt.charged),

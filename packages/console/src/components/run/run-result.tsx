@@ -26,7 +26,7 @@ export function RunResult({ run, isPicture }: RunResultProps) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       {run.outputs.length === 0 ? (
-        <Failure title={run.error ?? "This run left no output."} requestId={run.requestId} />
+        <Failure title={run.error ?? "This run has no output."} requestId={run.requestId} />
       ) : (
         <OutputView outputs={run.outputs} />
       )}

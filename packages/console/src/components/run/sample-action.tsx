@@ -41,8 +41,7 @@ function Action({
     );
   };
   if (prompt.sample?.runId === runId) {
-    const remove = () =>
-      runWithToast(() => change(manage.send("deletePromptSample", { params })), "It is the sample no more");
+    const remove = () => runWithToast(() => change(manage.send("deletePromptSample", { params })), "Sample removed");
     return (
       <Button small={small} onClick={() => void remove()}>
         Remove as sample
@@ -58,13 +57,13 @@ function Action({
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title="Use this run as the sample?"
-        description={`Everybody who sees the prompt then sees its ${what} and the texts that went in${
-          inputs.images === 0 ? "" : ", but no photo that went in"
-        }. It stays when the files of this run expire.${prompt.sample === null ? "" : " It takes the place of the run that is shown now."}`}
+        description={`Everyone who can see the prompt will see its ${what} and its text inputs${
+          inputs.images === 0 ? "" : ", but not its input images"
+        }. The sample stays after the files of this run expire.${prompt.sample === null ? "" : " It replaces the current sample."}`}
         submit="Use as sample"
         onSubmit={async () => {
           await change(manage.send("setPromptSample", { params, body: { runId } }));
-          toast("This run is the sample now");
+          toast("Sample updated");
         }}
       />
     </>

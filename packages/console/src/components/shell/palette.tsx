@@ -98,7 +98,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
                   onClick={() => run(entry)}
                 />
               ))}
-              {entries.length === 0 ? <p className="px-2 py-6 text-center text-dim">Nothing has these words.</p> : null}
+              {entries.length === 0 ? <p className="px-2 py-6 text-center text-dim">No results.</p> : null}
             </div>
           </Dialog.Popup>
         </Dialog.Viewport>

@@ -35,7 +35,7 @@ export function SignInForm({ email, onDone }: SignInFormProps) {
   if (asksCode) {
     return (
       <ActionForm key="code" action={action} submit="Confirm" onSubmit={sendCode}>
-        <Field label="Code" help="Of your authenticator app, or one of your backup codes.">
+        <Field label="Code" help="From your authenticator app, or one of your backup codes.">
           {(control) => (
             <Input
               {...control}

@@ -43,6 +43,6 @@ export function ScopeFields({ legend, offered, areChosen = false }: ScopeFieldsP
 /** @throws Error when none was chosen. */
 export function scopesOf(form: FormData): Scope[] {
   const scopes = SCOPES.filter((scope) => form.getAll("scopes").includes(scope));
-  if (scopes.length === 0) throw new Error("Choose at least one thing that the token may do.");
+  if (scopes.length === 0) throw new Error("Choose at least one permission.");
   return scopes;
 }

@@ -151,8 +151,8 @@ function NothingYet() {
 
 function NothingFound({ onClear }: { readonly onClear: () => void }) {
   return (
-    <Empty icon={SearchX} title="No prompt fits" action={<Button onClick={onClear}>Show all prompts</Button>}>
-      None of your prompts has this state and these words in its title.
+    <Empty icon={SearchX} title="No prompts match" action={<Button onClick={onClear}>Show all prompts</Button>}>
+      None of your prompts has this status and these words in its title.
     </Empty>
   );
 }

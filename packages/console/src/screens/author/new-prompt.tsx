@@ -32,10 +32,10 @@ export function NewPromptScreen() {
           </Link>
         </nav>
       }
-      meta="Begin with a small prompt that works, then change it. Nobody sees a draft before you publish it."
+      meta="Start with a small working prompt, then change it. Nobody else sees a draft until you publish it."
     >
       {action.fault === null ? null : (
-        <Failure title="The draft could not be made." requestId={action.fault.requestId}>
+        <Failure title="The draft could not be created." requestId={action.fault.requestId}>
           {action.fault.message}
         </Failure>
       )}

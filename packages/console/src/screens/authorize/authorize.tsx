@@ -47,8 +47,8 @@ export function AuthorizeScreen() {
           </Loading>
         )
       ) : !isPossible ? (
-        <Failure title="The program asks in a way that is not supported here.">
-          It has to ask for a code, with PKCE and the method S256.
+        <Failure title="The program's request is not supported.">
+          It must use the authorization code flow with PKCE (S256).
         </Failure>
       ) : (
         <Consent
@@ -89,7 +89,9 @@ function Consent({ name, request, scopes }: ConsentProps) {
     else location.assign(redirectTo);
   };
   if (scopes.length > 0 && offered.length === 0) {
-    return <Failure title="The program asks for what only operators may do.">You are not an operator here.</Failure>;
+    return (
+      <Failure title="The program requests operator access.">You are not an operator of this installation.</Failure>
+    );
   }
   if (code !== null) return <CarriedCode name={name} code={code} />;
   const accountName = <strong>{account?.name ?? "your account"}</strong>;
@@ -99,20 +101,22 @@ function Consent({ name, request, scopes }: ConsentProps) {
         {scopes.length === 0 ? (
           <p className="text-pretty">
             “{name}” wants to find and run prompts, and to read their runs, with the credits of {accountName}. It gets
-            an API key of its own, which you can revoke under Keys at any time. It cannot see your other keys, change
+            its own API key, which you can revoke under Keys at any time. It cannot see your other keys, or change
             prompts or settings.
           </p>
         ) : (
           <p className="text-pretty">
             “{name}” wants to act for you in {accountName}. It gets a management token, which you can revoke under
             Settings at any time.
-            {offered.includes("keys:write") ? " API keys that it makes stay until you revoke them under Keys." : null}
+            {offered.includes("keys:write")
+              ? " API keys that it creates stay valid until you revoke them under Keys."
+              : null}
           </p>
         )}
         <p className="text-dim [overflow-wrap:anywhere]">
           Its name is what it calls itself.{" "}
           {redirectUri === CARRIED_CODE
-            ? "Go on only if you have just begun this yourself: whoever has the code gets in."
+            ? "Continue only if you started this yourself: anyone with the code gets access."
             : `You return to ${redirectUri}`}
         </p>
         <ActionForm action={action} submit="Give access" onSubmit={(form) => action.run(() => allow(form))}>

@@ -58,7 +58,7 @@ const KINDS: Readonly<Record<JournalEntry["kind"], { readonly word: string; read
   grant: { word: "Granted", sign: "+" },
   hold: { word: "Held", sign: "−" },
   capture: { word: "Charged", sign: "" },
-  release: { word: "Given back", sign: "+" },
+  release: { word: "Released", sign: "+" },
   expire: { word: "Expired", sign: "−" },
   adjust: { word: "Adjusted", sign: "" },
   earn: { word: "Earned", sign: "+" },
@@ -67,8 +67,8 @@ const KINDS: Readonly<Record<JournalEntry["kind"], { readonly word: string; read
 function Journal() {
   const journal = useInfiniteQuery(journalQuery);
   const empty = (
-    <Empty icon={Coins} title="Nothing has moved yet">
-      Every credit that comes in, is set aside or is spent leaves a line here. An operator grants credits.
+    <Empty icon={Coins} title="No transactions yet">
+      Grants, holds and charges are listed here. An operator grants credits.
     </Empty>
   );
   return (

@@ -78,7 +78,7 @@ function Chart({ by, days }: SpanProps) {
   const shown = usageOfDays(usage.data, by);
   if (shown.series.length === 0) {
     return (
-      <Empty icon={ChartColumn} title="Nothing was used in these days">
+      <Empty icon={ChartColumn} title="No usage in this period">
         Free and failed runs cost nothing, and runs in progress are charged when they end.
       </Empty>
     );
@@ -86,7 +86,7 @@ function Chart({ by, days }: SpanProps) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <UsageChart usage={shown} />
-      {usage.data.isCut ? <p className="text-12 text-warn">There is more than fits; choose fewer days.</p> : null}
+      {usage.data.isCut ? <p className="text-12 text-warn">Too much data to show. Choose a shorter period.</p> : null}
       <details>
         <summary className="w-max text-12 text-dim hover:text-ink">Show as a table</summary>
         <div className="-mx-4 mt-2 max-h-96 overflow-y-auto">

@@ -99,11 +99,7 @@ function FoundParts({ query }: { readonly query: string }) {
   return (
     <section aria-label="Found" className="grid gap-1">
       <p role="status" className="pb-2 text-12 text-dim">
-        {parts === undefined
-          ? "Loading"
-          : found.length === 0
-            ? "Nothing has all these words."
-            : `${found.length} found`}
+        {parts === undefined ? "Loading" : found.length === 0 ? "No results." : `${found.length} found`}
       </p>
       {found.map(({ part: { guide, heading, anchor }, excerpt }) => (
         <Link

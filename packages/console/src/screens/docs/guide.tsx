@@ -24,8 +24,8 @@ export function GuideSection() {
   }, [isShown, hash]);
   if (known === undefined) {
     return (
-      <Missing title="There is no such guide" to="/docs" label="All guides">
-        Its address is misspelled, or it belongs to another version.
+      <Missing title="Guide not found" to="/docs" label="All guides">
+        Check the address. The guide may belong to another version.
       </Missing>
     );
   }

@@ -7,7 +7,7 @@ type Change = OwnPromptDiff["fields"][number];
 type Line = OwnPromptDiff["texts"][number]["lines"][number];
 
 export function DiffView({ diff }: { readonly diff: OwnPromptDiff }) {
-  if (diff.isSame) return <p className="text-dim">Both say the same.</p>;
+  if (diff.isSame) return <p className="text-dim">No differences.</p>;
   // An input that is new has an empty description: that says nothing.
   const all = [...diff.fields, ...diff.inputs, ...diff.options];
   const changes = all.filter(({ before, after }) => !isEmpty(before) || !isEmpty(after));
@@ -41,10 +41,10 @@ export function DiffView({ diff }: { readonly diff: OwnPromptDiff }) {
 
 /** Ways in which what callers send now would be refused, or would be without effect. */
 function Conflicts({ conflicts }: Pick<OwnPromptDiff, "conflicts">) {
-  if (conflicts.length === 0) return <p className="text-ok">What callers send now still fits.</p>;
+  if (conflicts.length === 0) return <p className="text-ok">Existing calls still work.</p>;
   return (
     <div role="note" className="grid gap-1 rounded-2 bg-warn-soft p-3">
-      <p className="font-semibold text-warn">Calls that fit before would change:</p>
+      <p className="font-semibold text-warn">Breaking changes for existing calls:</p>
       <ul className="grid list-disc gap-1 pl-5">
         {conflicts.map(({ kind, name, message }) => (
           <li key={`${kind} ${name}`} className="[overflow-wrap:anywhere]">
@@ -62,7 +62,7 @@ const priceText = (price: PriceOfPrompt | null) =>
 function Price({ price: { before, after } }: Pick<OwnPromptDiff, "price">) {
   const [old, next] = [priceText(before), priceText(after)];
   return old === next ? (
-    <p className="text-dim">The price stays {next}.</p>
+    <p className="text-dim">The price does not change {next}.</p>
   ) : (
     <p>
       Price: <del className="text-bad">{old}</del> <ins className="text-ok no-underline">{next}</ins>

@@ -33,7 +33,7 @@ export function EditorScreen() {
   if (prompt.isError && isMissing(prompt.error)) {
     return (
       <Page title="No such prompt" hasHead={false}>
-        <Missing title="There is no such prompt" to="/author" label="Open my prompts">
+        <Missing title="Prompt not found" to="/author" label="Open my prompts">
           It was deleted, or it belongs to another account.
         </Missing>
       </Page>
@@ -112,7 +112,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
             </div>
             <FaultList checked={checked} onOpen={setGoTo} />
           </section>
-          <section aria-label="Draft at work" className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
+          <section aria-label="Working draft" className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
             <Tabs
               value={tab}
               tabs={tabs}

@@ -37,7 +37,9 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
           </>
         )}
         <span className="ml-auto inline-flex flex-wrap gap-x-3 text-dim">
-          <span className="@max-[560px]:hidden">Ctrl+Space suggests. Esc, then Tab leaves.</span>
+          <span className="@max-[560px]:hidden">
+            Press Ctrl+Space for suggestions. Press Esc, then Tab to leave the editor.
+          </span>
           <Link
             to="/docs/$guide"
             params={{ guide: "prompt-files" }}

@@ -187,14 +187,14 @@ function RollBack({ row, prompt: { promptId }, draft, onClose }: VersionDialogPr
     if (revision === 0) draft.load(next);
     else queries.setQueryData(ownPromptQuery(promptId).queryKey, next);
     refresh();
-    toast(`Version ${published.version} is published; it says what version ${version} said`);
+    toast(`Version ${published.version} is published with the content of version ${version}`);
   };
   return (
     <FormDialog
       isOpen
       onClose={onClose}
       title={`Roll back to version ${version}?`}
-      description={`What version ${version} says is published as the next version. ${hasDraft ? "Your draft stays as it is." : ""}`}
+      description={`The content of version ${version} is published as the next version. ${hasDraft ? "Your draft stays as it is." : ""}`}
       submit="Roll back"
       onSubmit={rollBack}
     >
@@ -219,11 +219,11 @@ function SetLabel({ row: { promptVersionId, version }, prompt: { promptId }, onC
       isOpen
       onClose={onClose}
       title={`Set a label on version ${version}`}
-      description="Callers can ask for the version that has it. A label that stands on another version moves here."
+      description="Callers can request the version with this label. If another version has the label, it moves here."
       submit="Set label"
       onSubmit={setLabel}
     >
-      <Field label="Label" help="Such as production: small letters, digits and dashes.">
+      <Field label="Label" help="For example, production. Use lowercase letters, digits and dashes.">
         {(control) => <Input {...control} name="label" required maxLength={64} defaultValue="production" autoFocus />}
       </Field>
     </FormDialog>

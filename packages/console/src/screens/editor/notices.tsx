@@ -62,12 +62,12 @@ function Conflict({ prompt: { promptId }, draft }: NoticesProps) {
   const load = () =>
     runWithToast(
       async () => draft.load(await manage.send("getPrompt", { params: { promptId } })),
-      "The other text is on the screen",
+      "The other text is shown",
     );
   return (
     <div role="alert" className="grid gap-2 rounded-3 bg-warn-soft p-4">
       <p className="font-semibold text-warn">This draft was changed elsewhere while you were writing.</p>
-      <p>Nothing is lost: your text is on the screen, the other one is stored. Saving waits until you choose.</p>
+      <p>Nothing is lost: your text is shown here, and the other text is saved. Choose one to continue saving.</p>
       <div className="flex flex-wrap gap-2">
         <CopyButton text={draft.source} label="Copy my text" />
         <Button small onClick={() => void load()}>

@@ -55,7 +55,7 @@ function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftSta
   if (!isEdited) return `Version ${latest?.version} is published. Nothing has changed since.`;
   if (checked.faults.length > 0) return "The file has faults. Fix them to publish.";
   return latest === null
-    ? "Only you see this draft. Publishing puts it into the marketplace."
+    ? "Only you can see this draft. Publishing adds it to the marketplace."
     : `Callers get version ${latest.version} until you publish this draft.`;
 }
 
@@ -102,7 +102,7 @@ export function PromptActions({ prompt, draft }: Pick<DraftTabProps, "prompt" | 
         isOpen={asked === "unpublish"}
         onClose={close}
         title={`Unpublish “${prompt.title}”?`}
-        description="It leaves the marketplace, and calls of all its versions are answered with 404. Runs in progress go on. You can publish it again as it was."
+        description="It is removed from the marketplace, and calls to any of its versions return 404. Runs in progress continue. You can publish it again."
         submit="Unpublish"
         isDanger
         onSubmit={async () => {

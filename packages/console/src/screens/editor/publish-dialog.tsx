@@ -47,7 +47,7 @@ export function PublishDialog({ prompt, draft, onClose }: PublishDialogProps) {
     }
     toast(
       published.outcome === "unchanged"
-        ? `Nothing differs from version ${published.version}, so no new one was made`
+        ? `Nothing has changed since version ${published.version}, so no new version was published`
         : `Version ${published.version} is published`,
     );
   };
@@ -58,8 +58,8 @@ export function PublishDialog({ prompt, draft, onClose }: PublishDialogProps) {
       title={latest === null ? "Publish this prompt?" : `Publish version ${latest.version + 1}?`}
       description={
         latest === null
-          ? "Everybody with an account here finds it in the marketplace and can run it. Callers never see the template."
-          : "Callers who name no version get this one. Older versions stay callable by their ids."
+          ? "Everyone with an account can find it in the marketplace and run it. Callers never see the template."
+          : "Callers who do not specify a version get this one. Older versions can still be called by their IDs."
       }
       submit="Publish"
       onSubmit={publish}

@@ -75,7 +75,7 @@ function Messages({ preview: { steps, issues, ignored } }: { readonly preview: P
   if (issues.length > 0) {
     return (
       <div className="grid gap-1 text-dim">
-        <p>With these inputs a run would be refused:</p>
+        <p>A run with these inputs would be rejected:</p>
         <ul className="grid list-disc gap-1 pl-5">
           {/* One sentence may speak of several inputs, each with an issue of its own. */}
           {[...new Set(issues.map(({ message }) => message))].map((message) => (
@@ -114,7 +114,7 @@ function Messages({ preview: { steps, issues, ignored } }: { readonly preview: P
           ))}
         </div>
       ))}
-      {ignored.length === 0 ? null : <p className="text-12 text-dim">Without effect: {ignored.join(", ")}</p>}
+      {ignored.length === 0 ? null : <p className="text-12 text-dim">No effect: {ignored.join(", ")}</p>}
     </div>
   );
 }

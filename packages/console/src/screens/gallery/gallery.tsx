@@ -257,7 +257,7 @@ function Floating() {
         open={isOpen}
         onClose={() => setOpen(false)}
         title="Revoke “shop-backend”?"
-        description="Used 11 s ago from 203.0.113.24. Its next request is answered with 401."
+        description="Used 11 s ago from 203.0.113.24. Requests with it return 401 from then on."
         actions={
           <>
             <Button onClick={() => setOpen(false)}>Keep key</Button>

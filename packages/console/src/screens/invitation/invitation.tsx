@@ -66,7 +66,7 @@ export function InvitationScreen() {
       else setStage(answer);
     };
     return (
-      <SignedOutPage title="Accept the invitation" lead="Choose a name and a password to come in with.">
+      <SignedOutPage title="Accept the invitation" lead="Choose a name and a password.">
         <SetUpForm email={stage.email} asksName onSubmit={send} />
       </SignedOutPage>
     );

@@ -159,7 +159,7 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
         open={isRevoking}
         onClose={() => setRevoking(false)}
         title={`Revoke “${name}”?`}
-        description={`${use} Its next request is answered with 401.`}
+        description={`${use} Requests with it return 401 from then on.`}
         actions={
           <>
             <Button onClick={() => setRevoking(false)}>Keep key</Button>

@@ -268,7 +268,7 @@ function NothingFound({ search, onChange }: ResultsProps) {
   return (
     <Empty
       icon={SearchX}
-      title="Nothing fits"
+      title="No results"
       action={
         <Button onClick={clear}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
@@ -276,7 +276,7 @@ function NothingFound({ search, onChange }: ResultsProps) {
         </Button>
       }
     >
-      {isFiltered ? "No prompt fits the search with these filters." : "Say what it should make, in other words."}
+      {isFiltered ? "No prompts match this search and these filters." : "Describe it in other words."}
     </Empty>
   );
 }

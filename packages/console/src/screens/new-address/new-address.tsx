@@ -21,9 +21,9 @@ export function NewAddressScreen() {
     });
   if (email !== null) {
     return (
-      <SignedOutPage title="Address changed" lead={`You sign in as ${email} from now on. Your sessions go on.`}>
+      <SignedOutPage title="Address changed" lead={`You sign in as ${email} from now on. You stay signed in.`}>
         <Link to="/" search={{}} className={`${buttonClass({ tone: "main" })} justify-self-start`}>
-          Go on
+          Continue
         </Link>
       </SignedOutPage>
     );
@@ -31,7 +31,7 @@ export function NewAddressScreen() {
   return (
     <SignedOutPage
       title="Confirm your new address"
-      lead="From then on you sign in by it, and no more by the one before."
+      lead="From then on, you sign in with this address instead of the old one."
     >
       {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
       <Button tone="main" disabled={action.isBusy} className="justify-self-start" onClick={() => void confirm()}>

@@ -5,8 +5,8 @@ export function NotFoundScreen() {
   return (
     <main className="grid min-h-dvh content-center">
       <Page title="No such page" hasHead={false}>
-        <Missing title="There is no such page" to="/" label="Open the marketplace">
-          The address is misspelled, or what it showed is gone.
+        <Missing title="Page not found" to="/" label="Open the marketplace">
+          Check the address. The page may have been deleted.
         </Missing>
       </Page>
     </main>

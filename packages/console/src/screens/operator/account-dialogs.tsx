@@ -57,7 +57,7 @@ function Grant({ isOpen, account, onClose, onDone }: OneProps) {
       <Field label="Reason" help="The account’s journal shows it.">
         {(control) => <Input {...control} name="reason" maxLength={200} />}
       </Field>
-      <Field label="Expire after" help="Leave it empty for no end.">
+      <Field label="Expire after" help="Leave empty for no end date.">
         {(control) => <Input {...control} name="expires" type="date" />}
       </Field>
     </FormDialog>
@@ -74,7 +74,7 @@ function Plan({ isOpen, account: { accountId }, onClose, onDone }: OneProps) {
   };
   return (
     <FormDialog isOpen={isOpen} onClose={onClose} title="Change plan" submit="Change plan" onSubmit={save}>
-      <Field label="Plan" help="Without a plan, an account can look at prompts but not run them.">
+      <Field label="Plan" help="Without a plan, an account can view prompts but not run them.">
         {(control) => (
           <Select {...control} name="plan" defaultValue="pro">
             <option value="pro">pro</option>
@@ -82,7 +82,7 @@ function Plan({ isOpen, account: { accountId }, onClose, onDone }: OneProps) {
           </Select>
         )}
       </Field>
-      <Field label="Ends after" help="Leave it empty for no end.">
+      <Field label="Ends after" help="Leave empty for no end date.">
         {(control) => <Input {...control} name="until" type="date" />}
       </Field>
     </FormDialog>
@@ -107,7 +107,9 @@ function Freeze({
       onClose={onClose}
       title={isFrozen ? "Freeze this account?" : "Unfreeze this account?"}
       description={
-        isFrozen ? "It starts no runs that cost credits. Runs in progress end as usual." : "It may start runs again."
+        isFrozen
+          ? "It cannot start runs that cost credits. Runs in progress finish normally."
+          : "It may start runs again."
       }
       submit={isFrozen ? "Freeze" : "Unfreeze"}
       isDanger={isFrozen}

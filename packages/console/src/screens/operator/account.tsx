@@ -19,8 +19,8 @@ export function AccountSection() {
   if (account.isError) {
     if (!isMissing(account.error)) return <QueryFailure what="The account" query={account} />;
     return (
-      <Missing title="There is no such account" to="/operator/accounts" label="Find an account">
-        Its id is misspelled, or it was deleted.
+      <Missing title="Account not found" to="/operator/accounts" label="Find an account">
+        Check the ID. The account may have been deleted.
       </Missing>
     );
   }
@@ -63,7 +63,7 @@ function Account({ account }: { readonly account: AccountDetail }) {
       </header>
       {frozen === null ? null : (
         <Failure title={`Frozen since ${formatDay(frozen.since)}.`}>
-          {frozen.reason ?? "It starts no runs that cost credits."}
+          {frozen.reason ?? "It cannot start runs that cost credits."}
         </Failure>
       )}
       <Details account={account} />

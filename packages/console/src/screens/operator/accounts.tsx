@@ -27,7 +27,7 @@ export function AccountsSection() {
 function Accounts({ q }: { readonly q: string | undefined }) {
   const accounts = useInfiniteQuery(accountsQuery(q));
   return (
-    <ListPanel list={accounts} what="The accounts" empty={<Empty icon={Wallet} title="No account fits" />}>
+    <ListPanel list={accounts} what="The accounts" empty={<Empty icon={Wallet} title="No accounts match" />}>
       {(rows) => (
         <Table label="Accounts" columns={[{ label: "Account", fill: true }, "Plan", { label: "Since", from: "sm" }]}>
           {rows.map(({ accountId, email, name, plan, planUntil, createdAt }) => (

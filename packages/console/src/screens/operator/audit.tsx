@@ -53,10 +53,10 @@ function Entries({ search, onChange }: EntriesProps) {
   const empty = (
     <Empty
       icon={ScrollText}
-      title="No row fits"
+      title="No entries match"
       action={<Button onClick={() => onChange(NOTHING)}>Clear the filters</Button>}
     >
-      Every write of people, tokens and operator’s commands leaves a row.
+      Every change made by people, tokens and operator commands is recorded here.
     </Empty>
   );
   return (

@@ -20,8 +20,8 @@ export function InstallationRunSection() {
   if (run.isError) {
     if (!isMissing(run.error)) return <QueryFailure what="The run" query={run} />;
     return (
-      <Missing title="There is no such run" to="/operator/runs" label="Find a run">
-        Its id is misspelled, or the run was deleted.
+      <Missing title="Run not found" to="/operator/runs" label="Find a run">
+        Check the ID. The run may have been deleted.
       </Missing>
     );
   }
@@ -82,7 +82,7 @@ function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
   return (
     <Panel title="Calls of providers" aside={calls.length === 0 ? "none was made" : undefined} flush={calls.length > 0}>
       {calls.length === 0 ? (
-        <p className="text-dim">It ended before a model was called, or its calls are older than what is stored.</p>
+        <p className="text-dim">It ended before a model was called, or its calls are too old to be stored.</p>
       ) : (
         <Table
           label="Calls of providers"

@@ -81,7 +81,7 @@ function Found({ search, onClear }: { readonly search: InstallationRunsSearch; r
   const span = search.id === undefined ? "of the last day" : "with this id";
   const empty = (
     <Empty icon={ListTree} title={`No run ${span} fits`} action={<Button onClick={onClear}>Clear the filters</Button>}>
-      An id finds a run of any age, by its own id or by that of the request.
+      Search by run ID or request ID to find a run of any age.
     </Empty>
   );
   return (

@@ -23,8 +23,8 @@ export function OperatorScreen() {
   if (!session.person.isOperator) {
     return (
       <Page title="No such page" hasHead={false}>
-        <Missing title="There is no such page" to="/" label="Open the marketplace">
-          The address is misspelled, or what it showed is gone.
+        <Missing title="Page not found" to="/" label="Open the marketplace">
+          Check the address. The page may have been deleted.
         </Missing>
       </Page>
     );

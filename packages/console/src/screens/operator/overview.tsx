@@ -97,7 +97,7 @@ function Figures({ system: { queue, workers, failures, now } }: { readonly syste
   const oldest = queue.oldestAt === null ? "none waits" : `the oldest for ${ageOf(queue.oldestAt, now)}`;
   const figures = [
     { label: "Queue", value: queue.waiting, note: oldest },
-    { label: "Running", value: queue.running, note: "runs that a worker has" },
+    { label: "Running", value: queue.running, note: "runs in progress on a worker" },
     { label: "Workers", value: workers.length, note: `${workers.filter((one) => one.isDraining).length} draining` },
     { label: "Failed", value: failures.reduce((sum, { runs }) => sum + runs, 0), note: "runs of the last hour" },
   ];

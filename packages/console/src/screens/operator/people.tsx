@@ -34,7 +34,7 @@ export function PeopleSection() {
   const invite = async (form: FormData) => {
     const { email, link } = await manage.send("invitePerson", { body: { email: textOf(form, "email") } });
     if (link === null) toast(`An invitation is on its way to ${email}`);
-    else setMade({ title: `The link for ${email}`, link, note: "It works once, for seven days." });
+    else setMade({ title: `The link for ${email}`, link, note: "It works once and expires in seven days." });
   };
   return (
     <>
@@ -57,7 +57,7 @@ export function PeopleSection() {
         isOpen={isInviting}
         onClose={() => setInviting(false)}
         title="Invite to this installation"
-        description="They get an account of their own. Once they have joined, give it a plan and credits under Accounts."
+        description="They get their own account. Once they have joined, give it a plan and credits under Accounts."
         submit="Invite"
         onSubmit={invite}
       >
@@ -77,7 +77,7 @@ interface PeopleProps {
 function People({ q, onMade }: PeopleProps) {
   const people = useInfiniteQuery(peopleQuery(q));
   return (
-    <ListPanel list={people} what="The people" empty={<Empty icon={Users} title="Nobody fits" />}>
+    <ListPanel list={people} what="The people" empty={<Empty icon={Users} title="No people match" />}>
       {(rows) => (
         <Table
           label="People"
@@ -123,7 +123,7 @@ function PersonActions({ row, onMade }: PersonActsProps) {
       onMade({
         title: `The sign-in link for ${email}`,
         link,
-        note: "It works once, within an hour, asks for a new password, and ends all sessions of the person.",
+        note: "It works once and expires in one hour. It asks for a new password and signs the person out everywhere.",
       });
     } catch (error) {
       toast(faultOf(error).message, { isBad: true });
@@ -188,7 +188,7 @@ function AddressDialog({ row: { personId, name, email }, isOpen, onClose }: Addr
       isOpen={isOpen}
       onClose={onClose}
       title={`Change the address of ${name}`}
-      description="They sign in by it, and their own account is called by it. Links that were sent to the address before are dead."
+      description="They sign in with it, and their own account is named after it. Links sent to the old address stop working."
       submit="Change"
       onSubmit={change}
     >

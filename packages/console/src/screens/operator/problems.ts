@@ -57,10 +57,14 @@ function workerProblems({ workers, queue }: SystemState, nowMs: number): Problem
   const isAlone = workers.length === silent.length;
   if (isAlone) {
     const note = "Runs are accepted and wait. Start a process with the role worker or all.";
-    problems.push({ title: "No worker runs", note, isUrgent: true });
+    problems.push({ title: "No worker is running", note, isUrgent: true });
   } else if (silent.length > 0) {
     const names = silent.map(({ host, pid }) => `${host} (${pid})`).join(", ");
-    problems.push({ title: "A worker is silent", note: `${names}. Its runs are claimed by others.`, isUrgent: false });
+    problems.push({
+      title: "A worker is not responding",
+      note: `${names}. Other workers take over its runs.`,
+      isUrgent: false,
+    });
   }
   const waitedMs = queue.oldestAt === null ? 0 : nowMs - Date.parse(queue.oldestAt);
   if (waitedMs > WAIT_MS_MAX) {
@@ -78,7 +82,7 @@ function modelProblem({ model, calls, failed, lastFailure }: ModelHealth): Probl
 
 function mailProblems({ mail }: SystemState): Problem[] {
   if (mail.givenUp === 0) return [];
-  const count = `${mail.givenUp} ${mail.givenUp === 1 ? "mail was" : "mails were"} given up in the last seven days`;
+  const count = `${mail.givenUp} ${mail.givenUp === 1 ? "email" : "emails"} could not be delivered in the last seven days`;
   return [{ title: count, note: mail.lastFault?.text ?? "", isUrgent: false }];
 }
 
@@ -90,7 +94,7 @@ function retirement({ model, enabled, retiresAt, successor }: ManagedModel, nowM
   return [
     {
       title: `${model} ends on ${formatDay(retiresAt)}`,
-      note: `Prompts that name it stop then.${after}`,
+      note: `Prompts that use it stop working then.${after}`,
       isUrgent: false,
     },
   ];

@@ -39,7 +39,7 @@ const TONES = { published: "ok", unpublished: "neutral", blocked: "bad" } as con
 function Prompts({ q }: { readonly q: string | undefined }) {
   const prompts = useInfiniteQuery(moderatedQuery(q));
   return (
-    <ListPanel list={prompts} what="The prompts" empty={<Empty icon={ShieldAlert} title="No prompt fits" />}>
+    <ListPanel list={prompts} what="The prompts" empty={<Empty icon={ShieldAlert} title="No prompts match" />}>
       {(rows) => (
         <Table
           label="Prompts"
@@ -183,12 +183,12 @@ function Block({ isOpen, onClose, onSubmit, title }: DialogProps & { readonly ti
       isOpen={isOpen}
       onClose={onClose}
       title={`Block “${title}”?`}
-      description="It leaves the marketplace, and its author cannot publish it again. Runs in progress end as usual."
+      description="It is removed from the marketplace, and its author cannot publish it again. Runs in progress finish normally."
       submit="Block"
       isDanger
       onSubmit={onSubmit}
     >
-      <Field label="Reason" help="The author reads it.">
+      <Field label="Reason" help="The author sees this.">
         {(control) => <Input {...control} name="reason" maxLength={500} required autoFocus />}
       </Field>
     </FormDialog>

@@ -72,8 +72,8 @@ function Meta({ prompt: { author, publishedAt, configs, uses, tags } }: { readon
 function Gone() {
   return (
     <Page title="No such prompt" hasHead={false}>
-      <Missing title="There is no such prompt" to="/" label="Open the marketplace">
-        It has been unpublished, or its address is misspelled.
+      <Missing title="Prompt not found" to="/" label="Open the marketplace">
+        It was unpublished, or the address is wrong.
       </Missing>
     </Page>
   );

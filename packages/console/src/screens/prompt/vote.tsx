@@ -18,7 +18,7 @@ export function Vote({ prompt: { slug, vote, upVotes } }: { readonly prompt: Mar
         queries.setQueryData(promptQuery(slug).queryKey, (old) => old && { ...old, ...next });
         void queries.invalidateQueries({ queryKey: ["marketplace"] });
       },
-      hasVoted ? "Vote taken back" : "Vote counted",
+      hasVoted ? "Vote removed" : "Vote counted",
     );
   return (
     <Button aria-pressed={hasVoted} onClick={() => void change()}>

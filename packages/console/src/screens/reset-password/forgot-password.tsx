@@ -14,7 +14,7 @@ export function ForgotPasswordScreen() {
   const [email, setEmail] = useState<string | null>(null);
   if (email !== null) {
     return (
-      <SignedOutPage title="Look into your mail">
+      <SignedOutPage title="Check your email">
         <p className="text-dim text-pretty">
           If somebody signs in here with {email}, a link is on its way. It works once, within an hour.
         </p>
@@ -27,8 +27,8 @@ export function ForgotPasswordScreen() {
       title="Forgot your password"
       lead={
         hasMail
-          ? "We send you a link by which you choose a new one."
-          : "This server sends no mail. Ask an operator, who sees that you asked and makes a link for you."
+          ? "We send you a link to choose a new one."
+          : "This server does not send email. Ask an operator, who sees your request and can create a link for you."
       }
     >
       <ActionForm

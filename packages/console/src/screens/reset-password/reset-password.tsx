@@ -15,7 +15,7 @@ export function ResetPasswordScreen() {
   const action = useAction();
   if (isDone) {
     return (
-      <SignedOutPage title="Password changed" lead="All your sessions have ended. Sign in with the new password.">
+      <SignedOutPage title="Password changed" lead="You were signed out everywhere. Sign in with the new password.">
         <Link to="/sign-in" search={{}} className={`${buttonClass({ tone: "main" })} justify-self-start`}>
           Sign in
         </Link>

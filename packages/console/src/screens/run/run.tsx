@@ -170,8 +170,8 @@ function Path({ runId }: { readonly runId: string }) {
 function Gone() {
   return (
     <Page title="No such run" hasHead={false}>
-      <Missing title="There is no such run" to="/runs" label="Open your runs">
-        Its id is misspelled, or it belongs to another account.
+      <Missing title="Run not found" to="/runs" label="Open your runs">
+        Check the ID. The run may belong to another account.
       </Missing>
     </Page>
   );

@@ -222,7 +222,7 @@ function NothingFound({ onChange }: Pick<RowsProps, "onChange">) {
   return (
     <Empty
       icon={ListTree}
-      title="No run fits these filters"
+      title="No runs match these filters"
       action={
         <Button onClick={() => onChange({ status: undefined, q: undefined, keyId: undefined, model: undefined })}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
@@ -244,7 +244,7 @@ function NothingYet() {
         </Link>
       }
     >
-      Every run stands here with what it made and what it cost, whether you start it on a page or from code.
+      All runs appear here with their output and cost, whether you start them in the console or from code.
     </Empty>
   );
 }

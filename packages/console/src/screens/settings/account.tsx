@@ -67,14 +67,14 @@ function Leaving({ account }: AccountProps) {
   return (
     <Panel title="Leave account">
       <div className="grid justify-items-start gap-3">
-        <p className="max-w-[72ch] text-dim">Owners of the account may export it and delete it.</p>
+        <p className="max-w-[72ch] text-dim">Only owners can export or delete the account.</p>
         <Button onClick={() => setAsking(true)}>Leave account</Button>
       </div>
       <FormDialog
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title={`Leave ${account.name}?`}
-        description="You lose access at once, with the management tokens that you have for it. An owner can invite you again."
+        description="You lose access immediately, and your management tokens for it stop working. An owner can invite you again."
         submit="Leave"
         isDanger
         onSubmit={leave}
@@ -114,8 +114,8 @@ function Deletion({ account }: AccountProps) {
     <Panel title="Delete account">
       <div className="grid justify-items-start gap-3">
         <p className="max-w-[72ch] text-dim">
-          Ends every way into the account at once and removes what it has. Nobody can undo it: export first what you
-          want to keep.
+          Ends all access to the account immediately and deletes its data. This cannot be undone. Export what you want
+          to keep first.
         </p>
         <Button tone="danger" onClick={() => setAsking(true)}>
           Delete account
@@ -131,11 +131,15 @@ const CHOICES: readonly {
   readonly label: string;
   readonly note: string;
 }[] = [
-  { value: "remove", label: "Remove them", note: "They leave the marketplace, and calls of them get 404." },
+  {
+    value: "remove",
+    label: "Remove them",
+    note: "They are removed from the marketplace, and calls to them return 404.",
+  },
   {
     value: "keep",
     label: "Leave them published",
-    note: "Without a name and without earnings; nobody can change them.",
+    note: "They stay without an author name, earn nothing, and can no longer be changed.",
   },
 ];
 
@@ -196,18 +200,18 @@ function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
     >
       <ul className="grid list-disc gap-1 pl-5">
         <li>Keys and tokens stop working at once{account.isPersonal ? ", and you are signed out everywhere" : ""}.</li>
-        <li>Runs in progress are canceled. Runs, inputs, outputs and files are gone within a minute or two.</li>
+        <li>Runs in progress are canceled. Runs, inputs, outputs and files are deleted within a minute or two.</li>
         <li>
           {credits === undefined || credits.available === 0
-            ? "Credits that are left are lost."
-            : `${formatCredits(credits.available)} that are left are lost.`}
+            ? "Remaining credits are lost."
+            : `${formatCredits(credits.available)} will be lost.`}
         </li>
-        <li>The journal and counts of use stay under the account’s id, without a name.</li>
+        <li>The credit journal and usage totals are kept under the account ID, without a name.</li>
       </ul>
       <PromptsChoice />
       <Field
         label={`Type ${account.email} to confirm`}
-        help={isMatch ? null : "The button works once this address is here."}
+        help={isMatch ? null : "Enter this address to enable the button."}
       >
         {(control) => (
           <Input

@@ -3,7 +3,7 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { setTheme, useTheme, type Theme } from "../../theme.ts";
 
 const THEMES = [
-  { value: "system", label: "As the system says" },
+  { value: "system", label: "Match system" },
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
 ] as const satisfies readonly { value: Theme; label: string }[];

@@ -53,7 +53,9 @@ export function Invitations() {
           copyLabel="Copy link"
           onDone={() => setCreated(null)}
         >
-          <p className="text-dim">Whoever opens it may accept the invitation. It works once, for seven days.</p>
+          <p className="text-dim">
+            Anyone who opens it can accept the invitation. It works once and expires in seven days.
+          </p>
         </OneTimeSecret>
       )}
       <ListPanel
@@ -64,7 +66,7 @@ export function Invitations() {
         actions={button}
         note={null}
         empty={
-          <Empty icon={UserPlus} title="Nobody is invited" action={button}>
+          <Empty icon={UserPlus} title="No invitations" action={button}>
             Members share the account’s keys, credits and runs. Owners manage keys and members as well.
           </Empty>
         }

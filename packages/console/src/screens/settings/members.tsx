@@ -71,7 +71,7 @@ function Members({ rows, isOwner, accountName }: MembersProps) {
         isOpen={removing !== null}
         onClose={() => setRemoving(null)}
         title={`Remove ${removing?.name ?? ""}?`}
-        description="They lose access at once. Keys that they know keep working until you revoke them."
+        description="They lose access immediately. API keys that they know keep working until you revoke them."
         submit="Remove"
         isDanger
         onSubmit={async () => {

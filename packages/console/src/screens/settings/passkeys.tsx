@@ -49,7 +49,7 @@ export function Passkeys() {
       {rows.length === 0 ? (
         <p className="max-w-[72ch] text-dim">
           {isPossible
-            ? "A passkey in your device or password manager signs you in by fingerprint, face or PIN: no password, and no code."
+            ? "A passkey on your device or in your password manager signs you in with your fingerprint, face or PIN, without a password or code."
             : unavailable(session.features.passkeys)}
         </p>
       ) : (
@@ -72,15 +72,15 @@ function AddPasskey({ isOpen, onClose, onDone }: DialogProps & { readonly isOpen
       isOpen={isOpen}
       onClose={onClose}
       title="Add a passkey"
-      description="Your browser asks next where to store it."
-      submit="Go on"
+      description="Next, your browser asks where to store it."
+      submit="Continue"
       onSubmit={async (form) => {
         await addPasskey(textOf(form, "name").trim());
         toast("Passkey added");
         await onDone();
       }}
     >
-      <Field label="Name" help="By which you recognize it in this list.">
+      <Field label="Name" help="Helps you recognize it in this list.">
         {(control) => (
           <Input
             {...control}
@@ -102,7 +102,7 @@ function RemovePasskey({ passkey, onClose, onDone }: DialogProps & { readonly pa
       isOpen={passkey !== null}
       onClose={onClose}
       title={`Remove “${passkey?.name ?? ""}”?`}
-      description="It signs nobody in any more. Delete it in your device or password manager as well."
+      description="You can no longer sign in with it. Delete it from your device or password manager as well."
       submit="Remove passkey"
       isDanger
       onSubmit={async () => {
@@ -117,10 +117,10 @@ function RemovePasskey({ passkey, onClose, onDone }: DialogProps & { readonly pa
 /** Why there is no button: the address of the server, the page's own, or the browser. */
 function unavailable(isServerReady: boolean): string {
   if (!isServerReady) {
-    return "Passkeys need https and a domain in PROMPTD_PUBLIC_URL. Ask whoever runs this server.";
+    return "Passkeys need HTTPS and a domain name in PROMPTD_PUBLIC_URL. Ask an operator of this server.";
   }
   if (location.hostname === "127.0.0.1") {
-    return `Browsers make no passkeys for 127.0.0.1. Open http://localhost:${location.port} instead.`;
+    return `Passkeys do not work at 127.0.0.1. Open http://localhost:${location.port} instead.`;
   }
   return "This browser is too old for passkeys.";
 }

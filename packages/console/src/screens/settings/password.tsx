@@ -30,7 +30,7 @@ function ChangePassword() {
       const [currentPassword, newPassword] = [textOf(form, "current"), textOf(form, "new")];
       await askAuth("change-password", { currentPassword, newPassword, revokeOtherSessions: true });
       setChanges((count) => count + 1);
-      toast("Password changed. Everywhere else you are signed out");
+      toast("Password changed. You are signed out everywhere else");
       await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey });
     });
   return (
@@ -41,7 +41,7 @@ function ChangePassword() {
           kind="new"
           name="new"
           label="New password"
-          help="At least 12 characters. All other sessions end."
+          help="At least 12 characters. You are signed out everywhere else."
         />
       </ActionForm>
     </div>
@@ -68,7 +68,7 @@ function FirstPassword() {
   return (
     <div className="grid justify-items-start gap-3">
       {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
-      <p className="text-dim">You have no password yet. Set one, so that you can sign in without a link.</p>
+      <p className="text-dim">You do not have a password yet. Set one to sign in without a link.</p>
       <Button tone="main" disabled={action.isBusy} onClick={() => void open()}>
         Set a password
       </Button>

@@ -69,8 +69,8 @@ export function SecondFactor() {
       ) : (
         <p className="max-w-[72ch] text-dim">
           {isOn
-            ? "A sign-in with your password asks for a code of your authenticator app as well."
-            : "An authenticator app on your phone makes a code for each sign-in, so that a stolen password alone opens nothing."}
+            ? "Signing in with your password also asks for a code from your authenticator app."
+            : "An authenticator app on your phone generates a code for each sign-in, so a stolen password alone is not enough."}
           {hasPassword ? "" : " It needs a password; set one first."}
         </p>
       )}
@@ -79,7 +79,7 @@ export function SecondFactor() {
         onClose={() => setAsking(null)}
         title={asking === "disable" ? "Switch the second factor off?" : "Switch the second factor on"}
         description="Confirm with your password."
-        submit={asking === "disable" ? "Switch off" : "Go on"}
+        submit={asking === "disable" ? "Switch off" : "Continue"}
         isDanger={asking === "disable"}
         onSubmit={confirm}
       >
@@ -107,7 +107,7 @@ function Pairing({ enabling: { totpURI }, onDone }: { readonly enabling: Enablin
           <CopyButton text={secret} label="Copy key" />
         </div>
         <ActionForm action={action} submit="Confirm" onSubmit={verify}>
-          <Field label="Code of the app" help="Six digits; they change every 30 seconds.">
+          <Field label="Code from the app" help="Six digits; they change every 30 seconds.">
             {(control) => (
               <Input
                 {...control}

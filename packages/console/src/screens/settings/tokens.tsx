@@ -71,7 +71,7 @@ export function TokensSection() {
         isOpen={revoking !== null}
         onClose={() => setRevoking(null)}
         title={`Revoke “${revoking?.name ?? ""}”?`}
-        description="Its next request is answered with 401."
+        description="Requests with it return 401 from then on."
         submit="Revoke token"
         isDanger
         onSubmit={async () => {

@@ -15,7 +15,7 @@ export function SignUpScreen() {
   const [confirming, setConfirming] = useState<string | null>(null);
   if (options !== undefined && options.signUp !== "open") {
     return (
-      <SignedOutPage title="Create an account" lead="Nobody can sign up here alone. Ask an operator for an invitation.">
+      <SignedOutPage title="Create an account" lead="Sign-up is by invitation only. Ask an operator for an invitation.">
         <Link to="/sign-in" search={{}} className={`${buttonClass()} justify-self-start`}>
           Sign in
         </Link>
@@ -24,9 +24,9 @@ export function SignUpScreen() {
   }
   if (confirming !== null) {
     return (
-      <SignedOutPage title="Look into your mail">
+      <SignedOutPage title="Check your email">
         <p className="text-dim text-pretty">
-          A link to confirm {confirming} is on its way. It signs you in, and works within an hour.
+          A link to confirm {confirming} is on its way. It signs you in and expires in one hour.
         </p>
       </SignedOutPage>
     );
@@ -37,7 +37,7 @@ export function SignUpScreen() {
     else enter();
   };
   return (
-    <SignedOutPage title="Create an account" lead="It is yours alone; you may invite others to it later.">
+    <SignedOutPage title="Create an account" lead="Only you have access. You can invite others later.">
       <SetUpForm email={null} asksName onSubmit={send} />
       <p className="text-12 text-dim">
         Here already?{" "}

@@ -56,7 +56,7 @@ function SetUp({ code, email, onDone }: SetUpProps) {
   return (
     <SignedOutPage
       title="Set up your account"
-      lead="The link is good. Choose a password, so that you can come back without it."
+      lead="The link is valid. Choose a password so that you can sign in without a link next time."
     >
       <SetUpForm email={email} onSubmit={send} />
     </SignedOutPage>

@@ -24,7 +24,7 @@ export const installationEndpoints = {
   getInstallationRun: {
     ...operator,
     path: "/manage/v1/system/runs/:runId",
-    summary: "Why a run of whichever account ended as it did: cause, timeline and calls of providers",
+    summary: "Why a run of any account ended as it did: cause, timeline and provider calls",
     isAudited: true,
     subject: "runId",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],

@@ -49,7 +49,7 @@ export const keysEndpoints = {
   revokeKey: {
     method: "DELETE",
     path: "/manage/v1/keys/:keyId",
-    summary: "Revoke an API key; its next request gets 401",
+    summary: "Revoke an API key; requests with it then return 401",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],

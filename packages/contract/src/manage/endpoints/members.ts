@@ -117,7 +117,7 @@ export const membersEndpoints = {
   deleteAccountOf: {
     method: "POST",
     path: "/manage/v1/accounts/:accountId/deletion",
-    summary: "Delete an account for good, and the person whose own it is",
+    summary: "Permanently delete an account, and the person it belongs to",
     auth: "session",
     role: "operator",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],

@@ -178,7 +178,7 @@ describe("the form of Base64 data", () => {
       {
         path: ["body", "inputs", "imageInputs"],
         code: "invalid_image",
-        message: "The images are 20.1 MiB together; the limit is 20 MiB.",
+        message: "The images are 20.1 MiB in total; the limit is 20 MiB.",
       },
     ]);
   });

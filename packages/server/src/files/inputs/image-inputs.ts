@@ -30,7 +30,7 @@ export function checkImageInputs(images: readonly ImageInput[] | readonly unknow
   const issues = findings.flatMap((finding) => ("issue" in finding ? [finding.issue] : []));
   const bytes = findings.reduce((sum, finding) => sum + ("bytes" in finding ? finding.bytes : 0), 0);
   if (issues.length === 0 && bytes > RUN_IMAGE_BYTES_MAX) {
-    const message = `The images are ${inMebibytes(bytes)} together; the limit is ${inMebibytes(RUN_IMAGE_BYTES_MAX)}.`;
+    const message = `The images are ${inMebibytes(bytes)} in total; the limit is ${inMebibytes(RUN_IMAGE_BYTES_MAX)}.`;
     issues.push({ path: PATH, code: "invalid_image", message });
   }
   return issues;

@@ -113,7 +113,7 @@ export async function askState(url: string, authorization: string, { fetch, sign
   const answer = await fetch(url, { headers: { authorization }, signal });
   if (answer.status !== 404) return membersOf(answer);
   await answer.body?.cancel();
-  throw new JobFailure("the provider does not know the job any more");
+  throw new JobFailure("the provider no longer knows the job");
 }
 
 async function membersOf(answer: Response): Promise<Members> {

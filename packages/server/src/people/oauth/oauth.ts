@@ -45,7 +45,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
   const requireClient = ({ clientId, redirectUri }: Program, part: "query" | "body") => {
     const client = findClient(clientId, redirectUri, key);
     if (client !== null) return client;
-    const message = "This program is not registered here with this address. Let it register again.";
+    const message = "This program is not registered with this redirect address. Register it again.";
     throw invalid([{ path: [part, "clientId"], code: "invalid_value", message }]);
   };
   const authorize = async (request: ClientRequest, granted: Granted): Promise<string> => {

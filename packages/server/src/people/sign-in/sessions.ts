@@ -263,7 +263,7 @@ function beforeActions({ log, onResetAsked }: SessionsOptions, url: string) {
       .catch((error: unknown) => log.error({ err: error }, "a password reset that was asked for could not be begun"));
     return context.json({
       status: true,
-      message: "If somebody with this address can sign in here, a link to set a new password is on its way.",
+      message: "If an account with this address exists, a link to set a new password is on its way.",
     });
   });
 }

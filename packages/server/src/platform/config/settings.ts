@@ -91,12 +91,12 @@ export const SETTINGS = {
     default: "invite",
     expected: "off, invite or open",
     meaning:
-      "Who may become a user: nobody, who has an invitation, or everybody who reaches the server. Operators can always make accounts.",
+      "Who can sign up: nobody, people with an invitation, or everyone who can reach the server. Operators can always create accounts.",
   }),
   PROMPTD_SIGN_UP_CREDITS: range("credits", [0, 1_000_000_000], {
     default: "0",
     meaning:
-      "Credits that a new person's own account begins with. Without mail nobody confirms an address: then any owner can invite addresses of their own, and each gets these credits.",
+      "Credits that the account of a new person starts with. Without mail, addresses are not confirmed: any owner can then invite addresses they control, and each gets these credits.",
   }),
   PROMPTD_SIGN_UP_PLAN: setting(z.enum(["pro", "none"]), {
     default: "none",
@@ -107,7 +107,7 @@ export const SETTINGS = {
     default: null,
     expected: "smtp://user:password@host:587, or smtps:// for TLS from the first byte",
     meaning:
-      "Mail server for invitations, password resets and confirmations of addresses. Needs PROMPTD_MAIL_FROM. Unset: links of invitations are shown to who invites, and an operator makes sign-in links for who forgot a password.",
+      "Mail server for invitations, password resets and confirmations of addresses. Needs PROMPTD_MAIL_FROM. Unset: invitation links are shown to the person who invites, and an operator creates sign-in links for people who forgot their password.",
   }),
   PROMPTD_MAIL_FROM: setting(text.regex(/@/), {
     default: null,
@@ -176,13 +176,13 @@ export const SETTINGS = {
   PROMPTD_AUTHOR_SHARE: range("percent", [0, 100], {
     default: "0",
     meaning:
-      "What the author of a prompt earns of the credits that others pay for its runs. `promptd admin prompt share` sets another share for one prompt. A run keeps the share of its creation.",
+      "The share of the credits paid by others for runs of a prompt that its author earns. `promptd admin prompt share` sets another share for one prompt. A run keeps the share that applied when it was created.",
   }),
   PROMPTD_AUTHOR_RUNS: setting(z.enum(["free", "charged"]), {
     default: null,
     expected: "free or charged",
     meaning:
-      "Whether runs of an author's own prompts and drafts cost credits. Not set: free, but charged with `PROMPTD_SIGN_UP=open`, since anybody could write a prompt for any model. Nobody earns of such runs.",
+      "Whether runs of an author's own prompts and drafts cost credits. Not set: free, but charged with `PROMPTD_SIGN_UP=open`, since anyone could write a prompt for any model. Authors do not earn from such runs.",
   }),
   PROMPTD_USAGE_DAYS: range("days", [31, 3_650], {
     default: "730",
@@ -204,7 +204,7 @@ export const SETTINGS = {
     default: "off",
     expected: ON_OFF,
     meaning:
-      "on: webhooks may have http addresses, any port, and hosts of this machine and of private networks. Only where you trust everybody who may create a webhook. Use the same value in every process.",
+      "on: webhooks may have http addresses, any port, and hosts of this machine and of private networks. Use it only if you trust everyone who can create a webhook. Use the same value in every process.",
   }),
   PROMPTD_S3_BUCKET: setting(text, {
     default: null,
@@ -245,7 +245,7 @@ export const SETTINGS = {
     default: null,
     expected: ON_OFF,
     meaning:
-      "Whether the sandbox models are offered. Unset: on, but off with NODE_ENV=production and DATABASE_URL, where nobody should take their answers for a model's.",
+      "Whether the sandbox models are offered. Unset: on, but off with NODE_ENV=production and DATABASE_URL, where their answers could be mistaken for a model's.",
   }),
   PROMPTD_SANDBOX_DIRECTIVES: setting(z.enum(["authors", "callers"]), {
     default: "authors",
@@ -285,13 +285,13 @@ export const SETTINGS = {
   PROMPTD_EMBEDDING_QUERY_PREFIX: setting(text, {
     default: null,
     expected: "a text such as query: or search_query:",
-    meaning: "Put before each query that is sent to PROMPTD_EMBEDDING_MODEL, for models that want it.",
+    meaning: "Prefix for each query sent to PROMPTD_EMBEDDING_MODEL, for models that require one.",
   }),
   PROMPTD_EMBEDDING_DOCUMENT_PREFIX: setting(text, {
     default: null,
     expected: "a text such as passage: or search_document:",
     meaning:
-      "Put before each prompt that is sent to PROMPTD_EMBEDDING_MODEL. Another one makes all vectors anew. Use the same value in every process.",
+      "Prefix for each prompt sent to PROMPTD_EMBEDDING_MODEL. Changing it recomputes all vectors. Use the same value in every process.",
   }),
   PROMPTD_LOG_LEVEL: setting(z.enum(LOG_LEVELS), {
     default: "info",
@@ -332,19 +332,19 @@ export const SETTINGS = {
     default: null,
     expected: "a client id",
     meaning:
-      "Id of an OAuth app of GitHub, by which people sign in. Needs GITHUB_CLIENT_SECRET; its callback address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/github.",
+      "Client ID of a GitHub OAuth app for signing in with GitHub. Needs GITHUB_CLIENT_SECRET; its callback address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/github.",
   }),
   GOOGLE_CLIENT_ID: setting(text, {
     default: null,
     expected: "a client id",
     meaning:
-      "Id of an OAuth client of Google, by which people sign in. Needs GOOGLE_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
+      "Client ID of a Google OAuth client for signing in with Google. Needs GOOGLE_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
   }),
   OIDC_ISSUER: setting(baseUrl, {
     default: null,
     expected: "an http:// or https:// address without ? and #",
     meaning:
-      "Issuer of an OpenID Connect provider, such as Keycloak, Entra ID or Okta, by which people sign in. Needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
+      "Issuer of an OpenID Connect provider, such as Keycloak, Entra ID or Okta, for signing in. Needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
   }),
   OIDC_CLIENT_ID: setting(text, {
     default: null,
@@ -354,7 +354,7 @@ export const SETTINGS = {
   OIDC_NAME: setting(text, {
     default: "Single sign-on",
     expected: "a name",
-    meaning: "What people call the provider of OIDC_ISSUER; the page of the sign-in shows it.",
+    meaning: "Display name of the OIDC_ISSUER provider, shown on the sign-in page.",
   }),
   OLLAMA_HOST: setting(text, {
     default: null,
@@ -366,7 +366,7 @@ export const SETTINGS = {
 /** Keys of other services, under their own usual names. Each may be given as NAME_FILE, the path of a file with the value. */
 export const PROVIDER_KEYS = {
   OPENAI_API_KEY:
-    "Enables the OpenAI models, and is sent to OPENAI_BASE_URL if that is set. Of each provider several keys may be given, separated by commas: calls use them by turns.",
+    "Enables the OpenAI models, and is sent to OPENAI_BASE_URL if that is set. Several keys for a provider can be given, separated by commas; calls rotate through them.",
   ANTHROPIC_API_KEY: "Enables the Anthropic models.",
   GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
   FAL_API_KEY: "Enables the fal models.",

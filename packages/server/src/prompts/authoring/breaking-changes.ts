@@ -29,7 +29,9 @@ function requiredNow(before: InputField | undefined, { key: name, default: value
 function refusedNow(before: InputField, after: InputField | undefined): BreakingChange[] {
   const { key: name } = before;
   if (after === undefined) {
-    return [{ kind: "input_unknown", name, message: `${name} is gone: what callers send for it has no effect.` }];
+    return [
+      { kind: "input_unknown", name, message: `${name} was removed: values that callers send for it have no effect.` },
+    ];
   }
   const refused = (message: string): BreakingChange => ({ kind: "value_refused", name, message: `${name} ${message}` });
   const [typeBefore, typeAfter] = [typeOf(before), typeOf(after)];

@@ -44,7 +44,7 @@ export function ModelsSection() {
           onChange={setShown}
         />
       }
-      foot="A model is enabled by its provider’s key, and changed in the models file: see “Models” in the docs."
+      foot="A model is enabled by its provider’s key. Change models in the models file: see “Models” in the docs."
     >
       <Table
         label="Models"
@@ -145,7 +145,7 @@ function Switch({ row: { model, isOff } }: Pick<RowProps, "row">) {
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title={`Switch ${model} off?`}
-        description="For everybody, within five seconds: its runs fail without a charge, or the fallbacks of their prompts answer. Prompts that name a role move on to its next model. You can switch it on again at any time."
+        description="Takes effect for everyone within five seconds. Runs of this model fail without a charge, or use the fallbacks of their prompts. Prompts that use a role switch to its next model. You can switch the model on again at any time."
         submit="Switch off"
         isDanger
         onSubmit={async () => {

@@ -25,7 +25,7 @@ export function TestCall({ model }: { readonly model: string }) {
         open={isOpen}
         onClose={close}
         title={`Test ${model}`}
-        description="Makes one small call, as a run would, without a second try. The provider bills it to this installation; no account pays."
+        description="Makes one small call, as a run would, without a retry. The provider bills this installation; no account is charged."
       >
         <Call model={model} onClose={close} />
       </Dialog>
@@ -77,7 +77,7 @@ function Result({ result }: { readonly result: ModelTest }) {
 
 /** Often far below one credit. */
 function costWords(credits: number): string {
-  if (credits === 0) return "nothing, by the prices of the catalogue";
+  if (credits === 0) return "nothing, at catalogue prices";
   const shown = credits.toLocaleString("en", { maximumSignificantDigits: 2 });
-  return `${shown} credits, by the prices of the catalogue`;
+  return `${shown} credits, at catalogue prices`;
 }

@@ -21,7 +21,7 @@ export function EmailAddress() {
     return (
       <Panel title="E-mail address">
         <p className="text-dim">
-          You sign in as {person.email}. This server sends no mail, so an operator changes your address.
+          You sign in as {person.email}. This server does not send email, so an operator has to change your address.
         </p>
       </Panel>
     );
@@ -38,7 +38,10 @@ export function EmailAddress() {
       <div className="max-w-[400px]">
         {asked === null ? (
           <ActionForm action={action} submit="Send a link" onSubmit={ask}>
-            <Field label="New e-mail" help={`You sign in as ${person.email} until you open the link that goes to it.`}>
+            <Field
+              label="New e-mail"
+              help={`You sign in as ${person.email} until you open the link sent to the new address.`}
+            >
               {(control) => (
                 <Input {...control} name="email" type="email" required maxLength={254} autoComplete="email" />
               )}

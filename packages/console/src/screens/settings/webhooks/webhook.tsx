@@ -68,7 +68,7 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
           copyLabel="Copy secret"
           onDone={() => setRolled(null)}
         >
-          <p className="text-dim">For a day, events carry a signature of the old secret as well.</p>
+          <p className="text-dim">For one day, events are also signed with the old secret.</p>
         </OneTimeSecret>
       )}
       <Head
@@ -150,7 +150,7 @@ function Dialogs({ webhook: { webhookId, url, events }, asking, onClose, onRolle
         isOpen={asking === "delete"}
         onClose={onClose}
         title="Delete this webhook?"
-        description="No more events are sent, and its deliveries are gone. Nobody can undo it."
+        description="No more events are sent, and its delivery history is deleted. This cannot be undone."
         submit="Delete webhook"
         isDanger
         onSubmit={async () => {
@@ -259,8 +259,8 @@ function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
       title="Deliveries"
       aside="of the last 30 days"
       empty={
-        <Empty icon={Send} title="Nothing was sent yet">
-          What is sent stands here, with what the receiver answered.
+        <Empty icon={Send} title="No events sent yet">
+          Events appear here with the response of the receiver.
         </Empty>
       }
     >

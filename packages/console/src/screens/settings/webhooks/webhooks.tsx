@@ -51,8 +51,8 @@ export function WebhooksSection() {
         note={null}
         empty={
           <Empty icon={WebhookIcon} title="No webhooks yet" action={create}>
-            A webhook tells a server of yours that a run has ended, that credits are low, or that a model of your prompt
-            retires. How to receive one: <Guide />.
+            A webhook notifies your server when a run ends, when credits are low, or when a model that your prompt uses
+            is about to be retired. How to receive one: <Guide />.
           </Empty>
         }
       >
