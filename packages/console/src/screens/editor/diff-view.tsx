@@ -62,7 +62,7 @@ const priceText = (price: PriceOfPrompt | null) =>
 function Price({ price: { before, after } }: Pick<OwnPromptDiff, "price">) {
   const [old, next] = [priceText(before), priceText(after)];
   return old === next ? (
-    <p className="text-dim">The price does not change {next}.</p>
+    <p className="text-dim">The price does not change: {next}.</p>
   ) : (
     <p>
       Price: <del className="text-bad">{old}</del> <ins className="text-ok no-underline">{next}</ins>
