@@ -119,8 +119,7 @@ export function createClient(options: ClientOptions): Client {
     request: connection.send,
     call: connection.call,
     run: run as Client["run"], // what the types of one prompt say means nothing to the wire
-    runBatch: async (...given) =>
-      (await import("./lazy/clients.ts")).runBatch(parts, given as RunBatchArguments),
+    runBatch: async (...given) => (await import("./lazy/clients.ts")).runBatch(parts, given as RunBatchArguments),
     ...loadLazily(load, ON_DEMAND),
   };
 }

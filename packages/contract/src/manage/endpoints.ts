@@ -1,4 +1,4 @@
-import { installationEndpoints } from "./endpoints/installation.ts";
+import { systemEndpoints } from "./endpoints/system.ts";
 import type { EndpointEntry } from "../endpoints.ts";
 import { clientsEndpoints } from "./endpoints/clients.ts";
 import { keysEndpoints } from "./endpoints/keys.ts";
@@ -6,7 +6,7 @@ import { passkeysEndpoints } from "./endpoints/passkeys.ts";
 import { peopleEndpoints } from "./endpoints/people.ts";
 import { usageEndpoints } from "./endpoints/usage.ts";
 import { membersEndpoints } from "./endpoints/members.ts";
-import { operationsEndpoints } from "./endpoints/operations.ts";
+import { creditsAndModelsEndpoints } from "./endpoints/credits-and-models.ts";
 import { promptsEndpoints } from "./endpoints/prompts.ts";
 import { marketplaceEndpoints } from "./endpoints/marketplace.ts";
 import { runsEndpoints } from "./endpoints/runs.ts";
@@ -28,8 +28,8 @@ export const MANAGE_ENDPOINTS = {
   ...marketplaceEndpoints,
   ...runsEndpoints,
   ...webhooksEndpoints,
-  ...operationsEndpoints,
-  ...installationEndpoints,
+  ...creditsAndModelsEndpoints,
+  ...systemEndpoints,
 } as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;
 
 export type ManageEndpointName = keyof typeof MANAGE_ENDPOINTS;

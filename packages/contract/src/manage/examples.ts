@@ -1,12 +1,12 @@
 import type { ManageEndpointName, ManageShapes } from "./endpoints.ts";
-import { installationExamples } from "./examples/installation.ts";
+import { systemExamples } from "./examples/system.ts";
 import { clientsExamples } from "./examples/clients.ts";
 import { keysExamples } from "./examples/keys.ts";
 import { passkeysExamples } from "./examples/passkeys.ts";
 import { peopleExamples } from "./examples/people.ts";
 import { usageExamples } from "./examples/usage.ts";
 import { membersExamples } from "./examples/members.ts";
-import { operationsExamples } from "./examples/operations.ts";
+import { creditsAndModelsExamples } from "./examples/credits-and-models.ts";
 import { promptsExamples } from "./examples/prompts.ts";
 import { marketplaceExamples } from "./examples/marketplace.ts";
 import { runsExamples } from "./examples/runs.ts";
@@ -25,8 +25,8 @@ export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>>
   ...marketplaceExamples,
   ...runsExamples,
   ...webhooksExamples,
-  ...operationsExamples,
-  ...installationExamples,
+  ...creditsAndModelsExamples,
+  ...systemExamples,
 };
 
 /** Error envelopes of each code, without their `status`. */

@@ -1,4 +1,4 @@
-export * from "./access.ts";
+export * from "./accounts.ts";
 export * from "./credits.ts";
 export * from "./endpoints.ts";
 export * from "./keys.ts";

@@ -1,12 +1,12 @@
 import type { EndpointSchemas } from "../schemas.ts";
-import { installationSchemas } from "./schemas/installation.ts";
+import { systemSchemas } from "./schemas/system.ts";
 import { clientsSchemas } from "./schemas/clients.ts";
 import { keysSchemas } from "./schemas/keys.ts";
 import { passkeysSchemas } from "./schemas/passkeys.ts";
 import { peopleSchemas } from "./schemas/people.ts";
 import { usageSchemas } from "./schemas/usage.ts";
 import { membersSchemas } from "./schemas/members.ts";
-import { operationsSchemas } from "./schemas/operations.ts";
+import { creditsAndModelsSchemas } from "./schemas/credits-and-models.ts";
 import { promptsSchemas } from "./schemas/prompts.ts";
 import { marketplaceSchemas } from "./schemas/marketplace.ts";
 import { runsSchemas } from "./schemas/runs.ts";
@@ -27,6 +27,6 @@ export const manageSchemas = {
   ...marketplaceSchemas,
   ...runsSchemas,
   ...webhooksSchemas,
-  ...operationsSchemas,
-  ...installationSchemas,
+  ...creditsAndModelsSchemas,
+  ...systemSchemas,
 } satisfies Record<string, EndpointSchemas>;

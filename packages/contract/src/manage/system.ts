@@ -1,6 +1,7 @@
 import type { ListRunsQuery } from "../runs.ts";
 import type { ManagedCredits } from "./credits.ts";
-import type { AccountOfInstallation, Member } from "./members.ts";
+import type { AccountOfInstallation } from "./accounts.ts";
+import type { Member } from "./members.ts";
 import type { ManagedRun, ManagedRunRow } from "./runs.ts";
 
 /** What a model is to this installation, and what it costs. */

@@ -261,11 +261,11 @@ function parametersOf(schema: z.ZodObject, location: "path" | "query", examples:
     properties?: Record<string, Json>;
     required?: readonly string[];
   };
-  return Object.entries(properties).map(([name, leaf]) => ({
+  return Object.entries(properties).map(([name, field]) => ({
     name,
     in: location,
     required: location === "path" || required.includes(name),
-    schema: leaf,
+    schema: field,
     ...exampleOf(name, examples),
   }));
 }

@@ -51,7 +51,7 @@ export interface PublishReport {
   readonly faults: readonly string[];
 }
 
-interface PromptActsOptions {
+interface PromptActionsOptions {
   readonly db: Database;
   readonly config: Config;
   readonly log: Log;
@@ -64,11 +64,11 @@ interface ParsedFile {
 
 /** What an operator does with prompts. Authors are named by e-mail address or id. */
 export class PromptActions {
-  readonly #options: PromptActsOptions;
+  readonly #options: PromptActionsOptions;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
 
-  constructor(options: PromptActsOptions) {
+  constructor(options: PromptActionsOptions) {
     this.#options = options;
     this.#db = options.db;
   }

@@ -43,7 +43,7 @@ const SKIPPABLE: ReadonlySet<FaultPoint> = new Set(["notify.send"]);
 
 type Action = (point: FaultPoint) => Promise<FaultOutcome> | FaultOutcome;
 interface Fault {
-  readonly act: Action;
+  readonly action: Action;
   /** Only the n-th hit in this process; null: every hit. */
   readonly onlyHit: number | null;
   hits: number;
@@ -61,7 +61,7 @@ export function faultPoint(point: FaultPoint): Promise<FaultOutcome> {
 
 async function strike(point: FaultPoint, found: Fault): Promise<FaultOutcome> {
   found.hits += 1;
-  return found.onlyHit === null || found.onlyHit === found.hits ? found.act(point) : "go";
+  return found.onlyHit === null || found.onlyHit === found.hits ? found.action(point) : "go";
 }
 
 /** Registers what the action `cut` does: the owner of database sockets destroys them. Returns the way to undo it. */
@@ -79,7 +79,7 @@ export function enableFaults(specification: string): void {
   const { parsed, unreadable } = parseFaults(specification);
   if (unreadable.length > 0) throw new Error(`These faults cannot be enabled. ${unreadable.join(" ")}`);
   active.clear();
-  for (const { point, act, onlyHit } of parsed) active.set(point, { act, onlyHit, hits: 0 });
+  for (const { point, action, onlyHit } of parsed) active.set(point, { action, onlyHit, hits: 0 });
 }
 
 /** What is wrong with a specification, one sentence for each part that cannot be read. */
@@ -87,7 +87,7 @@ export function findUnreadableFaults(specification: string): readonly string[] {
   return parseFaults(specification).unreadable;
 }
 
-interface ParsedFault extends Pick<Fault, "act" | "onlyHit"> {
+interface ParsedFault extends Pick<Fault, "action" | "onlyHit"> {
   readonly point: FaultPoint;
 }
 
@@ -108,10 +108,10 @@ function parseFault(part: string): ParsedFault | string {
   const point = FAULT_POINTS.find((known) => known === name);
   if (name === undefined) return `"${part}" is not of the form name:action[@n].`;
   if (point === undefined) return `"${name}" is not a fault point.`;
-  const act = actionOf(action, value === undefined ? null : Number(value));
-  if (act === null) return `"${part}" has no usable action (kill, stop, throw, hang, delay=ms, cut, skip).`;
+  const run = actionOf(action, value === undefined ? null : Number(value));
+  if (run === null) return `"${part}" has no usable action (kill, stop, throw, hang, delay=ms, cut, skip).`;
   if (action === "skip" && !SKIPPABLE.has(point)) return `"${point}" is not a notification and cannot be skipped.`;
-  return { point, act, onlyHit: hit === undefined ? null : Number(hit) };
+  return { point, action: run, onlyHit: hit === undefined ? null : Number(hit) };
 }
 
 function actionOf(action: string, value: number | null): Action | null {

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, "../../../..");
 /** Words that have no use here at all, as one part of an identifier such as `waitForTurn`. */
 const RETIRED = new Set(
   `turn turns told tell tells patience patient patiently wish wishes ear bell door doors beat beats kept keeping outlast
-   gate gates look looks looked place places visit vain`.split(/\s+/),
+   gate gates look looks looked place places visit vain act acts departure departures`.split(/\s+/),
 );
 /** Identifiers of Node and of libraries, and plain English compounds. */
 const ALLOWED = new Set(["lookUp"]);

@@ -46,4 +46,14 @@ export const runsEndpoints = {
     role: "member",
     subject: "runId",
   },
+  quoteRun: {
+    method: "POST",
+    path: "/manage/v1/runs/quote",
+    summary: "What a run would cost, by its inputs and options; images may be left out",
+    auth: "session",
+    role: "member",
+    isAudited: false,
+    bodyBytesMax: ENDPOINTS.createRun.bodyBytesMax,
+    errors: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR"],
+  },
 } as const satisfies Record<string, EndpointEntry>;

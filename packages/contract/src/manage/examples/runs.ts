@@ -53,4 +53,5 @@ export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
   },
   followRun,
   cancelRun,
+  quoteRun: { bodies: createRun.bodies ?? {}, data: { estimate: 2, hold: 4 } },
 };

@@ -4,19 +4,21 @@ import { uuidField } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { MEMBER_ROLES } from "../people.ts";
 import type {
-  Accepted,
   AccountDeletion,
   AccountOfInstallation,
   Archive,
-  CreatedInvitation,
   DeletedAccount,
   FreezeChange,
+  PlanChange,
+} from "../accounts.ts";
+import type {
+  Accepted,
+  CreatedInvitation,
   Invitation,
   Member,
   NewInvitation,
   PersonChanges,
   PersonOfInstallation,
-  PlanChange,
 } from "../members.ts";
 import {
   accountQuery,

@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from "../../accounts.ts";
 import { describeType, isVisible, quoteText } from "../../printable-text.ts";
 import { REQUEST_LIMITS } from "../../request-limits.ts";
 import { defineField, report, textFault, uuidField } from "../../request-fields.ts";
-import { ACCOUNT_QUERY } from "../access.ts";
+import { ACCOUNT_QUERY } from "../accounts.ts";
 import type { Page } from "../people.ts";
 
 /*

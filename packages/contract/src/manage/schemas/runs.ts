@@ -14,6 +14,7 @@ import { RUN_STATUSES } from "../../runs.ts";
 import { uuidField } from "../../request-fields.ts";
 import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
 import type { ManagedRun, ManagedRunRow, RunMoment } from "../runs.ts";
+import type { RunQuote } from "../system.ts";
 import { accountQuery, none, pageOf, textField, wordField } from "./request-fields.ts";
 
 export const rowMembers = {
@@ -81,6 +82,8 @@ const exportQuery = accountQuery
   .extend({ ...filter, format: wordField("format", ["jsonl", "csv"]).optional() })
   .check(checkListQuery);
 
+const quoteSchema: z.ZodType<RunQuote> = z.strictObject({ estimate: countSchema, hold: countSchema.nullable() });
+
 export const runsSchemas = {
   createRun: { params: none, query: none, body: createRunBodySchema, data: runSchema },
   listRuns: { params: none, query: listQuery, body: null, data: pageOf(rowSchema) },
@@ -88,4 +91,5 @@ export const runsSchemas = {
   getRun: { params: runId, query: none, body: null, data: managedRunSchema },
   followRun: { ...endpointSchemas.followRun, query: accountQuery },
   cancelRun: { params: runId, query: none, body: null, data: runSchema },
+  quoteRun: { params: none, query: none, body: createRunBodySchema, data: quoteSchema },
 } satisfies Record<string, EndpointSchemas>;

@@ -19,7 +19,7 @@ export interface Connections {
    * Acts once the requests that came whole on this connection are answered, at once if there are none. Once for each
    * connection, and not at all when it is ending already.
    */
-  afterAnswers(socket: Duplex, act: () => void): void;
+  afterAnswers(socket: Duplex, action: () => void): void;
   /** Closes at once the connections that are meant. */
   closeWhere(isMeant: (socket: Socket, connection: Connection) => boolean): void;
   /** From now on a connection is closed with its last answer. Resolves when no connection is left. */
@@ -40,7 +40,7 @@ interface TrackedConnection extends Connection {
   /** An answer has said so. */
   isClosing: boolean;
   /** What ends it once the requests that came whole are answered. */
-  ending: { readonly act: () => void; hasActed: boolean } | null;
+  ending: { readonly action: () => void; hasActed: boolean } | null;
 }
 
 const cameWhole = ({ request }: Exchange): boolean => request.complete;
@@ -52,7 +52,7 @@ function isEnding({ open, isClosing, ending }: TrackedConnection): boolean {
 function endIfAnswered(socket: Duplex, { open, ending }: TrackedConnection): void {
   if (ending === null || ending.hasActed || open.some(cameWhole)) return;
   ending.hasActed = true;
-  if (socket.writable) ending.act();
+  if (socket.writable) ending.action();
 }
 
 /**
@@ -110,10 +110,10 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
       connection?.open.push(exchange);
       exchange.response.on("close", () => end(socket, connection, exchange));
     },
-    afterAnswers(socket, act) {
+    afterAnswers(socket, action) {
       const connection = byStream.get(socket);
       if (connection === undefined || connection.ending !== null) return;
-      connection.ending = { act, hasActed: false };
+      connection.ending = { action, hasActed: false };
       endIfAnswered(socket, connection);
     },
     hasBegunAnswer: (socket) => byStream.get(socket)?.open.some(({ response }) => response.headersSent) ?? false,

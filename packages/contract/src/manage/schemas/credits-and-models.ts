@@ -3,7 +3,7 @@ import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
 import { defineField, report } from "../../request-fields.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { JOURNAL_KINDS, type JournalEntry, type ManagedCredits } from "../credits.ts";
-import type { ManagedModel, ModelSwitchBody, ModelTest, ModelTestBody, SystemState } from "../system.ts";
+import type { ManagedModel, ModelSwitchBody, ModelTest, ModelTestBody } from "../system.ts";
 import { booleanField, checkPageQuery, none, pageOf, pageQuery, textField } from "./request-fields.ts";
 
 export const creditsSchema: z.ZodType<ManagedCredits> = z.strictObject({
@@ -65,32 +65,7 @@ const modelTestSchema: z.ZodType<ModelTest> = z.strictObject({
   providerCode: z.string().nullable(),
 });
 
-const systemSchema: z.ZodType<SystemState> = z.strictObject({
-  version: z.string(),
-  now: timeSchema,
-  workers: z.array(
-    z.strictObject({
-      workerId: idSchema,
-      host: z.string(),
-      pid: z.int(),
-      version: z.string(),
-      isDraining: z.boolean(),
-      startedAt: timeSchema,
-      heartbeatAt: timeSchema,
-      running: countSchema,
-    }),
-  ),
-  queue: z.strictObject({ waiting: countSchema, oldestAt: timeSchema.nullable(), running: countSchema }),
-  failures: z.array(z.strictObject({ cause: z.string(), model: z.string(), runs: countSchema })),
-  mail: z.strictObject({
-    waiting: countSchema,
-    givenUp: countSchema,
-    lastFault: z.strictObject({ text: z.string(), at: timeSchema }).nullable(),
-  }),
-  storage: z.strictObject({ databaseBytes: countSchema }),
-});
-
-export const operationsSchemas = {
+export const creditsAndModelsSchemas = {
   getCredits: { params: none, query: none, body: null, data: creditsSchema },
   listJournal: { params: none, query: journalQuery, body: null, data: pageOf(journalSchema) },
   listModels: { params: none, query: none, body: null, data: z.strictObject({ models: z.array(modelSchema) }) },
@@ -109,5 +84,4 @@ export const operationsSchemas = {
     body: z.object({ model: textField("model", 200) }) satisfies z.ZodType<ModelTestBody>,
     data: modelTestSchema,
   },
-  getSystem: { params: none, query: none, body: null, data: systemSchema },
 } satisfies Record<string, EndpointSchemas>;

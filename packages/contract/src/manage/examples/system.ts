@@ -1,8 +1,8 @@
 import type { ShapesOf } from "../../endpoints.ts";
-import { ENDPOINT_EXAMPLES, type ExamplesOf } from "../../examples/endpoint-examples.ts";
-import type { installationSchemas } from "../schemas/installation.ts";
+import type { ExamplesOf } from "../../examples/endpoint-examples.ts";
+import type { systemSchemas } from "../schemas/system.ts";
 import { membersExamples } from "./members.ts";
-import { operationsExamples } from "./operations.ts";
+import { creditsAndModelsExamples } from "./credits-and-models.ts";
 import { runsExamples } from "./runs.ts";
 
 const {
@@ -19,8 +19,29 @@ if (row === undefined || account === undefined) throw new Error("The examples of
 const failure = { accountId: account.accountId, accountEmail: account.email, cause: "rate_limit" } as const;
 const failed = { runStatus: "failed", credits: 0, error: "The model is busy. You were not charged." } as const;
 
-export const installationExamples: ExamplesOf<ShapesOf<typeof installationSchemas>> = {
-  quoteRun: { bodies: ENDPOINT_EXAMPLES.createRun.bodies ?? {}, data: { estimate: 2, hold: 4 } },
+export const systemExamples: ExamplesOf<ShapesOf<typeof systemSchemas>> = {
+  getSystem: {
+    data: {
+      version: "0.1.0",
+      now: "2026-11-22T10:00:00.000Z",
+      workers: [
+        {
+          workerId: "019a2b10-0000-7c3e-9d52-1f0b6c8e2a77",
+          host: "prompts-1",
+          pid: 4711,
+          version: "0.1.0",
+          isDraining: false,
+          startedAt: "2026-11-22T08:00:00.000Z",
+          heartbeatAt: "2026-11-22T09:59:59.000Z",
+          running: 12,
+        },
+      ],
+      queue: { waiting: 0, oldestAt: null, running: 12 },
+      failures: [{ cause: "rate_limit", model: "openai/gpt-5", runs: 3 }],
+      mail: { waiting: 1, givenUp: 0, lastFault: { text: "connect ECONNREFUSED", at: "2026-11-22T09:58:00.000Z" } },
+      storage: { databaseBytes: 104_857_600 },
+    },
+  },
   listInstallationRuns: {
     parameters: { limit: 10, status: "failed", cause: failure.cause, model: row.model },
     data: { rows: [{ ...row, ...failure, ...failed }], hasMore: false },
@@ -73,6 +94,10 @@ export const installationExamples: ExamplesOf<ShapesOf<typeof installationSchema
   },
   getAccount: {
     parameters: { accountId: account.accountId },
-    data: { ...account, credits: operationsExamples.getCredits.data, members: membersExamples.listMembers.data.rows },
+    data: {
+      ...account,
+      credits: creditsAndModelsExamples.getCredits.data,
+      members: membersExamples.listMembers.data.rows,
+    },
   },
 };

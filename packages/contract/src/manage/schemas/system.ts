@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { createRunBodySchema } from "../../create-run-schema.ts";
 import { checkListQuery, runsFilter } from "../../query-schemas.ts";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
 import { uuidField } from "../../request-fields.ts";
@@ -11,11 +10,11 @@ import type {
   InstallationRunRow,
   ListInstallationRunsQuery,
   ModelHealth,
-  RunQuote,
+  SystemState,
 } from "../system.ts";
 import { none, pageOf, textField } from "./request-fields.ts";
 import { accountMembers, memberSchema } from "./members.ts";
-import { creditsSchema } from "./operations.ts";
+import { creditsSchema } from "./credits-and-models.ts";
 import { momentSchema, receiptSchema, rowMembers } from "./runs.ts";
 
 const foundMembers = {
@@ -70,8 +69,6 @@ const accountSchema: z.ZodType<AccountDetail> = z.strictObject({
   members: z.array(memberSchema),
 });
 
-const quoteSchema: z.ZodType<RunQuote> = z.strictObject({ estimate: countSchema, hold: countSchema.nullable() });
-
 const findQuery = z
   .object({
     ...runsFilter,
@@ -82,8 +79,33 @@ const findQuery = z
   })
   .check(checkListQuery) satisfies z.ZodType<ListInstallationRunsQuery>;
 
-export const installationSchemas = {
-  quoteRun: { params: none, query: none, body: createRunBodySchema, data: quoteSchema },
+const systemSchema: z.ZodType<SystemState> = z.strictObject({
+  version: z.string(),
+  now: timeSchema,
+  workers: z.array(
+    z.strictObject({
+      workerId: idSchema,
+      host: z.string(),
+      pid: z.int(),
+      version: z.string(),
+      isDraining: z.boolean(),
+      startedAt: timeSchema,
+      heartbeatAt: timeSchema,
+      running: countSchema,
+    }),
+  ),
+  queue: z.strictObject({ waiting: countSchema, oldestAt: timeSchema.nullable(), running: countSchema }),
+  failures: z.array(z.strictObject({ cause: z.string(), model: z.string(), runs: countSchema })),
+  mail: z.strictObject({
+    waiting: countSchema,
+    givenUp: countSchema,
+    lastFault: z.strictObject({ text: z.string(), at: timeSchema }).nullable(),
+  }),
+  storage: z.strictObject({ databaseBytes: countSchema }),
+});
+
+export const systemSchemas = {
+  getSystem: { params: none, query: none, body: null, data: systemSchema },
   listInstallationRuns: { params: none, query: findQuery, body: null, data: pageOf(foundSchema) },
   getInstallationRun: {
     params: z.object({ runId: uuidField("runId") }),

@@ -2,8 +2,8 @@ import type { EndpointEntry } from "../../endpoints.ts";
 
 const BOTH = ["token", "session"] as const;
 
-/** Credits, models and the state of the installation. */
-export const operationsEndpoints = {
+/** Credits of an account, and the models of the installation. */
+export const creditsAndModelsEndpoints = {
   getCredits: {
     method: "GET",
     path: "/manage/v1/credits",
@@ -51,14 +51,5 @@ export const operationsEndpoints = {
     scope: "operator",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "model",
-  },
-  getSystem: {
-    method: "GET",
-    path: "/manage/v1/system",
-    summary: "Workers, queue, failures of the last hour, storage and version",
-    auth: BOTH,
-    role: "operator",
-    scope: "operator",
-    errors: [],
   },
 } as const satisfies Record<string, EndpointEntry>;

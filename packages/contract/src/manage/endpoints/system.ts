@@ -1,18 +1,14 @@
-import { ENDPOINTS, type EndpointEntry } from "../../endpoints.ts";
+import type { EndpointEntry } from "../../endpoints.ts";
 
 const operator = { auth: ["token", "session"], role: "operator", scope: "operator", method: "GET" } as const;
 
-/** What pages ask beyond the account's own things: what a run would cost, how the installation does. */
-export const installationEndpoints = {
-  quoteRun: {
-    method: "POST",
-    path: "/manage/v1/runs/quote",
-    summary: "What a run would cost, by its inputs and options; images may be left out",
-    auth: "session",
-    role: "member",
-    isAudited: false,
-    bodyBytesMax: ENDPOINTS.createRun.bodyBytesMax,
-    errors: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR"],
+/** What operators see of the installation and of its accounts, runs and models. */
+export const systemEndpoints = {
+  getSystem: {
+    ...operator,
+    path: "/manage/v1/system",
+    summary: "Workers, queue, failures of the last hour, storage and version",
+    errors: [],
   },
   listInstallationRuns: {
     ...operator,

@@ -1,6 +1,6 @@
 import type { ExamplesOf } from "../../examples/endpoint-examples.ts";
 import type { ShapesOf } from "../../endpoints.ts";
-import type { operationsSchemas } from "../schemas/operations.ts";
+import type { creditsAndModelsSchemas } from "../schemas/credits-and-models.ts";
 
 const RUN_ID = "019a1f87-3e4b-7d21-a4c8-5b7e11f20d3a";
 
@@ -16,7 +16,7 @@ const model = {
   price: "outputPer1k 1",
 };
 
-export const operationsExamples: ExamplesOf<ShapesOf<typeof operationsSchemas>> = {
+export const creditsAndModelsExamples: ExamplesOf<ShapesOf<typeof creditsAndModelsSchemas>> = {
   getCredits: { data: { available: 4_998, held: 4, posted: 5_002, frozen: null } },
   listJournal: {
     parameters: { limit: 10, startingAfter: "4711" },
@@ -57,28 +57,6 @@ export const operationsExamples: ExamplesOf<ShapesOf<typeof operationsSchemas>> 
       cause: null,
       httpStatus: null,
       providerCode: null,
-    },
-  },
-  getSystem: {
-    data: {
-      version: "0.1.0",
-      now: "2026-11-22T10:00:00.000Z",
-      workers: [
-        {
-          workerId: "019a2b10-0000-7c3e-9d52-1f0b6c8e2a77",
-          host: "prompts-1",
-          pid: 4711,
-          version: "0.1.0",
-          isDraining: false,
-          startedAt: "2026-11-22T08:00:00.000Z",
-          heartbeatAt: "2026-11-22T09:59:59.000Z",
-          running: 12,
-        },
-      ],
-      queue: { waiting: 0, oldestAt: null, running: 12 },
-      failures: [{ cause: "rate_limit", model: "openai/gpt-5", runs: 3 }],
-      mail: { waiting: 1, givenUp: 0, lastFault: { text: "connect ECONNREFUSED", at: "2026-11-22T09:58:00.000Z" } },
-      storage: { databaseBytes: 104_857_600 },
     },
   },
 };
