@@ -163,3 +163,15 @@ begin
       from unnest(v_made, v_claimed) made (n, is_claimed);
   end if;
 end $$;
+
+-- One run, as programs that do not know run_create_all create it, while they run beside this one or take its place again.
+create or replace function run_create_claiming(
+  p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
+  p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,
+  p_api_key uuid, p_request uuid, p_worker uuid, p_lane int, p_lease interval
+) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language sql as $$
+  select * from run_create_all(array[p_account], array[p_id], array[round(extract(epoch from p_created) * 1000)::bigint],
+    array[p_version], array[p_name], array[p_model], array[p_hold], array[p_prices], array[p_inputs], array[p_options],
+    array[extract(epoch from p_deadline)::int], array[p_max_active], array[p_key], array[p_fingerprint], array[p_api_key],
+    array[p_request], p_worker, p_lane, p_lease, 1)
+$$;
