@@ -9,10 +9,15 @@ import type { MarketplaceSearch } from "./search.ts";
  * @returns false when nobody is signed in.
  */
 export async function openSession(queries: QueryClient, cards?: MarketplaceSearch): Promise<boolean> {
-  if (cards !== undefined) void queries.prefetchInfiniteQuery(marketplacePages(browseOf(cards)));
+  const cardsQuery = cards === undefined ? null : marketplacePages(browseOf(cards));
+  if (cardsQuery !== null) void queries.prefetchInfiniteQuery(cardsQuery);
   try {
     const session = await queries.ensureQueryData(sessionQuery);
-    if (!session.accounts.some(({ accountId }) => accountId === chosenAccount())) chooseAccount(session.accountId);
+    const asked = chosenAccount();
+    if (session.accounts.some(({ accountId }) => accountId === asked)) return true;
+    chooseAccount(session.accountId);
+    // The cards were asked for in an account that the person has left, which is refused.
+    if (cardsQuery !== null && asked !== null) queries.removeQueries({ queryKey: cardsQuery.queryKey });
     return true;
   } catch (error) {
     if (!isSignedOut(error)) throw error;
