@@ -25,6 +25,7 @@ Write about {{ topic }}.
 `;
 
 interface Answer {
+  readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly bytes: Buffer;
 }
@@ -35,12 +36,16 @@ function get(path: string, headers: Readonly<Record<string, string>>): Promise<A
     const sent = request(`${server.url}${path}`, { headers }, (answer) => {
       const pieces: Buffer[] = [];
       answer.on("data", (piece: Buffer) => pieces.push(piece));
-      answer.on("end", () => resolve({ headers: answer.headers, bytes: Buffer.concat(pieces) }));
+      answer.on("end", () =>
+        resolve({ status: answer.statusCode, headers: answer.headers, bytes: Buffer.concat(pieces) }),
+      );
     });
     sent.once("error", reject).end();
   });
 }
 
+/** Of what is shorter, no answer is compressed. */
+const ONE_PACKET_BYTES = 1_400;
 const MARKETPLACE = "/manage/v1/marketplace?limit=12";
 
 describe("a page that reads a list", () => {
@@ -68,11 +73,14 @@ describe("a page that reads a list", () => {
   });
 
   test("is refused without compression, and so is every answer of /v1", async () => {
+    const { apiKey } = await server.createCaller();
     const refused = await get(MARKETPLACE, { "accept-encoding": "br" });
-    const v1 = await get("/v1/prompts/publish?limit=12", {
-      authorization: `Bearer ${(await ada.client.send("createKey", { body: { name: "laptop" } })).apiKey}`,
+    const v1 = await get("/v1/prompts/publish?q=letter", {
+      authorization: `Bearer ${apiKey}`,
       "accept-encoding": "br",
     });
+    expect([refused, v1].map(({ status }) => status)).toEqual([401, 200]);
+    expect(v1.bytes.length).toBeGreaterThan(ONE_PACKET_BYTES);
     expect([refused, v1].map(({ headers }) => headers["content-encoding"])).toEqual([undefined, undefined]);
   });
 });

@@ -54,7 +54,6 @@ export function NewPromptScreen() {
                 }
                 foot={
                   <Button
-                    tone="main"
                     disabled={action.isBusy}
                     aria-label={`Start with this: ${template.name}`}
                     onClick={() => void start(template)}

@@ -85,7 +85,7 @@ function Journal() {
           ]}
         >
           {rows.map((row) => (
-            <SignedOutPage key={row.entryId} row={row} />
+            <EntryRow key={row.entryId} row={row} />
           ))}
         </Table>
       )}
@@ -93,7 +93,7 @@ function Journal() {
   );
 }
 
-function SignedOutPage({
+function EntryRow({
   row: { at, kind, amount, creditsAfter, runId, reason, expiresAt },
 }: {
   readonly row: JournalEntry;
