@@ -80,6 +80,14 @@ function filesSettings(config: Config) {
   return { dataDir, ttlSeconds, bucket: readBucket(config) };
 }
 
+/** What search reads of published prompts. */
+function publishedPrompts(db: Database): Pick<SearchOptions, "popularityOf" | "published"> {
+  return {
+    popularityOf: (promptIds) => listPopularity(db, promptIds),
+    published: { listVersions: listSearchedVersions, listDocuments: listSearchDocuments },
+  };
+}
+
 export async function openServices(
   options: AppOptions,
   installation: Installation,
@@ -115,15 +123,7 @@ export async function openServices(
   const isCaller = role !== "api";
   const models = await openModels({ config, db, clock, log, spool: files.spool, isCaller, signal: options.signal });
   closers.add(() => models.close());
-  const popularityOf = (promptIds: readonly string[]) => listPopularity(db, promptIds);
-  const search = createSearch({
-    db,
-    log,
-    clock,
-    popularityOf,
-    published: { listVersions: listSearchedVersions, listDocuments: listSearchDocuments },
-    embeddings: embeddingsOf(config, models),
-  });
+  const search = createSearch({ db, log, clock, ...publishedPrompts(db), embeddings: embeddingsOf(config, models) });
   closers.add(() => search.close());
   const accountLocks = new AccountLockQueue();
   const creates = createRunCreates({ db, accountLocks });

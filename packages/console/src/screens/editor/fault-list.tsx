@@ -36,19 +36,7 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
             </span>
           </>
         )}
-        <span className="ml-auto inline-flex flex-wrap gap-x-3 text-dim">
-          <span className="@max-[560px]:hidden">
-            Press Ctrl+Space for suggestions. Press Esc, then Tab to leave the editor.
-          </span>
-          <Link
-            to="/docs/$guide"
-            params={{ guide: "prompt-files" }}
-            target="_blank"
-            className="text-accent hover:underline"
-          >
-            File format
-          </Link>
-        </span>
+        <EditorHelp />
       </div>
       {faults.length === 0 ? null : (
         <ul className="grid gap-1">
@@ -79,5 +67,23 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
         </p>
       ))}
     </div>
+  );
+}
+
+function EditorHelp() {
+  return (
+    <span className="ml-auto inline-flex flex-wrap gap-x-3 text-dim">
+      <span className="@max-[560px]:hidden">
+        Press Ctrl+Space for suggestions. Press Esc, then Tab to leave the editor.
+      </span>
+      <Link
+        to="/docs/$guide"
+        params={{ guide: "prompt-files" }}
+        target="_blank"
+        className="text-accent hover:underline"
+      >
+        File format
+      </Link>
+    </span>
   );
 }
