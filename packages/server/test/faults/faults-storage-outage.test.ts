@@ -283,6 +283,12 @@ describe("a disk that is full", () => {
     await expect(writeFile(filler, Buffer.alloc(1_000_000, 1))).rejects.toThrow("ENOSPC");
     const first = await startRun(caller.client, bodyOf(promptVersionId));
     await until(async () => (await callsOf(first))[0]?.outcome === "image");
+    // Other work goes on. Meanwhile the picture is refused: a run that began before that would ask the model as well.
+    const text = await server.publish(promptFile({ model: "sandbox/text-free" }));
+    for (const _ of Array.from({ length: 5 })) {
+      const ran = runOf(await postRun(caller.client, bodyOf(text.promptVersionId)));
+      expect(ran.runStatus).toBe("succeeded");
+    }
     const second = await startRun(caller.client, bodyOf(promptVersionId));
     const given = "select 1 from runs where id = $1 and attempt > 0 and worker is null";
     await until(async () => (await server.app.db.query(given, [second])).length === 1);
