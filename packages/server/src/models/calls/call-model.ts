@@ -1,9 +1,9 @@
 /**
- * Policy of model calls: how many attempts are made, of which model, how long the pauses are, and what the caller reads.
- * No SDK here. A provider call is counted in the database before it is made (attempt.ts), so that retries and crashes
- * together never exceed three per output item; a started video is found again and polled instead of being paid twice.
+ * A model call from its first attempt to what the caller reads; how many attempts it has, and of which model, is decided
+ * in attempt-limits.ts. No SDK here. A provider call is counted in the database before it is made (attempt.ts), so that
+ * retries and crashes together never exceed the limit; a started video is found again and polled, not paid twice.
  */
-import { fullJitterDelayMs, systemRandom, type Random } from "../../platform/resilience/retry.ts";
+import { systemRandom, type Random } from "../../platform/resilience/retry.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
@@ -20,11 +20,11 @@ import {
   WAIT_IN_PROCESS_MS,
   type CallAdmissionOptions,
 } from "./call-admission.ts";
-import { ATTEMPTS_MAX } from "./attempt-limits.ts";
+import { backoffMs, callsFallback, isFinal, isOfKey } from "./attempt-limits.ts";
 import { createCallCounter, createCallRecord } from "./provider-calls.ts";
 import { attempt, type Attempt, type Job } from "./attempt.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
-import type { CallFailure, FailureCause } from "../providers/failure.ts";
+import type { CallFailure } from "../providers/failure.ts";
 import type { ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
 
 export type { LimitChange, ModelCaller } from "./model-request.ts";
@@ -48,7 +48,6 @@ export interface ModelCallerOptions {
  * Two budgets, so that runs with images in memory can never keep each other from sending them.
  */
 const IMAGES_SHARE = 1 / 3;
-const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 
 export function createModelCaller(options: ModelCallerOptions): ModelCaller {
   const { catalogue, db, log, adapter } = options;
@@ -120,7 +119,7 @@ async function attemptUntilSettled(
     }
     if (made.kind === "failed" && isOfKey(made) && context.admission.hasFreeKey(job.entry)) continue;
     const [next] = left;
-    if (next !== undefined && callsFallback(made, job)) {
+    if (next !== undefined && goesElsewhere(made, job)) {
       logFallback(context, job, next);
       job = { ...job, entry: next };
       left.shift();
@@ -138,13 +137,6 @@ async function attemptUntilSettled(
 
 type Failed = Extract<Attempt, { kind: "failed" }>;
 
-/** Of the account behind one key: another key may be asked at once. */
-const OF_KEY: ReadonlySet<FailureCause> = new Set(["rate_limited", "quota", "credentials"]);
-
-function isOfKey({ failure, callNumber }: Failed): boolean {
-  return callNumber < ATTEMPTS_MAX && OF_KEY.has(failure.cause);
-}
-
 type Busy = Extract<Attempt, { kind: "busy" }>;
 
 /** The same model elsewhere, where the operator declared one and the author none: never for videos. */
@@ -160,36 +152,13 @@ function operatorsFallback(
   return other !== null && meetsNeeds(other, needs) ? other : null;
 }
 
-const ELSEWHERE_MAY_DO: ReadonlySet<FailureCause> = new Set(["overloaded", "network", "rate_limited"]);
-/** This model will not do it, however often it is asked. */
-const NEVER_HERE: ReadonlySet<FailureCause> = new Set([
-  "credentials",
-  "quota",
-  "model_missing",
-  "job_failed",
-  "too_long",
-]);
-
-/**
- * The next model gets the last of the three attempts; at once when the breaker of the model is open, or it never will
- * answer. A call whose picture may be billed is not made again elsewhere, and what was declined stays declined.
- */
-function callsFallback(made: Attempt, { entry }: Job): boolean {
-  if (made.kind === "busy") return made.isBroken;
-  if (made.kind !== "failed" || made.callNumber >= ATTEMPTS_MAX) return false;
-  const { breaker, cause, retry } = made.failure;
-  const mayBeBilled = entry.modality !== "text" && retry === "never" && cause !== "job_failed" && breaker !== "opens";
-  if (NEVER_HERE.has(cause) || breaker === "opens") return true;
-  if (cause === "timeout" || cause === "protocol") return !mayBeBilled;
-  return made.callNumber === ATTEMPTS_MAX - 1 && ELSEWHERE_MAY_DO.has(cause) && !mayBeBilled;
+/** A model whose breaker is open is not waited for where another may answer. */
+function goesElsewhere(made: Attempt, { entry }: Job): boolean {
+  return made.kind === "busy" ? made.isBroken : made.kind === "failed" && callsFallback(made, entry.modality);
 }
 
 function logFallback({ log }: CallContext, { request, entry }: Job, fallback: CatalogueEntry): void {
   log.warn({ runId: request.runId, model: entry.model, fallback: fallback.model }, "a fallback model is called");
-}
-
-function isFinal({ failure, callNumber }: Failed, hasRetriedOnce: boolean): boolean {
-  return failure.retry === "never" || callNumber >= ATTEMPTS_MAX || (failure.retry === "once" && hasRetriedOnce);
 }
 
 /**
@@ -201,7 +170,7 @@ async function waitForNextAttempt(
   { request, made }: { readonly request: ModelRequest; readonly made: Failed | Busy },
   signal: AbortSignal,
 ): Promise<ModelOutcome | null> {
-  const delayMs = made.kind === "busy" ? made.waitMs : backoffMs(context, made);
+  const delayMs = made.kind === "busy" ? made.waitMs : backoffMs(made, context.random);
   if (performance.now() + delayMs >= request.deadlineMs) {
     return made.kind === "busy" ? failed(sentenceFor("overloaded")) : failedAs(made.failure);
   }
@@ -211,10 +180,6 @@ async function waitForNextAttempt(
   }
   await context.record.flush(); // the next attempt must see how this one ended
   return { kind: "later", delayMs: Math.ceil(delayMs) };
-}
-
-function backoffMs({ random }: CallContext, { failure, callNumber }: Failed): number {
-  return Math.max(failure.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, random));
 }
 
 type Answered = Extract<Attempt, { kind: "answered" }>;

@@ -1,6 +1,6 @@
 /** Calls of a model without a run, for who tries a prompt or the model itself: no database, nothing charged. */
 import type { ModelTest } from "@promptd/contract/manage";
-import { fullJitterDelayMs, systemRandom } from "../../platform/resilience/retry.ts";
+import { systemRandom } from "../../platform/resilience/retry.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
 import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
@@ -10,7 +10,7 @@ import { ratesOf } from "../pricing/price-plan.ts";
 import { costMicro } from "../pricing/usage.ts";
 import { makesJobs } from "../providers/provider.ts";
 import { providerOf } from "../providers/index.ts";
-import { ATTEMPTS_MAX } from "./attempt-limits.ts";
+import { ATTEMPTS_MAX, backoffMs, isFinal } from "./attempt-limits.ts";
 import { DECLINED, sentenceFor } from "./caller-text.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { readJsonAnswer } from "./output-schema.ts";
@@ -36,7 +36,6 @@ export type DirectAnswer =
   | { readonly kind: "image"; readonly bytes: Uint8Array }
   | { readonly kind: "failed"; readonly message: string };
 
-const BACKOFF = { baseMs: 1_000, capMs: 10_000 };
 const CANCEL_MS = 10_000;
 /** What is paid for goes on, whether anybody waits or not. */
 const NEVER = new AbortController().signal;
@@ -67,10 +66,10 @@ export async function callDirectly(
       call = { ...call, correction: { answer: result.text, problem } };
       continue;
     }
-    if (result.retry === "never" || callNumber === ATTEMPTS_MAX || (result.retry === "once" && hasRetriedOnce))
-      return { kind: "failed", message: result.sentence ?? sentenceFor(result.cause) };
+    const made = { failure: result, callNumber };
+    if (isFinal(made, hasRetriedOnce)) return { kind: "failed", message: result.sentence ?? sentenceFor(result.cause) };
     hasRetriedOnce ||= result.retry === "once";
-    await sleep(Math.max(result.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, systemRandom)), signal);
+    await sleep(backoffMs(made, systemRandom), signal);
   }
   return { kind: "failed", message: `The answer is not JSON that fits: ${problem}` };
 }
