@@ -38,6 +38,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "credit_holds_record",
       "credit_hold_for",
       "credit_settle",
+      "credit_earned",
       "credit_collect",
       "credit_uncollected",
       "credit_try_lock",

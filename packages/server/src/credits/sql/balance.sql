@@ -6,15 +6,8 @@ create or replace function credit_expired(p_account uuid, p_at timestamptz) retu
   where account_id = p_account and remaining > 0 and expires_at <= p_at
 $$;
 
--- Whole credits that are booked for an account and not collected yet.
-create or replace function credit_uncollected(p_account uuid) returns bigint language sql stable as $$
-  select floor((
-    coalesce((select sum(e.hundredths) from credit_earnings e where e.author_id = p_account and e.collected_at is null), 0)
-      + coalesce((select a.earned_rest from credit_accounts a where a.account_id = p_account), 0)) / 100)::bigint
-$$;
-
--- What can be spent now, what was earned and is not collected yet included. Credits that have expired but are not processed yet back the open holds first; only what the
--- holds have no room for reduces the balance.
+-- What can be spent now, what was earned and is not collected yet included. Credits that have expired but are not
+-- processed yet back the open holds first; only what the holds have no room for reduces the balance.
 create or replace function credits_available(p_account uuid) returns bigint language sql stable as $$
   select coalesce((
     select a.posted - a.held - greatest(0, credit_expired(p_account, promptd_now()) - (a.held - b.amount))

@@ -67,7 +67,7 @@ create or replace view credit_audit as
     format('captured %s, of which the author earns %s percent; booked are %s hundredths', h.captured, h.author_share,
       coalesce(e.hundredths, 0))
   from credit_holds h left join credit_earnings e using (account_id, run_id)
-  where h.author_share > 0 and coalesce(h.captured, 0) * h.author_share <> coalesce(e.hundredths, 0)
+  where h.author_share > 0 and credit_earned(coalesce(h.captured, 0), h.author_share) <> coalesce(e.hundredths, 0)
   union all
   select 'earnings of an author', a.account_id, null,
     format('collected %s hundredths; journal says %s credits, and %s hundredths are left', e.collected, j.earned, a.earned_rest)

@@ -2,7 +2,8 @@
 
 -- Captures or releases the open holds of finished runs, each once. p_credits is the price of each run. The part of the
 -- hold above it becomes available again, except what expired credits backed: that expires now. It goes back to the budget
--- of the run's key as well, in the month in which it was held. What the author of the prompt earns is booked.
+-- of the run's key as well, in the month in which it was held. What the author of the prompt earns is
+-- booked (author-earnings.sql).
 create or replace function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql as $$
 declare
   v_now timestamptz; v_paid record;
@@ -30,7 +31,8 @@ begin
       where b.account_id = unused.account_id and b.budget_id = unused.budget_id and b.month = unused.month
     ), earned as (
       insert into credit_earnings (account_id, run_id, author_id, hundredths)
-      select account_id, run_id, author_id, captured * author_share from settled where captured * author_share > 0
+      select account_id, run_id, author_id, credit_earned(captured, author_share) from settled
+      where credit_earned(captured, author_share) > 0
     ), running as (
       select s.account_id, s.run_id, s.amount, s.captured, a.posted - sum(s.captured) over w as posted_after, a.held - sum(s.amount) over w as held_after
       from settled s join credit_accounts a using (account_id)

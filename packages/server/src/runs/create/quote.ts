@@ -1,3 +1,4 @@
+import { earnerOf, type Earner } from "../../credits/index.ts";
 import { priceCeiling, priceEstimate, type Catalogue, type PriceSnapshot } from "../../models/index.ts";
 import { planSteps, type CheckedInputs, type LivePrompt } from "../../prompts/index.ts";
 import { invalid } from "../../platform/problem.ts";
@@ -13,7 +14,7 @@ export interface Quote {
 /** What the run costs and who earns of it, as it is now: a later change of a price or a share does not touch it. */
 interface RunPrices extends PriceSnapshot {
   /** Null: nobody but the operator. */
-  readonly author: { readonly accountId: string; readonly sharePercent: number } | null;
+  readonly author: Earner | null;
 }
 
 export interface QuoteOptions {
@@ -44,8 +45,8 @@ export function quote(
     const message = `With these inputs the run could cost ${credits} credits; ${holdMaxCredits} is the most one run may hold here. Send shorter inputs.`;
     throw invalid([{ path: ["body", "inputs"], code: "too_long", message }]);
   }
-  const sharePercent = isOwn ? 0 : (terms.authorShare ?? authorShare);
-  const author = sharePercent === 0 ? null : { accountId: version.authorId, sharePercent };
+  const { authorId } = version;
+  const author = earnerOf({ accountId, authorId, share: terms.authorShare, defaultShare: authorShare });
   const prices = { ...rates, author };
   return { hold: credits, estimate: priceEstimate(catalogue, steps, version.model), prices };
 }
