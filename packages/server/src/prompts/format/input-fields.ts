@@ -1,37 +1,13 @@
 import { INPUT_KEYS_MAX, keyProblem, LIST_ITEMS_MAX, requiredField, valueProblem } from "../input-rules.ts";
-import type { Choice, ImageSlot, InputField, InputType } from "../prompt-definition.ts";
+import type { Choice, InputField, InputType } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { FieldReader } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 
-export const IMAGE_SLOTS_MAX = 16;
 const CHOICES_MAX = 200;
 const VALUE_LENGTH_MAX = 100_000;
 export const INPUT_FIELDS = "type label description default allowEmpty maxLength options multiple min max".split(" ");
 export const INPUT_TYPES = ["text", "number", "boolean", "date", "select", "list"] as const;
-
-/** Reads `images`: the slots for images, in file order. */
-export function readImageSlots(reader: FieldReader): ImageSlot[] {
-  const items = reader.list("images") ?? [];
-  if (items.length > IMAGE_SLOTS_MAX) {
-    const message = `has ${items.length} image slots; the limit is ${IMAGE_SLOTS_MAX}`;
-    reader.faults.add({ line: reader.lineOf("images"), field: "images", code: "LIMITS", message });
-  }
-  return items.map((item, index) => {
-    const path = `images[${index + 1}]`;
-    const fallback = { label: `Image ${index + 1}`, description: "" };
-    if (item.kind !== "map") {
-      reader.faults.addField(item.line, path, `must be a map such as { label: Photo }, got ${kindName(item)}`);
-      return fallback;
-    }
-    const slot = new FieldReader(item, path, reader.faults);
-    const label = slot.text("label", { max: 200 }) ?? fallback.label;
-    const description = slot.text("description", { max: 1_000, mayBeEmpty: true, mayHaveLines: true }) ?? "";
-    const isMask = slot.flag("mask");
-    slot.finish(["label", "description", "mask"]);
-    return { label, description, ...(isMask ? { mask: true } : {}) };
-  });
-}
 
 /** Reads `inputs`: key -> field, in file order. */
 export function readInputFields(map: SourceMap, faults: FaultList): InputField[] {
