@@ -1,5 +1,12 @@
 /** What the slices of one process share, opened in the order in which they need each other. */
-import { createFiles, createGuardedPost, readFileSecrets, type Files, type GuardedPost } from "./files/index.ts";
+import {
+  createFiles,
+  createGuardedPost,
+  readBucket,
+  readFileSecrets,
+  type Files,
+  type GuardedPost,
+} from "./files/index.ts";
 import type { Closers } from "./closers.ts";
 import type { HttpServerOptions } from "./http/server.ts";
 import { makeDataDir, type Installation } from "./installation.ts";
@@ -23,7 +30,6 @@ import {
 } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 import { createSecretVault, type SecretVault } from "./webhooks/index.ts";
-import { readBucket } from "./read-bucket.ts";
 import { orStartFailure } from "./start-failure.ts";
 
 /** Of the secret in a file. A setting may hold the text of such a file, which is then the same secret. */

@@ -6,6 +6,7 @@ export { checkImageInputs } from "./inputs/image-inputs.ts";
 export { readFileSecrets } from "./outputs/file-keys.ts";
 export { imageBytesAtMost } from "./inputs/load-images.ts";
 export { isStorageFailure, StorageFailure, type SpooledFile } from "./blobs/blob-store.ts";
+export { readBucket } from "./blobs/s3-settings.ts";
 export { createSpool, type Spool } from "./blobs/spool.ts";
 export { collectBytes, readLimited, ReaderFault, type BodyReader } from "./fetch/limited-body.ts";
 export type { Samples } from "./outputs/samples.ts";

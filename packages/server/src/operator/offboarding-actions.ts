@@ -24,10 +24,9 @@ export class OffboardingActions {
   /** @param file must not exist: an archive is worth more than what a typing error replaces. */
   async export(user: string, file: string): Promise<{ userId: string; file: string; bytes: number }> {
     const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    const [{ exportAccount }, { createAccountFiles, openBlobs }, { readBucket }] = await Promise.all([
+    const [{ exportAccount }, { createAccountFiles, openBlobs, readBucket }] = await Promise.all([
       load(),
       import("../files/index.ts"),
-      import("../read-bucket.ts"),
     ]);
     const bucket = readBucket(this.#config);
     const blobs = await openBlobs({ dataDir: this.#config.dataDir, bucket, clock: systemClock });

@@ -1,8 +1,8 @@
-import type { FilesOptions } from "./files/index.ts";
-import type { Config } from "./platform/config/config.ts";
+import type { Config } from "../../platform/config/config.ts";
+import type { S3Options } from "./s3-client.ts";
 
 /** The bucket that files go to instead of the data directory; null: no bucket is set. */
-export function readBucket(config: Config): NonNullable<FilesOptions["bucket"]> | null {
+export function readBucket(config: Config): S3Options | null {
   const { PROMPTD_S3_BUCKET: bucket, PROMPTD_S3_ENDPOINT: endpoint, secret } = config;
   if (bucket === null || endpoint === null) return null;
   return {
