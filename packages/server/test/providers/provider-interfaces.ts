@@ -191,7 +191,6 @@ export const INTERFACES: Readonly<Record<string, Interface>> = {
     wrong: [
       always({ ...messagesAnswer(), content: 7 }),
       always({ ...messagesAnswer(), content: [{ type: "text", text: 7 }] }),
-      always({ ...messagesAnswer(), usage: null }),
     ],
     error: anthropicError,
     usage: TEXT_USAGE,

@@ -12,6 +12,7 @@ import { ALL_PROVIDERS, providerOf } from "../providers/index.ts";
 import type { ModelSource, ProviderEndpoint } from "../providers/provider.ts";
 import type { createTransport, FetchLimits, Transport } from "../providers/transport.ts";
 import type { ModelCall } from "./model-adapter.ts";
+import { withReadableUsage } from "./readable-usage.ts";
 
 export interface AdapterOptions {
   readonly secret: ReadSecret;
@@ -43,8 +44,11 @@ export function sourceOf(
 ): ModelSource {
   const { provider, providerModel, api, modality } = model;
   const { endpoint, transport } = adapter.connectionOf(model);
-  const { refusals } = providerOf(provider);
-  const fetch = transport.fetchWithin(limits);
+  const { refusals, jobs } = providerOf(provider);
+  const within = transport.fetchWithin(limits);
+  const noteUnreadable = () =>
+    adapter.log.warn({ provider, providerModel }, "an answer counts its tokens in no readable way: they are estimated");
+  const fetch = jobs === null ? withReadableUsage(within, noteUnreadable) : within; // jobs are counted by the catalogue
   const hidesRefusals = refusals !== null && modality !== undefined && refusals.modalities.includes(modality);
   return {
     provider,
