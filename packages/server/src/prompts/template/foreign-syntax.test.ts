@@ -51,6 +51,39 @@ describe("placeholders of other languages", () => {
   });
 
   test.each([
+    "{topic!r}",
+    "{topic!s:>10}",
+    "{topic:>10}",
+    "{topic: >10}",
+    "{topic:,.2f}",
+    "{topic:%d %B %Y}",
+    "{topic:yyyy-MM-dd}",
+    "{topic:N2}",
+    "{topic[0]}",
+    "{topic.title()}",
+    "{topic=}",
+    "%(topic)s",
+    "%(topic)-10.2f",
+  ])("%s, as Python formats a value, is a warning, and a fault when an input has the name", (text) => {
+    const message = expect.stringContaining("{{ topic }}");
+    expect(found(`a ${text} b`)).toEqual([{ piece: text, isFault: false, message }]);
+    expect(found(`a ${text} b`, ["topic"])).toEqual([{ piece: text, isFault: true, message }]);
+  });
+
+  test.each(["{0}", "{1}", "{0:>10}", "{0.name}", "{0[key]}", "{:>10}", "{!r}", "{:.2f}"])(
+    "%s, a position, is a warning that says how an input is written",
+    (text) => {
+      const message = expect.stringContaining("Write {{ name }} to insert an input.");
+      expect(found(`a "${text}" b`, ["topic"])).toEqual([{ piece: text, isFault: false, message }]);
+    },
+  );
+
+  test("a position that an input has as its name is a fault", () => {
+    const message = expect.stringContaining('{{ input["0"] }}');
+    expect(found("a {0} b", ["0"])).toEqual([{ piece: "{0}", isFault: true, message }]);
+  });
+
+  test.each([
     "{{ topic.upper() }}",
     "{{ topic.replace('a', 'b') }}",
     "{{ now() }}",
@@ -85,6 +118,8 @@ describe("placeholders of other languages", () => {
     ["an unclosed raw block", "{% raw %}{topic}"],
     ["LaTeX and indices", "\\frac{a}{b} x_{i} y^{n}"],
     ["JSON and code", 'Answer with {"name": "x"} or {} and f(){ return 1; } a << b >> 2;'],
+    ["counts of regular expressions", "[0-9]{2} (ab){3} \\d{4} .{5} x{1,3} a?{2}"],
+    ["members of code and of style sheets", "{a: b} {topic: string} {color:red} {a:1,b:2} {x: 1, y: 2} 50% (x)s {}"],
     ["one square bracket", "[topic] and a[0][1]"],
   ])("%s is left alone", (_name, text) => {
     expect(found(text, ["topic", "a", "x"])).toEqual([]);

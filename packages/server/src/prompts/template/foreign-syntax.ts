@@ -28,6 +28,16 @@ const EXPRESSION =
 const OUTPUT = /\{\{[\s\S]{0,2000}?\}\}/y;
 const DOLLAR = /\$\{\s{0,20}([^{}\n]{1,100}?)\s{0,20}\}/y;
 const SINGLE = /\{\s{0,20}([\p{L}_][\p{L}\p{N}_ .'-]{0,59}?)\s{0,20}\}(?!\})/uy;
+const NAME = String.raw`[\p{L}_][\p{L}\p{N}_]{0,59}`;
+const MEMBERS = String.raw`(?:\.${NAME}(?:\([^(){}\n]{0,60}\))?|\[[^[\]{}\n]{1,60}\]){0,5}`;
+/** `>10`, `,.2f`, `%d %B`, `N2`, `yyyy-MM-dd`; not the second half of `{ a: b }`. */
+const FORMAT = String.raw`:(?:(?:[^{}\n]?[<>=^])?[-+]?z?#?0?\d{0,4}[_,]?(?:\.\d{1,3})?(?:[a-zA-Z]\d{0,2}|%)?|[^{}\n"']{0,20}%[-a-zA-Z][^{}\n"']{0,40}|(?=[^{}]*(?:yy|MM|dd|HH|mm))[yMdHhmstf\/:. -]{2,30})`;
+/** Python's str.format and f-strings beyond a bare name, and its positions: `{topic!r}`, `{topic:>10}`, `{topic[0]}`, `{0}`. */
+const PYTHON = new RegExp(
+  String.raw`\{(?:(${NAME})(?!\})(${MEMBERS}=?(?:![rsa])?(?:${FORMAT})?)|(\d{1,2})(${MEMBERS}(?:![rsa])?(?:${FORMAT})?)|(?=[!:])(?:![rsa])?(?:${FORMAT})?)\}(?!\})`,
+  "uy",
+);
+const PERCENT = /%\(([^()\n]{1,60})\)[-#0 +]{0,3}\d{0,3}(?:\.\d{1,3})?[diouxXeEfFgGcrsa]/y;
 const SQUARE = /\[\[\s{0,20}([^[\]\n]{1,80}?)\s{0,20}\]\]/y;
 const ANGLE = /<<([\p{L}_][^<>\n]{0,79})>>/uy;
 /** As an input method for Chinese or Japanese writes braces. */
@@ -36,12 +46,14 @@ const ERB = /<%[\s\S]{0,200}?%>/y;
 const JINJA_COMMENT = /\{#[\s\S]{0,500}?#\}/y;
 /** Behind these a single brace belongs to LaTeX, a shell or a format of numbers: `\frac{a}`, `x_{i}`, `$${a}`. */
 const NOT_BEFORE_A_BRACE = /[\p{L}\p{N}\\^_}$]/u;
+/** Nor is it a count of a regular expression: `[0-9]{2}`, `(ab){3}`. */
+const NOT_BEFORE_A_NUMBER = /[\])}.*+?|]/;
 
 /** @param declared the keys of the file, or null when it declares none. */
 export function findForeignSyntax(text: string, declared: ReadonlySet<string> | null): ForeignSyntax[] {
   if (text.length > TEMPLATE_LENGTH_MAX) return []; // a fault already
   const found: ForeignSyntax[] = [];
-  const opening = /[{$[<｛]/g;
+  const opening = /[{$[<｛%]/g;
   for (let start = opening.exec(text); start !== null; start = opening.exec(text)) {
     const piece = readPiece(text, start.index, declared);
     if (piece === null) continue;
@@ -79,21 +91,29 @@ const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
   [SQUARE, ([name = ""], declared) => placeholder(name, declared)],
   [ANGLE, ([name = ""], declared) => placeholder(name, declared)],
   [SINGLE, ([name = ""], declared) => placeholder(name, declared)],
+  [PYTHON, ([name, , position], declared) => pythonPlaceholder(name ?? position ?? "", declared)],
+  [PERCENT, ([name = ""], declared) => placeholder(name, declared)],
   [FULL_WIDTH, ([name = ""], declared) => placeholder(name, declared)],
 ];
 
 const NO_EXPRESSIONS =
   'This is an expression of another language. Liquid has filters, as in {{ topic | upcase }} and {{ topic | default: "tea" }}, and {% if topic == "tea" %}…{% else %}…{% endif %}.';
+const NO_FORMATS = "Filters do what formats do elsewhere, as in {{ price | round: 2 }}.";
 const MEANT_AS_TEXT = "If it is meant as text, put it between {% raw %} and {% endraw %}.";
 
 function readPiece(text: string, offset: number, declared: ReadonlySet<string> | null): Piece | null {
   for (const [form, read] of PIECES) {
     form.lastIndex = offset;
     const match = form.exec(text);
-    if (match === null || (form === SINGLE && NOT_BEFORE_A_BRACE.test(text[offset - 1] ?? " "))) continue;
+    if (match === null || belongsToAnother(form, match[0], text[offset - 1] ?? " ")) continue;
     return { text: match[0], ...read(match.slice(1), declared) };
   }
   return null;
+}
+
+function belongsToAnother(form: RegExp, piece: string, before: string): boolean {
+  if (form !== SINGLE && form !== PYTHON) return false;
+  return NOT_BEFORE_A_BRACE.test(before) || (/^\{\d/.test(piece) && NOT_BEFORE_A_NUMBER.test(before));
 }
 
 function fault(message: string) {
@@ -105,12 +125,19 @@ function warning(message: string) {
 }
 
 /** What is written like a placeholder: surely meant as one when an input has its name. */
-function placeholder(name: string, declared: ReadonlySet<string> | null) {
-  const key = name.trim().normalize("NFC");
-  const write = `Write ${output(key)} to insert an input.`;
-  if (declared?.has(key) === true)
+function placeholder(name: string | null, declared: ReadonlySet<string> | null) {
+  const key = name?.trim().normalize("NFC");
+  const write = `Write ${key === undefined ? "{{ name }}" : output(key)} to insert an input.`;
+  if (key !== undefined && declared?.has(key) === true)
     return fault(`This is sent to the model as it stands, and "${key}" is an input. ${write} ${MEANT_AS_TEXT}`);
   return warning(`This is sent to the model as it stands. ${write} ${MEANT_AS_TEXT}`);
+}
+
+/** A position says nothing about an input's name, unless an input has exactly that one. */
+function pythonPlaceholder(name: string, declared: ReadonlySet<string> | null) {
+  const isName = name !== "" && (!/^\d/.test(name) || declared?.has(name) === true);
+  const { message, isFault } = placeholder(isName ? name : null, declared);
+  return { message: `${message} ${NO_FORMATS}`, isFault };
 }
 
 function output(name: string): string {
