@@ -18,6 +18,11 @@ export interface AccountOfInstallation {
   readonly createdAt: string;
 }
 
+/** The same in a list, with what it can spend now. */
+export interface ListedAccount extends AccountOfInstallation {
+  readonly available: number;
+}
+
 export interface PlanChange {
   readonly plan: "pro" | "none";
   /** When a plan ends; absent or null: never. */

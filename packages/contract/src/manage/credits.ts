@@ -20,6 +20,8 @@ export interface JournalEntry {
   /** Posted less held after it. */
   readonly creditsAfter: number;
   readonly runId: string | null;
+  /** Title of the prompt when that run was created. */
+  readonly title: string | null;
   /** Why, as whoever gave or adjusted them wrote. */
   readonly reason: string | null;
   /** When granted credits expire; null: never. */

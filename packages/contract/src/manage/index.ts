@@ -8,5 +8,12 @@ export * from "./marketplace.ts";
 export * from "./people.ts";
 export * from "./prompts.ts";
 export * from "./webhooks.ts";
-export type { ExportRunsQuery, ListManagedRunsQuery, ManagedRun, ManagedRunRow, RunMoment } from "./runs.ts";
+export type {
+  ExportRunsQuery,
+  ListManagedRunsQuery,
+  ManagedRun,
+  ManagedRunRow,
+  NamesOfRun,
+  RunMoment,
+} from "./runs.ts";
 export type * from "./system.ts";

@@ -32,6 +32,8 @@ export interface MarketplacePrompt extends MarketplaceRow {
   readonly labels: OwnPromptRow["labels"];
   /** Of the person who asks. */
   readonly vote: Vote;
+  /** True: the account has written it, and may edit it. */
+  readonly isOwn: boolean;
 }
 
 /** A published version as everybody sees it. */

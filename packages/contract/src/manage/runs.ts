@@ -58,7 +58,15 @@ export interface RunMoment {
   readonly outcome: string | null;
 }
 
-export interface ManagedRun extends ManagedRunRow {
+/** What the ids of a run stand for. */
+export interface NamesOfRun {
+  /** Number of the prompt version; null: a test run of a draft. */
+  readonly version: number | null;
+  /** Name of the API key; null: a person asked for it. */
+  readonly keyName: string | null;
+}
+
+export interface ManagedRun extends ManagedRunRow, NamesOfRun {
   /** True: the account has written the prompt. */
   readonly isOwnPrompt: boolean;
   readonly outputs: readonly OutputItem[];

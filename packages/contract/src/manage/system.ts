@@ -2,7 +2,7 @@ import type { ListRunsQuery } from "../runs.ts";
 import type { ManagedCredits } from "./credits.ts";
 import type { AccountOfInstallation } from "./accounts.ts";
 import type { Member } from "./members.ts";
-import type { ManagedRun, ManagedRunRow } from "./runs.ts";
+import type { ManagedRun, ManagedRunRow, NamesOfRun } from "./runs.ts";
 
 /** What a model is to this installation, and what it costs. */
 export interface ManagedModel {
@@ -113,7 +113,7 @@ export interface CallOfRun {
   readonly providerRequestId: string | null;
 }
 
-export interface InstallationRun extends InstallationRunRow {
+export interface InstallationRun extends InstallationRunRow, NamesOfRun {
   readonly runOptions: Readonly<Record<string, string>>;
   readonly timeline: ManagedRun["timeline"];
   readonly receipt: ManagedRun["receipt"];

@@ -1,4 +1,4 @@
-import type { AccountOfInstallation, Page, PageQuery } from "@promptd/contract/manage";
+import type { AccountOfInstallation, ListedAccount, Page, PageQuery } from "@promptd/contract/manage";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
@@ -125,14 +125,14 @@ const LISTED =
 export function listAccounts(
   db: Queryable,
   query: PageQuery & { readonly q?: string | undefined },
-): Promise<Page<AccountOfInstallation> | null> {
+): Promise<Page<ListedAccount> | null> {
   return readPage(db, query, {
-    columns: LISTED,
+    columns: `${LISTED}, credits_available(id) as available`,
     from: "accounts",
     where: `${IS_NOT_DELETED} and ($1::text is null or position(lower($1) in email) > 0 or id::text = lower($1)
       or position(lower($1) in lower(coalesce(display_name, username, ''))) > 0)`,
     values: [query.q ?? null],
-    toItem: toListed,
+    toItem: (row: ListedRow & { available: number }) => ({ ...toListed(row), available: row.available }),
   });
 }
 

@@ -9,6 +9,7 @@ interface JournalRow {
   amount: number;
   credits_after: number;
   run_id: string | null;
+  title: string | null;
   actor: string | null;
   expires_at: Date | null;
 }
@@ -16,10 +17,12 @@ interface JournalRow {
 /** Rows of the account's journal, newest first. Null: the cursor is none of them. */
 export function listJournal(db: Queryable, accountId: string, query: PageOf): Promise<Page<JournalEntry> | null> {
   return readPage(db, query, {
-    columns: "id, at, kind, amount, posted_after - held_after as credits_after, run_id, actor, expires_at",
-    from: "credit_transfers",
-    where: "account_id = $1",
+    columns: `t.id, t.at, t.kind, t.amount, t.posted_after - t.held_after as credits_after, t.run_id, r.run_name as title,
+      t.actor, t.expires_at`,
+    from: "credit_transfers t left join runs r on r.account_id = t.account_id and r.id = t.run_id",
+    where: "t.account_id = $1",
     values: [accountId],
+    id: "t.id",
     toItem: toEntry,
   });
 }
@@ -32,6 +35,7 @@ function toEntry(row: JournalRow): JournalEntry {
     amount: row.amount,
     creditsAfter: row.credits_after,
     runId: row.run_id,
+    title: row.title,
     reason: row.actor,
     expiresAt: row.expires_at?.toISOString() ?? null,
   };

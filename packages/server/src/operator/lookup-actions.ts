@@ -1,5 +1,5 @@
 import type {
-  AccountOfInstallation,
+  ListedAccount,
   InstallationRunRow,
   ManagedRun,
   ManagedRunRow,
@@ -38,7 +38,7 @@ export class LookupActions {
   }
 
   /** The newest accounts whose address, id or name has `text` in it. */
-  async accounts(text: string | undefined): Promise<Page<AccountOfInstallation>> {
+  async accounts(text: string | undefined): Promise<Page<ListedAccount>> {
     return (await listAccounts(this.#db, { limit: ROWS_MAX, q: text })) ?? { rows: [], hasMore: false };
   }
 

@@ -67,7 +67,9 @@ export function marketplaceManageRoutes(ports: MarketplacePorts): Handlers {
       const [row] = found === null ? [] : await rowsOf(shownOf([found.prompt]));
       if (found === null || row === undefined) throw noSuchSlug(slug);
       const voter = await findVotingAccount(db, caller.actor?.personId ?? null, caller.accountId);
-      return { data: { ...row, labels: found.labels, vote: await findVote(db, voter, row.promptId) } };
+      const vote = await findVote(db, voter, row.promptId);
+      const isOwn = found.prompt.authorId === caller.accountId;
+      return { data: { ...row, labels: found.labels, vote, isOwn } };
     },
     listMarketplaceVersions: async ({ params: { slug }, query }) => {
       const found = await findBySlug(db, slug);

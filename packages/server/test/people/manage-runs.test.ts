@@ -120,7 +120,7 @@ describe("a person's run", () => {
     expect(await Promise.all([...misses, { error: "no such words" }, { keyId: runId }].map(found))).not.toContain(true);
   });
 
-  test("of an API key of the account shows its key", async () => {
+  test("of an API key of the account shows its key and the number of its version", async () => {
     const key = await server.createKey(ada.accountId);
     const { runId } = await key.client.runs.createAndWait({
       promptVersionId,
@@ -128,6 +128,12 @@ describe("a person's run", () => {
     });
     const { rows } = await ada.client.send("listRuns", { query: { keyId: key.keyId } });
     expect(rows.map((row) => [row.runId, row.keyId])).toEqual([[runId, key.keyId]]);
+    const keys = await ada.client.send("listKeys");
+    const name = keys.rows.find(({ keyId }) => keyId === key.keyId)?.name ?? "";
+    const shown = await ada.client.send("getRun", { params: { runId } });
+    expect([shown.version, shown.keyName]).toEqual([1, name]);
+    const found = await operator.client.send("getInstallationRun", { params: { runId } });
+    expect([found.version, found.keyName]).toEqual([1, name]);
   });
 
   test("is listed in pages without gaps, forwards and backwards", async () => {
@@ -212,14 +218,15 @@ describe("a person's run", () => {
 });
 
 describe("credits", () => {
-  test("and the journal add up", async () => {
+  test("and the journal add up, and its rows name the prompts of their runs", async () => {
     await run(ada, "journal");
     const credits = await ada.client.send("getCredits");
     const { rows, hasMore } = await ada.client.send("listJournal", { query: { limit: 3 } });
     expect([rows[0]?.kind === "release" || rows[0]?.kind === "capture", hasMore]).toEqual([true, true]);
     expect(rows[0]?.creditsAfter).toBe(credits.available);
+    expect(rows[0]?.title).toBe("Echo for people");
     const rest = await ada.client.send("listJournal", { query: { limit: 50, startingAfter: rows[2]?.entryId } });
-    expect(rest.rows.at(-1)).toMatchObject({ kind: "grant", amount: 1_000, reason: "given at sign-up" });
+    expect(rest.rows.at(-1)).toMatchObject({ kind: "grant", amount: 1_000, reason: "given at sign-up", title: null });
   });
 });
 

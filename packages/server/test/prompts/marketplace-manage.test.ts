@@ -191,5 +191,7 @@ describe("versions of a published prompt", () => {
     const shown = await reader.client.send("getMarketplacePrompt", { params: { slug } });
     expect(shown.labels).toEqual([{ label: "production", promptVersionId, version: 1 }]);
     expect(JSON.stringify([page, shown])).not.toContain("HIDDEN");
+    const toAuthor = await author.client.send("getMarketplacePrompt", { params: { slug } });
+    expect([shown.isOwn, toAuthor.isOwn]).toEqual([false, true]);
   });
 });

@@ -29,6 +29,7 @@ export const creditsAndModelsExamples: ExamplesOf<ShapesOf<typeof creditsAndMode
           amount: 2,
           creditsAfter: 4_998,
           runId: RUN_ID,
+          title: "A poem for a tea label",
           reason: null,
           expiresAt: null,
         },

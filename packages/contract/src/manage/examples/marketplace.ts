@@ -40,6 +40,7 @@ export const marketplaceExamples: ExamplesOf<ShapesOf<typeof marketplaceSchemas>
       ...row,
       labels: [{ label: "production", promptVersionId: prompt.promptVersionId, version: 3 }],
       vote: "up",
+      isOwn: false,
     },
   },
   listMarketplaceVersions: {

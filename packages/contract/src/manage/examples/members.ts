@@ -102,7 +102,10 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
     parameters: { personId: PERSON_ID },
     data: { link: `https://prompts.example.com/welcome#${CODE}` },
   },
-  listAccounts: { parameters: { limit: 10, q: "ada" }, data: { rows: [account], hasMore: false } },
+  listAccounts: {
+    parameters: { limit: 10, q: "ada" },
+    data: { rows: [{ ...account, available: 4_998 }], hasMore: false },
+  },
   setPlan: {
     parameters: { accountId: ACCOUNT_ID },
     bodies: { pro: { plan: "pro", until: "2027-12-31T23:59:59Z" }, none: { plan: "none" } },

@@ -37,6 +37,8 @@ export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
     parameters: { runId: row.runId },
     data: {
       ...row,
+      version: 3,
+      keyName: null,
       isOwnPrompt: false,
       outputs: createRun.data.outputs,
       inputs: { textInputs: { topic: "frost" }, images: 0 },

@@ -13,8 +13,8 @@ const {
   ...run
 } = runsExamples.getRun.data;
 const [row] = runsExamples.listRuns.data.rows;
-const [account] = membersExamples.listAccounts.data.rows;
-if (row === undefined || account === undefined) throw new Error("The examples of lists have no rows.");
+const account = membersExamples.setPlan.data;
+if (row === undefined) throw new Error("The example of a list has no row.");
 
 const failure = { accountId: account.accountId, accountEmail: account.email, cause: "rate_limit" } as const;
 const failed = { runStatus: "failed", credits: 0, error: "The model is busy. You were not charged." } as const;

@@ -20,6 +20,7 @@ const journalSchema: z.ZodType<JournalEntry> = z.strictObject({
   amount: countSchema,
   creditsAfter: z.int(),
   runId: idSchema.nullable(),
+  title: z.string().nullable(),
   reason: z.string().nullable(),
   expiresAt: timeSchema.nullable(),
 });

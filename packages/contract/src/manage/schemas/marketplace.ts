@@ -39,6 +39,7 @@ const marketplacePromptSchema: z.ZodType<MarketplacePrompt> = z.strictObject({
   ...rowMembers,
   labels: labelsSchema,
   vote: z.enum(VOTES),
+  isOwn: z.boolean(),
 });
 
 const rowSchema: z.ZodType<MarketplaceRow> = z.strictObject(rowMembers);

@@ -9,6 +9,7 @@ import type {
   Archive,
   DeletedAccount,
   FreezeChange,
+  ListedAccount,
   PlanChange,
 } from "../accounts.ts";
 import type {
@@ -85,6 +86,7 @@ export const accountMembers = {
   createdAt: timeSchema,
 } as const;
 const accountSchema: z.ZodType<AccountOfInstallation> = z.strictObject(accountMembers);
+const listedAccountSchema: z.ZodType<ListedAccount> = z.strictObject({ ...accountMembers, available: z.int() });
 
 const personId = z.object({ personId: uuidField("personId") });
 const accountId = z.object({ accountId: uuidField("accountId") });
@@ -159,7 +161,7 @@ export const membersSchemas = {
   invitePerson: { params: none, query: none, body: z.object({ email: emailField }), data: createdSchema },
   updatePerson: { params: personId, query: none, body: changesSchema, data: personSchema },
   createSignInLink: { params: personId, query: none, body: null, data: z.strictObject({ link: z.string() }) },
-  listAccounts: { params: none, query: searchQuery, body: null, data: pageOf(accountSchema) },
+  listAccounts: { params: none, query: searchQuery, body: null, data: pageOf(listedAccountSchema) },
   setPlan: {
     params: accountId,
     query: none,

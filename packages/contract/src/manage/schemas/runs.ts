@@ -54,8 +54,11 @@ export const receiptSchema: z.ZodType<ManagedRun["receipt"]> = z.strictObject({
   givenBack: countSchema,
 });
 
+export const namesMembers = { version: countSchema.nullable(), keyName: z.string().nullable() } as const;
+
 const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
   ...rowMembers,
+  ...namesMembers,
   isOwnPrompt: z.boolean(),
   outputs: z.array(outputItemSchema),
   inputs: z.strictObject({ textInputs: z.record(z.string(), z.string()), images: countSchema }),

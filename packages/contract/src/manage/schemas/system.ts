@@ -15,7 +15,7 @@ import type {
 import { none, pageOf, textField } from "./request-fields.ts";
 import { accountMembers, memberSchema } from "./members.ts";
 import { creditsSchema } from "./credits-and-models.ts";
-import { momentSchema, receiptSchema, rowMembers } from "./runs.ts";
+import { momentSchema, namesMembers, receiptSchema, rowMembers } from "./runs.ts";
 
 const foundMembers = {
   ...rowMembers,
@@ -41,6 +41,7 @@ const callSchema: z.ZodType<CallOfRun> = z.strictObject({
 
 const detailSchema: z.ZodType<InstallationRun> = z.strictObject({
   ...foundMembers,
+  ...namesMembers,
   runOptions: z.record(z.string(), z.string()),
   timeline: z.array(momentSchema),
   receipt: receiptSchema,

@@ -10,7 +10,17 @@ import { unixTimeMs } from "@promptd/contract/schemas";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
-import { COLUMNS, FROM, receiptOf, timelineOf, toListed, type ListedRow } from "./managed-runs-store.ts";
+import {
+  COLUMNS,
+  FROM,
+  NAMES,
+  namesOf,
+  receiptOf,
+  timelineOf,
+  toListed,
+  type ListedRow,
+  type NamesRow,
+} from "./managed-runs-store.ts";
 import { REQUEST_SPAN_MS, withBatches } from "./batch-of-runs-store.ts";
 
 interface FoundRow extends ListedRow {
@@ -60,7 +70,7 @@ function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number):
   return [since === undefined ? (toMs ?? nowMs) - SPAN_MS_DEFAULT : unixTimeMs(since), toMs];
 }
 
-interface DetailRow extends FoundRow {
+interface DetailRow extends FoundRow, NamesRow {
   run_options: Record<string, string>;
   hold: number | null;
 }
@@ -81,9 +91,10 @@ interface CallRow {
 
 /** Null: there is no such run. */
 export async function findInstallationRun(db: Queryable, runId: string): Promise<InstallationRun | null> {
-  const [row] = await db.query<DetailRow>(`select ${FOUND}, r.run_options, r.hold from ${FOUND_FROM} where r.id = $1`, [
-    runId,
-  ]);
+  const [row] = await db.query<DetailRow>(
+    `select ${FOUND}, ${NAMES}, r.run_options, r.hold from ${FOUND_FROM} where r.id = $1`,
+    [runId],
+  );
   if (row === undefined) return null;
   const [found] = await withBatches(db, [toFound(row)], accountOf);
   if (found === undefined) return null;
@@ -94,6 +105,7 @@ export async function findInstallationRun(db: Queryable, runId: string): Promise
   );
   return {
     ...found,
+    ...namesOf(row),
     runOptions: row.run_options,
     timeline: timelineOf(row, calls),
     receipt: receiptOf(row),

@@ -1,5 +1,12 @@
 import type { OutputItem, RunStatus } from "@promptd/contract";
-import type { ListManagedRunsQuery, ManagedRun, ManagedRunRow, Page, RunMoment } from "@promptd/contract/manage";
+import type {
+  ListManagedRunsQuery,
+  ManagedRun,
+  ManagedRunRow,
+  NamesOfRun,
+  Page,
+  RunMoment,
+} from "@promptd/contract/manage";
 import { unixTimeMs } from "@promptd/contract/schemas";
 import { isoTime } from "../../platform/clock.ts";
 import type { Queryable } from "../../platform/database/database.ts";
@@ -78,7 +85,19 @@ export async function findAccountOfRun(db: Queryable, runId: string): Promise<st
   return row?.account_id ?? null;
 }
 
-interface DetailRow extends ListedRow {
+/** Columns of one run beside those of a list, with what they need in `FROM`. */
+export const NAMES = `v.number as version,
+  (select k.name from api_keys k where k.account_id = r.account_id and k.id = r.api_key_id) as key_name`;
+export interface NamesRow {
+  version: number | null;
+  key_name: string | null;
+}
+
+export function namesOf({ version, key_name: keyName }: NamesRow): NamesOfRun {
+  return { version, keyName };
+}
+
+interface DetailRow extends ListedRow, NamesRow {
   is_own: boolean;
   outputs: OutputItem[];
   inputs: { textInputs?: Record<string, string>; images?: readonly unknown[] };
@@ -96,7 +115,7 @@ export interface CallRow {
 
 export async function findManagedRun(db: Queryable, accountId: string, runId: string): Promise<ManagedRun | null> {
   const [row] = await db.query<DetailRow>(
-    `select ${COLUMNS}, p.author_id = r.account_id as is_own, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold
+    `select ${COLUMNS}, ${NAMES}, p.author_id = r.account_id as is_own, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold
      from ${FROM} where r.account_id = $1 and r.id = $2`,
     [accountId, runId],
   );
@@ -109,6 +128,7 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
   const batches = await findBatchesOfRequests(db, [{ accountId, requestId: row.request_id }]);
   return {
     ...toListed(row),
+    ...namesOf(row),
     isOwnPrompt: row.is_own,
     outputs: visibleOutputs(row.status, row.outputs),
     inputs: { textInputs, images: images.length },
