@@ -122,7 +122,7 @@ describe("an operator", () => {
     expect(run).toMatchObject({ runStatus: "failed", accountId: ada.accountId, requestId });
     expect(run.calls.length).toBeGreaterThan(0);
     const cause = run.cause ?? "";
-    expect(cause).not.toBe("");
+    expect(cause).toBe("bad_request");
     const found = async (query: { id?: string; cause?: string; model?: string; accountId?: string }) =>
       (await operator.client.send("listInstallationRuns", { query })).rows.map((row) => row.runId);
     const hits = [{ id: runId }, { id: requestId }, { cause }, { accountId: ada.accountId, model: "sandbox/text" }];
@@ -145,6 +145,8 @@ describe("an operator", () => {
     const account = await operator.client.send("getAccount", { params: { accountId } });
     expect(account).toMatchObject({ accountId, plan: "pro", credits: { frozen: null } });
     expect(account.members.map(({ personId }) => personId)).toEqual([ada.personId]);
+    const { rows } = await operator.client.send("listAccounts", { query: { q: accountId } });
+    expect(rows.map(({ available }) => available)).toEqual([account.credits.available]);
     const absent = { accountId: versionId };
     expect(await codeOf(operator.client.send("getAccount", { params: absent }))).toBe("NOT_FOUND_ERROR");
   });

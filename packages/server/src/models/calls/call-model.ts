@@ -24,8 +24,8 @@ import { backoffMs, callsFallback, isFinal, isOfKey } from "./attempt-limits.ts"
 import { createCallCounter, createCallRecord } from "./provider-calls.ts";
 import { attempt, type Attempt, type Job } from "./attempt.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
-import type { CallFailure } from "../providers/failure.ts";
-import type { ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
+import type { CallFailure, Usage } from "../providers/failure.ts";
+import type { FailedOutcome, ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
 
 export type { LimitChange, ModelCaller } from "./model-request.ts";
 export { createTestCall } from "./direct-call.ts";
@@ -86,7 +86,9 @@ async function callModel(context: CallContext, request: ModelRequest, signal: Ab
   const named = (request.fallback ?? []).map((model) => availability(context.catalogue, model));
   const [first, ...others] = [own, ...named].flatMap((found) => (found.kind === "available" ? [found.entry] : []));
   if (first === undefined)
-    return failed(own.kind === "available" ? ATTEMPTS_USED_UP : unavailableSentence(request.model, own));
+    return own.kind === "available"
+      ? failed("attempts_used_up", ATTEMPTS_USED_UP)
+      : failed("model_unusable", unavailableSentence(request.model, own));
   const elsewhere = operatorsFallback(context, first, request);
   const models = { first, others: others.length === 0 && elsewhere !== null ? [elsewhere] : others };
   return attemptUntilSettled(context, { request, ...models }, signal);
@@ -113,7 +115,7 @@ async function attemptUntilSettled(
     if (made.kind === "answered") {
       const answer = readAnswer(job, made);
       if (answer.kind === "usable") return answer.outcome;
-      if (job.correction !== undefined) return failed(NOT_JSON);
+      if (job.correction !== undefined) return failed("not_json", NOT_JSON);
       job = { ...job, correction: answer.correction };
       continue;
     }
@@ -125,7 +127,8 @@ async function attemptUntilSettled(
       left.shift();
       continue;
     }
-    if (made.kind === "used-up") return failed(job.correction === undefined ? ATTEMPTS_USED_UP : NOT_JSON);
+    if (made.kind === "used-up")
+      return job.correction === undefined ? failed("attempts_used_up", ATTEMPTS_USED_UP) : failed("not_json", NOT_JSON);
     if (made.kind === "failed") {
       if (isFinal(made, hasRetriedOnce)) return failedAs(made.failure);
       hasRetriedOnce ||= made.failure.retry === "once";
@@ -172,7 +175,7 @@ async function waitForNextAttempt(
 ): Promise<ModelOutcome | null> {
   const delayMs = made.kind === "busy" ? made.waitMs : backoffMs(made, context.random);
   if (performance.now() + delayMs >= request.deadlineMs) {
-    return made.kind === "busy" ? failed(sentenceFor("overloaded")) : failedAs(made.failure);
+    return made.kind === "busy" ? failed("overloaded", sentenceFor("overloaded")) : failedAs(made.failure);
   }
   if (delayMs < WAIT_IN_PROCESS_MS) {
     await context.wait(delayMs, signal);
@@ -190,8 +193,7 @@ type ReadAnswer =
   | { readonly kind: "unfit"; readonly correction: Correction };
 
 function readAnswer({ request }: Job, { model, result }: Answered): ReadAnswer {
-  if (result.kind === "refused")
-    return { kind: "usable", outcome: { kind: "failed", message: DECLINED, usage: result.usage ?? NO_USAGE } };
+  if (result.kind === "refused") return { kind: "usable", outcome: failed("refused", DECLINED, result.usage) };
   if (result.kind !== "text") return { kind: "usable", outcome: { ...result, model } };
   const answer = { ...result, model };
   if (request.outputSchema === undefined) return usableText(answer, result.text);
@@ -208,10 +210,10 @@ function usableText({ model, truncated, usage }: TextAnswer, written: string): R
   return { kind: "usable", outcome: { kind: "text", model, text, truncated: truncated || isCut, usage } };
 }
 
-function failed(message: string): ModelOutcome {
-  return { kind: "failed", message, usage: NO_USAGE };
+function failed(cause: FailedOutcome["cause"], message: string, usage: Usage | null = null): FailedOutcome {
+  return { kind: "failed", cause, message, usage: usage ?? NO_USAGE };
 }
 
-function failedAs(failure: CallFailure): ModelOutcome {
-  return { kind: "failed", message: failure.sentence ?? sentenceFor(failure.cause), usage: failure.usage ?? NO_USAGE };
+function failedAs({ cause, sentence, usage }: CallFailure): FailedOutcome {
+  return failed(cause, sentence ?? sentenceFor(cause), usage);
 }

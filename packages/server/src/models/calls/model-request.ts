@@ -2,7 +2,7 @@
 import type { SpooledFile } from "../../files/index.ts";
 import type { Permit } from "../../platform/resilience/semaphore.ts";
 import type { ModelQuestion } from "../ai-sdk/model-adapter.ts";
-import type { Usage } from "../providers/failure.ts";
+import type { FailureCause, Usage } from "../providers/failure.ts";
 
 /** One output item of a run, to be made by a model. */
 export interface ModelRequest extends ModelQuestion {
@@ -31,6 +31,15 @@ export interface ModelRequest extends ModelQuestion {
   readonly onText?: (piece: { readonly call: number; readonly text: string }) => void;
 }
 
+export interface FailedOutcome {
+  readonly kind: "failed";
+  /** For the operator. */
+  readonly cause: FailureCause | "refused" | "attempts_used_up" | "not_json" | "model_unusable";
+  /** A fixed sentence, fit for the error item. */
+  readonly message: string;
+  readonly usage: Usage;
+}
+
 /** `model`: the one that answered. */
 export type ModelOutcome =
   /** `truncated`: the output limit cut the text; a normal success. */
@@ -56,8 +65,7 @@ export type ModelOutcome =
       readonly mediaType: string;
       readonly usage: Usage;
     }
-  /** `message` is a fixed sentence, fit for the error item. */
-  | { readonly kind: "failed"; readonly message: string; readonly usage: Usage }
+  | FailedOutcome
   /** Nothing is wrong with the run: give it back and claim it again after the delay. */
   | { readonly kind: "later"; readonly delayMs: number };
 

@@ -3,6 +3,7 @@ import type { FinishedRunData } from "@promptd/contract/manage";
 import { isoTime } from "../../platform/clock.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { idTimeMs } from "../../platform/ids.ts";
+import { reasonForOwner } from "../work/run-outcome.ts";
 
 interface FinishedRow {
   status: FinishedRunData["runStatus"];
@@ -34,7 +35,7 @@ export async function findFinishedRun(
     promptVersionId: row.prompt_version_id,
     runName: row.run_name,
     credits: row.credits,
-    reason: row.fail_reason,
+    reason: reasonForOwner(row.fail_reason),
     createdAt: isoTime(idTimeMs(runId)),
     finishedAt: row.finished_at.toISOString(),
     outputs: row.outputs,

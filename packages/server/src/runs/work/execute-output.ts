@@ -38,7 +38,7 @@ export async function executeItem(
   const answer = await ports.callModel(request, signal);
   if (answer.kind === "later") return { kind: "postponed", delayMs: answer.delayMs };
   const { accountId, step, item } = request;
-  if (answer.kind === "failed") return errorItem(step, item, answer.message);
+  if (answer.kind === "failed") return errorItem(step, item, answer);
   const usage = { step, usage: answer.usage, ...(answer.model === request.model ? {} : { model: answer.model }) };
   if (answer.kind === "text") return { step, item, output: { type: "text", data: answer.text }, usage, file: null };
   const { mediaType } = answer;
@@ -47,7 +47,7 @@ export async function executeItem(
       ? { modality: answer.kind, accountId, bytes: answer.bytes, mediaType }
       : { modality: answer.kind, content: answer.content, mediaType };
   const file = await storeWithRetries(generated, { deadlineMs: request.deadlineMs, ports }, signal);
-  if (file.kind === "refused") return errorItem(step, item, file.message);
+  if (file.kind === "refused") return errorItem(step, item, { cause: "not_stored", message: file.message });
   return { step, item, output: { type: answer.kind, data: file.url }, usage, file };
 }
 

@@ -11,8 +11,8 @@ import type { TextPiece } from "../run-events-store.ts";
 import type { ClaimedRun } from "./claim.ts";
 import { executeItem, type ItemPorts } from "./execute-output.ts";
 import { loadStepImages, type ImagePorts } from "./load-step-images.ts";
-import { errorItem, isDelivered, type DeliveredItem, type RunItem } from "./output-items.ts";
-import { failed, type Postponed, type RunOutcome, type RunResult } from "./run-outcome.ts";
+import { errorItem, isDelivered, type DeliveredItem, type ItemFault, type RunItem } from "./output-items.ts";
+import { failed, NO_USABLE_OUTPUT, type Postponed, type RunOutcome, type RunResult } from "./run-outcome.ts";
 
 /** What a run needs from the outside. */
 export interface ExecuteRunPorts extends ImagePorts, ItemPorts {
@@ -130,7 +130,7 @@ async function executeSteps(execution: Execution): Promise<RunItem[] | Postponed
     const items =
       missing === undefined
         ? await executeStep(execution, { index, definition, texts, earlier })
-        : errorItems({ index, definition }, `Skipped: step '${missing}' failed.`);
+        : errorItems({ index, definition }, { cause: "skipped", message: `Skipped: step '${missing}' failed.` });
     if ("kind" in items) return items;
     all.push(...items);
     const text = items.find((item) => item.output.type === "text");
@@ -140,8 +140,8 @@ async function executeSteps(execution: Execution): Promise<RunItem[] | Postponed
   return all;
 }
 
-function errorItems({ index, definition }: Pick<Step, "index" | "definition">, message: string): RunItem[] {
-  return Array.from({ length: definition.count }, (_, item) => errorItem(index, item, message));
+function errorItems({ index, definition }: Pick<Step, "index" | "definition">, fault: ItemFault): RunItem[] {
+  return Array.from({ length: definition.count }, (_, item) => errorItem(index, item, fault));
 }
 
 /** Items of one step run side by side and settle one by one: one that fails does not take the others with it. */
@@ -149,7 +149,7 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
   const { run, version, images, ports, signal } = execution;
   const { index, definition, earlier } = step;
   const texts = render(execution, step);
-  if (texts instanceof Problem) return errorItems(step, texts.message);
+  if (texts instanceof Problem) return errorItems(step, { cause: "too_long", message: texts.message });
   const loaded = images.get(definition.model) ?? [];
   const firstOutput = version.definition.steps.slice(0, index).reduce((sum, { count }) => sum + count, 0);
   const request = {
@@ -222,7 +222,7 @@ function resultOf(run: ClaimedRun, items: readonly RunItem[], ports: ExecuteRunP
     ok,
     outputs: items.map((item) => item.output),
     credits: ok && run.hold !== null ? ports.settlePrice(run, run.prices as PriceSnapshot, usages) : 0,
-    reason: ok ? null : "no_usable_output",
+    reason: ok ? null : (items[0]?.cause ?? NO_USABLE_OUTPUT),
     files: delivered.flatMap((item) => item.file ?? []),
     answeredBy: delivered.findLast(({ step, usage }) => step === lastStep && usage.model !== undefined)?.usage.model,
   };

@@ -15,6 +15,8 @@ export interface RunItem {
   /** Null: it failed, and costs nothing. */
   readonly usage: StepUsage | null;
   readonly file: StoredFile | null;
+  /** Of an error, for the operator: what `output` says to the caller in words of its own. */
+  readonly cause?: string;
 }
 
 /** An item that exists: JSON-safe, so that a later attempt reads it instead of paying again. */
@@ -24,8 +26,13 @@ export function isDelivered(item: RunItem): item is DeliveredItem {
   return item.usage !== null;
 }
 
-export function errorItem(step: number, item: number, message: string): RunItem {
-  return { step, item, output: { type: "error", data: message }, usage: null, file: null };
+export interface ItemFault {
+  readonly cause: string;
+  readonly message: string;
+}
+
+export function errorItem(step: number, item: number, { cause, message }: ItemFault): RunItem {
+  return { step, item, output: { type: "error", data: message }, usage: null, file: null, cause };
 }
 
 /** Items that an earlier attempt of this run delivered. */

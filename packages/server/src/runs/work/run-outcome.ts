@@ -28,6 +28,24 @@ export type RunOutcome =
   /** Canceled, released or claimed by another worker: whoever did that has settled the run. */
   | { readonly kind: "revoked" };
 
+/** A model has failed; why is for the operator alone, such as a provider's account without credit. */
+export const NO_USABLE_OUTPUT = "no_usable_output";
+
+const OWNERS_REASONS: ReadonlySet<string> = new Set([
+  "canceled",
+  "deadline",
+  "worker_lost",
+  "broken",
+  "version_missing",
+  "model_unusable",
+  "image_unusable",
+]);
+
+/** What the owner of a run hears of why it failed. */
+export function reasonForOwner(reason: string | null): string | null {
+  return reason === null || OWNERS_REASONS.has(reason) ? reason : NO_USABLE_OUTPUT;
+}
+
 export function failed(reason: string, message: string): Extract<RunOutcome, { kind: "finished" }> {
   const outputs: readonly OutputItem[] = [{ type: "error", data: message }];
   return { kind: "finished", result: { ok: false, outputs, credits: 0, reason, files: [] } };
