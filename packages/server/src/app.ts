@@ -69,23 +69,23 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function openApp(parts: AppServices, closers: Closers): Promise<App> {
-  const { options, db, models } = parts;
+async function openApp(services: AppServices, closers: Closers): Promise<App> {
+  const { options, db, models } = services;
   const { config, role, log } = options;
-  const worker = role === "api" ? null : await openWorker(parts, closers);
-  if (worker !== null) parts.creates.claimWith((runs) => worker.reserve(runs));
-  const server = role === "worker" ? null : await openServer(parts, () => worker?.wake(), closers);
-  const stop = createStop(parts, server, worker);
+  const worker = role === "api" ? null : await openWorker(services, closers);
+  if (worker !== null) services.creates.claimWith((runs) => worker.reserve(runs));
+  const server = role === "worker" ? null : await openServer(services, () => worker?.wake(), closers);
+  const stop = createStop(services, server, worker);
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
-  const listenUrl = server === null ? null : await listen(parts, server);
+  const listenUrl = server === null ? null : await listen(services, server);
   await throughOutage(() => models.announce(), options);
   if (role !== "api") await throughOutage(() => announceRoles(db, models.catalogue), options); // as models.announce() does
   await throughOutage(async () => worker?.start(), options);
-  if (role !== "api") openDeliverer(parts, closers).start();
-  if (server !== null) void parts.search.warm();
-  const ticks = await throughOutage(() => startTicks(db, periodicWork(parts), log), options);
+  if (role !== "api") openDeliverer(services, closers).start();
+  if (server !== null) void services.search.warm();
+  const ticks = await throughOutage(() => startTicks(db, periodicWork(services), log), options);
   closers.add(() => ticks.stop());
-  closers.add(() => parts.search.close()); // first of all: a tick may be waiting for the embeddings model
+  closers.add(() => services.search.close()); // first of all: a tick may be waiting for the embeddings model
   const graceMs = config.PROMPTD_DRAIN_SECONDS * 1_000;
   const close = async (noticeMs: number): Promise<void> => {
     await stop({ noticeMs, graceMs });
@@ -134,17 +134,17 @@ async function listen({ options, address }: AppServices, server: HttpServer): Pr
 }
 
 /** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
-function periodicWork(parts: AppServices): Tick[] {
-  const { db, files, models, search, newId, options } = parts;
+function periodicWork(services: AppServices): Tick[] {
+  const { db, files, models, search, newId, options } = services;
   return [
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
     ...peopleTicks({ db, log: options.log, newId, config: options.config }),
-    ...batchTicks(parts),
-    { name: "account_deletions", everySeconds: 15, run: (stop) => parts.deletions.run(stop) },
+    ...batchTicks(services),
+    { name: "account_deletions", everySeconds: 15, run: (stop) => services.deletions.run(stop) },
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
-    { name: "roles", everySeconds: 10, run: (stop) => bindRoles(parts, stop) },
+    { name: "roles", everySeconds: 10, run: (stop) => bindRoles(services, stop) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },
     { name: "idempotency", everySeconds: 600, run: () => pruneIdempotencyKeys(db) },
     { name: "run_pieces", everySeconds: 60, run: () => deleteOldPieces(db) },
@@ -152,17 +152,17 @@ function periodicWork(parts: AppServices): Tick[] {
     { name: "author_earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },
     { name: "usage", everySeconds: 30, run: createUsageRollUp(db) },
     { name: "usage_prune", everySeconds: 3_600, run: () => deleteOldUsage(db, options.config.PROMPTD_USAGE_DAYS) },
-    ...webhooksTicks({ db, clock: parts.clock, vault: parts.vault, models: () => models.catalogue.entries }),
+    ...webhooksTicks({ db, clock: services.clock, vault: services.vault, models: () => models.catalogue.entries }),
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
   ];
 }
 
 /** Where there is a worker: an API process has callers to answer. */
-function batchTicks(parts: AppServices): Tick[] {
-  const { options, newId, notifications, db, accountLocks, onCanceled } = parts;
+function batchTicks(services: AppServices): Tick[] {
+  const { options, newId, notifications, db, accountLocks, onCanceled } = services;
   if (options.role === "api") return [];
   const starter = createBatchStarter({
-    create: createRunOptions(parts),
+    create: createRunOptions(services),
     plans: options.config.PROMPTD_PLANS,
     newId,
     log: options.log,

@@ -34,13 +34,13 @@ import {
 import { webhooksManageRoutes } from "./webhooks/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
-export async function openServer(parts: AppServices, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
-  const { options, newId, models, files, address } = parts;
+export async function openServer(services: AppServices, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
+  const { options, newId, models, files, address } = services;
   const { config, log } = options;
-  const admission = openAdmission(parts);
+  const admission = openAdmission(services);
   closers.add(() => admission.close());
-  const people = openPeople(parts);
-  const mcp = openMcp(parts);
+  const people = openPeople(services);
+  const mcp = openMcp(services);
   const server = createHttpServer({
     log,
     newId,
@@ -53,16 +53,16 @@ export async function openServer(parts: AppServices, wakeWorker: () => void, clo
         entries: ENDPOINTS,
         schemas: endpointSchemas,
         checks: { createRun: checkImages },
-        handlers: callersHandlers(parts, wakeWorker),
+        handlers: callersHandlers(services, wakeWorker),
       }),
-      ...manageEndpoints(parts, people, wakeWorker),
+      ...manageEndpoints(services, people, wakeWorker),
       authEndpoint(people.sessions, () => address.url),
       ...people.oauthEndpoints,
       ...mcp.endpoints,
-      ...(await openConsole(parts)),
+      ...(await openConsole(services)),
     ],
     openFile: files.openFile,
-    readiness: createReadiness(parts),
+    readiness: createReadiness(services),
     rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
     corsOrigins: config.PROMPTD_CORS_ORIGINS,
     proxies: config.PROMPTD_PROXIES,
@@ -110,10 +110,10 @@ async function openConsole({ options, address }: AppServices): Promise<Endpoint[
 }
 
 /** Those of /v1. */
-function callersHandlers(parts: AppServices, wakeWorker: () => void): Handlers {
-  const { db, models, search, notifications } = parts;
+function callersHandlers(services: AppServices, wakeWorker: () => void): Handlers {
+  const { db, models, search, notifications } = services;
   const { catalogue } = models;
-  const runs = runsOptions(parts, "/v1", wakeWorker);
+  const runs = runsOptions(services, "/v1", wakeWorker);
   return {
     ...accountsRoutes(db),
     ...creditsRoutes(db),
@@ -122,7 +122,7 @@ function callersHandlers(parts: AppServices, wakeWorker: () => void): Handlers {
       db,
       search,
       catalogue,
-      sampleUrl: parts.files.samples.urlOf,
+      sampleUrl: services.files.samples.urlOf,
       chargesAuthors: runs.chargesAuthors,
     }),
     ...runsRoutes(runs),
@@ -131,10 +131,10 @@ function callersHandlers(parts: AppServices, wakeWorker: () => void): Handlers {
 }
 
 /** Those of /manage/v1: each slice gives the handlers of what it owns. */
-function manageEndpoints(parts: AppServices, people: People, wakeWorker: () => void): Endpoint[] {
-  const { options, db, clock, newId, models, search } = parts;
+function manageEndpoints(services: AppServices, people: People, wakeWorker: () => void): Endpoint[] {
+  const { options, db, clock, newId, models, search } = services;
   const { catalogue } = models;
-  const { samples } = parts.files;
+  const { samples } = services.files;
   const sampleUrl = samples.urlOf;
   const usage = openUsage(db);
   return toEndpoints({
@@ -160,18 +160,18 @@ function manageEndpoints(parts: AppServices, people: People, wakeWorker: () => v
         usageOfPrompts: usage.usageOfPrompts,
         usageOfVersions: usage.usageOfVersions,
       }),
-      ...webhooksManageRoutes({ db, newId, vault: parts.vault, poster: parts.poster }),
-      ...offboardingManageRoutes({ db, clock, files: parts.files.ofAccount, deletions: parts.deletions }),
-      ...runsManageRoutes({ ...runsOptions(parts, "/manage/v1", wakeWorker), clock }),
+      ...webhooksManageRoutes({ db, newId, vault: services.vault, poster: services.poster }),
+      ...offboardingManageRoutes({ db, clock, files: services.files.ofAccount, deletions: services.deletions }),
+      ...runsManageRoutes({ ...runsOptions(services, "/manage/v1", wakeWorker), clock }),
     },
   });
 }
 
 /** @param prefix of the API whose runs these are. */
-function runsOptions(parts: AppServices, prefix: string, wakeWorker: () => void): RunsRoutesOptions {
-  const { options, newId, hub, followers, notifications, address } = parts;
+function runsOptions(services: AppServices, prefix: string, wakeWorker: () => void): RunsRoutesOptions {
+  const { options, newId, hub, followers, notifications, address } = services;
   return {
-    ...createRunOptions(parts),
+    ...createRunOptions(services),
     hub,
     followers,
     newId,
@@ -181,7 +181,7 @@ function runsOptions(parts: AppServices, prefix: string, wakeWorker: () => void)
       wakeWorker();
       notifications.notifyOthers("run_ready");
     },
-    onCanceled: parts.onCanceled,
+    onCanceled: services.onCanceled,
   };
 }
 

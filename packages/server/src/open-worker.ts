@@ -18,8 +18,8 @@ import { throughOutage } from "./start-failure.ts";
 import { createDeliverer, type Deliverer } from "./webhooks/index.ts";
 
 /** The worker of this process with the other slices passed as functions; it claims nothing before it is started. */
-export async function openWorker(parts: AppServices, closers: Closers): Promise<Worker> {
-  const { options, installation, db, notifications, files, models, hub, followers, newId } = parts;
+export async function openWorker(services: AppServices, closers: Closers): Promise<Worker> {
+  const { options, installation, db, notifications, files, models, hub, followers, newId } = services;
   const { config, log } = options;
   const openOne = async (role: string) => {
     // Open between two heartbeats, however long the lease: a process that starts beside an embedded database knows the
