@@ -82,6 +82,8 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.keyboard.press("Control+Enter");
       await page.getByText("Succeeded", { exact: true }).waitFor();
       await page.getByText(/Write a haiku about the first frost, loud/).waitFor();
+      const lines = await page.getByText("sandbox output, not an AI model").innerText();
+      expect(lines.split("\n").slice(1)).toEqual(["model: sandbox/text", "reasoning: medium", "images: 0"]);
       expect(await page.evaluate("heard")).toContain("Haiku of the day: Succeeded.");
       await page.getByRole("link", { name: "Open run" }).click();
       await page.getByRole("heading", { name: "Receipt" }).waitFor();

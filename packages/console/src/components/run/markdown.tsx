@@ -5,11 +5,11 @@ const PLUGINS = [remarkGfm];
 
 /**
  * Text of a model. Raw HTML stays text, pictures of other hosts are shown as links: a page must not ask a stranger's
- * server because a model wrote an address.
+ * server because a model wrote an address. The lines of a poem stay lines.
  */
 export function Markdown({ text }: { readonly text: string }) {
   return (
-    <div className="prose">
+    <div className="prose [&_p]:whitespace-pre-line">
       <ReactMarkdown
         remarkPlugins={PLUGINS}
         components={{

@@ -16,9 +16,9 @@ const parts: TextParts = {
 describe("the text of the sandbox", () => {
   test("shows first that it is no model, then what arrived, then the prompt as rendered", () => {
     expect(writeSandboxText(parts, {})).toEqual({
-      text: "[sandbox output, not an AI model]\nmodel: sandbox/text\nreasoning: medium\nimages: 0\n---\nWrite for a child.\nA poem about tea",
+      text: "[sandbox output, not an AI model]\nmodel: sandbox/text\nreasoning: medium\nimages: 0\n\n---\nWrite for a child.\nA poem about tea",
       isTruncated: false,
-      outputTokens: 31, // 121 bytes
+      outputTokens: 31, // 122 bytes
     });
   });
 

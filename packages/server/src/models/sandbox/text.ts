@@ -66,6 +66,7 @@ function composeText(parts: TextParts, isDirty: boolean): string {
     ...((parts.searches ?? null) === null ? [] : [`web searches: ${parts.searches}`]),
     `images: ${parts.images.length}`,
     ...parts.images.map(describeImage),
+    "", // without it Markdown takes the lines above for a heading
     "---",
   ];
   const messages = (parts.messages ?? []).map(({ role, text }) => `${role}: ${text}`);
