@@ -67,6 +67,13 @@ describe("messages", () => {
     ]);
   });
 
+  test("a missing input that was misspelt is found again", () => {
+    const given = { text: { Topc: "frost", "a key of another prompt": "x" } };
+    expect(invalid(check(TEA_POEM, given).issues).message).toBe(
+      'Text input "topic" is required. The prompt has no input "Topc". Did you mean "topic"? The prompt has no input "a key of another prompt". It takes: topic, Child\'s Age, tone.',
+    );
+  });
+
   test("several missing inputs make one issue each and one sentence together", () => {
     const { issues } = check(textPrompt("{{ a }}{{ b }}{{ input['c d'] }}"));
     expect(issues.map((issue) => issue.path.at(-1))).toEqual(["a", "b", "c d"]);

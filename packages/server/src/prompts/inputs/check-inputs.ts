@@ -1,4 +1,4 @@
-import { quoteText, type CreateRunBody, type Issue } from "@promptd/contract";
+import { describeUnknownNames, quoteText, type CreateRunBody, type Issue } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
 import { valueProblem } from "../input-rules.ts";
 import type { InputField, LiveVersion } from "../prompt-definition.ts";
@@ -19,12 +19,15 @@ export interface CheckedInputs {
 export function checkInputs(version: LiveVersion, body: CreateRunBody, catalogue: Catalogue): CheckedInputs {
   const issues: Issue[] = [];
   const given = normalizeKeys(body.inputs.textInputs ?? {}, issues);
-  const textInputs = fillInputs(version.definition.inputs, given, issues);
+  const declared = new Set(version.definition.inputs.map((input) => input.key));
+  const unknown = [...given.keys()].filter((key) => !declared.has(key));
+  const { values: textInputs, missing, wrong } = fillInputs(version.definition.inputs, given);
+  if (missing.length > 0)
+    issues.push(...missingIssues(missing, describeUnknownNames(version.config, { inputs: unknown, options: [] })));
+  issues.push(...wrong);
   checkImageCount(version.config.imageCount, body.inputs.imageInputs?.length ?? 0, issues);
   const options = fillOptions(version, body.runOptions ?? {}, { catalogue, issues });
-  const declared = new Set(version.definition.inputs.map((input) => input.key));
-  const ignored = [...given.keys()].filter((key) => !declared.has(key)).map((key) => `textInputs.${key}`);
-  return { issues, textInputs, options, ignored };
+  return { issues, textInputs, options, ignored: unknown.map((key) => `textInputs.${key}`) };
 }
 
 /** Own members only, under their composed form: keyboards and file systems write "é" in two ways. */
@@ -41,11 +44,13 @@ function normalizeKeys(textInputs: Readonly<Record<string, string>>, issues: Iss
   return given;
 }
 
-function fillInputs(
-  fields: readonly InputField[],
-  given: ReadonlyMap<string, string>,
-  issues: Issue[],
-): Record<string, string> {
+interface FilledInputs {
+  readonly values: Record<string, string>;
+  readonly missing: readonly string[];
+  readonly wrong: readonly Issue[];
+}
+
+function fillInputs(fields: readonly InputField[], given: ReadonlyMap<string, string>): FilledInputs {
   const filled = Object.create(null) as Record<string, string>;
   const missing: string[] = [];
   const wrong: Issue[] = [];
@@ -59,17 +64,18 @@ function fillInputs(
     const issue = valueIssue(final.trim() === "" ? { ...field, choices: null } : field, final);
     if (issue !== null) wrong.push(issue);
   }
-  // One sentence names them all, and the envelope's message says it once.
-  const message = missingMessage(missing);
-  for (const key of missing) issues.push({ path: textPath(key), code: "required", message });
-  issues.push(...wrong);
-  return filled;
+  return { values: filled, missing, wrong };
 }
 
-function missingMessage(keys: readonly string[]): string {
+/** One sentence names them all, and the envelope's message says it once. What has no effect may be one of them, misspelt. */
+function missingIssues(keys: readonly string[], unknown: readonly string[]): Issue[] {
   const names = keys.map((key) => `"${key}"`);
-  if (names.length < 2) return `Text input ${names.join("")} is required.`;
-  return `Text inputs ${names.slice(0, -1).join(", ")} and ${names.at(-1)} are required.`;
+  const sentence =
+    names.length < 2
+      ? `Text input ${names.join("")} is required.`
+      : `Text inputs ${names.slice(0, -1).join(", ")} and ${names.at(-1)} are required.`;
+  const message = [sentence, ...unknown].join(" ");
+  return keys.map((key) => ({ path: textPath(key), code: "required", message }));
 }
 
 function valueIssue(field: InputField, value: string): Issue | null {
