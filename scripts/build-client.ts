@@ -15,7 +15,7 @@ const VENDORED = join(DIST, "contract");
 /** Entry of the contract to its face among the copied types. */
 const FACES = { "@promptd/contract": "index", "@promptd/contract/manage": "manage/index" } as const;
 /** The types that need zod, and the file that has another text of them in the client. */
-const SHAPES = { EndpointShapes: "shapes/endpoint-shapes", ManageShapes: "shapes/manage-shapes" } as const;
+const SHAPES = { EndpointShapes: "schema-types/v1-shapes", ManageShapes: "schema-types/manage-shapes" } as const;
 
 const TARGET = "es2023";
 const BUILD = {
@@ -231,9 +231,10 @@ const SHAPES_OF = "export type ShapesOf<Schemas> = Schemas;\n";
 function importOf(type: string, file: string): string {
   const declaration = new RegExp(`^export (?:declare )?(?:interface|type) ${type}\\b`, "m");
   const dist = join(CONTRACT, "dist");
-  const [home, ...others] = globSync("**/*.d.ts", { cwd: dist, exclude: ["**/schemas/**", "**/shapes/**"] }).filter(
-    (name) => declaration.test(readFileSync(join(dist, name), "utf8")),
-  );
+  const [home, ...others] = globSync("**/*.d.ts", {
+    cwd: dist,
+    exclude: ["**/schemas/**", "**/schema-types/**"],
+  }).filter((name) => declaration.test(readFileSync(join(dist, name), "utf8")));
   if (home === undefined || others.length > 0) throw new Error(`The contract has not one type ${type}.`);
   const path = relative(dirname(file), home.replace(/\.d\.ts$/, ".js"));
   return `import type { ${type} } from "${path.startsWith(".") ? path : `./${path}`}";`;

@@ -1,6 +1,6 @@
-import type { Auth, Role, Scope } from "./accounts.ts";
+import type { Auth, Role, Scope } from "./credentials.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { endpointSchemas } from "./schemas.ts";
+import type { endpointSchemas } from "./schemas/endpoint-schemas.ts";
 
 /** A request header that changes what an endpoint does. */
 export interface HeaderEntry {
@@ -272,4 +272,4 @@ export const ENDPOINTS = {
 
 export type EndpointName = keyof typeof ENDPOINTS;
 
-export type { EndpointShapes, ShapesOf } from "./shapes/endpoint-shapes.ts";
+export type { EndpointShapes, ShapesOf } from "./schema-types/v1-shapes.ts";

@@ -4,7 +4,7 @@ import { manageSchemas } from "@promptd/contract/manage/schemas";
 import { endpointSchemas } from "@promptd/contract/schemas";
 import {
   accountsManageRoutes,
-  accountsRoutes,
+  meRoutes,
   createAdmissionControl,
   keysManageRoutes,
   type AdmissionControl,
@@ -115,7 +115,7 @@ function callersHandlers(services: AppServices, wakeWorker: () => void): Handler
   const { catalogue } = models;
   const runs = runsOptions(services, "/v1", wakeWorker);
   return {
-    ...accountsRoutes(db),
+    ...meRoutes(db),
     ...creditsRoutes(db),
     ...modelsRoutes(catalogue),
     ...promptsRoutes({

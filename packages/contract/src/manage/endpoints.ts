@@ -33,4 +33,4 @@ export const MANAGE_ENDPOINTS = {
 } as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;
 
 export type ManageEndpointName = keyof typeof MANAGE_ENDPOINTS;
-export type { ManageShapes } from "../shapes/manage-shapes.ts";
+export type { ManageShapes } from "../schema-types/manage-shapes.ts";

@@ -1,4 +1,4 @@
-import type { Scope } from "../accounts.ts";
+import type { Scope } from "../credentials.ts";
 
 /** An API key as it is listed; nothing can show it whole again. */
 export interface Key {

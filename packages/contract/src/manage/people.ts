@@ -1,4 +1,4 @@
-import type { Role, Scope } from "../accounts.ts";
+import type { Role, Scope } from "../credentials.ts";
 
 /** Roles that a person can have in an account. */
 export type MemberRole = Exclude<Role, "operator">;

@@ -1,4 +1,4 @@
-import type { EndpointSchemas } from "../schemas.ts";
+import type { EndpointSchemas } from "../schemas/endpoint-schemas.ts";
 import { systemSchemas } from "./schemas/system.ts";
 import { clientsSchemas } from "./schemas/clients.ts";
 import { keysSchemas } from "./schemas/keys.ts";

@@ -1,7 +1,7 @@
 export { createAccount, getAccountByName, getAccountEvenDeleted, setPlan } from "./accounts.ts";
 export type { CreateAccount, Plan } from "./accounts.ts";
 export { accountsManageRoutes } from "./accounts-manage-routes.ts";
-export { accountsRoutes } from "./accounts-routes.ts";
+export { meRoutes } from "./me-routes.ts";
 export { addUserFlags, findAccount, findAccountByName, findListedAccount } from "./accounts-store.ts";
 export { changeAccountEmail, listAccounts, pseudonymizeAccount } from "./accounts-store.ts";
 export { createAdmissionControl, keyExpired, keyRevoked, overLimit, planRequired } from "./admission.ts";

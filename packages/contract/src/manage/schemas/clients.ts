@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineField, report } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { defineField, report } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import type { Client, ClientAuthorization, ClientAuthorizationBody, ClientTokenBody } from "../keys.ts";
 import { integerField, none, scopesField, textField } from "./request-fields.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { defineField, report } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { defineField, report } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { JOURNAL_KINDS, type JournalEntry, type ManagedCredits } from "../credits.ts";
 import type { ManagedModel, ModelSwitchBody, ModelTest, ModelTestBody } from "../system.ts";
 import { booleanField, checkPageQuery, none, pageOf, pageQuery, textField } from "./request-fields.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { searchTextField } from "../../query-schemas.ts";
-import { countSchema, idSchema, searchRowMembers, timeSchema } from "../../response-schemas.ts";
-import { uuidField } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { searchRowMembers, searchTextField } from "../../schemas/search-prompts.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { uuidField } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import {
   MARKETPLACE_SORTS,
   VOTES,

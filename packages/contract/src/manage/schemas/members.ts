@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { idSchema, timeSchema } from "../../response-schemas.ts";
-import { uuidField } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { uuidField } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { MEMBER_ROLES } from "../people.ts";
 import type {
   AccountDeletion,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { describeType } from "../../printable-text.ts";
-import { idSchema, timeSchema } from "../../response-schemas.ts";
-import { defineField, report, uuidField } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import type { CredentialJson, CredentialOptions, NewPasskey, Passkey, PasskeySignIn } from "../people.ts";
 import { none, textField } from "./request-fields.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { SCOPES } from "../../accounts.ts";
-import { idSchema, timeSchema } from "../../response-schemas.ts";
-import { uuidField } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { SCOPES } from "../../credentials.ts";
+import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { uuidField } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import {
   MEMBER_ROLES,
   type AuditEntry,

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { countSchema, idSchema, issueSchema, promptConfigSchema } from "../../response-schemas.ts";
+import { countSchema, idSchema } from "../../schemas/answer-fields.ts";
+import { issueSchema } from "../../schemas/errors.ts";
+import { promptConfigSchema } from "../../schemas/prompts.ts";
 import { FIT_KINDS, type OwnPromptDiff, type PromptFileCheck, type PromptPreview } from "../prompts.ts";
 
 /*

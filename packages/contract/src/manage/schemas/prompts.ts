@@ -1,19 +1,13 @@
 import { z } from "zod";
-import { createRunInputsSchema, runOptionsField } from "../../create-run-schema.ts";
+import { createRunInputsSchema, runOptionsField } from "../../schemas/create-run.ts";
 import { MODALITIES } from "../../prompts.ts";
-import { labelQueryField } from "../../query-schemas.ts";
+import { labelQueryField, promptConfigSchema } from "../../schemas/prompts.ts";
 import { quoteText } from "../../printable-text.ts";
-import {
-  countSchema,
-  idSchema,
-  outputItemSchema,
-  promptConfigSchema,
-  runSchema,
-  timeSchema,
-} from "../../response-schemas.ts";
-import { defineField, report, uuidField } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
-import { textRecordField } from "../../text-record-field.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { outputItemSchema, runSchema } from "../../schemas/runs.ts";
+import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
+import { textRecordField } from "../../schemas/text-record-field.ts";
 import {
   PROMPT_STATES,
   PROMPT_USE_DIMENSIONS,

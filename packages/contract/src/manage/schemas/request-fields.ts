@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { SCOPES, type Scope } from "../../accounts.ts";
+import { SCOPES, type Scope } from "../../credentials.ts";
 import { describeType, isVisible, quoteText } from "../../printable-text.ts";
-import { REQUEST_LIMITS } from "../../request-limits.ts";
-import { defineField, report, textFault, uuidField } from "../../request-fields.ts";
+import { REQUEST_LIMITS } from "../../schemas/request-limits.ts";
+import { defineField, report, textFault, uuidField } from "../../schemas/request-fields.ts";
 import { ACCOUNT_QUERY } from "../accounts.ts";
 import type { Page } from "../people.ts";
 

@@ -1,18 +1,12 @@
 import { z } from "zod";
-import type { ResultLines } from "../../batches/batches.ts";
-import { createRunBodySchema } from "../../create-run-schema.ts";
-import { checkListQuery, runsFilter } from "../../query-schemas.ts";
-import {
-  batchOfRunSchema,
-  countSchema,
-  idSchema,
-  outputItemSchema,
-  runSchema,
-  timeSchema,
-} from "../../response-schemas.ts";
+import type { ResultLines } from "../../batches.ts";
+import { createRunBodySchema } from "../../schemas/create-run.ts";
+import { batchOfRunSchema, checkListQuery, runsFilter } from "../../schemas/list-runs.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { outputItemSchema, runSchema } from "../../schemas/runs.ts";
 import { RUN_STATUSES } from "../../runs.ts";
-import { uuidField } from "../../request-fields.ts";
-import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
+import { uuidField } from "../../schemas/request-fields.ts";
+import { endpointSchemas, type EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import type { ManagedRun, ManagedRunRow, RunMoment } from "../runs.ts";
 import type { RunQuote } from "../system.ts";
 import { accountQuery, none, pageOf, textField, wordField } from "./request-fields.ts";

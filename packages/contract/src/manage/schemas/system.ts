@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { checkListQuery, runsFilter } from "../../query-schemas.ts";
-import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { uuidField } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { checkListQuery, runsFilter } from "../../schemas/list-runs.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { uuidField } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import type {
   AccountDetail,
   CallOfRun,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { quoteText } from "../../printable-text.ts";
-import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { defineField, report, uuidField } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import type { Grant, NewGrant } from "../credits.ts";
 import { USAGE_DIMENSIONS, type EarningsReport, type UsageDimension, type UsageReport } from "../usage.ts";
 import { dayField, integerField, momentField, none, textField, wordField } from "./request-fields.ts";

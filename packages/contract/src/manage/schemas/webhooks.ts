@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
-import { defineField, report, uuidField } from "../../request-fields.ts";
-import type { EndpointSchemas } from "../../schemas.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
+import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import {
   DELIVERY_STATES,
   WEBHOOK_EVENTS,

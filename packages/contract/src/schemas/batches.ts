@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { createRunInputsSchema, IMAGE_INPUTS_SCHEMA, runOptionsField } from "../create-run-schema.ts";
+import { createRunInputsSchema, IMAGE_INPUTS_SCHEMA, runOptionsField } from "./create-run.ts";
 import { describeType, quoteText } from "../printable-text.ts";
-import { checkListQuery, limitField } from "../query-schemas.ts";
-import { countSchema, idSchema, outputItemSchema, timeSchema } from "../response-schemas.ts";
-import { defineField, report, textFault, uuidField } from "../request-fields.ts";
+import { checkListQuery, limitField } from "./list-runs.ts";
+import { countSchema, idSchema, timeSchema } from "./answer-fields.ts";
+import { outputItemSchema } from "./runs.ts";
+import { defineField, report, textFault, uuidField } from "./request-fields.ts";
 import {
   BATCH_ITEM_STATUSES,
   BATCH_LIMITS,
@@ -16,7 +17,7 @@ import {
   type CreateBatchBody,
   type ListBatchesQuery,
   type ResultLines,
-} from "./batches.ts";
+} from "../batches.ts";
 
 /** A caller's own short text; absent, null and "" are equal. */
 function nameField(name: string, lengthMax: number): z.ZodType<string | null> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { IssueCode } from "./errors.ts";
-import { describeType, quoteText } from "./printable-text.ts";
+import type { IssueCode } from "../errors.ts";
+import { describeType, quoteText } from "../printable-text.ts";
 
 /*
  * Fields of request schemas: each is checked by our own rule, so that every issue carries its code and the sentence the
@@ -64,4 +64,9 @@ export function uuidField(name: string): z.ZodType<string> {
     if (z.regexes.guid.test(value)) payload.value = value.toLowerCase();
     else report(payload, { code: "invalid_uuid", message: `${name} must be a UUID, got ${quoteText(value)}.` });
   });
+}
+
+/** A query value as it was sent; undefined when the parameter is absent. */
+export function rawText(payload: CheckPayload): string | undefined {
+  return typeof payload.value === "string" ? payload.value : undefined;
 }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { describeType, quoteText } from "./printable-text.ts";
+import { describeType, quoteText } from "../printable-text.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 import { defineField, report, textFault, type CheckPayload, type Fault } from "./request-fields.ts";
 

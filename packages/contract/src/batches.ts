@@ -1,4 +1,4 @@
-import type { CreateRunBody, OutputItem } from "../runs.ts";
+import type { CreateRunBody, OutputItem } from "./runs.ts";
 
 /** Limits of one batch. Its body is bounded as that of a single run is. */
 export const BATCH_LIMITS = {

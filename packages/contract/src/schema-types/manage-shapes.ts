@@ -1,4 +1,4 @@
 import type { manageSchemas } from "../manage/schemas.ts";
-import type { ShapesOf } from "./endpoint-shapes.ts";
+import type { ShapesOf } from "./v1-shapes.ts";
 
 export type ManageShapes = ShapesOf<typeof manageSchemas>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { describeType, quoteText } from "./printable-text.ts";
+import { describeType, quoteText } from "../printable-text.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
-import type { CreateRunBody, ImageInput } from "./runs.ts";
+import type { CreateRunBody, ImageInput } from "../runs.ts";
 import { defineField, report, textFault, uuidField, type CheckPayload, type Fault } from "./request-fields.ts";
 import { textRecordField } from "./text-record-field.ts";
 

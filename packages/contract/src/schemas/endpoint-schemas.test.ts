@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { ENDPOINTS } from "./endpoints.ts";
-import { printable, quoteText } from "./printable-text.ts";
-import { endpointSchemas, errorEnvelopeSchema, runSchema, toIssue, unixTimeMs } from "./schemas.ts";
+import { ENDPOINTS } from "../endpoints.ts";
+import { printable, quoteText } from "../printable-text.ts";
+import { endpointSchemas } from "./endpoint-schemas.ts";
+import { errorEnvelopeSchema, toIssue } from "./errors.ts";
+import { runSchema } from "./runs.ts";
+import { unixTimeMs } from "./list-runs.ts";
 
 const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
 

@@ -6,29 +6,22 @@ import {
   createBatchBodySchema,
   listBatchesQuerySchema,
   resultLinesSchema,
-} from "./batches/batch-schemas.ts";
-import { createRunBodySchema } from "./create-run-schema.ts";
-import { ISSUE_CODES, type Issue, type IssueCode } from "./errors.ts";
+} from "./batches.ts";
+import { createRunBodySchema } from "./create-run.ts";
 import {
   getPromptQuerySchema,
   labelQuerySchema,
-  listRunsQuerySchema,
-  searchPromptsQuerySchema,
-  slugField,
-  slugsQuerySchema,
-} from "./query-schemas.ts";
-import {
-  creditsSchema,
-  meSchema,
   namedPromptsSchema,
   promptVersionSchema,
-  resourcesSchema,
-  runEventStreamSchema,
-  runListSchema,
-  runSchema,
-  searchResultSchema,
+  slugField,
+  slugsQuerySchema,
   slugVersionSchema,
-} from "./response-schemas.ts";
+} from "./prompts.ts";
+import { listRunsQuerySchema, runListSchema } from "./list-runs.ts";
+import { searchPromptsQuerySchema, searchResultSchema } from "./search-prompts.ts";
+import { creditsSchema, meSchema } from "./me.ts";
+import { resourcesSchema } from "./models.ts";
+import { runEventStreamSchema, runSchema } from "./runs.ts";
 import { uuidField } from "./request-fields.ts";
 
 /*
@@ -36,12 +29,24 @@ import { uuidField } from "./request-fields.ts";
  * empty, numbers out of query strings.
  */
 
-export { batchItemSchema, batchResultSchema, batchSchema } from "./batches/batch-schemas.ts";
-export { createRunBodySchema } from "./create-run-schema.ts";
-export { listRunsQuerySchema, slugNames, unixTimeMs } from "./query-schemas.ts";
-export { REQUEST_LIMITS } from "./request-limits.ts";
-export * from "./response-schemas.ts";
+export * from "./answer-fields.ts";
+export { batchItemSchema, batchResultSchema, batchSchema } from "./batches.ts";
+export { createRunBodySchema } from "./create-run.ts";
+export * from "./errors.ts";
+export { batchOfRunSchema, listRunsQuerySchema, runListRowSchema, runListSchema, unixTimeMs } from "./list-runs.ts";
+export * from "./me.ts";
+export * from "./models.ts";
+export {
+  namedPromptsSchema,
+  promptConfigSchema,
+  promptVersionSchema,
+  slugNames,
+  slugVersionSchema,
+} from "./prompts.ts";
 export { textFault } from "./request-fields.ts";
+export { REQUEST_LIMITS } from "./request-limits.ts";
+export * from "./runs.ts";
+export { searchResultSchema, searchRowMembers, searchRowSchema } from "./search-prompts.ts";
 
 /** Schemas of one endpoint; `body` is null where any body is ignored. */
 export interface EndpointSchemas {
@@ -92,28 +97,3 @@ export const endpointSchemas = {
   getMe: { params: none, query: none, body: null, data: meSchema },
   getCredits: { params: none, query: none, body: null, data: creditsSchema },
 } satisfies Record<string, EndpointSchemas>;
-
-interface RawIssue {
-  readonly code?: string | undefined;
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-  readonly input?: unknown;
-  readonly params?: unknown;
-}
-
-/** Turns an issue of a request schema (parsed with `reportInput: true`) into the form that is sent. */
-export function toIssue(root: "body" | "query" | "path", issue: RawIssue): Issue {
-  // Half of a surrogate pair is in no Unicode text: a caller's parser would refuse the whole answer for it.
-  const path = [root, ...issue.path.map((step) => (typeof step === "number" ? step : String(step).toWellFormed()))];
-  return { path, code: issueCode(issue), message: issue.message };
-}
-
-function issueCode(issue: RawIssue): IssueCode {
-  const { params } = issue;
-  if (typeof params === "object" && params !== null && "issue" in params) {
-    const found = ISSUE_CODES.find((code) => code === params.issue);
-    if (found !== undefined) return found;
-  }
-  const isMissing = issue.path.length > 0 && (issue.input === undefined || issue.input === null);
-  return isMissing ? "required" : "invalid_type";
-}

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { EndpointSchemas, endpointSchemas } from "../schemas.ts";
+import type { EndpointSchemas, endpointSchemas } from "../schemas/endpoint-schemas.ts";
 
 /*
  * The types that need zod stand in this folder alone: the package of the client has its own text of them, without zod,

@@ -7,7 +7,7 @@ import { findAccounts } from "./accounts-store.ts";
 /** As many as an admission has: those that it admits together are read together. */
 const READ_TOGETHER = { max: 500, inFlightMax: 3 };
 
-export function accountsRoutes(db: Database): Pick<Handlers, "getMe"> {
+export function meRoutes(db: Database): Pick<Handlers, "getMe"> {
   const findAccount = createBatcher({ send: (ids: readonly string[]) => findAccounts(db, ids), ...READ_TOGETHER });
   return {
     getMe: async (_input, { caller }) => {

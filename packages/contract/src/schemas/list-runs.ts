@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { quoteText } from "../printable-text.ts";
+import { type BatchOfRun, type ListRunsQuery, RUN_STATUSES, type RunList, type RunListRow } from "../runs.ts";
+import { countSchema, idSchema, timeSchema } from "./answer-fields.ts";
+import { defineField, rawText, report, uuidField } from "./request-fields.ts";
+import { REQUEST_LIMITS } from "./request-limits.ts";
+import { outputItemSchema } from "./runs.ts";
+
+const LIMIT_FORM = /^[0-9]{1,10}$/;
+const TIME_FORM = /^[0-9]{1,16}$/;
+/** The last moment a JavaScript Date can hold. */
+const TIME_MS_MAX = 8_640_000_000_000_000;
+/** From here on a time is milliseconds (3 March 1973 as milliseconds, the year 5138 as seconds). */
+const MILLISECONDS_FROM = 100_000_000_000;
+
+/** Milliseconds of `since` and `until`, which existing clients send in either unit. */
+export function unixTimeMs(time: number): number {
+  return time >= MILLISECONDS_FROM ? time : time * 1000;
+}
+
+export const limitField = defineField<number | undefined>(
+  { type: "integer", minimum: 1, maximum: 50, default: 10 },
+  (payload) => {
+    const given = rawText(payload);
+    if (given === undefined) return;
+    const { pageMin, pageMax } = REQUEST_LIMITS;
+    const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
+    payload.value = limit;
+    if (limit >= pageMin && limit <= pageMax) return;
+    const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quoteText(given)}.`;
+    report(payload, { code: "invalid_value", message });
+  },
+).optional();
+
+function timeField(name: string): z.ZodOptional<z.ZodType<number | undefined>> {
+  const description = "Unix time; 100,000,000,000 and more is milliseconds, less is seconds.";
+  return defineField<number | undefined>(
+    { type: "integer", minimum: 0, maximum: TIME_MS_MAX, description },
+    (payload) => {
+      const given = rawText(payload);
+      if (given === undefined) return;
+      const time = TIME_FORM.test(given) ? Number(given) : Number.NaN;
+      payload.value = time;
+      if (time <= TIME_MS_MAX) return;
+      const message = `${name} must be a Unix timestamp such as 1795169730, got ${quoteText(given)}.`;
+      report(payload, { code: "invalid_value", message });
+    },
+  ).optional();
+}
+
+const statusField = defineField<RunListRow["runStatus"] | undefined>(
+  { type: "string", enum: [...RUN_STATUSES] },
+  (payload) => {
+    const given = rawText(payload);
+    if (given === undefined || RUN_STATUSES.some((status) => status === given)) return;
+    const message = `status must be one of: ${RUN_STATUSES.join(", ")}. Got ${quoteText(given)}.`;
+    report(payload, { code: "invalid_value", message });
+  },
+).optional();
+
+export function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[] }): void {
+  const { startingAfter, endingBefore, since, until } = payload.value;
+  if (startingAfter !== undefined && endingBefore !== undefined) {
+    const message = "Give startingAfter or endingBefore, not both.";
+    report(payload, { code: "conflict", message, path: ["endingBefore"] });
+  }
+  if (since === undefined || until === undefined) return;
+  if (unixTimeMs(since) >= unixTimeMs(until)) {
+    report(payload, { code: "conflict", message: "since must be earlier than until.", path: ["since"] });
+  }
+}
+
+/** Which runs, and which page of them. */
+export const runsFilter = {
+  limit: limitField,
+  startingAfter: uuidField("startingAfter").optional(),
+  endingBefore: uuidField("endingBefore").optional(),
+  status: statusField,
+  since: timeField("since"),
+  until: timeField("until"),
+} as const;
+
+const INCLUDE_SCHEMA = {
+  type: "string",
+  enum: ["batch"],
+  description: "More about each run: `batch` adds the batch that it belongs to.",
+};
+
+const includeField = defineField<"batch" | undefined>(INCLUDE_SCHEMA, (payload) => {
+  const given = rawText(payload);
+  if (given === undefined || given === "batch") return;
+  report(payload, { code: "invalid_value", message: `include must be batch, got ${quoteText(given)}.` });
+}).optional();
+
+/** Reads the raw texts of a query string: no coercion, which would take `1e1`, `0x10` and the empty string for numbers. */
+export const listRunsQuerySchema = z
+  .object({ ...runsFilter, include: includeField })
+  .check(checkListQuery) satisfies z.ZodType<ListRunsQuery>;
+
+export const batchOfRunSchema: z.ZodType<BatchOfRun> = z.strictObject({
+  batchId: idSchema,
+  name: z.string().nullable(),
+});
+
+export const runListRowSchema = z.strictObject({
+  runId: idSchema,
+  promptVersionId: idSchema,
+  outputs: z.array(outputItemSchema),
+  runStatus: z.enum(RUN_STATUSES),
+  credits: countSchema.nullable(),
+  runName: z.string(),
+  createdAt: timeSchema,
+  batch: batchOfRunSchema.nullable().optional(),
+}) satisfies z.ZodType<RunListRow>;
+
+export const runListSchema: z.ZodType<RunList> = z.strictObject({
+  rows: z.array(runListRowSchema).max(REQUEST_LIMITS.pageMax),
+  hasMore: z.boolean(),
+});
