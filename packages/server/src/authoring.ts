@@ -10,12 +10,12 @@ import { createLog } from "./platform/log.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config/config.ts";
 import {
   diffPrompts,
-  importPrompts,
+  importChecked,
   previewPrompt,
   tryPrompt,
   validatePrompts,
+  type CheckedImport,
   type ForeignFormat,
-  type ImportedFile,
   type Preview,
   type PreviewRequest,
   type PromptDiff,
@@ -144,8 +144,8 @@ export class Authoring {
    * Prompt files out of a file of another tool, each with what publishing would still refuse.
    * @throws Problem VALIDATION_ERROR when the file is not of this format.
    */
-  import(file: NamedText, format: ForeignFormat): (ImportedFile & { readonly faults: string })[] {
-    return importPrompts(file, format, this.#catalogue).map((made) => ({ ...made, faults: this.check(made).message }));
+  import(file: NamedText, format: ForeignFormat): CheckedImport[] {
+    return importChecked(file, format, { catalogue: this.#catalogue, limits: { creditsMax: this.#creditsMax } });
   }
 
   diff(before: NamedText, after: NamedText): PromptDiff {

@@ -11,10 +11,10 @@ type Made = ReturnType<Authoring["import"]>[number] & { readonly from: string };
 export const promptImport: Command = {
   summary: "Make prompt files of files of other tools",
   usage: "FILE…",
-  details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November 2026), langfuse, dotprompt, prompty, promptfoo, mustache. What could not be carried over stands as comments at the top of each file. No file is overwritten. No database is needed.`,
+  details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November 2026), langfuse, dotprompt, prompty, promptfoo, mustache. What could not be carried over, and what is to be mended before it can be published, stands as comments at the top of each file. No file is overwritten. No database is needed.`,
   session: `$ promptd prompt import poem.mustache --from mustache --out prompts
 prompts/poem.prompt.md
-  The file names no model: sandbox/text is used instead. "promptd admin models list" shows all.
+  The file names no model: the role text-default is used instead, the best text model of a server. Name one to be sure of it.
 Made 1.`,
   options: {
     from: { type: "string", value: "FORMAT", isRequired: true, summary: "the format of the files" },

@@ -7,7 +7,7 @@ import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "./template-text.ts";
 
 const COUNT_MAX = 4;
-const MESSAGES_MAX = 40;
+export const MESSAGES_MAX = 40;
 const STOPS_MAX = 8;
 const SEED_MAX = 2_147_483_647;
 const SCHEMA_BYTES_MAX = 32_768;

@@ -1,6 +1,6 @@
 /** Templates of other languages as Liquid. What has no counterpart is left out and noted. */
 import { keyProblem } from "../input-rules.ts";
-import { expressionOf } from "../template/template-language.ts";
+import { ALLOWED_FILTERS, expressionOf } from "../template/template-language.ts";
 
 export type TemplateSyntax = "mustache" | "jinja";
 
@@ -22,9 +22,12 @@ class MustacheConversion {
   /** Open sections, with the tag that ends each. */
   readonly #open: ("endif" | "endfor")[] = [];
   #loops: ReadonlySet<string> = new Set();
+  /** What a loop calls its item: another name where an input is called so. */
+  #item = "item";
 
   convert(text: string): Converted {
     this.#loops = findLoops(text);
+    if (/\{\{[{~&\s]*item[\s~}]/.test(text)) this.#item = "list_item";
     const converted = text.replaceAll(TAG, (whole: string, triple?: string, inner?: string) => {
       if (triple !== undefined) return this.#output(triple.trim());
       return inner === undefined ? "" : this.#tag(inner.trim(), whole);
@@ -38,10 +41,11 @@ class MustacheConversion {
     if (sigil === "&") return this.#output(name);
     if (sigil === ">") return this.#leaveOut(whole, "a partial");
     if (sigil === "#") return this.#section(name, whole);
-    if (sigil === "^") return name === "" ? "{% else %}" : this.#begin("endif", `{% if ${readOf(name)} == blank %}`);
+    if (sigil === "^")
+      return name === "" ? "{% else %}" : this.#begin("endif", `{% if ${this.#readOf(name)} == blank %}`);
     if (sigil === "/") return this.#end(whole);
     const condition = /^else\s+if\s+(.+)$/.exec(name)?.[1];
-    if (condition !== undefined) return `{% elsif ${readOf(condition)} != blank %}`;
+    if (condition !== undefined) return `{% elsif ${this.#readOf(condition)} != blank %}`;
     return name === "else" ? "{% else %}" : this.#output(name);
   }
 
@@ -52,8 +56,9 @@ class MustacheConversion {
     const isLoop = helper === "each" || (helper === undefined && this.#loops.has(key));
     if (isLoop && this.#open.includes("endfor"))
       return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "a loop in a loop")}`);
-    if (isLoop) return this.#begin("endfor", `{% for item in ${readOf(key)} %}`);
-    return this.#begin("endif", `{% if ${readOf(key)} ${helper === "unless" ? "==" : "!="} blank %}`);
+    const read = this.#readOf(key);
+    if (isLoop) return this.#begin("endfor", `{% for ${this.#item} in ${read} %}`);
+    return this.#begin("endif", `{% if ${read} ${helper === "unless" ? "==" : "!="} blank %}`);
   }
 
   #begin(end: "endif" | "endfor", tag: string): string {
@@ -67,26 +72,32 @@ class MustacheConversion {
   }
 
   #output(name: string): string {
-    if (name === "this" || name === ".") return "{{ item }}";
+    const isOfLoop = /^(?:this|\.|@index|@first|@last)$/.test(name);
+    if (isOfLoop && !this.#open.includes("endfor"))
+      return this.#leaveOut(`{{${name}}}`, "what a loop has, outside of a loop,");
+    if (name === "this" || name === ".") return `{{ ${this.#item} }}`;
     if (name === "@index") return "{{ forloop.index0 }}";
+    if (name === "@first" || name === "@last") return `{{ forloop.${name.slice(1)} }}`;
     if (name.startsWith("@")) return this.#leaveOut(`{{${name}}}`, "a variable of Handlebars");
     if (name.startsWith("this.") && this.#open.includes("endfor"))
       return this.#leaveOut(`{{${name}}}`, "a member of an item (items are texts here)");
     const helper = /^(\w+)\s+([\w.]+)$/.exec(name);
-    if (helper?.[1] === "json") return `{{ ${readOf(helper[2] ?? "")} }}`;
+    if (helper?.[1] === "json") return `{{ ${this.#readOf(helper[2] ?? "")} }}`;
     if (helper !== null || /["=(]/.test(name)) return this.#leaveOut(`{{${name}}}`, "a helper");
-    return keyProblem(name) === null ? `{{ ${readOf(name)} }}` : this.#leaveOut(`{{${name}}}`, "a placeholder");
+    return keyProblem(name) === null ? `{{ ${this.#readOf(name)} }}` : this.#leaveOut(`{{${name}}}`, "a placeholder");
+  }
+
+  #readOf(name: string): string {
+    const key = name.trim().replace(/^this\./, "");
+    const isLoops = this.#open.includes("endfor");
+    if (isLoops && (key === "@first" || key === "@last")) return `forloop.${key.slice(1)}`;
+    return key === "this" || key === "." ? this.#item : expressionOf(key);
   }
 
   #leaveOut(whole: string, what: string): string {
     this.#notes.add(`${whole.replaceAll("\n", " ")}: ${what} was left out of the template.`);
     return "";
   }
-}
-
-function readOf(name: string): string {
-  const key = name.trim().replace(/^this\./, "");
-  return key === "this" || key === "." ? "item" : expressionOf(key);
 }
 
 /** Sections that `{{.}}` stands right inside of: they go over a list. */
@@ -117,7 +128,7 @@ function convertJinjaPart(text: string, notes: Set<string>): string {
       notes.add(`${whole.replaceAll("\n", " ")}: this tag was left out of the template.`);
       return "";
     }
-    if (tag === "elif") return `{% elsif${rest}%}`;
+    if (tag === "if" || tag === "elif") return `{% ${tag === "if" ? "if" : "elsif"} ${convertCondition(rest)} %}`;
     return tag === "set" ? `{% assign${rest}%}` : whole;
   });
   return tagged.replaceAll(/\{\{-?([^{}|]+?)(\|[^{}]*)?-?\}\}/g, (whole, written: string, filters = "") => {
@@ -125,8 +136,15 @@ function convertJinjaPart(text: string, notes: Set<string>): string {
     if (path.startsWith("loop.")) return `{{ for${path} }}`;
     if (!/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(path)) return whole;
     const read = path.includes(".") ? expressionOf(path) : path;
-    return `{{ ${read}${convertFilters(String(filters))} }}`;
+    return `{{ ${read}${convertFilters(String(filters), whole, notes)} }}`;
   });
+}
+
+/** An empty text is false in Jinja, and true in Liquid. */
+function convertCondition(condition: string): string {
+  const [, not, name] = /^(not\s+)?([\p{L}_][\p{L}\p{N}_]*)(?:\s+is\s+defined)?$/u.exec(condition.trim()) ?? [];
+  if (name === undefined || /^(?:true|false|none|not)$/i.test(name)) return condition.trim();
+  return `${expressionOf(name)} ${not === undefined ? "!=" : "=="} blank`;
 }
 
 /** Filters that Liquid has under another name. */
@@ -139,9 +157,25 @@ const FILTERS: ReadonlyMap<string, string> = new Map([
   ["dump", "json"],
 ]);
 
+/** Of Jinja, for what Liquid does anyway. */
+const NEEDLESS = new Set(["safe", "string"]);
+
 /** `|default("x")|upper` as ` | default: "x" | upcase`. */
-function convertFilters(filters: string): string {
-  return filters.trim().replaceAll(/\s*\|\s*(\w+)\s*(?:\(([^()]*)\))?/g, (_whole, name: string, args = "") => {
-    return ` | ${FILTERS.get(name) ?? name}${args === "" ? "" : `: ${String(args).trim()}`}`;
+function convertFilters(filters: string, whole: string, notes: Set<string>): string {
+  return filters.trim().replaceAll(/\s*\|\s*(\w+)\s*(?:\(([^()]*)\))?/g, (_whole, written: string, args = "") => {
+    const name = FILTERS.get(written) ?? written;
+    const most = ALLOWED_FILTERS.get(name)?.[1];
+    if (NEEDLESS.has(name)) return "";
+    if (most === undefined) {
+      notes.add(`${whole.replaceAll("\n", " ")}: the filter ${name} was left out of the template.`);
+      return "";
+    }
+    const given = splitArguments(String(args)).slice(0, most);
+    return ` | ${name}${given.length === 0 ? "" : `: ${given.join(", ")}`}`;
   });
+}
+
+/** At its commas, but for those inside of a text. */
+function splitArguments(args: string): string[] {
+  return Array.from(args.matchAll(/(?:"[^"]*"|'[^']*'|[^,"'])+/g), ([arg]) => arg.trim()).filter((arg) => arg !== "");
 }

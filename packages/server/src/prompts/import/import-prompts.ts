@@ -40,7 +40,9 @@ export function importPrompts(
   format: ForeignFormat,
   catalogue: Catalogue,
 ): ImportedFile[] {
-  const prompts = read(file, format).filter(hasText);
+  const prompts = read(file, format)
+    .filter(hasText)
+    .map((prompt) => (prompt.name.trim() === "" ? { ...prompt, name: "Prompt" } : prompt));
   if (prompts.length === 0) throw unfit(file.name, format, "it has no text of a prompt");
   return prompts.map((prompt) => writeImported(prompt, catalogue));
 }

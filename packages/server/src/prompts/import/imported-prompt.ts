@@ -1,6 +1,7 @@
 /** A prompt of another tool, as far as this one knows what it means, and the prompt file that is made of it. */
 import { featuresOf, type Catalogue, type CatalogueEntry, type TextSettings } from "../../models/index.ts";
 import type { Expectations } from "../prompt-definition.ts";
+import { MESSAGES_MAX } from "../format/call-fields.ts";
 import { TESTS_MAX } from "../format/test-fields.ts";
 import { writePromptFile } from "../format/write-prompt-file.ts";
 import { scanTemplate } from "../template/template-scan.ts";
@@ -54,18 +55,27 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
     notes.push(`The model was ${prompt.model}; ${model} is its name here, or its successor.`);
   const convert = (text: string): string => {
     const { text: converted, notes: lost } = convertTemplate(text, prompt.syntax);
-    notes.push(...lost);
-    return converted;
+    const { text: mended, notes: unread } = leaveOutUnread(converted);
+    notes.push(...lost, ...unread);
+    return mended;
   };
   const texts = splitMessages(prompt.messages, notes);
-  const instructions = texts.instructions.map(convert).join("\n\n");
-  const messages = texts.messages.map(({ role, text }) => ({ [role]: convert(text) }));
-  const body = convert(texts.body);
+  const converted = {
+    instructions: texts.instructions.map(convert).join("\n\n"),
+    messages: texts.messages.map(({ role, text }) => ({ role, text: convert(text) })),
+    body: convert(texts.body),
+  };
+  const join = joinLists([converted.body, converted.instructions, ...converted.messages.map(({ text }) => text)]);
+  const instructions = join(converted.instructions);
+  const said = converted.messages.filter(({ text }) => text.trim() !== "");
+  if (said.length < converted.messages.length) notes.push("A message of which nothing was left was left out.");
+  const messages = said.map(({ role, text }) => ({ [role]: join(text) }));
+  const body = join(converted.body);
   const templates = [body, instructions, ...messages.flatMap((message) => Object.values(message))];
   const output = schemaOf(prompt, notes);
   const inputs = inputsOf(templates, prompt);
   const fields = {
-    title: prompt.name.slice(0, 120),
+    title: prompt.name.trim().slice(0, 120),
     description: prompt.description?.slice(0, 2_000),
     tags: prompt.tags?.slice(0, 10).map((tag) => tag.slice(0, 64)),
     model,
@@ -157,7 +167,10 @@ function splitMessages(all: ImportedPrompt["messages"], notes: string[]): SplitM
     notes.push("There was no text of the user: the instructions became the prompt.");
     return { instructions: [], messages: [], body: system.join("\n\n") };
   }
-  return { instructions: system, messages: turns.slice(0, last), body: turns[last]?.text ?? "" };
+  const earlier = turns.slice(0, last);
+  const first = Math.max(0, earlier.length - MESSAGES_MAX);
+  if (first > 0) notes.push(`The first ${first} messages were left out: a file has ${MESSAGES_MAX} before its prompt.`);
+  return { instructions: system, messages: earlier.slice(first), body: turns[last]?.text ?? "" };
 }
 
 function inputsOf(templates: readonly string[], { inputs }: ImportedPrompt): ReadonlyMap<string, object> | undefined {
@@ -172,6 +185,37 @@ function inputsOf(templates: readonly string[], { inputs }: ImportedPrompt): Rea
       return [key, { type, description: known?.description, default: known?.default }];
     }),
   );
+}
+
+/** Without the placeholders that are no Liquid: each is noted with what Liquid says of it. */
+function leaveOutUnread(text: string): { readonly text: string; readonly notes: readonly string[] } {
+  const notes = new Set<string>();
+  const faults = scanTemplate(text).faults.toSorted((a, b) => b.offset - a.offset);
+  let left = text;
+  for (const { offset, message } of faults) {
+    const open = left.lastIndexOf("{{", offset + 1);
+    const end = open === -1 ? -1 : left.indexOf("}}", open);
+    const piece = left.slice(open, end + 2);
+    // What stands inside of a tag is the author's to mend: a condition cannot be left out.
+    if (end === -1 || end < offset || piece.includes("{%")) continue;
+    notes.add(`${piece.replaceAll("\n", " ")}: it was left out of the template. ${message}`);
+    left = left.slice(0, open) + left.slice(end + 2);
+  }
+  return { text: left, notes: [...notes].toReversed() };
+}
+
+/** Lists that stand alone have their items joined: Liquid prints them without anything between. */
+function joinLists(templates: readonly string[]): (text: string) => string {
+  const lists = new Set(templates.flatMap((text) => scanTemplate(text).loops.map(({ key }) => key)));
+  return (text) => {
+    const bare = scanTemplate(text).bare.filter(({ kind, key }) => kind !== "step" && lists.has(key));
+    return bare
+      .toSorted((a, b) => b.offset - a.offset)
+      .reduce((left, { offset }) => {
+        const end = left.slice(offset).search(/\s*-?\}\}/);
+        return end === -1 ? left : `${left.slice(0, offset + end)} | join: ", "${left.slice(offset + end)}`;
+      }, text);
+  };
 }
 
 const SAMPLES_MAX = 10;
@@ -247,9 +291,27 @@ function webSearchOf(
 
 function schemaOf({ outputSchema }: ImportedPrompt, notes: string[]): { schema: unknown } | undefined {
   if (outputSchema === undefined) return undefined;
-  const isObject =
-    typeof outputSchema === "object" && outputSchema !== null && Reflect.get(outputSchema, "type") === "object";
-  if (isObject) return { schema: outputSchema };
-  notes.push("The schema of the output is not one of an object, so it was left out.");
-  return undefined;
+  if (!isMembers(outputSchema) || outputSchema["type"] !== "object") {
+    notes.push("The schema of the output is not one of an object, so it was left out.");
+    return undefined;
+  }
+  return { schema: withoutPatterns(outputSchema, notes) };
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Regular expressions of a schema are not checked here: one can take minutes for a short text. */
+function withoutPatterns(schema: unknown, notes: string[]): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => withoutPatterns(each, notes));
+  if (!isMembers(schema)) return schema;
+  const others = Object.entries(schema).filter(([name, value]) => {
+    const isPattern =
+      (name === "pattern" && typeof value === "string") || (name === "patternProperties" && isMembers(value));
+    if (isPattern)
+      notes.push(`${name} of the schema was left out: ${JSON.stringify(value)}. Describe the text instead.`);
+    return !isPattern;
+  });
+  return Object.fromEntries(others.map(([name, value]) => [name, withoutPatterns(value, notes)]));
 }
