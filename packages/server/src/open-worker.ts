@@ -67,6 +67,7 @@ export async function openWorker(services: AppServices, closers: Closers): Promi
       loadImages: (images, how, signal) => files.loadImages(images, how, signal),
       holdImages: (request, signal) => models.caller.holdImages(request, signal),
       callModel: (request, signal) => models.caller.call(request, signal),
+      withdrawCall: (counted) => models.caller.withdraw(counted),
       storeOutput: (output, signal) => files.storeOutput(output, signal),
       storageIsReady: () => files.isReady(),
       nowMs: () => performance.now(),

@@ -11,7 +11,6 @@ import { getRun } from "./read/get-run.ts";
 import { listRuns } from "./read/list-runs.ts";
 import { describeApplied, readPreferences } from "./wait/prefer-header.ts";
 import { isFinal } from "./run-state.ts";
-import { followRuns } from "./run-events-store.ts";
 import { runEvents } from "./wait/run-events.ts";
 import type { RunFollowers } from "./wait/run-followers.ts";
 import { cancelRunRow } from "./runs-store.ts";
@@ -85,10 +84,8 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
     const { requestId } = context;
     const ignore = (name: string) => context.ignore(name);
     const request = { accountId, keyId, requestId, runId, body, idempotency, ignore };
-    // Before the run exists, so that the first model call of it is streamed already.
-    const beforeCreate = () => followRuns(options.db, [runId]);
-    const { stream } = readPreferences(context.header("prefer"));
-    const created = await createRun(stream ? { ...request, beforeCreate } : request, options);
+    const { stream: isFollowed } = readPreferences(context.header("prefer"));
+    const created = await createRun({ ...request, isFollowed }, options);
     await faultPoint("create.after_commit");
     if (!created.isReplay) {
       if (!created.isClaimed) options.onCreated(runId);

@@ -1,11 +1,15 @@
 /** A new run begins in the process that creates it, where its worker has room: no claim has to look for it. */
+import { isDeepStrictEqual } from "node:util";
+import type { Run } from "@promptd/contract";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
+import { createCallCounter } from "../../src/models/calls/provider-calls.ts";
 import { createRunCreates, type Reservation } from "../../src/runs/create/create-group.ts";
 import { createRunRow, createRunRows, type RunToCreate } from "../../src/runs/create/create-store.ts";
 import { LANE } from "../../src/runs/work/claim.ts";
 import type { Worker } from "../../src/runs/work/worker.ts";
 import { until } from "../support/promptd-process.ts";
+import { startTestServer } from "../support/test-server.ts";
 import { LEASE_MS, openEngine, type Engine } from "./engine-fixture.ts";
 import { createTestWorker, type TestWorkerOptions } from "./worker-fixture.ts";
 
@@ -16,12 +20,21 @@ beforeAll(async () => {
 afterEach(() => engine.clear());
 afterAll(() => engine.close());
 
+const CALL = { model: "sandbox/text", provider: "sandbox", providerModel: "text", isFollowed: false };
 const leaseOf = (workerId: string) => ({ workerId, lane: LANE, leaseMs: LEASE_MS });
 
 async function createClaimed(account: string, workerId: string, wish: Parameters<Engine["create"]>[1] = {}) {
   const run = engine.runToCreate(account, wish);
   const { kind } = await createRunRow(engine.db, run, leaseOf(workerId));
   return { kind, runId: run.runId };
+}
+
+function countedOf(runId: string) {
+  return engine.db.query(
+    `select step, item, call_number, account_id, attempt, model, provider, provider_model, operation, ended_at, outcome,
+       sent_at is not null as is_sent from provider_calls where run_id = $1`,
+    [runId],
+  );
 }
 
 describe("a run that is claimed as it is created", () => {
@@ -38,6 +51,27 @@ describe("a run that is claimed as it is created", () => {
     expect(rows[0]).toEqual(rows[1]);
     expect(await engine.claim(workerId)).toEqual([]);
     expect(await engine.audit()).toEqual([]);
+  });
+
+  test("has its first call counted, as if it had been counted afterwards", async () => {
+    const account = await engine.createAccount();
+    const workerId = await engine.registerWorker();
+    const { kind, runId } = await createClaimed(account, workerId, { firstCall: CALL });
+    expect(kind).toBe("claimed");
+    const later = { accountId: account, runId: engine.newId(), attempt: 1, step: 0, item: 0 };
+    await createCallCounter(engine.db).begin({ request: later, entry: CALL });
+    expect(await countedOf(later.runId)).toHaveLength(1);
+    expect(await countedOf(runId)).toEqual(await countedOf(later.runId));
+  });
+
+  test("alone has its first call counted: a run that waits calls nobody yet", async () => {
+    const account = await engine.createAccount();
+    const workerId = await engine.registerWorker();
+    await engine.db.query("insert into run_limits values ('account', 1)");
+    expect((await createClaimed(account, workerId, {})).kind).toBe("claimed");
+    const { kind, runId } = await createClaimed(account, workerId, { firstCall: CALL });
+    expect(kind).toBe("created");
+    expect(await countedOf(runId)).toEqual([]);
   });
 
   test("leaves as much of its account's and its model's limit as a claim", async () => {
@@ -143,6 +177,20 @@ describe("a worker that creates in its own process", () => {
     expect((await engine.stateOf(run.runId)).attempt).toBe(1);
   });
 
+  test("uncounts the first call of a run that ended without it", async () => {
+    const findVersion = async () => {
+      await until(async () => (await countedOf(run.runId)).length === 1);
+      return null;
+    };
+    const { worker } = await startWorker({ ...ONE_SLOT, findVersion });
+    const creates = createRunCreates({ db: engine.db, accountLocks: new AccountLockQueue() });
+    creates.claimWith((runs) => reserve(worker, runs));
+    const run = engine.runToCreate(await engine.createAccount(), { firstCall: CALL });
+    expect((await creates.create(run)).kind).toBe("claimed");
+    await until(async () => (await engine.stateOf(run.runId)).status === "failed");
+    expect(await countedOf(run.runId)).toEqual([]);
+  });
+
   test("keeps slots for one create at a time, as many as it has", async () => {
     const { worker } = await startWorker({ concurrency: 2 });
     const runs = await Promise.all([newRun(), newRun(), newRun()]);
@@ -205,6 +253,33 @@ describe("a worker that creates in its own process", () => {
     await stopped;
     expect(await engine.stateOf(run.runId)).toMatchObject({ status: "failed", attempt: 1 });
   });
+});
+
+test("a run that begins in the process that creates it calls its model without counting the call apart", async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const { db } = server.app;
+  const { promptVersionId } = await server.publish(
+    "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text\n---\nSay hello.\n",
+  );
+  const { client } = await server.createCaller();
+  await db.query(`create sequence counts;
+    alter function provider_calls_begin rename to provider_calls_begin_itself;
+    create function provider_calls_begin(uuid[], int[], int[], uuid[], int[], text[], text[], text[], uuid[], int)
+    returns table (calls int, begun int, open int, open_model text, operation json, followed boolean) language sql as $$
+      select nextval('counts');
+      select * from provider_calls_begin_itself($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    $$`);
+  const counts = async () => (await db.query("select last_value, is_called from counts"))[0];
+  let run: Run | undefined;
+  await until(async () => {
+    const before = await counts();
+    run = await client.runs.create({ promptVersionId, inputs: {} }); // one that meets a claim waits in the queue
+    return isDeepStrictEqual(await counts(), before);
+  });
+  expect(run?.runStatus).toBe("succeeded");
+  const calls = "select call_number, outcome from provider_calls where run_id = $1";
+  await expect.poll(() => db.query(calls, [run?.runId])).toEqual([{ call_number: 1, outcome: "text" }]);
 });
 
 test.each([

@@ -32,6 +32,8 @@ export interface RunWish {
   readonly inputs?: unknown;
   readonly deadlineSeconds?: number;
   readonly activeRunsMax?: number;
+  /** Counted with the run where that is claimed. */
+  readonly firstCall?: RunToCreate["firstCall"];
 }
 
 export interface RunEndWish {
@@ -170,6 +172,7 @@ function runOf(accountId: string, wish: RunWish & { readonly runId: string }, ve
     activeRunsMax: wish.activeRunsMax ?? NOTHING_RUNS_MAX,
     idempotency:
       wish.key === undefined ? null : { key: wish.key, fingerprint: Buffer.alloc(32, wish.body ?? "the same") },
+    firstCall: wish.firstCall ?? null,
   };
 }
 

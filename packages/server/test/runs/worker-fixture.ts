@@ -2,6 +2,7 @@
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Notifications } from "../../src/platform/database/notifications.ts";
+import { withdrawCall as uncountCall } from "../../src/models/calls/provider-calls-store.ts";
 import type { ExecuteRunPorts } from "../../src/runs/work/execute.ts";
 import { createInputsReader } from "../../src/runs/work/claim.ts";
 import { createFinisher } from "../../src/runs/work/finish.ts";
@@ -28,6 +29,9 @@ const NO_NOTIFICATIONS: Notifications = {
 export function createTestWorker({ db, newId }: Engine, options: TestWorkerOptions = {}): Worker {
   const log = createLog("silent", "stderr");
   const { findVersion = () => new Promise<never>(() => {}), ...changes } = options;
+  const withdrawCall: ExecuteRunPorts["withdrawCall"] = async ({ unmade }) => {
+    if (unmade !== null) await uncountCall(db, unmade);
+  };
   return new Worker({
     db,
     heartbeats: db,
@@ -39,7 +43,7 @@ export function createTestWorker({ db, newId }: Engine, options: TestWorkerOptio
     leaseMs: QUICK_LEASE_MS,
     ...changes,
     isLocalDatabase: false,
-    ports: { readInputs: createInputsReader(changes.db ?? db), findVersion } as ExecuteRunPorts,
+    ports: { readInputs: createInputsReader(changes.db ?? db), findVersion, withdrawCall } as ExecuteRunPorts,
     onFailed: () => {},
     finisher: createFinisher({
       db,

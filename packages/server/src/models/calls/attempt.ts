@@ -41,10 +41,10 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
   if (admission.kind === "busy") return admission;
   let ending: ModelResult | "aborted" | "not-made" = "not-made";
   try {
-    const start = await context.counter.begin(job);
+    const start = job.request.counted?.take(job.entry) ?? (await context.counter.begin(job));
     if (start.kind === "used-up") return start;
     await faultPoint("call.before_send");
-    if (signal.aborted) await withdraw(context, start);
+    if (signal.aborted && start.kind === "begun") await withdraw(context, start.key);
     signal.throwIfAborted();
     ending = "aborted";
     const asked = start.kind === "started" ? startedBefore(context, job, start) : job;
@@ -67,10 +67,9 @@ function startedBefore({ catalogue }: CallContext, job: Job, { model }: { readon
 }
 
 /** The calls of an item are few, and this one was never made. One that stays counted is no more than that. */
-async function withdraw({ db, log }: CallContext, start: StartedJob["start"]): Promise<void> {
-  if (start.kind === "started") return;
-  await withdrawCall(db, start.key).catch((error: unknown) =>
-    log.warn({ err: error, runId: start.key.runId }, "a provider call that was not made stays counted"),
+export async function withdraw({ db, log }: Pick<CallContext, "db" | "log">, key: CallKey): Promise<void> {
+  await withdrawCall(db, key).catch((error: unknown) =>
+    log.warn({ err: error, runId: key.runId }, "a provider call that was not made stays counted"),
   );
 }
 

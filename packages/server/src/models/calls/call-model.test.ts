@@ -3,6 +3,7 @@ import { createSandboxCaller, failedWith } from "../../../test/support/sandbox-c
 import { IN_THIS_DATABASE, useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { ModelCallerOptions } from "./call-model.ts";
+import { CountedCall } from "./provider-calls.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 
 let db: Database;
@@ -50,6 +51,28 @@ describe("a call", () => {
       [1, 2],
       [2, 2],
       [3, 2],
+    ]);
+  });
+
+  test("that was counted with its run is sent without another count, once", async () => {
+    const { call, caller, runId, sends } = setup();
+    await db.query(
+      "select provider_calls_begin_first('{1}', array[$1::uuid], array[$1::uuid], '{sandbox/text}', '{sandbox}', '{text}')",
+      [runId],
+    );
+    const counted = new CountedCall(runId, {
+      model: "sandbox/text",
+      provider: "sandbox",
+      providerModel: "text",
+      isFollowed: false,
+    });
+    expect(await call("hi", { counted, model: "sandbox/text-free", item: 1 })).toMatchObject({ kind: "text" });
+    expect(await call("sandbox: flaky=1 error=503", { counted })).toMatchObject({ kind: "text" });
+    await caller.withdraw(counted);
+    expect((await sends()).map((row) => [row.model, row.call_number, row.outcome])).toEqual([
+      ["sandbox/text", 1, "overloaded"],
+      ["sandbox/text", 2, "text"],
+      ["sandbox/text-free", 1, "text"],
     ]);
   });
 

@@ -22,7 +22,7 @@ import {
 } from "./call-admission.ts";
 import { backoffMs, callsFallback, isFinal, isOfKey } from "./attempt-limits.ts";
 import { createCallCounter, createCallRecord } from "./provider-calls.ts";
-import { attempt, type Attempt, type Job } from "./attempt.ts";
+import { attempt, withdraw, type Attempt, type Job } from "./attempt.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
 import type { FailedOutcome, ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
@@ -72,6 +72,9 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
   const images = createMemoryBudget(imageBytes, { keyShareMax: imageBytes / 4, leavesFree: true });
   return {
     call: (request, signal) => callModel(context, request, signal),
+    withdraw: async ({ unmade }) => {
+      if (unmade !== null) await withdraw(context, unmade);
+    },
     holdImages: ({ bytes, accountId }, signal) => images.reserve(bytes, signal, accountId),
     embedTexts: async (model, texts, signal) => adapter.embedTexts(embeddingsModel(catalogue, model), texts, signal),
     close: async () => {

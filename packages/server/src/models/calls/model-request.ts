@@ -3,6 +3,7 @@ import type { SpooledFile } from "../../files/index.ts";
 import type { Permit } from "../../platform/resilience/semaphore.ts";
 import type { ModelQuestion } from "../ai-sdk/model-adapter.ts";
 import type { FailureCause, Usage } from "../providers/failure.ts";
+import type { CountedCall } from "./provider-calls.ts";
 
 /** One output item of a run, to be made by a model. */
 export interface ModelRequest extends ModelQuestion {
@@ -29,6 +30,8 @@ export interface ModelRequest extends ModelQuestion {
    * the outcome is what counts.
    */
   readonly onText?: (piece: { readonly call: number; readonly text: string }) => void;
+  /** The first call of the item, where it was counted with the run. */
+  readonly counted?: CountedCall | null;
 }
 
 export interface FailedOutcome {
@@ -72,6 +75,8 @@ export type ModelOutcome =
 export interface ModelCaller {
   /** Rejects only when `signal` is aborted, or for a bug or an outage of the database. */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
+  /** Uncounts a call that was not made, if it was not. */
+  withdraw(counted: CountedCall): Promise<void>;
   /** Memory for a run's input images, taken before they are loaded. Null: none is free, come again a little later. An account has a quarter. */
   holdImages(
     request: { readonly bytes: number; readonly accountId: string },

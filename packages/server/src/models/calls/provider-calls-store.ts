@@ -3,7 +3,6 @@ import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../catalogue/mapping.ts";
 import { ATTEMPTS_MAX } from "./attempt-limits.ts";
-import type { ModelRequest } from "./model-request.ts";
 import type { Usage } from "../providers/failure.ts";
 
 export interface CallKey {
@@ -24,7 +23,13 @@ export type CallStart =
 export interface CallToCount {
   /** Counted again under the same id, after an answer was lost, it is counted once. */
   readonly id: string;
-  readonly request: Pick<ModelRequest, "accountId" | "runId" | "attempt" | "step" | "item">;
+  readonly request: {
+    readonly accountId: string;
+    readonly runId: string;
+    readonly attempt: number;
+    readonly step: number;
+    readonly item: number;
+  };
   readonly entry: Pick<CatalogueEntry, "model" | "provider" | "providerModel">;
 }
 

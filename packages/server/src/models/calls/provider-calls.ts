@@ -5,11 +5,16 @@ import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { Tick } from "../../platform/ticks.ts";
+import { availability } from "../catalogue/availability.ts";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
+import { providerOf } from "../providers/index.ts";
+import { makesJobs } from "../providers/provider.ts";
 import {
   countCalls,
   deleteOldCalls,
   recordEnds,
   type CallEnd,
+  type CallKey,
   type CallStart,
   type CallToCount,
 } from "./provider-calls-store.ts";
@@ -63,6 +68,47 @@ export function createCallCounter(db: Database): CallCounter {
         if (writing < BATCHES_AT_ONCE) void write();
       }),
   };
+}
+
+/** A call that can be counted in the transaction that creates its run, for a worker that makes it at once. */
+export type FirstCall = CallToCount["entry"] & {
+  /** Somebody reads the run's text while it is written. */
+  readonly isFollowed: boolean;
+};
+
+/** Null: it is counted when it is made. A job is looked for before that, since another attempt may have started it. */
+export function firstCallOf(
+  catalogue: Pick<Catalogue, "find" | "isEnabled">,
+  model: string,
+): CallToCount["entry"] | null {
+  const found = availability(catalogue, model);
+  if (found.kind !== "available" || makesJobs(providerOf(found.entry.provider), found.entry.modality)) return null;
+  const { provider, providerModel } = found.entry;
+  return { model, provider, providerModel };
+}
+
+/** A call that was counted with its run: it is made once, or uncounted. */
+export class CountedCall {
+  readonly #start: Extract<CallStart, { kind: "begun" }>;
+  readonly #model: string;
+  #isTaken = false;
+
+  constructor(runId: string, { model, isFollowed }: FirstCall) {
+    this.#start = { kind: "begun", key: { runId, step: 0, item: 0, callNumber: 1 }, isFollowed };
+    this.#model = model;
+  }
+
+  /** Null: it is of another model, or was made before. */
+  take({ model }: Pick<CatalogueEntry, "model">): CallStart | null {
+    if (this.#isTaken || model !== this.#model) return null;
+    this.#isTaken = true;
+    return this.#start;
+  }
+
+  /** To be uncounted; null: it was made. */
+  get unmade(): CallKey | null {
+    return this.#isTaken ? null : this.#start.key;
+  }
 }
 
 /** One call per item and batch: two attempts of one run must not both read the same count. */

@@ -44,6 +44,16 @@ begin
   order by s.nth;
 end $$;
 
+-- Counts the first calls of runs that are created in the same transaction, at these places of the arrays: nobody else knows
+-- of them yet, so nothing is looked up.
+create or replace function provider_calls_begin_first(
+  p_places int[], p_run uuid[], p_account uuid[], p_model text[], p_provider text[], p_provider_model text[]
+) returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+  insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model)
+    select p_run[n], 0, 0, 1, p_account[n], 1, p_model[n], p_provider[n], p_provider_model[n] from unnest(p_places) n;
+end $$;
+
 -- Records how calls ended, many at once, in this order; one that has ended already keeps its first end. A job that took too
 -- long goes on at its provider: its call ends when it has been canceled there.
 create or replace function provider_calls_end(

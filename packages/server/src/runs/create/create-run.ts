@@ -6,7 +6,7 @@ import type { CreateRunBody } from "@promptd/contract";
 import { keyExpired, keyRevoked } from "../../accounts/index.ts";
 import { availableCredits, isFrozen } from "../../credits/index.ts";
 import type { Files, StoredImage } from "../../files/index.ts";
-import type { Catalogue } from "../../models/index.ts";
+import { firstCallOf, type Catalogue, type FirstCall } from "../../models/index.ts";
 import {
   checkInputs,
   findFrozen,
@@ -20,6 +20,7 @@ import type { Database, Tx } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { invalid, notFound, Problem } from "../../platform/problem.ts";
 import { DEADLINE_MINUTES } from "../run-limits.ts";
+import { followRuns } from "../run-events-store.ts";
 import { countActiveRuns } from "../runs-store.ts";
 import { createRunRow, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { commitOnce, isKnownNotCreated, isRefusal, OutcomeUnknown, type CommitOptions } from "./commit-once.ts";
@@ -48,8 +49,8 @@ export interface RunRequest {
   readonly runId: string;
   readonly body: CreateRunBody;
   readonly idempotency: Idempotency | null;
-  /** Called once it is known that this request makes a run, if nothing refuses it. */
-  readonly beforeCreate?: () => Promise<void>;
+  /** True: the caller reads the run's text while it is written. */
+  readonly isFollowed?: boolean;
   /** Names a part of the request that had no effect. */
   readonly ignore: (name: string) => void;
 }
@@ -88,8 +89,10 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
     deadlineSeconds: deadlineSeconds(version, options.catalogue),
     activeRunsMax: options.activeRunsMax,
     idempotency,
+    firstCall: countableCall(request, version, options.catalogue),
   };
-  await request.beforeCreate?.();
+  // Before the run exists, so that its first model call is streamed already.
+  if (request.isFollowed === true) await followRuns(options.db, [request.runId]);
   try {
     return await storeAndInsert(planned, checked, body.inputs.imageInputs ?? [], options); // 401, 402, 422 of the key, 429
   } catch (error) {
@@ -153,6 +156,17 @@ function requireValidInputs({ body, ignore }: RunRequest, version: LiveVersion, 
 function deadlineSeconds(version: LiveVersion, catalogue: Catalogue): number {
   const modalities = version.definition.steps.map((step) => catalogue.find(step.model)?.modality ?? version.modality);
   return 60 * Math.max(...modalities.map((modality) => DEADLINE_MINUTES[modality]));
+}
+
+/** Where the first step is one call, that is made as soon as the run begins. Nobody else can follow the run by then. */
+function countableCall(
+  { isFollowed = false }: RunRequest,
+  { definition: { steps } }: LiveVersion,
+  catalogue: Catalogue,
+): FirstCall | null {
+  const [first] = steps;
+  const call = first?.count === 1 ? firstCallOf(catalogue, first.model) : null;
+  return call && { ...call, isFollowed };
 }
 
 /** Images are durable before their run exists. They stay unless it is known that it never will. */

@@ -1,4 +1,5 @@
 /** The statement that creates runs (runs/sql/create.sql). */
+import type { FirstCall } from "../../models/index.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { idTimeMs } from "../../platform/ids.ts";
 
@@ -20,6 +21,8 @@ export interface RunToCreate {
   readonly deadlineSeconds: number;
   readonly activeRunsMax: number;
   readonly idempotency: { readonly key: string; readonly fingerprint: Buffer } | null;
+  /** Counted with the run where that is claimed; null: when it is made. */
+  readonly firstCall: FirstCall | null;
 }
 
 /** Under which the worker of this process claims new runs as they are created. */
@@ -80,20 +83,29 @@ export async function createRunRows(
   const columns = values[0]?.map((_, column) => values.map((row) => row[column])) ?? [];
   const rows = await db.query<CreateRow>(
     {
-      name: "run_create_all",
-      text: `select outcome, run_id, available, at from run_create_all($1, $2, $3, $4, $5, $6, $7, $8::json[], $9::json[],
-        $10::json[], $11, $12, $13, $14, $15, $16, $17, $18, make_interval(secs => $19::float8 / 1000), $20)`,
+      name: "run_create_calling",
+      text: `select outcome, run_id, available, at from run_create_calling($1, $2, $3, $4, $5, $6, $7, $8::json[], $9::json[],
+        $10::json[], $11, $12, $13, $14, $15, $16, $17, $18, make_interval(secs => $19::float8 / 1000), $20, $21, $22, $23)`,
     },
-    [...columns, claim?.workerId ?? null, claim?.lane ?? null, claim?.leaseMs ?? null, claim?.runsMax ?? 0],
+    [
+      ...columns,
+      claim?.workerId ?? null,
+      claim?.lane ?? null,
+      claim?.leaseMs ?? null,
+      claim?.runsMax ?? 0,
+      runs.map(({ firstCall }) => firstCall?.model ?? null),
+      runs.map(({ firstCall }) => firstCall?.provider ?? null),
+      runs.map(({ firstCall }) => firstCall?.providerModel ?? null),
+    ],
   );
   return runs.map(({ runId }, i) => {
     const row = rows[i];
-    if (row === undefined) throw new Error("run_create_all did not answer for every run.");
+    if (row === undefined) throw new Error("run_create_calling did not answer for every run.");
     return toOutcome(row, runId);
   });
 }
 
-/** In the order of the parameters of `run_create_all`. */
+/** In the order of the parameters of `run_create_calling`. */
 function createValues(run: RunToCreate): readonly unknown[] {
   return [
     run.accountId,
@@ -136,6 +148,6 @@ function toOutcome(row: CreateRow, runId: string): CreateOutcome {
       return { kind: row.outcome };
     default: // of a newer release: no run is better than one that does not exist
       row satisfies never;
-      throw new Error(`run_create_all answered ${JSON.stringify(row)}.`);
+      throw new Error(`run_create_calling answered ${JSON.stringify(row)}.`);
   }
 }

@@ -1,4 +1,4 @@
--- Records what run_create_all holds for the runs at these places. Internal.
+-- Records what run_create_calling holds for the runs at these places. Internal.
 create or replace function run_holds_record(
   p_places int[], p_budget uuid[], p_posted_after bigint[], p_held_after bigint[], p_month date,
   p_account uuid[], p_id uuid[], p_hold bigint[], p_prices json[]
@@ -20,13 +20,15 @@ end $$;
 -- the next month begins `at`); no_credits; frozen (the account is); too_many_active (the account has p_max_active runs);
 -- revoked, expired (the API key is no longer valid since `at`; null: the caller has no API key). What a key may do is read
 -- here, whatever its admission has seen. After a refusal nothing of the run is written.
--- Runs and holds are inserted together at the end: to begin an insert, with the checks of its table, costs several times what
--- a row does. So what is decided of a run counts those before it besides what is stored. One plan serves every statement: each
--- row is found by its key.
-create or replace function run_create_all(
+-- Of a claimed run with a p_call_model the first call is counted here as well, since its worker makes it at once.
+-- Runs, holds and calls are inserted together at the end: to begin an insert, with the checks of its table, costs several times
+-- what a row does. So what is decided of a run counts those before it besides what is stored. One plan serves every statement:
+-- each row is found by its key.
+create or replace function run_create_calling(
   p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
   p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
-  p_fingerprint bytea[], p_api_key uuid[], p_request uuid[], p_worker uuid, p_lane int, p_lease interval, p_claims_max int
+  p_fingerprint bytea[], p_api_key uuid[], p_request uuid[], p_worker uuid, p_lane int, p_lease interval, p_claims_max int,
+  p_call_model text[], p_call_provider text[], p_call_provider_model text[]
 ) returns table (outcome text, run_id uuid, available bigint, at timestamptz)
 language plpgsql set lock_timeout = 200 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -38,6 +40,7 @@ declare
   v_month date := date_trunc('month', promptd_now() at time zone 'UTC');
   -- the runs that are made here, by their places in the arrays, and who has them
   v_made int[] := '{}'; v_made_of uuid[] := '{}'; v_claimed boolean[] := '{}'; v_claimed_models text[] := '{}';
+  v_called int[] := '{}'; -- those whose first call is counted
   -- what is held here and not recorded yet
   v_held int[] := '{}'; v_budgets uuid[] := '{}'; v_posted_after bigint[] := '{}'; v_held_after bigint[] := '{}';
 begin
@@ -134,6 +137,7 @@ begin
         v_account_room := v_account_room - 1;
         v_model_room := v_model_room - 1;
         v_claimed_models := v_claimed_models || v_model;
+        if p_call_model[i] is not null then v_called := v_called || i; end if;
       end if;
     end if;
     if p_key[i] is not null then
@@ -162,9 +166,23 @@ begin
         case when is_claimed then p_worker end, case when is_claimed then promptd_now() end
       from unnest(v_made, v_claimed) made (n, is_claimed);
   end if;
+  if cardinality(v_called) > 0 then
+    perform provider_calls_begin_first(v_called, p_id, p_account, p_call_model, p_call_provider, p_call_provider_model);
+  end if;
 end $$;
 
--- One run, as programs that do not know run_create_all create it, while they run beside this one or take its place again.
+-- The same for programs that count the first call afterwards, while they run beside this one or take its place again.
+create or replace function run_create_all(
+  p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
+  p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
+  p_fingerprint bytea[], p_api_key uuid[], p_request uuid[], p_worker uuid, p_lane int, p_lease interval, p_claims_max int
+) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language sql as $$
+  select * from run_create_calling(p_account, p_id, p_created_ms, p_version, p_name, p_model, p_hold, p_prices, p_inputs,
+    p_options, p_deadline_seconds, p_max_active, p_key, p_fingerprint, p_api_key, p_request, p_worker, p_lane, p_lease,
+    p_claims_max, '{}', '{}', '{}')
+$$;
+
+-- The same for programs that know neither: one run.
 create or replace function run_create_claiming(
   p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
   p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,

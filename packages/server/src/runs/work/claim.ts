@@ -2,6 +2,7 @@
  * The statements that claim runs (runs/sql). A claim is known by its worker and its attempt, and every later statement
  * about the run is fenced by both: a worker that lost its lease can still send them, and they change nothing.
  */
+import type { CountedCall } from "../../models/index.ts";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import { sqlState } from "../../platform/database/errors.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
@@ -26,6 +27,8 @@ export interface ClaimedRun {
   /** Null: too large to come with the claim; they are read when the run begins. */
   readonly inputs: unknown;
   readonly runOptions: Readonly<Record<string, string>>;
+  /** Its first call, where that was counted as the run was created. */
+  readonly counted: CountedCall | null;
 }
 
 /** Where the next claim continues in the circle of (account, model) pairs. */
@@ -123,6 +126,7 @@ function toClaimedRun(row: ClaimRow, workerId: string, sentMs: number): ClaimedR
       prices: row.prices,
       inputs: row.inputs,
       runOptions: row.run_options,
+      counted: null,
     },
   ];
 }

@@ -3,7 +3,13 @@
  * are priced. A model that fails is a result of the run and becomes an error item.
  */
 import { isStorageFailure, type LoadedImage, type StoredImage } from "../../files/index.ts";
-import { unavailableSentence, type Availability, type PriceSnapshot, type StepUsage } from "../../models/index.ts";
+import {
+  unavailableSentence,
+  type Availability,
+  type ModelCaller,
+  type PriceSnapshot,
+  type StepUsage,
+} from "../../models/index.ts";
 import type { ImageSlot, LiveVersion, RenderedStep, StepDefinition } from "../../prompts/index.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -37,6 +43,7 @@ export interface ExecuteRunPorts extends ImagePorts, ItemPorts {
   settlePrice(run: ClaimedRun, prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
   readDelivered(run: ClaimedRun): Promise<DeliveredItem[]>;
   saveDelivered(run: ClaimedRun, item: DeliveredItem, signal: AbortSignal): Promise<void>;
+  withdrawCall: ModelCaller["withdraw"];
   /** For those who follow the run: nothing waits for it. */
   showText(piece: TextPiece): void;
 }
@@ -60,6 +67,9 @@ export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal
     if (signal.aborted) return { kind: "revoked" };
     if (isStorageFailure(error)) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
     return { kind: isOutage(error) ? "interrupted" : "crashed", error };
+  } finally {
+    // Before anybody else may have the run.
+    if (run.counted !== null && run.counted.unmade !== null) await ports.withdrawCall(run.counted);
   }
 }
 
@@ -168,6 +178,7 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     outputSchema: definition.outputSchema,
     webSearch: definition.webSearch,
     deadlineMs: run.deadlineMs,
+    counted: index === 0 ? run.counted : null,
   };
   const settled = await Promise.allSettled(
     Array.from({ length: definition.count }, async (_, item) => {

@@ -2,6 +2,7 @@
  * The worker of a process: claims runs into its free slots, executes them, settles what became of them, and sweeps what
  * dead workers left behind. Notifications wake it, and it polls once a second.
  */
+import { CountedCall } from "../../models/index.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Notifications } from "../../platform/database/notifications.ts";
@@ -176,7 +177,8 @@ export class Worker {
 
 /** As a claim would have read it. */
 function toFirstAttempt(run: RunToCreate, workerId: string, sentMs: number): ClaimedRun {
-  const { accountId, runId, promptVersionId, model, hold, prices, inputs, runOptions, deadlineSeconds } = run;
+  const { accountId, runId, promptVersionId, model, hold, prices, inputs, runOptions, deadlineSeconds, firstCall } =
+    run;
   return {
     accountId,
     runId,
@@ -190,5 +192,6 @@ function toFirstAttempt(run: RunToCreate, workerId: string, sentMs: number): Cla
     prices,
     inputs,
     runOptions,
+    counted: firstCall && new CountedCall(runId, firstCall),
   };
 }
