@@ -1,0 +1,118 @@
+/** Roles that change under runs: a key appears or disappears while runs wait or are made. */
+import { expect, test } from "vitest";
+import { createAccount } from "../../src/accounts/index.ts";
+import { loadCatalogue } from "../../src/models/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createIdSource } from "../../src/platform/ids.ts";
+import { parsePromptFile, publishPrompts } from "../../src/prompts/index.ts";
+import { json, startOwnServer } from "../providers/own-server.ts";
+import { chatAnswer, TEXT } from "../providers/provider-answers.ts";
+import type { InstallationFixture } from "../support/installation-fixture.ts";
+import { until } from "../support/promptd-process.ts";
+import { useInstallation } from "../support/use-installation.ts";
+
+const installation = useInstallation();
+const FILE =
+  "---\npromptd: 1\ntitle: Poem\nslug: poem\nmodel: text-default\ninputs: { topic: {} }\n---\nOn {{ topic }}.\n";
+const REAL = "openai/gpt-6.1-terra";
+const SANDBOX = expect.stringContaining("[sandbox output, not an AI model]") as string;
+const REQUEST = { inputs: { textInputs: { topic: "rain" } } };
+
+/** OpenAI's interface at an address of ours. `hold`: chats are answered once `release` was called. */
+async function openProvider({ hold }: { readonly hold: boolean } = { hold: false }) {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const { url, received } = await startOwnServer(({ method }, response) => {
+    if (method === "GET") return json(response, { object: "list", data: [] });
+    if (!hold) return json(response, chatAnswer());
+    void promise.then(() => json(response, chatAnswer()));
+  });
+  const keys = { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${url}/v1` };
+  return { keys, release, chats: () => received.filter(({ method }) => method === "POST").length };
+}
+
+async function publish({ db }: InstallationFixture, hasKey: boolean) {
+  const newId = createIdSource(systemClock);
+  const catalogue = loadCatalogue({
+    overlayFile: null,
+    hasSecret: (name) => hasKey && name === "OPENAI_API_KEY",
+    sandbox: true,
+  });
+  const authorId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "none" });
+  const [published] = await publishPrompts(db, parsePromptFile(FILE, catalogue), { authorId, catalogue, newId });
+  if (published === undefined) throw new Error("the prompt was not published");
+  return published;
+}
+
+async function modelsOf({ db }: InstallationFixture, promptId: string): Promise<string[]> {
+  const sql = "select model from prompt_versions where prompt_id = $1 order by number";
+  return (await db.query<{ model: string }>(sql, [promptId])).map(({ model }) => model);
+}
+
+/** Roles are looked at every ten seconds: here again and again. */
+const versionsBecome = (fixture: InstallationFixture, promptId: string, models: readonly string[]) =>
+  until(async () => {
+    await fixture.db.query("update cron_ticks set next_at = promptd_now() where name = 'roles'");
+    return (await modelsOf(fixture, promptId)).join() === models.join();
+  });
+
+async function open(fixture: InstallationFixture, environment: Readonly<Record<string, string>>) {
+  const api = await fixture.startHere("api", environment);
+  const { runs, run } = (await fixture.createCaller()).clientAt(api.url);
+  const finished = async (runId: string) => {
+    for (;;) {
+      const read = await runs.get(runId, { waitSeconds: 60 });
+      if (read.runStatus === "succeeded" || read.runStatus === "failed") return read;
+    }
+  };
+  const create = async (promptVersionId: string) =>
+    (await runs.create({ promptVersionId, ...REQUEST }, { respondAsync: true })).runId;
+  return { create, finished, runNow: () => run("poem", { inputs: { topic: "rain" } }) };
+}
+
+test("a key that appears while a run waits: it keeps the model of its version, and the next run has the new one", async () => {
+  const fixture = installation();
+  const provider = await openProvider();
+  const { promptId, promptVersionId } = await publish(fixture, false);
+  const { create, finished, runNow } = await open(fixture, {});
+  const waiting = await create(promptVersionId);
+  await fixture.startHere("worker", provider.keys);
+  expect(await finished(waiting)).toMatchObject({ runStatus: "succeeded", outputs: [{ type: "text", data: SANDBOX }] });
+  await versionsBecome(fixture, promptId, ["sandbox/text", REAL]);
+  expect(provider.chats()).toBe(0);
+  expect((await runNow()).outputs).toMatchObject([{ type: "text", data: TEXT }]);
+  expect(provider.chats()).toBe(1);
+  expect(await fixture.findFaults()).toEqual([]);
+});
+
+test("a key that disappears while a run waits: it fails with the reason and costs nothing, and the next run has a model", async () => {
+  const fixture = installation();
+  const provider = await openProvider();
+  const { promptId, promptVersionId } = await publish(fixture, true);
+  const { create, finished, runNow } = await open(fixture, provider.keys);
+  const waiting = await create(promptVersionId);
+  await fixture.startHere("worker", {});
+  expect(await finished(waiting)).toMatchObject({
+    runStatus: "failed",
+    outputs: [{ type: "error", data: `The model ${REAL} is not enabled on this server.` }],
+  });
+  await versionsBecome(fixture, promptId, [REAL, "sandbox/text"]);
+  expect((await runNow()).outputs).toMatchObject([{ type: "text", data: SANDBOX }]);
+  expect(provider.chats()).toBe(0);
+  expect(await fixture.findFaults()).toEqual([]);
+});
+
+test("a key that disappears while a run is made: the run ends with the model that it began with", async () => {
+  const fixture = installation();
+  const provider = await openProvider({ hold: true });
+  const { promptId, promptVersionId } = await publish(fixture, true);
+  const { create, finished } = await open(fixture, provider.keys);
+  await fixture.startHere("worker", provider.keys);
+  const running = await create(promptVersionId);
+  await until(async () => provider.chats() === 1);
+  await fixture.startHere("worker", {});
+  await versionsBecome(fixture, promptId, [REAL, "sandbox/text"]);
+  provider.release();
+  expect(await finished(running)).toMatchObject({ runStatus: "succeeded", outputs: [{ type: "text", data: TEXT }] });
+  expect(provider.chats()).toBe(1);
+  expect(await fixture.findFaults()).toEqual([]);
+});
