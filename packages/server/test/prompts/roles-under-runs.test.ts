@@ -57,7 +57,8 @@ const versionsBecome = (fixture: InstallationFixture, promptId: string, models: 
 
 async function open(fixture: InstallationFixture, environment: Readonly<Record<string, string>>) {
   const api = await fixture.startHere("api", environment);
-  const { runs, run } = (await fixture.createCaller()).clientAt(api.url);
+  const client = (await fixture.createCaller()).clientAt(api.url);
+  const { runs } = client;
   const finished = async (runId: string) => {
     for (;;) {
       const read = await runs.get(runId, { waitSeconds: 60 });
@@ -66,7 +67,7 @@ async function open(fixture: InstallationFixture, environment: Readonly<Record<s
   };
   const create = async (promptVersionId: string) =>
     (await runs.create({ promptVersionId, ...REQUEST }, { respondAsync: true })).runId;
-  return { create, finished, runNow: () => run("poem", { inputs: { topic: "rain" } }) };
+  return { create, finished, runNow: () => client.run("poem", { inputs: { topic: "rain" } }) };
 }
 
 test("a key that appears while a run waits: it keeps the model of its version, and the next run has the new one", async () => {

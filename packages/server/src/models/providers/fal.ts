@@ -96,7 +96,8 @@ async function readResult(url: string, source: JobSource): Promise<JobFile> {
   if (!answer.ok) throw resultFailure(answer, text);
   const result = parseMembers(text);
   const flags = result["has_nsfw_concepts"] ?? result["nsfw_content_detected"];
-  if (Array.isArray(flags) && flags[0] === true) return { kind: "declined" };
+  // One picture is ordered, so that whatever is flagged is that one.
+  if (flags === true || (Array.isArray(flags) && flags.includes(true))) return { kind: "declined" };
   const images: unknown = result["images"];
   const file: unknown = Array.isArray(images) ? images[0] : (result["image"] ?? result["video"]);
   if (file === undefined || file === null) return { kind: "empty" };
