@@ -2,20 +2,62 @@ import { readFile } from "node:fs/promises";
 import type { Command, CommandOption, CommandTable } from "./command.ts";
 import { COMMON_OPTIONS, flagOf, usageOf } from "./parse-arguments.ts";
 
-/** What `promptd --help` or a group such as `promptd admin --help` prints. */
-export async function describeTable(table: CommandTable, prefix: string): Promise<string> {
+/** By the first word of each command. */
+const SECTIONS: Readonly<Record<string, readonly string[]>> = {
+  "Run prompts": ["search", "show", "run", "runs", "batches", "models"],
+  "Write prompts": ["prompt"],
+  "Sign in, keys and credits": ["login", "logout", "whoami", "me", "keys", "webhooks", "credits", "usage"],
+  "Programs and agents": ["mcp", "skill", "types", "conform"],
+  "Operate a server": ["serve", "migrate", "admin", "doctor"],
+  "This command line": ["open", "config", "completion"],
+};
+
+/** What `promptd --help` prints: a line for each command, and for each group of commands. */
+export async function describeSections(table: CommandTable): Promise<string> {
+  const left = new Set(Object.keys(table).map((path) => path.split(" ", 1)[0] ?? ""));
+  const sections: [string, [string, string][]][] = [];
+  for (const [title, names] of Object.entries(SECTIONS)) {
+    const rows = await Promise.all(names.filter((name) => left.delete(name)).map((name) => describeFirst(table, name)));
+    if (rows.length > 0) sections.push([title, rows]);
+  }
+  const others = await Promise.all([...left].map((name) => describeFirst(table, name)));
+  if (others.length > 0) sections.push(["Other", others]);
+  const width = Math.max(...sections.flatMap(([, rows]) => rows.map(([name]) => name.length)));
+  const texts = sections.map(([title, rows]) => `${title}:\n${alignRows(rows, width)}`);
+  return `promptd: the self-hosted prompt execution service
+
+Usage: promptd <command> [flags]
+
+${texts.join("\n\n")}
+
+"promptd <command> --help" says more, also of a group such as "promptd runs".
+${COMMON}`;
+}
+
+/** A command with its summary, or a group with the words that follow. */
+async function describeFirst(table: CommandTable, name: string): Promise<[string, string]> {
+  const command = await table[name]?.();
+  if (command !== undefined) return [name, command.summary];
+  const group = Object.keys(table).filter((path) => path.startsWith(`${name} `));
+  const next = new Set(group.map((path) => path.split(" ")[1] ?? ""));
+  return [`${name} …`, [...next].join(", ")];
+}
+
+const COMMON = `Every command takes --json (one JSON document on stdout, nothing else there) and --help.
+"promptd --version" prints the version.`;
+
+/** What a group such as `promptd admin --help` prints. */
+export async function describeGroup(table: CommandTable, prefix: string): Promise<string> {
   const rows: [string, string][] = [];
   for (const [path, load] of Object.entries(table)) {
     if (path.startsWith(prefix)) rows.push([path, (await load()).summary]);
   }
-  const title = prefix === "" ? "promptd: the self-hosted prompt execution service\n\n" : "";
-  return `${title}Usage: promptd ${prefix}<command> [flags]
+  return `Usage: promptd ${prefix}<command> [flags]
 
 Commands:
 ${alignRows(rows)}
 
-Every command takes --json (one JSON document on stdout, nothing else there) and --help.
-"promptd --version" prints the version.`;
+${COMMON}`;
 }
 
 /** What `promptd <command> --help` prints. */
@@ -39,8 +81,8 @@ const WIDTH = 80;
 /** Beside the longest flags, too, whose lines are then wider. */
 const RIGHT_WIDTH_MIN = 40;
 
-function alignRows(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(0, ...rows.map(([left]) => left.length));
+function alignRows(rows: readonly (readonly [string, string])[], widthMin = 0): string {
+  const width = Math.max(widthMin, ...rows.map(([left]) => left.length));
   const margin = " ".repeat(width + 4);
   const wrapped = (text: string) => wrap(text, Math.max(RIGHT_WIDTH_MIN, WIDTH - margin.length)).join(`\n${margin}`);
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${wrapped(right)}`).join("\n");

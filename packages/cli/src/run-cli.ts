@@ -1,7 +1,7 @@
 import { editDistance, suggestName } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo, type CommandTable } from "./command.ts";
 import { explainError } from "./explain-error.ts";
-import { describeCommand, describeTable, readVersion } from "./help-text.ts";
+import { describeCommand, describeGroup, describeSections, readVersion } from "./help-text.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { printable } from "./printable.ts";
 import { NO_TERMINAL, shade, type Terminal } from "./terminal/terminal.ts";
@@ -133,7 +133,7 @@ async function printTableHelp(argv: readonly string[], table: CommandTable, arou
   if (strangeFlag !== undefined) {
     throw new CommandFailure(`promptd has no flag ${strangeFlag}.`, { hint: 'See "promptd --help".' });
   }
-  const text = await describeTable(table, prefix);
+  const text = prefix === "" ? await describeSections(table) : await describeGroup(table, prefix);
   if (isHelpAsked) around.writeOut(`${text}\n`);
   else around.writeError(`${text}\n`);
   return isHelpAsked ? 0 : 1;

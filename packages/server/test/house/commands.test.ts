@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AUTHOR_COMMANDS } from "../../../cli/src/commands/author-commands.ts";
 import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
-import { describeCommand } from "../../../cli/src/help-text.ts";
+import { describeCommand, describeSections } from "../../../cli/src/help-text.ts";
 import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
@@ -50,6 +50,16 @@ describe("every command of promptd exists that is named", () => {
     expect(found).toEqual(["admin key rotate", "register", "runs list", "admin key create"]);
     expect(found.filter((words) => !exists(words))).toEqual(["admin key rotate", "register"]);
   });
+});
+
+test("the list of commands has each under a heading, on one page of 60 lines and 80 columns", async () => {
+  const lines = (await describeSections(TABLE)).split("\n");
+  expect(lines).not.toContain("Other:");
+  const firsts = [...new Set(COMMANDS.map((command) => command.split(" ", 1)[0] ?? ""))];
+  const listed = lines.flatMap((line) => /^ {2}([a-z]+) /.exec(line)?.[1] ?? []);
+  expect(listed.toSorted()).toEqual(firsts.toSorted());
+  expect(lines.length).toBeLessThanOrEqual(60);
+  expect(lines.filter((line) => line.length > 80 && !line.startsWith("Every command takes"))).toEqual([]);
 });
 
 test("the help of each command fits a terminal of 80 columns, but for its usage and its longest flags", async () => {
