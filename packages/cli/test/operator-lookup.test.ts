@@ -31,12 +31,23 @@ async function audited() {
 }
 
 test("accounts are found by part of their address, and a slip in one is named", async () => {
-  const { rows } = await admin<{ rows: { email: string }[] }>("user", "list", "ADA@");
+  const { rows } = await admin<{ rows: { email: string }[] }>("account", "list", "ADA@");
   expect(rows.map(({ email }) => email)).toEqual(["ada@example.org"]);
   const { code, stderr } = await runHere(["admin", "account", "show", "ada@exmaple.org"], installation.environment);
   expect([code === 0, stderr]).toEqual([false, expect.stringContaining("Did you mean ada@example.org?")]);
   const far = await runHere(["admin", "account", "show", "grace@example.org"], installation.environment);
   expect(far.stderr).not.toContain("Did you mean");
+});
+
+test("the list of users has who signs in, and no account without a person", async () => {
+  const people = () => admin<{ rows: { email: string }[] }>("user", "list");
+  expect(await people()).toEqual({ rows: [], hasMore: false });
+  await query(
+    "insert into auth_users (id, name, email) values (promptd_new_id(), 'Grace Hopper', 'grace.hopper@example.org')",
+  );
+  expect(await people()).toMatchObject({ rows: [{ email: "grace.hopper@example.org", isFrozen: false }] });
+  expect(await admin("user", "list", "HOPP")).toMatchObject({ rows: [{ name: "Grace Hopper" }] });
+  await query("delete from auth_users");
 });
 
 test("runs of an account are listed, and one that does not exist is said not to", async () => {

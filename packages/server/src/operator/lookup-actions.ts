@@ -5,10 +5,12 @@ import type {
   ManagedRunRow,
   ModeratedPrompt,
   Page,
+  PersonOfInstallation,
   UsageRow,
 } from "@promptd/contract/manage";
 import { getAccountByName, getAccountEvenDeleted, listAccounts } from "../accounts/index.ts";
 import { describePerson, type PersonReport } from "../people/end-account-access-store.ts";
+import { listPeople } from "../people/members-store.ts";
 import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
 import { nearestName, SLIPS_MAX } from "../platform/nearest-name.ts";
@@ -40,6 +42,11 @@ export class LookupActions {
   /** The newest accounts whose address, id or name has `text` in it. */
   async accounts(text: string | undefined): Promise<Page<ListedAccount>> {
     return (await listAccounts(this.#db, { limit: ROWS_MAX, q: text })) ?? { rows: [], hasMore: false };
+  }
+
+  /** The newest people who sign in whose address or name has `text` in it. */
+  async people(text: string | undefined): Promise<Page<PersonOfInstallation>> {
+    return (await listPeople(this.#db, { limit: ROWS_MAX, q: text })) ?? { rows: [], hasMore: false };
   }
 
   /** A person, or the owner of an account, with what they sign in by. @throws Problem NOT_FOUND_ERROR. */

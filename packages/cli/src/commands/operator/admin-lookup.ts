@@ -4,10 +4,10 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 
 const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
 
-const listing = (noun: "account" | "user"): Command => ({
+export const accountList: Command = {
   summary: "List the newest accounts, or those whose address, id or name has a text in it",
   usage: "[TEXT]",
-  session: `$ promptd admin ${noun} list ada
+  session: `$ promptd admin account list ada
 01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`,
   options: {},
   positionals: { min: 0, max: 1 },
@@ -18,12 +18,32 @@ const listing = (noun: "account" | "user"): Command => ({
     io.result({ rows, hasMore }, lines.length === 0 ? "No account." : lines.join("\n"));
     if (hasMore) io.note("There are more; give part of the address, the id or the name.");
   },
-});
+};
 
-export const accountList = listing("account");
+export const userList: Command = {
+  summary: "List the newest people who sign in, or those whose address or name has a text in it",
+  usage: "[TEXT]",
+  details:
+    "An account that nobody signs in to, as `promptd admin user create` makes it, is listed by `promptd admin account list`.",
+  session: `$ promptd admin user list ada
+01a206a8-a793-77b3-8286-96323e8a6ed0  ada@example.org  Ada, operator`,
+  options: {},
+  positionals: { min: 0, max: 1 },
+  run: async (args, io) => {
+    const [text] = args.positionals;
+    const { rows, hasMore } = await runAsOperator(io, (operator) => operator.lookup.people(text));
+    const lines = rows.map(
+      (person) => `${person.personId}  ${person.email}  ${[person.name, ...marksOf(person)].join(", ")}`,
+    );
+    const none = 'Nobody who signs in. "promptd admin account list" lists accounts.';
+    io.result({ rows, hasMore }, lines.length === 0 ? none : lines.join("\n"));
+    if (hasMore) io.note("There are more; give part of the address or the name.");
+  },
+};
 
-/** A user of `admin user create` is an account. */
-export const userList = listing("user");
+function marksOf({ isOperator, isFrozen }: { readonly isOperator: boolean; readonly isFrozen: boolean }): string[] {
+  return [...(isOperator ? ["operator"] : []), ...(isFrozen ? ["frozen"] : [])];
+}
 
 export const userShow: Command = {
   summary: "Show a person: accounts, ways in, sessions, and whether they are an operator or frozen",
@@ -39,11 +59,8 @@ ada@example.org: an account that nobody signs in to.`,
       io.result({ person, account }, `${account?.email ?? user}: an account that nobody signs in to.`);
       return;
     }
-    const marks = [person.isOperator ? "operator" : null, person.isFrozen ? "frozen" : null].filter(
-      (mark) => mark !== null,
-    );
     const lines = [
-      `${person.name} <${person.email}> (${person.personId})${marks.length === 0 ? "" : `, ${marks.join(", ")}`}`,
+      `${person.name} <${person.email}> (${person.personId})${["", ...marksOf(person)].join(", ")}`,
       `Address confirmed: ${person.isVerified ? "yes" : "no"}`,
       `Signs in by: ${person.signsInBy.join(", ") || "nothing yet"}${person.hasSecondFactor ? ", with a second factor" : ""}`,
       `Sessions: ${person.sessions}`,
