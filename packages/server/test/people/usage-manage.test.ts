@@ -103,6 +103,13 @@ describe("usage", () => {
     expect(answer.httpStatus).toBe(422);
     expect(errorOf(answer).data).toMatchObject({ issues: [{ path: ["query", name] }] });
   });
+
+  test("names the dimension that a slip is close to", async () => {
+    const answer = await owner.client.request({ method: "GET", path: "/manage/v1/usage?by=day,promt" });
+    expect(errorOf(answer).data).toMatchObject({
+      issues: [{ message: expect.stringMatching(/Got "day,promt"\. Did you mean "prompt"\?$/) }],
+    });
+  });
 });
 
 describe("earnings", () => {

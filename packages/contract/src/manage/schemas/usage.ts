@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { suggestName } from "../../names/suggest-name.ts";
 import { quoteText } from "../../printable-text.ts";
 import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
 import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
@@ -64,9 +65,15 @@ function dimensionsField(allowed: readonly UsageDimension[]): z.ZodType<string> 
       payload.value = known.join(",");
       return;
     }
-    const message = `by must be one to ${DIMENSIONS_MAX} of ${allowed.join(", ")}, separated by commas. Got ${quoteText(text)}.`;
+    const message = `by must be one to ${DIMENSIONS_MAX} of ${allowed.join(", ")}, separated by commas. Got ${quoteText(text)}.${meantBy(words, allowed)}`;
     report(payload, { code: "invalid_value", message });
   });
+}
+
+function meantBy(words: readonly string[], allowed: readonly UsageDimension[]): string {
+  const unknown = words.filter((word) => !allowed.some((dimension) => dimension === word));
+  const [meant] = unknown.flatMap((word) => suggestName(word, allowed) ?? []);
+  return meant === undefined ? "" : ` Did you mean "${meant}"?`;
 }
 
 const span = { from: dayField("from").optional(), to: dayField("to").optional() };
