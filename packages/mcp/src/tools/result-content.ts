@@ -78,8 +78,17 @@ async function describeOutput(item: OutputItem, { source, signal, spareBytes }: 
 }
 
 function linkTo(uri: string, mimeType: string | undefined): ContentBlock {
-  const name = decodeURIComponent(new URL(uri).pathname.split("/").at(-1) ?? "file");
-  return { type: "resource_link", uri, name, ...(mimeType === undefined ? {} : { mimeType }) };
+  return { type: "resource_link", uri, name: fileName(uri), ...(mimeType === undefined ? {} : { mimeType }) };
+}
+
+/** As it is written where it is no text in percent signs: any server may have made the address. */
+export function fileName(uri: string): string {
+  const name = new URL(uri).pathname.split("/").at(-1) || "file";
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /** Null: it is too large to be sent, or could not be read; its address says where it is. */
