@@ -145,7 +145,7 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
     handlers: {
       ...people.handlers,
       ...accountsManageRoutes(db),
-      ...keysManageRoutes({ db, newId, usageOfKeys: usage.usageOfKeys }),
+      ...keysManageRoutes({ db, clock, newId, usageOfKeys: usage.usageOfKeys }),
       ...creditsManageRoutes(db, clock),
       ...usageManageRoutes(db, clock),
       ...modelsManageRoutes({ db, catalogue, refresh: () => models.refresh(), testCall: models.testCall }),

@@ -1,14 +1,15 @@
 import type { CreatedKey, Key, KeyChanges, UsageOfKey } from "@promptd/contract/manage";
 import type { ManageHandlers } from "../http/endpoint.ts";
-import { isoTime } from "../platform/clock.ts";
+import { isoTime, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
-import { notFound } from "../platform/problem.ts";
+import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { createApiKey, describeKey, revokeOwnKey, rollApiKey, updateApiKey, type CreatedApiKey } from "./keys.ts";
 import { findKey, readKeyPage, type ApiKey, type KeyTerms } from "./keys-store.ts";
 
 export interface KeysRoutesOptions {
   readonly db: Database;
+  readonly clock: Clock;
   readonly newId: () => string;
   /** Of the last 30 days; keys without use are missing. */
   readonly usageOfKeys: (accountId: string) => Promise<ReadonlyMap<string, UsageOfKey>>;
@@ -20,7 +21,7 @@ const UNUSED: UsageOfKey = { runs: 0, failed: 0, credits: 0 };
 type Handlers = Pick<ManageHandlers, "listKeys" | "createKey" | "getKey" | "updateKey" | "rollKey" | "revokeKey">;
 
 /** Keys of the chosen account. Another account's key and none give the same 404. */
-export function keysManageRoutes({ db, newId, usageOfKeys }: KeysRoutesOptions): Handlers {
+export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOptions): Handlers {
   const show = async (accountId: string, key: ApiKey | null, keyId: string): Promise<Key> => {
     if (key === null) throw notFound("API key", keyId);
     return toKey(key, await usageOfKeys(accountId));
@@ -38,6 +39,7 @@ export function keysManageRoutes({ db, newId, usageOfKeys }: KeysRoutesOptions):
     },
     createKey: async ({ body }, { caller: { accountId } }) => {
       const { name, ...terms } = body;
+      if (terms.expiresAt != null && Date.parse(terms.expiresAt) <= clock.nowMs()) throw pastExpiry(terms.expiresAt);
       const key = await createApiKey(db, newId, { ...toTerms(terms), name, accountId });
       return { data: await created(accountId, key) };
     },
@@ -58,6 +60,12 @@ export function keysManageRoutes({ db, newId, usageOfKeys }: KeysRoutesOptions):
       data: await show(accountId, await revokeOwnKey(db, { accountId, keyId }), keyId),
     }),
   };
+}
+
+/** Of a new key alone: one that there is may be ended by a moment in the past, and begun again. */
+function pastExpiry(expiresAt: string): Problem {
+  const message = `The expiry ${expiresAt} is in the past: no request with this key would be admitted, so none was created. Give a later time, or none for a key that never expires.`;
+  return invalid([{ path: ["body", "expiresAt"], code: "invalid_value", message }]);
 }
 
 /** Only what was given. */

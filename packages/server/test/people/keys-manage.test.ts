@@ -126,6 +126,7 @@ describe("a key", () => {
     [{ name: " ", monthlyCap: -1 }, ["required body.name", "invalid_value body.monthlyCap"]],
     [{ name: "\u200b\u202e\u2060" }, ["invalid_value body.name"]],
     [{ name: "x", promptIds: [] }, ["invalid_value body.promptIds"]],
+    [{ name: "x", expiresAt: "2020-01-01T00:00:00Z" }, ["invalid_value body.expiresAt"]],
     [
       { name: "x", promptIds: ["essay"], expiresAt: "soon" },
       ["invalid_value body.expiresAt", "invalid_value body.promptIds"],
