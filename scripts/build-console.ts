@@ -2,14 +2,17 @@
  * Builds the console into packages/console/dist, which the server serves at "/". With --if-changed only when a source is
  * newer than the build: `npm start` asks for that, so that a first start builds it and the next ones do not.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, globSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { buildFolder } from "./build-folder.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const VITE = join(ROOT, "node_modules/vite/bin/vite.js");
-/** Written last, and taken away by the next build first: a build that was interrupted does not count. */
-const BUILT = join(ROOT, "packages/console/dist/.vite/built");
+const DIST = join(ROOT, "packages/console/dist");
+/** In a build; its time is that of the build. */
+const MARK = ".vite/built";
 const SOURCES = [
   "packages/console/{src,public}/**/*",
   "packages/console/*",
@@ -17,28 +20,33 @@ const SOURCES = [
   "docs/*.md",
 ];
 
-process.exitCode = process.argv.includes("--if-changed") && isCurrent() ? 0 : build();
+const onlyIfChanged = process.argv.includes("--if-changed");
+if (!onlyIfChanged || !isCurrent()) {
+  const isBuilt = await buildFolder({ place: DIST, build, isCurrent: () => onlyIfChanged && isCurrent() });
+  if (!isBuilt) process.exitCode = 1;
+}
 
 function isCurrent(): boolean {
   // Without the development dependencies nothing can be built, and the build that came along is what there is.
   if (!existsSync(VITE)) return true;
-  if (!existsSync(BUILT)) return false;
-  const builtMs = statSync(BUILT).mtimeMs;
+  const built = statSync(join(DIST, MARK), { throwIfNoEntry: false });
+  if (built === undefined) return false;
   const names = globSync(SOURCES, { cwd: ROOT, exclude: (name) => name === "dist" || name === "node_modules" });
   return names.every(
-    (name) => statSync(join(ROOT, name)).mtimeMs <= builtMs || statSync(join(ROOT, name)).isDirectory(),
+    (name) => statSync(join(ROOT, name)).mtimeMs <= built.mtimeMs || statSync(join(ROOT, name)).isDirectory(),
   );
 }
 
-function build(): number {
+async function build(folder: string): Promise<boolean> {
   // The result of `promptd serve --json` is for standard output alone.
-  const args = [VITE, "build", "--logLevel", "warn"];
-  const { status } = spawnSync(process.execPath, args, {
+  const args = [VITE, "build", "--outDir", folder, "--emptyOutDir", "--logLevel", "warn"];
+  const vite = spawn(process.execPath, args, {
     cwd: join(ROOT, "packages/console"),
     // Always what users get, whatever is being tested or developed around it.
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", 2, 2],
   });
-  if (status === 0) writeFileSync(BUILT, "");
-  return status ?? 1;
+  const [status] = await once(vite, "exit");
+  if (status === 0) writeFileSync(join(folder, MARK), "");
+  return status === 0;
 }

@@ -6,21 +6,24 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
-const DIST = join(import.meta.dirname, "dist");
 const DOCS = join(import.meta.dirname, "../../docs");
 /** The server that `npm run dev` shows the pages of. */
 const SERVER = process.env["PROMPTD_DEV_SERVER"] ?? "http://127.0.0.1:8787";
 
 /** Compresses once, at the build: the server sends what it finds. */
 function brotli(): Plugin {
+  let dist = "";
   return {
     name: "brotli",
     apply: "build",
+    configResolved({ build }) {
+      dist = build.outDir;
+    },
     closeBundle() {
-      for (const name of globSync("**/*.{js,css,html,svg,md,txt}", { cwd: DIST })) {
-        const bytes = readFileSync(join(DIST, name));
+      for (const name of globSync("**/*.{js,css,html,svg,md,txt}", { cwd: dist })) {
+        const bytes = readFileSync(join(dist, name));
         const small = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });
-        if (small.length < bytes.length) writeFileSync(join(DIST, `${name}.br`), small);
+        if (small.length < bytes.length) writeFileSync(join(dist, `${name}.br`), small);
       }
     },
   };
@@ -54,10 +57,10 @@ function licensesOfFonts(): Plugin {
   return {
     name: "licenses-of-fonts",
     apply: "build",
-    writeBundle() {
+    writeBundle({ dir = "" }) {
       for (const name of FONTS) {
         const text = readFileSync(fileURLToPath(import.meta.resolve(`${name}/LICENSE`)), "utf8");
-        appendFileSync(join(DIST, LICENSES), `\n## ${name} (OFL-1.1)\n\n${text.trim()}\n`);
+        appendFileSync(join(dir, LICENSES), `\n## ${name} (OFL-1.1)\n\n${text.trim()}\n`);
       }
     },
   };
@@ -78,7 +81,7 @@ export default defineConfig({
   plugins: [react(), tailwind(), guidesForPrograms(), licensesOfFonts(), brotli()],
   resolve: { conditions: ["promptd-source", "module", "browser", "development|production"] },
   build: {
-    outDir: DIST,
+    outDir: join(import.meta.dirname, "dist"), // `npm run build:console` names another, and moves it there
     emptyOutDir: true,
     license: { fileName: LICENSES },
     manifest: true, // which files a page loads, for the check of their weight
