@@ -53,6 +53,7 @@ describe("an answer", () => {
     ["is empty", (response: ServerResponse) => response.end()],
     ["is cut JSON", (response: ServerResponse) => response.end('{"choices":[{"mess')],
     ["is JSON of another shape", (response: ServerResponse) => json(response, { hello: "world" })],
+    ["has no choice", (response: ServerResponse) => json(response, { ...chatAnswer(), choices: [] })],
   ])("that %s on a 200 may be asked for once more", async (_name, reply) => {
     expect(await answered(reply)).toMatchObject({
       kind: "failed",
@@ -60,6 +61,13 @@ describe("an answer", () => {
       retry: "once",
       breaker: "counted",
     });
+  });
+
+  test("that is whole where it was asked for in pieces may be asked for once more", async () => {
+    const { url } = await startOwnServer((_request, response) => json(response, chatAnswer()));
+    const { adapter, signal } = createRig({ OPENAI_BASE_URL: `${url}/v1` });
+    const result = await adapter.callModel(callOf(chat, { onText: () => {} }), signal);
+    expect(result).toMatchObject({ kind: "failed", cause: "protocol", retry: "once", breaker: "counted" });
   });
 
   test("that claims or sends more than its limit ends the call, and only as much as the limit is read", async () => {

@@ -71,7 +71,7 @@ function readError(error: unknown, entry: Pick<CatalogueEntry, "modality">, nowM
   if (chain.some(isDownloadError)) return classifyTransport("result", entry.modality);
   const answer = chain.find(isApiCallError);
   if (answer !== undefined) return readAnswer(answer, nowMs);
-  return readByName(error);
+  return readByName(error, entry);
 }
 
 function readSandboxFailure(sandbox: SandboxFailure, entry: Pick<CatalogueEntry, "modality">, nowMs: number): Failure {
@@ -117,11 +117,14 @@ function readAnswer(error: ApiCallError, nowMs: number): Failure {
   return classifyAnswer({ httpStatus, headers, body: JSON.stringify(responseBody) }, nowMs);
 }
 
-function readByName(error: unknown): Failure | null {
+function readByName(error: unknown, { modality }: Pick<CatalogueEntry, "modality">): Failure | null {
   if (!(error instanceof Error)) return null;
   if (/^(AI_NoImageGeneratedError|RetryableNoImageResultError)$/.test(error.name)) {
     return failure("empty", { retry: "never", breaker: "ignored" });
   }
+  // Such as an answer without a choice, or one whole answer where a stream was asked for.
+  if (modality === "text" && error.name === "AI_InvalidResponseDataError")
+    return classifyTransport("protocol", modality);
   // Jobs of Veo that ended badly are errors whose message is the provider's text.
   if (/^AI_InvalidResponseDataError$|VIDEO_GENERATION_ERROR$/.test(error.name))
     return classifyJobFailure(error.message);
