@@ -1,71 +1,21 @@
 /** Every address of the console. A screen is loaded when its address is opened; search parameters are typed here. */
 import { RUN_STATUSES } from "@promptd/contract";
 import type { QueryClient } from "@tanstack/react-query";
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from "@tanstack/react-router";
+import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { ScreenShapes } from "./components/shell/screen-shapes.tsx";
+import { inside, oneOf, open, root, text, words } from "./routes/frame.ts";
+import { operator } from "./routes/operator.ts";
+import { settings } from "./routes/settings.ts";
+import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
 import type {
-  AuditSearch,
-  CreditsSearch,
   AuthorSearch,
+  CreditsSearch,
   EditorSearch,
-  InstallationRunsSearch,
   MarketplaceSearch,
   PromptSearch,
   RunsSearch,
   SignInSearch,
-  WordsSearch,
 } from "./search.ts";
-import { isSignedIn, openSession } from "./session.ts";
-import { RouteFailure } from "./components/shell/route-failure.tsx";
-import { ScreenShapes } from "./components/shell/screen-shapes.tsx";
-import { OpenShell, Shell } from "./components/shell/shell.tsx";
-import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
-import { NotFoundScreen } from "./screens/not-found/not-found.tsx";
-
-interface Context {
-  readonly queries: QueryClient;
-}
-
-const root = createRootRouteWithContext<Context>()({
-  component: Outlet,
-  notFoundComponent: NotFoundScreen,
-  errorComponent: RouteFailure,
-});
-
-/** Pages for those who are signed in; the others are led to the sign-in and back. */
-const inside = createRoute({
-  getParentRoute: () => root,
-  id: "inside",
-  component: Shell,
-  pendingMs: Infinity, // in its place the shapes would unmount what is written in an editor
-  beforeLoad: async ({ context, location, matches }) => {
-    if (await openSession(context.queries, matches.find((match) => match.routeId === "/inside/")?.search)) return;
-    const from = location.href === "/" ? undefined : location.href;
-    // oxlint-disable-next-line typescript/only-throw-error -- the router takes a thrown redirect, which is a response
-    throw redirect({ to: "/sign-in", search: from === undefined ? {} : { from } });
-  },
-});
-
-/** Pages for everybody. */
-const open = createRoute({
-  getParentRoute: () => root,
-  id: "open",
-  component: OpenShell,
-  pendingMs: Infinity,
-  beforeLoad: async ({ context }) => {
-    if (await isSignedIn(context.queries)) await openSession(context.queries);
-  },
-});
-
-const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
-const oneOf = <const Word extends string>(value: unknown, words: readonly Word[]) =>
-  words.find((word) => word === value);
 
 const marketplace = createRoute({
   getParentRoute: () => inside,
@@ -161,124 +111,6 @@ const editor = createRoute({
   }),
 });
 
-const settings = createRoute({
-  getParentRoute: () => inside,
-  path: "/settings",
-  component: lazyRouteComponent(() => import("./screens/settings/settings.tsx"), "SettingsScreen"),
-});
-const settingsSections = [
-  createRoute({
-    getParentRoute: () => settings,
-    path: "/",
-    component: lazyRouteComponent(() => import("./screens/settings/profile/profile.tsx"), "ProfileSection"),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: "/security",
-    component: lazyRouteComponent(() => import("./screens/settings/security.tsx"), "SecuritySection"),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: "/tokens",
-    component: lazyRouteComponent(() => import("./screens/settings/tokens.tsx"), "TokensSection"),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: "/webhooks",
-    component: lazyRouteComponent(() => import("./screens/settings/webhooks/webhooks.tsx"), "WebhooksSection"),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: "/webhooks/$webhookId",
-    component: lazyRouteComponent(() => import("./screens/settings/webhooks/webhook.tsx"), "WebhookSection"),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: "/members",
-    component: lazyRouteComponent(() => import("./screens/settings/members.tsx"), "MembersSection"),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: "/account",
-    component: lazyRouteComponent(() => import("./screens/settings/account.tsx"), "AccountSection"),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: "/appearance",
-    component: lazyRouteComponent(() => import("./screens/settings/appearance.tsx"), "AppearanceSection"),
-  }),
-] as const;
-
-const operator = createRoute({
-  getParentRoute: () => inside,
-  path: "/operator",
-  component: lazyRouteComponent(() => import("./screens/operator/operator.tsx"), "OperatorScreen"),
-});
-const words = (search: Record<string, unknown>): WordsSearch => ({ q: text(search["q"]) });
-const operatorSections = [
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/",
-    component: lazyRouteComponent(() => import("./screens/operator/overview.tsx"), "OverviewSection"),
-  }),
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/runs",
-    component: lazyRouteComponent(() => import("./screens/operator/installation-runs.tsx"), "InstallationRunsSection"),
-    validateSearch: (search: Record<string, unknown>): InstallationRunsSearch => ({
-      id: text(search["id"]),
-      status: oneOf(search["status"], RUN_STATUSES),
-      cause: text(search["cause"]),
-      model: text(search["model"]),
-      accountId: text(search["accountId"]),
-    }),
-  }),
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/runs/$runId",
-    component: lazyRouteComponent(() => import("./screens/operator/installation-run.tsx"), "InstallationRunSection"),
-  }),
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/models",
-    component: lazyRouteComponent(() => import("./screens/operator/models/models.tsx"), "ModelsSection"),
-  }),
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/people",
-    component: lazyRouteComponent(() => import("./screens/operator/people.tsx"), "PeopleSection"),
-    validateSearch: words,
-  }),
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/accounts",
-    component: lazyRouteComponent(() => import("./screens/operator/accounts.tsx"), "AccountsSection"),
-    validateSearch: words,
-  }),
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/accounts/$accountId",
-    component: lazyRouteComponent(() => import("./screens/operator/account.tsx"), "AccountSection"),
-  }),
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/prompts",
-    component: lazyRouteComponent(() => import("./screens/operator/prompts.tsx"), "PromptsSection"),
-    validateSearch: words,
-  }),
-  createRoute({
-    getParentRoute: () => operator,
-    path: "/audit",
-    component: lazyRouteComponent(() => import("./screens/operator/audit.tsx"), "AuditSection"),
-    validateSearch: (search: Record<string, unknown>): AuditSearch => ({
-      action: text(search["action"]),
-      outcome: oneOf(search["outcome"], ["success", "failure"]),
-      accountId: text(search["accountId"]),
-      personId: text(search["personId"]),
-    }),
-  }),
-] as const;
-
 const docs = createRoute({
   getParentRoute: () => open,
   path: "/docs",
@@ -367,8 +199,8 @@ const tree = root.addChildren([
     author,
     newPrompt,
     editor,
-    settings.addChildren(settingsSections),
-    operator.addChildren(operatorSections),
+    settings,
+    operator,
   ]),
   open.addChildren([docs.addChildren(docsSections)]),
   parts,
