@@ -64,8 +64,10 @@ export interface Fault {
 /** What a page says of a failure: the server's own sentence, or that it could not be reached. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof PromptdError) return { message: error.message, requestId: error.requestId ?? null };
-  if (error instanceof PromptdConnectionError) {
-    return { message: UNREACHABLE, requestId: null };
+  if (error instanceof PromptdConnectionError) return { message: UNREACHABLE, requestId: null };
+  if (error instanceof PromptdProtocolError) {
+    const message = `The answer came from something else than promptd, such as a proxy (HTTP ${error.httpStatus}). Try again.`;
+    return { message, requestId: null };
   }
   return { message: error instanceof Error ? error.message : String(error), requestId: null };
 }
@@ -152,17 +154,20 @@ export function growingList<Row>(
 /** How often a list with live runs is read again. */
 const LIVE_MS = 2_000;
 
-export const runsQuery = (query: Omit<ListManagedRunsQuery, "startingAfter" | "endingBefore">) => ({
-  ...growingList(
-    ["runs", query],
-    (page, signal) => manage.send("listRuns", { query: { ...query, ...page }, signal }),
-    ({ runId }) => runId,
-  ),
-  refetchInterval: ({ state }: { readonly state: QueryState<InfiniteData<Page<ManagedRunRow>>> }) => {
+/** A list of runs: read again while one of those that are shown is not final. */
+export const liveRuns = <Row extends ManagedRunRow>(
+  queryKey: readonly unknown[],
+  load: Parameters<typeof growingList<Row>>[1],
+) => ({
+  ...growingList(queryKey, load, ({ runId }) => runId),
+  refetchInterval: ({ state }: { readonly state: QueryState<InfiniteData<Page<Row>>> }) => {
     const isLive = state.data?.pages.some(({ rows }) => rows.some(({ runStatus }) => !isFinal(runStatus))) === true;
     return isLive && state.error === null ? LIVE_MS : (false as const);
   },
 });
+
+export const runsQuery = (query: Omit<ListManagedRunsQuery, "startingAfter" | "endingBefore">) =>
+  liveRuns(["runs", query], (page, signal) => manage.send("listRuns", { query: { ...query, ...page }, signal }));
 
 export const creditsQuery = queryOptions({
   queryKey: ["credits"],

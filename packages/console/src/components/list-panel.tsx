@@ -28,6 +28,11 @@ interface ListPanelProps<Row> {
   readonly children: (rows: readonly Row[]) => ReactNode;
 }
 
+/** True: it is known to have no row. */
+export function hasNothing({ data }: { readonly data: InfiniteData<Page<unknown>> | undefined }): boolean {
+  return data?.pages.every(({ rows }) => rows.length === 0) === true;
+}
+
 const shown = (rows: number) => `${formatWhole(rows)} shown, newest first`;
 
 /** A list that grows page by page, in each of its states: loading, failed, empty, and with rows. */

@@ -1,15 +1,13 @@
 import { ID_FORM, RUN_STATUSES } from "@promptd/contract";
-import type { InstallationRunRow } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ListTree, X } from "lucide-react";
-import { formatTime, formatWhole } from "../../components/format.ts";
+import { formatWhole } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
-import { RunState } from "../../components/run/run-state.tsx";
+import { InstallationRunTable } from "../../components/run/run-table.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
-import { Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import type { InstallationRunsSearch } from "../../search.ts";
 import { causeWords } from "./cause-words.ts";
@@ -92,55 +90,7 @@ function Found({ search, onClear }: { readonly search: InstallationRunsSearch; r
       empty={empty}
       note={(rows) => `${formatWhole(rows)} shown ${span}, newest first`}
     >
-      {(rows) => (
-        <Table
-          label="Runs"
-          columns={[
-            "Status",
-            { label: "What", fill: true },
-            { label: "Account", from: "sm" },
-            { label: "Model", from: "xl" },
-            { label: "Created", num: true },
-          ]}
-        >
-          {rows.map((row) => (
-            <Row key={row.runId} row={row} />
-          ))}
-        </Table>
-      )}
+      {(rows) => <InstallationRunTable rows={rows} causeWords={causeWords} />}
     </ListPanel>
-  );
-}
-
-function Row({ row }: { readonly row: InstallationRunRow }) {
-  return (
-    <tr className="hover:bg-hover">
-      <Td>
-        <RunState status={row.runStatus} />
-      </Td>
-      <Td fill>
-        <Link
-          to="/operator/runs/$runId"
-          params={{ runId: row.runId }}
-          className="font-medium hover:underline hover:underline-offset-3"
-        >
-          {row.title}
-        </Link>
-        {row.cause === null ? null : <span className="pl-3 text-bad">{causeWords(row.cause)}</span>}
-      </Td>
-      <Td from="sm">
-        <Link to="/operator/accounts/$accountId" params={{ accountId: row.accountId }} className="hover:underline">
-          {row.accountEmail}
-        </Link>
-      </Td>
-      <Td from="xl">
-        <code className="text-12 text-dim">{row.model}</code>
-      </Td>
-      <Td num>
-        <time dateTime={row.createdAt} title={row.createdAt}>
-          {formatTime(row.createdAt)}
-        </time>
-      </Td>
-    </tr>
   );
 }

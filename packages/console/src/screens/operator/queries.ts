@@ -1,7 +1,7 @@
 /** What operators read of the installation. Figures of now are read again while somebody looks at them. */
 import type { ListInstallationRunsQuery } from "@promptd/contract/manage";
 import { queryOptions } from "@tanstack/react-query";
-import { growingList, manage } from "../../api.ts";
+import { growingList, liveRuns, manage } from "../../api.ts";
 
 const NOW_MS = 10_000;
 
@@ -33,10 +33,8 @@ export const readinessQuery = queryOptions({
 type RunFilter = Omit<ListInstallationRunsQuery, "limit" | "startingAfter" | "endingBefore">;
 
 export const installationRunsQuery = (filter: RunFilter) =>
-  growingList(
-    ["operator", "runs", filter],
-    (page, signal) => manage.send("listInstallationRuns", { query: { ...filter, ...page }, signal }),
-    ({ runId }) => runId,
+  liveRuns(["operator", "runs", filter], (page, signal) =>
+    manage.send("listInstallationRuns", { query: { ...filter, ...page }, signal }),
   );
 
 export const installationRunQuery = (runId: string) =>

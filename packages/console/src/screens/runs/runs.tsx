@@ -1,20 +1,17 @@
 import { RUN_STATUSES } from "@promptd/contract";
-import type { ManagedRunRow } from "@promptd/contract/manage";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ManagedRunRow, Page as PageOf } from "@promptd/contract/manage";
+import { useInfiniteQuery, type InfiniteData } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Download, ListTree, X } from "lucide-react";
-import { memo } from "react";
 import { download, keysQuery, runsQuery } from "../../api.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
-import { formatDuration, formatTime, formatWhole, tookMsOf } from "../../components/format.ts";
-import { ListPanel } from "../../components/list-panel.tsx";
+import { hasNothing, ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { saveFile } from "../../components/save-file.ts";
-import { RunState } from "../../components/run/run-state.tsx";
+import { RunTable } from "../../components/run/run-table.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { SearchInput, Segments, Select } from "../../components/ui/field.tsx";
-import { Table, Td } from "../../components/ui/table.tsx";
 import type { RunsSearch } from "../../search.ts";
 
 export function RunsScreen() {
@@ -22,36 +19,64 @@ export function RunsScreen() {
   const navigate = useNavigate({ from: "/runs" });
   const change = (next: RunsSearch) =>
     void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
+  const query = queryOf(search);
+  const runs = useInfiniteQuery(runsQuery(query));
+  const isFiltered = Object.keys(query).length > 0;
   return (
-    <Page title="Runs" actions={<Export search={search} />}>
-      <div className="flex flex-wrap items-center gap-2">
-        <div className="w-full sm:w-104">
-          <Segments
-            label="Status"
-            value={search.status ?? ""}
-            options={[
-              { value: "", label: "All" },
-              ...RUN_STATUSES.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })),
-            ]}
-            onChange={(value) => change({ status: RUN_STATUSES.find((status) => status === value) })}
-          />
-        </div>
-        <div className="w-full sm:w-48">
-          <SearchInput
-            label="Words of an error"
-            defaultValue={search.q ?? ""}
-            onKeyDown={(event) => {
-              if (event.key !== "Enter") return;
-              const words = event.currentTarget.value.trim();
-              change({ q: words === "" ? undefined : words });
-            }}
-          />
-        </div>
-        <KeySelect search={search} onChange={change} />
-        <ModelSelect search={search} onChange={change} />
-      </div>
-      <Rows search={search} onChange={change} />
+    <Page title="Runs" actions={hasNothing(runs) ? undefined : <Export search={search} />}>
+      {hasNothing(runs) && !isFiltered ? null : (
+        <Filters search={search} onChange={change} models={modelsOf(runs.data)} hasKeys={runs.data !== undefined} />
+      )}
+      <ListPanel
+        list={runs}
+        what="The runs"
+        shapes={8}
+        empty={isFiltered ? <NothingFound onChange={change} /> : <NothingYet />}
+      >
+        {(rows) => <RunTable rows={rows} />}
+      </ListPanel>
     </Page>
+  );
+}
+
+interface FiltersProps {
+  readonly search: RunsSearch;
+  readonly onChange: (next: RunsSearch) => void;
+  /** Of the runs that are shown. */
+  readonly models: readonly string[];
+  /** Whether the keys are asked for: the runs come first. */
+  readonly hasKeys: boolean;
+}
+
+function Filters({ search, onChange, models, hasKeys }: FiltersProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <div className="w-full sm:w-104">
+        <Segments
+          label="Status"
+          value={search.status ?? ""}
+          options={[
+            { value: "", label: "All" },
+            ...RUN_STATUSES.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })),
+          ]}
+          onChange={(value) => onChange({ status: RUN_STATUSES.find((status) => status === value) })}
+        />
+      </div>
+      <div className="w-full sm:w-48">
+        <SearchInput
+          label="Words of an error"
+          defaultValue={search.q ?? ""}
+          onChange={({ target }) => target.value === "" && search.q !== undefined && onChange({ q: undefined })}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            const words = event.currentTarget.value.trim();
+            onChange({ q: words === "" ? undefined : words });
+          }}
+        />
+      </div>
+      <KeySelect keyId={search.keyId ?? ""} isAsked={hasKeys} onChange={onChange} />
+      <ModelSelect chosen={search.model} models={models} onChange={onChange} />
+    </div>
   );
 }
 
@@ -72,8 +97,13 @@ function queryOf({ status, q, keyId, model }: RunsSearch) {
 
 const chosenOf = (value: string) => (value === "" ? undefined : value);
 
-function KeySelect({ search: { keyId = "" }, onChange }: RowsProps) {
-  const { data } = useInfiniteQuery(keysQuery);
+interface KeySelectProps extends Pick<FiltersProps, "onChange"> {
+  readonly keyId: string;
+  readonly isAsked: boolean;
+}
+
+function KeySelect({ keyId, isAsked, onChange }: KeySelectProps) {
+  const { data } = useInfiniteQuery({ ...keysQuery, enabled: isAsked });
   const keys = data?.pages.flatMap(({ rows }) => rows) ?? [];
   return (
     <Select
@@ -93,19 +123,25 @@ function KeySelect({ search: { keyId = "" }, onChange }: RowsProps) {
   );
 }
 
+function modelsOf(data: InfiniteData<PageOf<ManagedRunRow>> | undefined): string[] {
+  return data?.pages.flatMap(({ rows }) => rows.map(({ model }) => model)) ?? [];
+}
+
+interface ModelSelectProps extends Pick<FiltersProps, "models" | "onChange"> {
+  readonly chosen: string | undefined;
+}
+
 /** Models of the runs that are shown, and the chosen one. */
-function ModelSelect({ search, onChange }: RowsProps) {
-  const { data } = useInfiniteQuery(runsQuery(queryOf(search)));
-  const shown = data?.pages.flatMap(({ rows }) => rows.map(({ model }) => model)) ?? [];
+function ModelSelect({ chosen, models, onChange }: ModelSelectProps) {
   return (
     <Select
       aria-label="Model"
       className="w-36"
-      value={search.model ?? ""}
+      value={chosen ?? ""}
       onChange={(event) => onChange({ model: chosenOf(event.target.value) })}
     >
       <option value="">Any model</option>
-      {[...new Set([...(search.model === undefined ? [] : [search.model]), ...shown])].toSorted().map((model) => (
+      {[...new Set([...(chosen === undefined ? [] : [chosen]), ...models])].toSorted().map((model) => (
         <option key={model}>{model}</option>
       ))}
     </Select>
@@ -113,7 +149,7 @@ function ModelSelect({ search, onChange }: RowsProps) {
 }
 
 /** All runs that the filters let through, not only those that are shown. */
-function Export({ search }: Pick<RowsProps, "search">) {
+function Export({ search }: Pick<FiltersProps, "search">) {
   const save = (format: "csv" | "jsonl") =>
     runWithToast(async () => {
       const query = new URLSearchParams({ format, ...queryOf(search) });
@@ -131,94 +167,7 @@ function Export({ search }: Pick<RowsProps, "search">) {
   );
 }
 
-interface RowsProps {
-  readonly search: RunsSearch;
-  readonly onChange: (next: RunsSearch) => void;
-}
-
-function Rows({ search, onChange }: RowsProps) {
-  const query = queryOf(search);
-  const runs = useInfiniteQuery(runsQuery(query));
-  const isFiltered = Object.keys(query).length > 0;
-  return (
-    <ListPanel
-      list={runs}
-      what="The runs"
-      shapes={8}
-      empty={isFiltered ? <NothingFound onChange={onChange} /> : <NothingYet />}
-    >
-      {(rows) => (
-        <Table
-          label="Runs"
-          columns={[
-            "Status",
-            { label: "Prompt", fill: true },
-            { label: "Model", from: "xl" },
-            { label: "Took", num: true, from: "sm" },
-            { label: "Credits", num: true },
-            { label: "Created", num: true },
-          ]}
-        >
-          {rows.map((row) => (
-            <Row key={row.runId} row={row} created={formatTime(row.createdAt)} />
-          ))}
-        </Table>
-      )}
-    </ListPanel>
-  );
-}
-
-interface RowProps {
-  readonly row: ManagedRunRow;
-  /** As it is said now: what changes with time is no part of the row. */
-  readonly created: string;
-}
-
-/** Made once: of hundreds that are shown only the new ones cost anything when there are more. */
-const Row = memo(function Row({ row, created }: RowProps) {
-  const tookMs = tookMsOf(row);
-  return (
-    <tr className="hover:bg-hover">
-      <Td>
-        <RunState status={row.runStatus} />
-      </Td>
-      <Td fill>
-        <Link
-          to="/runs/$runId"
-          params={{ runId: row.runId }}
-          className="font-medium hover:underline hover:underline-offset-3"
-          title={row.title}
-        >
-          {row.title}
-        </Link>
-        {row.batch === null ? null : (
-          <span className="pl-2 text-12 text-dim" title={`Run of the batch ${row.batch.name ?? row.batch.batchId}`}>
-            Batch {row.batch.name}
-          </span>
-        )}
-        {row.error === null ? null : (
-          <span className="text-bad max-sm:block max-sm:truncate sm:pl-3" title={row.error}>
-            {row.error}
-          </span>
-        )}
-      </Td>
-      <Td from="xl">
-        <code className="text-12 text-dim">{row.model}</code>
-      </Td>
-      <Td num from="sm">
-        {tookMs === null ? "" : formatDuration(tookMs)}
-      </Td>
-      <Td num>{row.credits === null ? "free" : formatWhole(row.credits)}</Td>
-      <Td num>
-        <time dateTime={row.createdAt} title={row.createdAt}>
-          {created}
-        </time>
-      </Td>
-    </tr>
-  );
-});
-
-function NothingFound({ onChange }: Pick<RowsProps, "onChange">) {
+function NothingFound({ onChange }: Pick<FiltersProps, "onChange">) {
   return (
     <Empty
       icon={ListTree}

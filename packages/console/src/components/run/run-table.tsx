@@ -1,0 +1,125 @@
+/** Runs as rows: those of an account, and those of all accounts. */
+import type { InstallationRunRow, ManagedRunRow } from "@promptd/contract/manage";
+import { Link } from "@tanstack/react-router";
+import { memo } from "react";
+import { formatDuration, formatTime, formatWhole, tookMsOf } from "../format.ts";
+import { Table, Td } from "../ui/table.tsx";
+import { RunState } from "./run-state.tsx";
+
+interface RunTableProps {
+  readonly rows: readonly ManagedRunRow[];
+}
+
+export function RunTable({ rows }: RunTableProps) {
+  return (
+    <Table label="Runs" columns={[...FIRST, ...LAST]}>
+      {rows.map((row) => (
+        <Row key={row.runId} row={row} to="/runs/$runId" fault={row.error} created={formatTime(row.createdAt)} />
+      ))}
+    </Table>
+  );
+}
+
+interface InstallationRunTableProps {
+  readonly rows: readonly InstallationRunRow[];
+  /** What a cause means to an operator. */
+  readonly causeWords: (cause: string) => string;
+}
+
+/** With the account of each, and the cause of a failure in place of what its caller was told. */
+export function InstallationRunTable({ rows, causeWords }: InstallationRunTableProps) {
+  return (
+    <Table label="Runs" columns={[...FIRST, { label: "Account", from: "sm" }, ...LAST]}>
+      {rows.map((row) => (
+        <Row
+          key={row.runId}
+          row={row}
+          to="/operator/runs/$runId"
+          fault={row.cause === null ? null : causeWords(row.cause)}
+          created={formatTime(row.createdAt)}
+          account={row.accountId}
+          accountEmail={row.accountEmail}
+        />
+      ))}
+    </Table>
+  );
+}
+
+const FIRST = ["Status", { label: "Prompt", fill: true }] as const;
+const LAST = [
+  { label: "Model", from: "xl" },
+  { label: "Took", num: true, from: "sm" },
+  { label: "Credits", num: true, from: "sm" },
+  { label: "Created", num: true },
+] as const;
+
+interface RowProps {
+  readonly row: ManagedRunRow;
+  readonly to: "/runs/$runId" | "/operator/runs/$runId";
+  /** Why it failed, in words. */
+  readonly fault: string | null;
+  /** As it is said now: what changes with time is no part of the row. */
+  readonly created: string;
+  readonly account?: string;
+  readonly accountEmail?: string;
+}
+
+/** Made once: of hundreds that are shown only the new ones cost anything when there are more. */
+const Row = memo(function Row({ row, to, fault, created, account, accountEmail }: RowProps) {
+  const tookMs = tookMsOf(row);
+  return (
+    <tr className="hover:bg-hover">
+      <Td>
+        <RunState status={row.runStatus} />
+      </Td>
+      <Td fill>
+        <span className="gap-x-3 max-sm:grid max-sm:py-1.5 sm:flex sm:items-baseline">
+          <Link
+            to={to}
+            params={{ runId: row.runId }}
+            className="min-w-0 truncate font-medium hover:underline hover:underline-offset-3"
+            title={row.title}
+          >
+            {row.title}
+          </Link>
+          {row.batch === null ? null : (
+            <span
+              className="min-w-0 truncate text-12 text-dim"
+              title={`Run of the batch ${row.batch.name ?? row.batch.batchId}`}
+            >
+              Batch {row.batch.name}
+            </span>
+          )}
+          {fault === null ? null : (
+            <span className="truncate text-bad sm:min-w-2/5" title={fault}>
+              {fault}
+            </span>
+          )}
+        </span>
+      </Td>
+      {account === undefined ? null : (
+        <Td from="sm">
+          <Link to="/operator/accounts/$accountId" params={{ accountId: account }} className="hover:underline">
+            <span className="block max-w-56 truncate" title={accountEmail}>
+              {accountEmail}
+            </span>
+          </Link>
+        </Td>
+      )}
+      <Td from="xl">
+        <code className="text-12 text-dim">{row.model}</code>
+      </Td>
+      <Td num from="sm">
+        {tookMs === null ? "" : formatDuration(tookMs)}
+      </Td>
+      <Td num from="sm">
+        {row.credits === null ? "free" : formatWhole(row.credits)}
+      </Td>
+      <Td num>
+        <time dateTime={row.createdAt} title={row.createdAt}>
+          {created}
+        </time>
+      </Td>
+    </tr>
+  );
+});
