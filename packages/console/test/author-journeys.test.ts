@@ -112,6 +112,7 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await signInAs(page, server.url, author);
       await page.goto(`${server.url}/author`);
       await page.getByText("No prompts yet").waitFor();
+      expect(await page.getByRole("radiogroup", { name: "State" }).count()).toBe(0);
       await page.getByRole("link", { name: "New prompt" }).first().click();
       await page.getByRole("button", { name: "Start with this: Text" }).click();
       await page.waitForURL(/\/author\/[0-9a-f-]{36}/);
@@ -176,7 +177,11 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
         await other.getByLabel("Topic").fill("salt");
         await other.keyboard.press("Control+Enter");
         await other.getByText(/Write about salt/).waitFor();
+        expect(await other.getByRole("link", { name: "Edit prompt" }).count()).toBe(0);
       });
+      await page.getByRole("link", { name: "Open in marketplace" }).click();
+      await page.getByRole("link", { name: "Edit prompt" }).click();
+      await editor(page).waitFor();
 
       const second = SOURCE.replace("topic: { label: Topic, maxLength: 200 }", "$&\n  mood: { label: Mood }");
       await write(page, second.replace("about {{ topic }}", "about {{ topic }}, {{ mood }}"));

@@ -69,7 +69,7 @@ async function welcomeLink(): Promise<string> {
 }
 
 describe.skipIf(findBrowser() === null)("in the console", () => {
-  test("a welcome link leads to a finished run, its receipt and its row in the list", async () => {
+  test("a welcome link leads to a finished run, its receipt, its row in the list and what it cost", async () => {
     await travel(browser, "welcome", async ({ page, complaints }) => {
       await page.goto(await welcomeLink());
       await page.getByRole("link", { name: /Haiku of the day/ }).click();
@@ -87,8 +87,15 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       expect(await page.evaluate("heard")).toContain("Haiku of the day: Succeeded.");
       await page.getByRole("link", { name: "Open run" }).click();
       await page.getByRole("heading", { name: "Receipt" }).waitFor();
+      await page.getByRole("button", { name: "Copy the version id" }).waitFor();
       await page.getByRole("link", { name: "Runs" }).first().click();
       await page.getByRole("link", { name: "Haiku of the day" }).waitFor();
+      await page.getByRole("link", { name: "Credits" }).click();
+      await page
+        .getByRole("table", { name: "Journal" })
+        .getByRole("link", { name: "Haiku of the day" })
+        .first()
+        .waitFor();
       expect(complaints).toEqual([]);
     });
   });

@@ -46,7 +46,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator`);
       await page.getByRole("heading", { name: "Failed runs by cause" }).waitFor();
-      await page.getByRole("link", { name: /sandbox\/text/ }).click();
+      await page.getByRole("link", { name: /The provider rejected the request.*sandbox\/text/ }).click();
       await page.getByRole("link", { name: "Fails at once" }).waitFor();
       await page.getByRole("link", { name: "Runs" }).last().click();
       const search = page.getByLabel("Id of a run or of a request");
@@ -94,6 +94,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await travel(browser, "granting", async ({ page }) => {
         await signInAs(page, server.url, operator);
         await page.goto(`${server.url}/operator/accounts?q=broke@example.org`);
+        await page.getByRole("table", { name: "Accounts" }).getByRole("cell", { name: "0", exact: true }).waitFor();
         await page.getByRole("table", { name: "Accounts" }).getByRole("link").first().click();
         await page.getByRole("button", { name: "Grant credits" }).click();
         await page.getByRole("dialog").getByLabel("Credits").fill("100");

@@ -90,12 +90,14 @@ export function withExamples(body: CreateRunBody, config: PromptConfig): CreateR
   const imageInputs = body.inputs.imageInputs ?? [];
   const missing = orderedInputs(config).filter(([name, field]) => field.required && textInputs[name] === undefined);
   const examples = Object.fromEntries(missing.map(([name]) => [name, `YOUR_${name.toUpperCase()}`]));
-  const images = Array.from({ length: Math.max(0, config.imageCount - imageInputs.length) }, () => ({
-    type: "base64" as const,
-    base64: BASE64_EXAMPLE,
-  }));
+  const images = exampleImages(config.imageCount - imageInputs.length);
   const inputs = { textInputs: { ...textInputs, ...examples }, imageInputs: [...imageInputs, ...images] };
   return { ...body, inputs };
+}
+
+/** The places of images that are not at hand. */
+export function exampleImages(count: number) {
+  return Array.from({ length: Math.max(0, count) }, () => ({ type: "base64" as const, base64: BASE64_EXAMPLE }));
 }
 
 const BASE64_SHOWN_MAX = 64;

@@ -1,7 +1,9 @@
 /** The text of a run while it is written, as the server sends it. */
 import type { RunEvent } from "@promptd/contract";
+import { ACCOUNT_QUERY } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { chosenAccount } from "../../account.ts";
 import { runQuery } from "../../api.ts";
 
 type TextEvent = Extract<RunEvent, { event: "text" }>["data"];
@@ -11,17 +13,17 @@ interface Written {
   readonly text: string;
 }
 
-/**
- * By output, until the run is final. The browser opens a lost stream again by itself; where it cannot be had at all (an
- * account that is not the personal one: a stream carries no header) the polled run brings the text at its end.
- */
+/** By output, until the run is final. The browser opens a lost stream again by itself; the polled run has the text at its end. */
 export function useRunText(runId: string, isLive: boolean): ReadonlyMap<number, string> {
   const queries = useQueryClient();
   const [written, setWritten] = useState<ReadonlyMap<number, Written>>(new Map());
   useEffect(() => {
     setWritten(new Map());
     if (!isLive) return undefined;
-    const source = new EventSource(`/manage/v1/runs/${encodeURIComponent(runId)}/events`);
+    // A stream carries no header, so its address names the account.
+    const account = chosenAccount();
+    const query = account === null ? "" : `?${new URLSearchParams({ [ACCOUNT_QUERY]: account }).toString()}`;
+    const source = new EventSource(`/manage/v1/runs/${encodeURIComponent(runId)}/events${query}`);
     source.addEventListener("text", ({ data }: MessageEvent<string>) => {
       const { index, call, text } = JSON.parse(data) as TextEvent;
       setWritten((old) => {

@@ -78,10 +78,9 @@ function Journal() {
           label="Journal"
           columns={[
             "When",
-            "What",
-            { label: "About", fill: true, from: "sm" },
+            { label: "What", fill: true },
             { label: "Credits", num: true },
-            { label: "Available after", num: true },
+            { label: "Available after", num: true, from: "sm" },
           ]}
         >
           {rows.map((row) => (
@@ -94,7 +93,7 @@ function Journal() {
 }
 
 function EntryRow({
-  row: { at, kind, amount, creditsAfter, runId, reason, expiresAt },
+  row: { at, kind, amount, creditsAfter, runId, title, reason, expiresAt },
 }: {
   readonly row: JournalEntry;
 }) {
@@ -107,23 +106,19 @@ function EntryRow({
           {formatTime(at)}
         </time>
       </Td>
-      <Td>
-        {runId === null ? (
-          word
-        ) : (
-          <Link to="/runs/$runId" params={{ runId }} className="hover:underline">
-            {word}
-          </Link>
-        )}
-      </Td>
-      <Td fill from="sm">
-        {runId === null ? (
-          about
-        ) : (
-          <Link to="/runs/$runId" params={{ runId }} className="text-accent hover:underline">
-            <code className="text-12">{runId}</code>
-          </Link>
-        )}
+      <Td fill>
+        <span className="block grid-cols-[80px_minmax(0,1fr)] gap-x-3 max-sm:py-1.5 sm:grid">
+          <span>{word}</span>
+          <span className="block truncate max-sm:text-dim">
+            {runId === null ? (
+              about
+            ) : (
+              <Link to="/runs/$runId" params={{ runId }} title={title ?? runId} className="hover:underline">
+                {title ?? <code className="text-12">{runId}</code>}
+              </Link>
+            )}
+          </span>
+        </span>
       </Td>
       <Td num>
         {kind === "capture" ? (
@@ -134,7 +129,9 @@ function EntryRow({
           `${sign}${formatWhole(amount)}`
         )}
       </Td>
-      <Td num>{formatWhole(creditsAfter)}</Td>
+      <Td num from="sm">
+        {formatWhole(creditsAfter)}
+      </Td>
     </tr>
   );
 }

@@ -1,5 +1,5 @@
 import type { CreatedKey, Key } from "@promptd/contract/manage";
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Ellipsis, KeyRound, RotateCw, Trash2 } from "lucide-react";
 import { useState } from "react";
@@ -16,6 +16,7 @@ import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { CreateKey } from "./create-key.tsx";
 import { NewKey } from "./new-key.tsx";
+import { runsOfKeysQuery, Sparkline } from "./sparkline.tsx";
 
 export function KeysScreen() {
   const [isCreating, setCreating] = useState(false);
@@ -49,6 +50,7 @@ interface KeyListProps {
 
 function KeyList({ onCreate, onRolled }: KeyListProps) {
   const keys = useInfiniteQuery(keysQuery);
+  const { data: use } = useQuery(runsOfKeysQuery);
   const empty = (
     <Empty icon={KeyRound} title="No keys yet" action={<Button onClick={onCreate}>Create key</Button>}>
       A key lets your code run prompts and pay with your credits.
@@ -70,7 +72,7 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
           ]}
         >
           {rows.map((row) => (
-            <KeyRow key={row.keyId} row={row} onRolled={onRolled} />
+            <KeyRow key={row.keyId} row={row} days={use?.get(row.keyId)} onRolled={onRolled} />
           ))}
         </Table>
       )}
@@ -78,10 +80,21 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
   );
 }
 
+/** The last use is written with a delay of up to a minute; what the key has used is known at once. */
+const isUnused = ({ lastUsedAt, last30Days, usedThisMonth }: Key) =>
+  lastUsedAt === null && last30Days.runs === 0 && usedThisMonth === 0;
+const lastUseOf = ({ lastUsedAt }: Key) => (lastUsedAt === null ? "just now" : formatTime(lastUsedAt));
+
 const TONES = { valid: "ok", expired: "warn", revoked: "neutral" } as const;
 
-function KeyRow({ row, onRolled }: { readonly row: Key; readonly onRolled: (key: CreatedKey) => void }) {
-  const { name, display, state, expiresAt, lastUsedAt, monthlyCap, usedThisMonth, last30Days } = row;
+interface KeyRowProps extends Pick<KeyListProps, "onRolled"> {
+  readonly row: Key;
+  /** Its runs by day; undefined: none, or not known. */
+  readonly days: readonly number[] | undefined;
+}
+
+function KeyRow({ row, days, onRolled }: KeyRowProps) {
+  const { name, display, state, expiresAt, monthlyCap, usedThisMonth, last30Days } = row;
   return (
     <tr className="hover:bg-hover">
       <Td fill>
@@ -97,10 +110,11 @@ function KeyRow({ row, onRolled }: { readonly row: Key; readonly onRolled: (key:
           {state === "valid" && expiresAt !== null ? `until ${formatDay(expiresAt)}` : state}
         </Badge>
       </Td>
-      <Td from="sm">{lastUsedAt === null ? <span className="text-dim">never</span> : formatTime(lastUsedAt)}</Td>
+      <Td from="sm">{isUnused(row) ? <span className="text-dim">never</span> : lastUseOf(row)}</Td>
       <Td num from="xl">
         <Link to="/runs" search={{ keyId: row.keyId }} className="hover:underline" title={`Runs of ${name}`}>
-          {formatWhole(last30Days.runs)}
+          {days === undefined ? null : <Sparkline days={days} />}
+          <span className="inline-block min-w-10">{formatWhole(last30Days.runs)}</span>
         </Link>
       </Td>
       <Td num from="sm">
@@ -116,7 +130,7 @@ function KeyRow({ row, onRolled }: { readonly row: Key; readonly onRolled: (key:
 const OVERLAP_HOURS = 24;
 
 function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (key: CreatedKey) => void }) {
-  const { keyId, name, lastUsedAt } = row;
+  const { keyId, name } = row;
   const queries = useQueryClient();
   const [isRevoking, setRevoking] = useState(false);
   const action = async (work: () => Promise<void>) => {
@@ -137,7 +151,7 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
       await manage.send("revokeKey", { params: { keyId } });
       toast("Key revoked");
     });
-  const use = lastUsedAt === null ? "It has never been used." : `It was last used ${formatTime(lastUsedAt)}.`;
+  const use = isUnused(row) ? "It has never been used." : `It was last used ${lastUseOf(row)}.`;
   return (
     <>
       <Menu

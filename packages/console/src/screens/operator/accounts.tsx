@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Wallet } from "lucide-react";
-import { formatDay } from "../../components/format.ts";
+import { formatDay, formatWhole } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
@@ -29,8 +29,16 @@ function Accounts({ q }: { readonly q: string | undefined }) {
   return (
     <ListPanel list={accounts} what="The accounts" empty={<Empty icon={Wallet} title="No accounts match" />}>
       {(rows) => (
-        <Table label="Accounts" columns={[{ label: "Account", fill: true }, "Plan", { label: "Since", from: "sm" }]}>
-          {rows.map(({ accountId, email, name, plan, planUntil, createdAt }) => (
+        <Table
+          label="Accounts"
+          columns={[
+            { label: "Account", fill: true },
+            "Plan",
+            { label: "Available", num: true },
+            { label: "Since", num: true, from: "sm" },
+          ]}
+        >
+          {rows.map(({ accountId, email, name, plan, planUntil, available, createdAt }) => (
             <tr key={accountId} className="hover:bg-hover">
               <Td fill>
                 <Link
@@ -45,7 +53,10 @@ function Accounts({ q }: { readonly q: string | undefined }) {
               <Td>
                 <PlanBadge plan={plan} until={planUntil} />
               </Td>
-              <Td from="sm">{formatDay(createdAt)}</Td>
+              <Td num>{formatWhole(available)}</Td>
+              <Td num from="sm">
+                {formatDay(createdAt)}
+              </Td>
             </tr>
           ))}
         </Table>

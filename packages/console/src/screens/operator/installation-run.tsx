@@ -2,10 +2,10 @@ import type { CallOfRun, InstallationRun } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { isMissing } from "../../api.ts";
-import { Facts } from "../../components/facts.tsx";
 import { formatDuration, formatMoment, tookMsOf } from "../../components/format.ts";
 import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Receipt } from "../../components/run/receipt.tsx";
+import { RunIds } from "../../components/run/run-ids.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Timeline } from "../../components/run/timeline.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
@@ -63,15 +63,7 @@ function Found({ run }: { readonly run: InstallationRun }) {
           <Receipt run={run} />
         </Panel>
         <Panel title="Ids">
-          <Facts
-            facts={Object.entries({
-              Run: run.runId,
-              Request: run.requestId,
-              Version: run.promptVersionId,
-              Key: run.keyId,
-              Account: run.accountId,
-            }).flatMap(([label, id]) => (id === null ? [] : [{ label, value: <code className="text-12">{id}</code> }]))}
-          />
+          <RunIds run={run} accountId={run.accountId} />
         </Panel>
       </div>
     </>
@@ -87,26 +79,28 @@ function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
         <Table
           label="Calls of providers"
           columns={[
-            { label: "Attempt", num: true },
-            { label: "Model", fill: true },
-            "Outcome",
+            { label: "Attempt", num: true, from: "sm" },
+            "Model",
+            { label: "Outcome", fill: true },
             { label: "HTTP", num: true, from: "sm" },
-            { label: "Provider’s code", from: "sm" },
+            { label: "Provider’s code", from: "xl" },
             { label: "Provider’s request", from: "xl" },
             { label: "Took", num: true },
           ]}
         >
           {calls.map((call) => (
             <tr key={`${call.sentAt} ${call.step} ${call.item} ${call.attempt}`}>
-              <Td num>{call.attempt}</Td>
-              <Td fill>
+              <Td num from="sm">
+                {call.attempt}
+              </Td>
+              <Td>
                 <code className="text-12">{call.model}</code>
               </Td>
-              <Td>{call.outcome === null ? <span className="text-dim">open</span> : outcomeOf(call.outcome)}</Td>
+              <Td fill>{call.outcome === null ? <span className="text-dim">open</span> : outcomeOf(call.outcome)}</Td>
               <Td num from="sm">
                 {call.httpStatus}
               </Td>
-              <Td from="sm">
+              <Td from="xl">
                 <code className="text-12">{call.providerCode}</code>
               </Td>
               <Td from="xl">

@@ -1,10 +1,12 @@
 import type { MarketplacePrompt } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
+import { SquarePen } from "lucide-react";
 import { isMissing, promptQuery } from "../../api.ts";
 import { Missing, QueryFailure } from "../../components/query-states.tsx";
 import { formatCompact, formatDay } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
+import { buttonClass } from "../../components/ui/button.tsx";
 import { BlockShapes, Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { Playground } from "./playground.tsx";
 import { Versions } from "./versions.tsx";
@@ -28,7 +30,12 @@ export function PromptScreen() {
       title={prompt.data.title}
       path={<Path slug={slug} />}
       meta={<Meta prompt={prompt.data} />}
-      actions={<Vote prompt={prompt.data} />}
+      actions={
+        <>
+          {prompt.data.isOwn ? <EditLink promptId={prompt.data.promptId} /> : null}
+          <Vote prompt={prompt.data} />
+        </>
+      }
     >
       {prompt.data.description === "" ? null : (
         <p className="-mt-3 max-w-[72ch] text-14 text-dim [overflow-wrap:anywhere]">{prompt.data.description}</p>
@@ -36,6 +43,16 @@ export function PromptScreen() {
       <Playground key={prompt.data.promptVersionId} prompt={prompt.data} givenRunId={run ?? null} />
       <Versions slug={slug} />
     </Page>
+  );
+}
+
+/** For its author. */
+function EditLink({ promptId }: { readonly promptId: string }) {
+  return (
+    <Link to="/author/$promptId" params={{ promptId }} className={buttonClass()}>
+      <SquarePen aria-hidden className="size-4" strokeWidth={1.75} />
+      Edit prompt
+    </Link>
   );
 }
 
@@ -83,7 +100,7 @@ function PromptShapes() {
   return (
     <Page title="Prompt" path={<Path />} hasHead={false}>
       <Loading what="the prompt">
-        <div className="grid gap-6">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
           <div className="grid gap-3">
             <Skeleton className="h-3 w-40" />
             <Skeleton className="h-7 w-72 max-w-full" />

@@ -9,7 +9,8 @@ import { Missing, QueryFailure } from "../../components/query-states.tsx";
 import { formatDuration, formatMoment, spell, tookMsOf } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Receipt } from "../../components/run/receipt.tsx";
-import { runCode } from "../../components/prompt/run-code.ts";
+import { exampleImages, runCode } from "../../components/prompt/run-code.ts";
+import { RunIds } from "../../components/run/run-ids.tsx";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAction } from "../../components/run/sample-action.tsx";
@@ -66,23 +67,12 @@ function WholeRun({ run }: { readonly run: ManagedRun }) {
           </Panel>
           <Inputs run={run} config={prompt?.configs} />
           <Panel title="Ids">
-            <Facts facts={idsOf(run)} />
+            <RunIds run={run} />
           </Panel>
         </div>
       </div>
     </Page>
   );
-}
-
-function idsOf({ runId, requestId, promptVersionId, keyId, batch }: ManagedRun) {
-  const ids: (readonly [string, string | null])[] = [
-    ["Run", runId],
-    ["Request", requestId],
-    ["Version", promptVersionId],
-    ["Key", keyId],
-    [`Batch ${batch?.name ?? ""}`.trim(), batch?.batchId ?? null],
-  ];
-  return ids.flatMap(([label, id]) => (id === null ? [] : [{ label, value: <code className="text-12">{id}</code> }]));
 }
 
 interface InputsProps {
@@ -128,14 +118,11 @@ function Actions({ run }: { readonly run: ManagedRun }) {
     await queries.invalidateQueries({ queryKey: runQuery(run.runId).queryKey });
   };
   const { promptVersionId, inputs, runOptions } = run;
-  const code = runCode(
-    "curl",
-    { promptVersionId, inputs: { textInputs: inputs.textInputs }, runOptions },
-    location.origin,
-  );
+  const sent = { textInputs: inputs.textInputs, imageInputs: exampleImages(inputs.images) };
+  const code = runCode("curl", { promptVersionId, inputs: sent, runOptions }, location.origin);
   return (
     <>
-      {inputs.images === 0 ? <CopyButton text={code} label="Copy as curl" small={false} /> : null}
+      <CopyButton text={code} label="Copy as curl" small={false} />
       <SampleAction run={run} />
       {isLive ? (
         <Button tone="danger" onClick={() => void cancel()}>
