@@ -7,11 +7,13 @@ interface ActionFormProps {
   readonly action: Action;
   readonly submit: string;
   readonly onSubmit: (form: FormData) => Promise<unknown>;
+  /** Beside the button. */
+  readonly aside?: ReactNode;
   readonly children: ReactNode;
 }
 
 /** A form that stands on a page, with what went wrong above its fields. */
-export function ActionForm({ action, submit, onSubmit, children }: ActionFormProps) {
+export function ActionForm({ action, submit, onSubmit, aside, children }: ActionFormProps) {
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     void onSubmit(new FormData(event.currentTarget));
@@ -20,9 +22,12 @@ export function ActionForm({ action, submit, onSubmit, children }: ActionFormPro
     <form className="grid gap-4" onSubmit={send}>
       {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
       {children}
-      <Button type="submit" tone="main" disabled={action.isBusy} className="justify-self-start">
-        {action.isBusy ? "Working" : submit}
-      </Button>
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" tone="main" disabled={action.isBusy}>
+          {action.isBusy ? "Working" : submit}
+        </Button>
+        {aside}
+      </div>
     </form>
   );
 }

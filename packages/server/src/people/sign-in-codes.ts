@@ -134,6 +134,6 @@ export function hashCode(code: string): Buffer {
 }
 
 function unknownCode(): Problem {
-  const next = 'An operator gets a new one with "promptd admin sign-in-link --user <E>".';
+  const next = 'An operator gets a new one with "promptd admin sign-in-link --user EMAIL".';
   return new Problem("NOT_FOUND_ERROR", `This link no longer works. It works once and expires after one hour. ${next}`);
 }

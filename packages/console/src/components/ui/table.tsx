@@ -51,7 +51,7 @@ function cellClass({ num = false, fill = false, from }: CellProps): string {
   return cx(
     "h-9 border-b border-line px-3 whitespace-nowrap first:pl-4 last:pr-4",
     num && "text-right tabular-nums",
-    fill && "w-full max-w-0 min-w-36 truncate",
+    fill && "w-full max-w-0 min-w-24 truncate sm:min-w-36",
     from !== undefined && FROM[from],
   );
 }

@@ -5,7 +5,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { SearchX, SquarePen } from "lucide-react";
 import { ownPromptsQuery } from "../../api.ts";
 import { formatCredits, formatDay, formatTime, formatWhole } from "../../components/format.ts";
-import { ListPanel } from "../../components/list-panel.tsx";
+import { hasNothing, ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge, type StateTone } from "../../components/ui/badge.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
@@ -29,6 +29,11 @@ export function AuthorScreen() {
   const change = (next: AuthorSearch) =>
     void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
   const [words, setWords] = useTyped(search.q ?? "", (q) => change({ q: q === "" ? undefined : q }));
+  const { q, state } = search;
+  const prompts = useInfiniteQuery(
+    ownPromptsQuery({ ...(q === undefined ? {} : { q }), ...(state === undefined ? {} : { state }) }),
+  );
+  const isFiltered = q !== undefined || state !== undefined;
   return (
     <Page
       title="My prompts"
@@ -38,56 +43,54 @@ export function AuthorScreen() {
         </Link>
       }
     >
-      <div className="flex flex-wrap items-center gap-2">
-        <div className="w-full sm:w-auto">
-          <Segments
-            label="State"
-            value={search.state ?? ""}
-            options={[{ value: "", label: "All" }, ...STATES.map((value) => ({ value, label: WORDS[value].word }))]}
-            onChange={(value) => change({ state: STATES.find((state) => state === value) })}
-          />
+      {hasNothing(prompts) && !isFiltered ? null : (
+        <div className="flex flex-wrap items-center gap-2">
+          <div className="w-full sm:w-auto">
+            <Segments
+              label="State"
+              value={state ?? ""}
+              options={[{ value: "", label: "All" }, ...STATES.map((value) => ({ value, label: WORDS[value].word }))]}
+              onChange={(value) => change({ state: STATES.find((one) => one === value) })}
+            />
+          </div>
+          <div className="w-full sm:w-64">
+            <SearchInput label="Part of a title" value={words} onChange={(event) => setWords(event.target.value)} />
+          </div>
         </div>
-        <div className="w-full sm:w-64">
-          <SearchInput label="Part of a title" value={words} onChange={(event) => setWords(event.target.value)} />
-        </div>
-      </div>
-      <Rows search={search} onClear={() => change({ q: undefined, state: undefined })} />
+      )}
+      <ListPanel
+        list={prompts}
+        what="Your prompts"
+        empty={
+          isFiltered ? <NothingFound onClear={() => change({ q: undefined, state: undefined })} /> : <NothingYet />
+        }
+        note={(rows) => `${formatWhole(rows)} shown, newest first. Use is of 30 days.`}
+      >
+        {(rows) => <PromptTable rows={rows} />}
+      </ListPanel>
     </Page>
   );
 }
 
-function Rows({ search: { q, state }, onClear }: { readonly search: AuthorSearch; readonly onClear: () => void }) {
-  const prompts = useInfiniteQuery(
-    ownPromptsQuery({ ...(q === undefined ? {} : { q }), ...(state === undefined ? {} : { state }) }),
-  );
-  const isFiltered = q !== undefined || state !== undefined;
+function PromptTable({ rows }: { readonly rows: readonly OwnPromptRow[] }) {
   return (
-    <ListPanel
-      list={prompts}
-      what="Your prompts"
-      empty={isFiltered ? <NothingFound onClear={onClear} /> : <NothingYet />}
-      note={(rows) => `${formatWhole(rows)} shown, newest first. Use is of 30 days.`}
+    <Table
+      label="My prompts"
+      columns={[
+        { label: "Prompt", fill: true },
+        "State",
+        { label: "Model", from: "xl" },
+        { label: "Uses", num: true, from: "sm" },
+        { label: "Succeeded", num: true, from: "sm" },
+        { label: "Paid", num: true, from: "sm" },
+        { label: "Price", num: true, from: "xl" },
+        { label: "Changed", num: true, from: "xl" },
+      ]}
     >
-      {(rows) => (
-        <Table
-          label="My prompts"
-          columns={[
-            { label: "Prompt", fill: true },
-            "State",
-            { label: "Model", from: "xl" },
-            { label: "Uses", num: true, from: "sm" },
-            { label: "Succeeded", num: true, from: "sm" },
-            { label: "Paid", num: true, from: "sm" },
-            { label: "Price", num: true, from: "xl" },
-            { label: "Changed", num: true, from: "xl" },
-          ]}
-        >
-          {rows.map((row) => (
-            <PromptRow key={row.promptId} row={row} />
-          ))}
-        </Table>
-      )}
-    </ListPanel>
+      {rows.map((row) => (
+        <PromptRow key={row.promptId} row={row} />
+      ))}
+    </Table>
   );
 }
 

@@ -119,7 +119,12 @@ function Consent({ name, request, scopes }: ConsentProps) {
             ? "Continue only if you started this yourself: anyone with the code gets access."
             : `You return to ${redirectUri}`}
         </p>
-        <ActionForm action={action} submit="Give access" onSubmit={(form) => action.run(() => allow(form))}>
+        <ActionForm
+          action={action}
+          submit="Give access"
+          onSubmit={(form) => action.run(() => allow(form))}
+          aside={redirectUri === CARRIED_CODE ? null : <Button onClick={() => refuse(request)}>Refuse</Button>}
+        >
           {scopes.length === 0 ? (
             <Field label="Monthly cap" help="Credits that it may spend in a month; empty means no cap.">
               {(control) => <Input {...control} name="cap" type="number" min={1} step={1} defaultValue={CAP_DEFAULT} />}
@@ -129,11 +134,6 @@ function Consent({ name, request, scopes }: ConsentProps) {
           )}
           <DaysField label="Ends" choices={[7, 30, 90, 365]} defaultDays={90} />
         </ActionForm>
-        {redirectUri === CARRIED_CODE ? null : (
-          <Button onClick={() => refuse(request)} className="justify-self-start">
-            Refuse
-          </Button>
-        )}
       </div>
     </Panel>
   );

@@ -78,7 +78,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
   const tabs = [
     { value: "test", label: "Test run", content: <TestTab {...{ prompt, draft, checked, trial }} /> },
     { value: "rendered", label: "Rendered text", content: <RenderedTab {...{ draft, checked, trial }} /> },
-    { value: "history", label: "History", content: <HistoryTab {...{ prompt, draft }} /> },
+    { value: "history", label: "History", content: <HistoryTab {...{ prompt, draft, checked }} /> },
   ];
   return (
     <Page

@@ -1,5 +1,5 @@
 /** All published versions: what changed, who uses which, labels, and the way back. */
-import type { OwnPrompt, OwnVersionRow } from "@promptd/contract/manage";
+import type { OwnVersionRow } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Ellipsis, GitCompareArrows, History, Tag, Undo2, X } from "lucide-react";
@@ -18,14 +18,10 @@ import { Menu, MenuItem } from "../../components/ui/menu.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { DiffView } from "./diff-view.tsx";
-import { savedRevision, type DraftEditing } from "./use-draft.ts";
+import type { DraftTabProps } from "./test-run.ts";
+import { savedRevision } from "./use-draft.ts";
 
-interface HistoryTabProps {
-  readonly prompt: OwnPrompt;
-  readonly draft: DraftEditing;
-}
-
-export function HistoryTab({ prompt, draft }: HistoryTabProps) {
+export function HistoryTab({ prompt, draft, checked }: DraftTabProps) {
   const { from, to } = useSearch({ from: "/inside/author/$promptId" });
   const versions = useInfiniteQuery({ ...ownVersionsQuery(prompt.promptId), enabled: prompt.latest !== null });
   if (prompt.latest === null) {
@@ -52,7 +48,7 @@ export function HistoryTab({ prompt, draft }: HistoryTabProps) {
   const rows = versions.data.pages.flatMap((page) => page.rows);
   return (
     <>
-      {from === undefined ? null : <Comparison prompt={prompt} draft={draft} rows={rows} from={from} to={to} />}
+      {from === undefined ? null : <Comparison {...{ prompt, draft, checked, rows, from, to }} />}
       <ol>
         {rows.map((row, index) => (
           <Version key={row.promptVersionId} {...{ row, prompt, draft }} older={rows[index + 1] ?? null} />
@@ -69,7 +65,7 @@ export function HistoryTab({ prompt, draft }: HistoryTabProps) {
   );
 }
 
-interface VersionProps extends HistoryTabProps {
+interface VersionProps extends Pick<DraftTabProps, "prompt" | "draft"> {
   readonly row: OwnVersionRow;
   readonly older: OwnVersionRow | null;
 }
@@ -230,17 +226,19 @@ function SetLabel({ row: { promptVersionId, version }, prompt: { promptId }, onC
   );
 }
 
-interface ComparisonProps extends HistoryTabProps {
+interface ComparisonProps extends DraftTabProps {
   readonly rows: readonly OwnVersionRow[];
   readonly from: string;
   /** Undefined: the draft. */
   readonly to: string | undefined;
 }
 
-function Comparison({ prompt, draft, rows, from, to }: ComparisonProps) {
+function Comparison({ prompt, draft, checked, rows, from, to }: ComparisonProps) {
   const navigate = useNavigate({ from: "/author/$promptId" });
   const query = { from, ...(to === undefined ? {} : { to }) };
-  const diff = useQuery(diffQuery(prompt.promptId, query, to === undefined ? String(draft.revision) : ""));
+  const hasFaults = to === undefined && checked.faults.length > 0;
+  const stamp = to === undefined ? String(draft.revision) : "";
+  const diff = useQuery({ ...diffQuery(prompt.promptId, query, stamp), enabled: !hasFaults });
   const nameOf = (id: string | undefined) => {
     if (id === undefined) return "the draft";
     const row = rows.find(({ promptVersionId }) => promptVersionId === id);
@@ -262,7 +260,9 @@ function Comparison({ prompt, draft, rows, from, to }: ComparisonProps) {
           Close
         </Button>
       </div>
-      {diff.isError ? (
+      {hasFaults ? (
+        <p className="text-dim">The draft has faults. Fix them to compare it.</p>
+      ) : diff.isError ? (
         <QueryFailure what="The comparison" query={diff} />
       ) : diff.data === undefined ? (
         <TextShape />

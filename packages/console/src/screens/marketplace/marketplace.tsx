@@ -75,9 +75,10 @@ function Results({ search, onChange }: ResultsProps) {
   if (results.isError && results.data === undefined) return <QueryFailure what="The prompts" query={results} />;
   if (pages === undefined) return <CardShapes />;
   const count = `${rows.length}${results.hasNextPage ? "+" : ""}`;
+  const isEmpty = rows.length === 0 && search.q === undefined && !isFiltered(search);
   return (
     <>
-      <Filters rows={rows} count={count} search={search} onChange={onChange} />
+      {isEmpty ? null : <Filters rows={rows} count={count} search={search} onChange={onChange} />}
       {rows.length === 0 ? (
         <NothingFound search={search} onChange={onChange} />
       ) : (
@@ -245,12 +246,14 @@ function SortSelect({ search: { sort }, onChange }: ResultsProps) {
   );
 }
 
+const isFiltered = ({ modality, model, tag }: MarketplaceSearch) =>
+  modality !== undefined || model !== undefined || tag !== undefined;
+
 function NothingFound({ search, onChange }: ResultsProps) {
-  const { modality, model, tag } = search;
-  const isFiltered = modality !== undefined || model !== undefined || tag !== undefined;
+  const hasFilters = isFiltered(search);
   const clear = () =>
-    onChange(isFiltered ? { modality: undefined, model: undefined, tag: undefined } : { q: undefined });
-  if (search.q === undefined && !isFiltered) {
+    onChange(hasFilters ? { modality: undefined, model: undefined, tag: undefined } : { q: undefined });
+  if (search.q === undefined && !hasFilters) {
     return (
       <Empty
         icon={SearchX}
@@ -272,11 +275,11 @@ function NothingFound({ search, onChange }: ResultsProps) {
       action={
         <Button onClick={clear}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
-          {isFiltered ? "Clear the filters" : "Clear the search"}
+          {hasFilters ? "Clear the filters" : "Clear the search"}
         </Button>
       }
     >
-      {isFiltered ? "No prompts match this search and these filters." : "Describe it in other words."}
+      {hasFilters ? "No prompts match this search and these filters." : "Describe it in other words."}
     </Empty>
   );
 }

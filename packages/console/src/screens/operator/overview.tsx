@@ -104,7 +104,7 @@ function Figures({ system: { queue, workers, failures, now } }: { readonly syste
   return (
     <div className="grid grid-cols-2 gap-px overflow-clip rounded-3 border border-line bg-line xl:grid-cols-4">
       {figures.map(({ label, value, note }) => (
-        <div key={label} className="grid gap-0.5 bg-panel px-4 pt-3 pb-4">
+        <div key={label} className="grid content-start gap-0.5 bg-panel px-4 pt-3 pb-4">
           <span className="text-dim">{label}</span>
           <span className="text-28 font-semibold tabular-nums">{formatWhole(value)}</span>
           <span className="text-12 text-dim">{note}</span>

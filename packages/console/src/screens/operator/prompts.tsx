@@ -39,7 +39,11 @@ const TONES = { published: "ok", unpublished: "neutral", blocked: "bad" } as con
 function Prompts({ q }: { readonly q: string | undefined }) {
   const prompts = useInfiniteQuery(moderatedQuery(q));
   return (
-    <ListPanel list={prompts} what="The prompts" empty={<Empty icon={ShieldAlert} title="No prompts match" />}>
+    <ListPanel
+      list={prompts}
+      what="The prompts"
+      empty={<Empty icon={ShieldAlert} title={q === undefined ? "No prompt is published yet" : "No prompts match"} />}
+    >
       {(rows) => (
         <Table
           label="Prompts"

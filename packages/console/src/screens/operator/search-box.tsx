@@ -23,7 +23,13 @@ export function SearchBox({ label, value = "", onSearch, children }: SearchBoxPr
           onSearch(text === "" ? undefined : text);
         }}
       >
-        <SearchInput key={value} name="q" label={label} defaultValue={value} />
+        <SearchInput
+          key={value}
+          name="q"
+          label={label}
+          defaultValue={value}
+          onChange={({ target }) => target.value === "" && value !== "" && onSearch(undefined)}
+        />
       </form>
       {children}
     </div>

@@ -123,13 +123,16 @@ interface InvitationTableProps {
 
 function InvitationTable({ rows, onRevoke }: InvitationTableProps) {
   return (
-    <Table label="Invitations" columns={[{ label: "E-mail", fill: true }, "Role", "State", ACTIONS_COLUMN]}>
+    <Table
+      label="Invitations"
+      columns={[{ label: "E-mail", fill: true }, { label: "Role", from: "sm" }, "State", ACTIONS_COLUMN]}
+    >
       {rows.map((row) => {
         const state = stateOf(row);
         return (
           <tr key={row.invitationId}>
             <Td fill>{row.email}</Td>
-            <Td>{row.role}</Td>
+            <Td from="sm">{row.role}</Td>
             <Td>
               <Badge tone={TONES[state]}>{state === "open" ? `open until ${formatDay(row.expiresAt)}` : state}</Badge>
             </Td>

@@ -102,7 +102,7 @@ function Row({ row: { name, email, role, since, isPersonal }, isOwner, onRole, o
         {isChangeable ? (
           <Select
             aria-label={`Role of ${name}`}
-            className="w-28"
+            className="my-0.5 w-28"
             value={role}
             onChange={({ target }) => onRole(target.value === "owner" ? "owner" : "member")}
           >

@@ -68,11 +68,11 @@ export function SignInScreen() {
         <Link to="/forgot-password" className="text-accent underline underline-offset-2">
           Ask for a link
         </Link>
-        . What this is,{" "}
+        . What is promptd?{" "}
         <Link to="/docs" className="text-accent underline underline-offset-2">
-          the docs
-        </Link>{" "}
-        say.
+          Read the docs
+        </Link>
+        .
       </p>
     </SignedOutPage>
   );
