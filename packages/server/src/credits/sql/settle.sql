@@ -4,38 +4,53 @@
 -- hold above it becomes available again, except what expired credits backed: that expires now. It goes back to the budget
 -- of the run's key as well, in the month in which it was held. What the author of the prompt earns is
 -- booked (author-earnings.sql).
-create or replace function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql as $$
+-- One plan serves every call, and each row is found by its key, or by its place once it is locked (runs/sql/finish.sql).
+create or replace function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql
+  set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
 declare
-  v_now timestamptz; v_paid record;
+  v_accounts uuid[]; v_now timestamptz; v_paid record;
 begin
-  perform 1 from credit_holds h join unnest(p_account, p_run) d (account_id, run_id) using (account_id, run_id)
-    where h.state = 'held' order by h.account_id, h.run_id for update of h;
-  perform 1 from credit_accounts where account_id in (select unnest(p_account)) order by account_id for update;
+  perform 1 from (select * from unnest(p_account, p_run) d (account_id, run_id) order by account_id, run_id) d
+    cross join lateral (
+      select 1 from credit_holds h where h.account_id = d.account_id and h.run_id = d.run_id
+        and num_nonnulls(h.captured) = 0 for update) h; -- the held ones
+  v_accounts := array(select distinct account_id from unnest(p_account) account_id order by account_id);
+  perform 1 from unnest(v_accounts) d (account_id)
+    cross join lateral (select 1 from credit_accounts a where a.account_id = d.account_id for update) a;
   v_now := promptd_now();
-  perform credit_expire(account_id) from (
-    select distinct account_id from credit_grants
-    where account_id = any (p_account) and remaining > 0 and expires_at <= v_now) due;
+  perform credit_expire(d.account_id) from unnest(v_accounts) d (account_id)
+    cross join lateral (
+      select 1 from credit_grants g
+      where g.account_id = d.account_id and g.remaining > 0 and g.expires_at <= v_now limit 1) g;
   for v_paid in
-    with settled as (
+    with held as materialized (
+      select h.place, d.credits from unnest(p_account, p_run, p_credits) d (account_id, run_id, credits)
+      cross join lateral (
+        select h.ctid as place from credit_holds h
+        where h.account_id = d.account_id and h.run_id = d.run_id and num_nonnulls(h.captured) = 0 limit 1) h
+    ), settled as (
       update credit_holds h
         set state = case when d.credits > 0 then 'captured' else 'released' end, captured = least(d.credits, h.amount)
-      from unnest(p_account, p_run, p_credits) d (account_id, run_id, credits)
-      where h.account_id = d.account_id and h.run_id = d.run_id and h.state = 'held'
+      from held d where h.ctid = d.place
       returning h.account_id, h.run_id, h.amount, h.captured, h.budget_id, h.budget_month, h.author_id,
         h.author_share
-    ), budgets as ( -- their rows are those of accounts that are locked: no order is needed
-      update credit_budgets b set used = b.used - unused.amount
-      from (
+    ), unused as materialized ( -- their rows are those of accounts that are locked: no order is needed
+      select b.place, u.amount from (
         select account_id, budget_id, budget_month as month, sum(amount - captured)::bigint as amount from settled
-        where amount > captured group by account_id, budget_id, budget_month) unused
-      where b.account_id = unused.account_id and b.budget_id = unused.budget_id and b.month = unused.month
+        where amount > captured group by account_id, budget_id, budget_month) u
+      cross join lateral (
+        select b.ctid as place from credit_budgets b
+        where b.account_id = u.account_id and b.budget_id = u.budget_id and b.month = u.month limit 1) b
+    ), budgets as (
+      update credit_budgets b set used = b.used - unused.amount from unused where b.ctid = unused.place
     ), earned as (
       insert into credit_earnings (account_id, run_id, author_id, hundredths)
       select account_id, run_id, author_id, credit_earned(captured, author_share) from settled
       where credit_earned(captured, author_share) > 0
     ), running as (
       select s.account_id, s.run_id, s.amount, s.captured, a.posted - sum(s.captured) over w as posted_after, a.held - sum(s.amount) over w as held_after
-      from settled s join credit_accounts a using (account_id)
+      from settled s
+      cross join lateral (select a.posted, a.held from credit_accounts a where a.account_id = s.account_id limit 1) a
       window w as (partition by s.account_id order by s.run_id)
     ), journal as (
       insert into credit_transfers (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
@@ -47,21 +62,33 @@ begin
         from running where amount > captured
       ) rows (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
       order by account_id, run_id, kind -- capture before release, so that the running balances are in journal order
-    ), totals as (
-      select account_id, sum(captured)::bigint as captured, sum(amount)::bigint as amount from settled group by account_id
+    ), totals as materialized (
+      select t.account_id, t.captured, t.amount, a.place from (
+        select account_id, sum(captured)::bigint as captured, sum(amount)::bigint as amount from settled
+        group by account_id) t
+      cross join lateral (
+        select a.ctid as place from credit_accounts a where a.account_id = t.account_id limit 1) a
     ), balances as (
       update credit_accounts a set posted = a.posted - t.captured, held = a.held - t.amount
-      from totals t where a.account_id = t.account_id returning a.account_id, t.captured
+      from totals t where a.ctid = t.place returning a.account_id, t.captured
+    ), backed as materialized (
+      select b.place, s.captured from settled s
+      cross join lateral (
+        select b.ctid as place from credit_expired_backing b
+        where b.account_id = s.account_id and b.run_id = s.run_id limit 1) b
     ), backing as (
-      delete from credit_expired_backing b using settled s where b.account_id = s.account_id and b.run_id = s.run_id
+      delete from credit_expired_backing b using backed s where b.ctid = s.place
       returning b.account_id, b.amount, least(b.amount, s.captured) as paid
     ), expired as (
       select account_id, sum(paid)::bigint as paid, sum(amount - paid)::bigint as gone from backing group by account_id
     )
-    select account_id, b.captured - coalesce(e.paid, 0) as by_grants, coalesce(e.gone, 0) as gone
-    from balances b left join expired e using (account_id)
+    select b.account_id, b.captured - coalesce(e.paid, 0) as by_grants, coalesce(e.gone, 0) as gone,
+      g.grant_id is not null as has_grants
+    from balances b left join expired e on e.account_id = b.account_id
+    left join lateral (
+      select g.grant_id from credit_grants g where g.account_id = b.account_id and g.remaining > 0 limit 1) g on true
   loop
-    if v_paid.by_grants > 0 then perform credit_grants_spend(v_paid.account_id, v_paid.by_grants); end if;
+    if v_paid.by_grants > 0 and v_paid.has_grants then perform credit_grants_spend(v_paid.account_id, v_paid.by_grants); end if;
     if v_paid.gone > 0 then perform credit_write_off(v_paid.account_id, v_paid.gone); end if;
   end loop;
 end $$;

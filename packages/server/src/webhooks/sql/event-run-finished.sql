@@ -1,19 +1,17 @@
 -- Runs have ended: one delivery for each of their account's webhooks that wants run.finished. Part of the transaction that
--- ends them, so no end is without its event. It waits for no lock. For an account without webhooks it is one index probe;
--- runs of one account stand beside each other. Statements with single values, since one with arrays is planned anew at
--- each call, which costs more than all the rest (measured 2026-11-23: 290 us for one run).
-create or replace function webhook_runs_finished(p_account uuid[], p_run uuid[]) returns void language plpgsql as $$
+-- ends them, so no end is without its event. It waits for no lock. For an account without webhooks it is one index probe.
+-- One plan serves every call, since planning one with arrays costs more than all the rest (measured 2026-11-23: 290 us for
+-- one run).
+create or replace function webhook_runs_finished(p_account uuid[], p_run uuid[]) returns void language plpgsql
+  set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
-  v_account uuid; v_run uuid; v_before uuid; v_has boolean;
+  v_account uuid; v_run uuid;
 begin
-  for i in 1 .. cardinality(p_run) loop
-    v_account := p_account[i];
-    v_run := p_run[i];
-    if v_account is distinct from v_before then
-      v_before := v_account;
-      v_has := exists (select 1 from webhooks w where w.account_id = v_account and w.removed_at is null);
-    end if;
-    continue when not v_has;
+  for v_account, v_run in
+    select d.account_id, d.run_id from unnest(p_account, p_run) d (account_id, run_id)
+    cross join lateral (
+      select 1 from webhooks w where w.account_id = d.account_id and w.removed_at is null limit 1) w
+  loop
     insert into webhook_deliveries (id, account_id, webhook_id, event, run_id)
       select promptd_new_id(), v_account, w.id, 'run.finished', v_run from webhooks w
       where w.account_id = v_account and w.removed_at is null and w.disabled_at is null

@@ -1,0 +1,62 @@
+/** The end of a run costs the same whatever its session planned it for: such as the empty tables of a first start. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { openDatabase, type Queryable } from "../../src/platform/database/database.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { openEngine, type Engine } from "./engine-fixture.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterAll(() => engine.close());
+
+/** 8 kB pages that the end of a paid run reads and writes, with what it captures and returns. */
+async function readPages(db: Queryable): Promise<number> {
+  const accountId = await engine.createAccount(100);
+  await engine.createRun(accountId, { hold: 10 });
+  const [run] = await engine.claim(await engine.registerWorker());
+  const [row] = await db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
+    `explain (analyze, buffers, format json)
+     select * from run_finish($1, array[$2::uuid], array[$3::uuid], '{1}', '{true}', '{7}', array['[]'::json], '{null}')`,
+    [run?.workerId, accountId, run?.runId],
+  );
+  expect(await engine.stateOf(run?.runId ?? "")).toMatchObject({ status: "succeeded", credits: 7 });
+  const plan = row?.["QUERY PLAN"][0].Plan ?? {};
+  return Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"]);
+}
+
+/** Of other accounts: runs that are under way and that have ended, with all that belongs to them. */
+async function fill(runs: number): Promise<void> {
+  const statements = [
+    `insert into runs (account_id, id, prompt_version_id, run_name, model, deadline_at, created_at, prices, inputs, hold,
+         credits, status, worker)
+       select md5(n::text)::uuid, md5(n::text)::uuid, prompt_version_id, run_name, model, deadline_at, created_at, prices,
+         inputs, 10, 0, 'running', md5('worker')::uuid
+       from (select * from runs limit 1) r, generate_series(1, $1) n`,
+    "insert into credit_holds (account_id, run_id, amount) select md5(n::text)::uuid, md5(n::text)::uuid, 10 from generate_series(1, $1) n",
+    "insert into credit_accounts (account_id, posted, held) select md5(n::text)::uuid, 100, 10 from generate_series(1, $1) n",
+    "insert into credit_grants (account_id, remaining, expires_at) select md5(n::text)::uuid, 10, promptd_now() from generate_series(1, $1) n",
+    "insert into credit_expired_backing (account_id, run_id, amount) select md5(n::text)::uuid, md5(n::text)::uuid, 10 from generate_series(1, $1) n",
+    "insert into credit_budgets (account_id, budget_id, month, used) select md5(n::text)::uuid, md5(n::text)::uuid, current_date, 10 from generate_series(1, $1) n",
+    "insert into run_steps (account_id, run_id, step, item, result) select md5(n::text)::uuid, md5(n::text)::uuid, 0, 0, '{}' from generate_series(1, $1) n",
+  ];
+  for (const statement of statements) await engine.db.query(statement, [runs]);
+}
+
+test("a plan that was made for empty tables reads few pages of full ones", async () => {
+  const session = await openDatabase({
+    url: engine.url,
+    role: "test",
+    log: createLog("error", "stderr"),
+    poolMax: 1,
+  });
+  onTestFinished(() => session.close());
+  for (let i = 0; i < 3; i += 1) await readPages(session);
+  const before = await readPages(session);
+  await fill(20_000);
+  await readPages(session); // the first one prunes what others left
+  expect(await readPages(session)).toBeLessThan(2 * before + 100);
+  await engine.db.query("analyze");
+  await readPages(session); // plans anew
+  expect(await readPages(session)).toBeLessThan(2 * before + 100);
+});
