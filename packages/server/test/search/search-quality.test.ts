@@ -3,7 +3,7 @@ import { JUDGMENT_SETS, readCorpus, readJudgments } from "../../../../bench/sear
 import { createOwnSearch, indexCorpus } from "../../../../bench/search/own-systems.ts";
 import { createFullText, createMiniSearch, createTrigramPeer } from "../../../../bench/search/peers.ts";
 import { checkGate, hashInputs, readKept, readKeptPeers } from "../../../../bench/search/quality-gate.ts";
-import { measure, scoresOf, summarize } from "../../../../bench/search/quality-report.ts";
+import { measure, scoresOf, summarize, type Measured } from "../../../../bench/search/quality-report.ts";
 import { createMediocreEmbedder, createTestEmbedder } from "../../../../bench/search/test-embedder.ts";
 import { openSearch } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
@@ -12,16 +12,21 @@ const corpus = readCorpus();
 const queries = readJudgments();
 
 let fixture: SearchFixture;
+/** Of words and the built-in vectors alone, on the set that embedders are measured on too. */
+let plain: Measured;
 beforeAll(async () => {
   fixture = await openSearch();
   await indexCorpus(fixture.db, corpus);
+  const own = await createOwnSearch(fixture.db, null);
+  plain = await measure(own, queries);
+  await own.search.close();
 }, 120_000);
 afterAll(() => fixture.close());
 
 test("ranking is no worse than required, than the kept result and than every peer, less a hundredth, on both sets", async () => {
   const own = await createOwnSearch(fixture.db, null);
   for (const [set, file] of Object.entries(JUDGMENT_SETS)) {
-    const measured = await measure(own, readJudgments(file));
+    const measured = file === JUDGMENT_SETS.dev ? plain : await measure(own, readJudgments(file));
     expect(checkGate(set, [measured], readKeptPeers(set))).toEqual([]);
   }
   await own.search.close();
@@ -45,13 +50,10 @@ test("the peers that take little time measure today as they are kept", async () 
 }, 60_000);
 
 test("a mediocre embedder costs words and typing errors next to nothing, and paraphrases little", async () => {
-  const plain = await createOwnSearch(fixture.db, null);
-  const before = await measure(plain, queries);
-  await plain.search.close();
   const embedded = await createOwnSearch(fixture.db, createMediocreEmbedder());
   const after = await measure(embedded, queries);
   await embedded.search.close();
-  const lossOf = (cls: string) => scoresOf(before, cls).ndcg - scoresOf(after, cls).ndcg;
+  const lossOf = (cls: string) => scoresOf(plain, cls).ndcg - scoresOf(after, cls).ndcg;
   expect(lossOf("lexical")).toBeLessThan(0.015);
   expect(lossOf("typo")).toBeLessThan(0.005);
   expect(lossOf("paraphrase")).toBeLessThan(0.05);
@@ -60,16 +62,13 @@ test("a mediocre embedder costs words and typing errors next to nothing, and par
 }, 60_000);
 
 test("with a good embedder paraphrases are found better and nothing is found worse", async () => {
-  const plain = await createOwnSearch(fixture.db, null);
-  const before = await measure(plain, queries);
   const embedded = await createOwnSearch(fixture.db, createTestEmbedder(corpus, queries));
   const after = await measure(embedded, queries);
-  const mean = (all: typeof before, cls: string) => {
+  const mean = (all: Measured, cls: string) => {
     const scores = all.results.filter((result) => result.cls === cls).map(({ scores: { ndcg } }) => ndcg);
     return scores.reduce((sum, value) => sum + value, 0) / scores.length;
   };
-  expect(mean(after, "paraphrase")).toBeGreaterThan(mean(before, "paraphrase") + 0.2);
-  for (const cls of ["lexical", "typo"]) expect(mean(after, cls)).toBeGreaterThanOrEqual(mean(before, cls));
-  await plain.search.close();
+  expect(mean(after, "paraphrase")).toBeGreaterThan(mean(plain, "paraphrase") + 0.2);
+  for (const cls of ["lexical", "typo"]) expect(mean(after, cls)).toBeGreaterThanOrEqual(mean(plain, cls));
   await embedded.search.close();
 }, 60_000);
