@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SCOPES } from "@promptd/contract";
 import { setPlan } from "../../server/src/accounts/index.ts";
 import { createTestPerson } from "../../server/test/people/people-fixture.ts";
+import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { sign } from "../../server/test/webhooks/webhook-receiver.ts";
 import { PAGES, readBlocks, readSavedFiles, ROOT, type Block } from "./docs/blocks.ts";
@@ -88,8 +89,9 @@ beforeAll(async () => {
     AUTH: `Authorization: Bearer ${token}`,
     PROMPT: created.promptId,
     WEBHOOK_SECRET: SECRET,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
     PYTHONPATH: join(ROOT, "python"),
-    PYTHONDONTWRITEBYTECODE: "1",
+    PYTHONPYCACHEPREFIX: join(home, "compiled"), // each program imports our client, and none may write beside it
   };
   shell = await openShell(home);
 });
