@@ -10,19 +10,20 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readShipped } from "../../server/src/models/catalogue/shipped.ts";
+import { PNG } from "../../server/test/providers/provider-answers.ts";
+import { startProviderDouble, type ProviderDouble } from "../../server/test/providers/provider-double.ts";
 import {
   COMPILE_CACHE,
   killLeftovers,
   PROGRAM,
   startPromptd,
   type PromptdProcess,
-} from "../support/promptd-process.ts";
-import { readShipped } from "../../src/models/catalogue/shipped.ts";
-import { PNG } from "../providers/provider-answers.ts";
-import { startProviderDouble, type ProviderDouble } from "../providers/provider-double.ts";
+} from "../../server/test/support/promptd-process.ts";
+import { openShell, type Shell } from "./docs/programs.ts";
 
 const execute = promisify(execFile);
-const ROOT = join(import.meta.dirname, "../../../..");
+const ROOT = join(import.meta.dirname, "../../..");
 const README = await readFile(join(ROOT, "README.md"), "utf8");
 const KEY = "sk-the-key-of-this-test-0123456789";
 const TEXT = "Frost writes on glass, the kettle answers.";
@@ -65,6 +66,7 @@ const PLACES: Readonly<Record<string, readonly [setting: string, path: string]>>
 
 let directory: string;
 let apiKey: string;
+let shell: Shell;
 /** The README's first section, once: a start without a provider makes the marketplace and the demo key. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "promptd-readme-"));
@@ -75,9 +77,12 @@ beforeAll(async () => {
   const serving = await startPromptd({ environment: { PROMPTD_DATA_DIR: dataDir, PROMPTD_SEED: "on" } });
   apiKey = (await readFile(join(dataDir, "demo-key"), "utf8")).trim();
   await serving.stop();
+  await mkdir(join(directory, "shell"));
+  shell = await openShell(join(directory, "shell"));
 });
 afterAll(async () => {
   await killLeftovers();
+  await shell?.close();
   await rm(directory, { recursive: true, force: true });
 });
 
@@ -111,8 +116,21 @@ async function startStandIns(): Promise<StandIns> {
   };
 }
 
+interface Walk {
+  readonly serving: PromptdProcess;
+  /** Of the second terminal. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Each command in a process of its own; else those of promptd inside this one, which starts no program for each. */
+  readonly inProcesses: boolean;
+}
+
 /** Runs a command of the README in a shell, in the checkout, as somebody who pasted it. */
-async function paste(command: string, environment: Readonly<Record<string, string>>): Promise<string> {
+async function paste(command: string, { environment, inProcesses }: Walk): Promise<string> {
+  if (!inProcesses) {
+    const { code, output } = await shell.run(command, ROOT, environment);
+    if (code !== 0) throw new Error(`It ended with ${code}: ${command}\n${output}`);
+    return output;
+  }
   const env = {
     PATH: `${join(directory, "bin")}:${join(ROOT, "node_modules/.bin")}:${process.env["PATH"]}`,
     NODE_COMPILE_CACHE: COMPILE_CACHE,
@@ -122,22 +140,16 @@ async function paste(command: string, environment: Readonly<Record<string, strin
   return stdout + stderr.replaceAll(/^npm warn .*\n/gm, "");
 }
 
-interface Walk {
-  readonly serving: PromptdProcess;
-  /** Of the second terminal. */
-  readonly environment: Readonly<Record<string, string>>;
-}
-
 const [exportKey = "", list = "", publish = "", run = ""] = commands;
 
 /** A command of the second terminal, in a shell that knows the key. */
-function pasteWithKey(command: string, { environment }: Walk): Promise<string> {
-  return paste(`${exportKey.replace("<the demo key>", apiKey)}\n${command}`, environment);
+function pasteWithKey(command: string, steps: Walk): Promise<string> {
+  return paste(`${exportKey.replace("<the demo key>", apiKey)}\n${command}`, steps);
 }
 
 /**
- * npx takes as long as the command, and so do the sources: that they are found is seen once for each variable, in the list
- * of models. Without npx the shell finds the same program in few files.
+ * npx takes as long as the command, and so do the sources: that they are found is seen once, in the list of models.
+ * Without npx the shell finds the same program in few files.
  */
 const withoutNpx = (command: string) => command.replace(/^npx /, "");
 
@@ -149,12 +161,12 @@ async function publishAndRun(file: string, steps: Walk, out: string): Promise<{ 
   return { printed: published + (await pasteWithKey(withoutNpx(written), steps)), id };
 }
 
-async function requestOverHttp(id: string, { serving, environment }: Walk): Promise<string> {
+async function requestOverHttp(id: string, steps: Walk): Promise<string> {
   const request = (curl ?? "")
-    .replace("http://127.0.0.1:8787", serving.url)
+    .replace("http://127.0.0.1:8787", steps.serving.url)
     .replace("<the demo key>", apiKey)
     .replace("<from the printed request>", id);
-  return paste(request, environment);
+  return paste(request, steps);
 }
 
 /** How each modality's output begins. */
@@ -202,7 +214,7 @@ describe.concurrent("the README's steps", () => {
         environment: { PROMPTD_DATA_DIR: dataDir, PROMPTD_SEED: "on", PROMPTD_LOG_LEVEL: "debug", ...provider },
       });
       const environment = { HOME: home, PROMPTD_DATA_DIR: dataDir, PROMPTD_URL: serving.url };
-      const steps = { serving, environment };
+      const steps = { serving, environment, inProcesses: variable === LINES[0]?.variable };
       const told = [await pasteWithKey(list, steps)];
       for (const file of files) {
         const out = await mkdtemp(join(home, "out-"));
@@ -241,7 +253,8 @@ describe.concurrent("the README's steps", () => {
     const serving = await startPromptd({
       environment: { PROMPTD_DATA_DIR: dataDir, PROMPTD_SEED: "on", PROMPTD_MODELS_FILE: overlay, ...keys },
     });
-    const steps = { serving, environment: { HOME: home, PROMPTD_DATA_DIR: dataDir, PROMPTD_URL: serving.url } };
+    const environment = { HOME: home, PROMPTD_DATA_DIR: dataDir, PROMPTD_URL: serving.url };
+    const steps = { serving, environment, inProcesses: false };
     const told = [];
     for (const { variable, files } of DATA_LINES) {
       const out = await mkdtemp(join(home, "out-"));
