@@ -154,6 +154,13 @@ describe("inputs of a type", () => {
   const render = (textInputs: Record<string, string>) =>
     renderStep(liveVersion(TYPED), 0, check(textInputs).textInputs, {}).prompt;
 
+  test("say what a condition means: a boolean is one, a text is true when it is empty", () => {
+    const fields = "inputs:\n  yes: { type: boolean, default: true }\n  tone: { default: calm }";
+    const { warnings } = parseOne(textPrompt("{% if yes and tone %}Yes.{% endif %}", fields));
+    const expected = expect.stringContaining('To test whether "tone" was given, write "!= blank".') as string;
+    expect(warnings.filter((warning) => warning.includes("counts as true"))).toEqual([expected]);
+  });
+
   test("are texts on the wire, and numbers, booleans and lists in the template", () => {
     expect(render({ day: "2026-01-31", things: "a, b" })).toBe("7 many yes 2026-01-31 [1 a][2 b] 2 a + b");
     expect(render({ n: "3", yes: "false", day: "2026-01-31", things: "a, b\nc" })).toBe(

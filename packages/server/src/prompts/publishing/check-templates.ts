@@ -72,7 +72,7 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
     steps: checkedSteps,
     inputs,
     conversions,
-    warnings: [...foreignWarnings(templates), ...truthWarnings(templates)],
+    warnings: [...foreignWarnings(templates), ...truthWarnings(templates, inputs)],
   };
 }
 
@@ -193,9 +193,11 @@ function checkLocals(templates: readonly CheckedTemplate[], keys: ReadonlySet<st
   }
 }
 
-function truthWarnings(templates: readonly CheckedTemplate[]): string[] {
+function truthWarnings(templates: readonly CheckedTemplate[], inputs: readonly InputField[]): string[] {
+  const booleans = new Set(inputs.filter(({ type }) => type === "boolean").map(({ key }) => key));
   return templates.flatMap(({ facts, locate }) =>
-    facts.truthTests.map((read) => {
+    facts.truthTests.flatMap((read) => {
+      if (read.kind !== "step" && booleans.has(read.key)) return [];
       const { line } = locate.at(locate.sourceOffset(read.offset));
       return `line ${line}: an empty text counts as true in Liquid. To test whether "${read.key}" was given, write "!= blank".`;
     }),
