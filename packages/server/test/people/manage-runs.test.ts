@@ -85,6 +85,8 @@ describe("a person's run", () => {
       ["call", "succeeded"],
       ["finished", "succeeded"],
     ]);
+    const [, , call, end] = detail.timeline;
+    expect(Date.parse(call?.endedAt ?? "")).toBeLessThanOrEqual(Date.parse(end?.at ?? ""));
     const { held, charged, givenBack } = detail.receipt;
     expect(held).toBe(charged + givenBack);
     expect(JSON.stringify({ ...detail, outputs: [] })).not.toContain("secret words");

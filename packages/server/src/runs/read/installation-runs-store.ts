@@ -12,6 +12,7 @@ import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 import {
   COLUMNS,
+  endOf,
   FROM,
   NAMES,
   namesOf,
@@ -109,7 +110,7 @@ export async function findInstallationRun(db: Queryable, runId: string): Promise
     runOptions: row.run_options,
     timeline: timelineOf(row, calls),
     receipt: receiptOf(row),
-    calls: calls.map(toCall),
+    calls: calls.map((call) => toCall(call, row.finished_at)),
   };
 }
 
@@ -119,7 +120,7 @@ function toFound(row: FoundRow): Omit<InstallationRunRow, "batch"> {
   return { ...toListed(row), accountId: row.account_id, accountEmail: row.account_email, cause: row.cause };
 }
 
-function toCall(row: CallRow): CallOfRun {
+function toCall(row: CallRow, finishedAt: Date | null): CallOfRun {
   return {
     attempt: row.attempt,
     step: row.step,
@@ -127,7 +128,7 @@ function toCall(row: CallRow): CallOfRun {
     model: row.model,
     provider: row.provider,
     sentAt: row.sent_at.toISOString(),
-    endedAt: row.ended_at?.toISOString() ?? null,
+    endedAt: endOf(row, finishedAt),
     outcome: row.outcome,
     httpStatus: row.http_status,
     providerCode: row.provider_code,

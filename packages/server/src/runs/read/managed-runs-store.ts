@@ -153,13 +153,19 @@ export function receiptOf({
 /** Kinds of output: everything else that a call can end with is a failure. */
 const OUTPUTS = new Set(["text", "image", "video"]);
 
+/** The end of a call is recorded a moment behind the run, which waits for no record. */
+export function endOf({ ended_at: end }: Pick<CallRow, "ended_at">, finishedAt: Date | null): string | null {
+  if (end === null) return null;
+  return (finishedAt !== null && finishedAt < end ? finishedAt : end).toISOString();
+}
+
 /** Says when something was called and whether it went well, never what: steps and their models are the author's. */
 export function timelineOf(row: ListedRow, calls: readonly CallRow[]): RunMoment[] {
   const moments: RunMoment[] = [moment("created", new Date(idTimeMs(row.id)), 0)];
   if (row.started_at !== null) moments.push(moment("started", row.started_at, row.attempt));
   for (const call of calls) {
     const outcome = call.outcome === null ? null : OUTPUTS.has(call.outcome) ? "succeeded" : "failed";
-    const endedAt = call.ended_at?.toISOString() ?? null;
+    const endedAt = endOf(call, row.finished_at);
     moments.push({ ...moment("call", call.sent_at, call.attempt), endedAt, outcome });
   }
   if (row.finished_at !== null) {
