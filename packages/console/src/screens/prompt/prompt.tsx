@@ -101,7 +101,7 @@ function PromptShapes() {
     <Page title="Prompt" path={<Path />} hasHead={false}>
       <Loading what="the prompt">
         <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-          <div className="grid gap-3">
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
             <Skeleton className="h-3 w-40" />
             <Skeleton className="h-7 w-72 max-w-full" />
             <Skeleton className="h-3 w-96 max-w-full" />
