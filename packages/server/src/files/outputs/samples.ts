@@ -47,6 +47,7 @@ export interface SamplesPorts {
   readonly clock: Clock;
   readonly decoding: DecodingBudget;
   readonly keys: KeyRing;
+  /** Never taken from a request: a Host header would decide where our addresses lead. */
   readonly publicUrl: () => string;
 }
 

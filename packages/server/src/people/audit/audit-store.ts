@@ -2,18 +2,7 @@ import type { AuditEntry, Page, PageQuery } from "@promptd/contract/manage";
 import { readPage } from "../../platform/database/pages.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 
-export interface AuditRow {
-  readonly auditId: string;
-  readonly actor: AuditEntry["actor"];
-  readonly personId: string | null;
-  readonly tokenId: string | null;
-  readonly accountId: string | null;
-  readonly action: string;
-  readonly subject: string | null;
-  readonly address: string | null;
-  readonly requestId: string | null;
-  readonly outcome: string;
-}
+export type AuditRow = Omit<AuditEntry, "at" | "email">;
 
 export async function insertAudit(db: Queryable, row: AuditRow): Promise<void> {
   await db.query(

@@ -1,9 +1,10 @@
 /** What differs between two versions of a prompt, published or not: texts line by line, everything else by field. */
+import type { PriceOfPrompt } from "@promptd/contract/manage";
 import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
 import type { InputField, PromptContent, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
 import { diffLines, type DiffLine } from "./diff-lines.ts";
-import { usualPrice, type PromptPrice } from "./prompt-price.ts";
+import { usualPrice } from "./prompt-price.ts";
 
 interface FieldChange {
   /** Dotted path, such as `inputs.topic.default` or `steps.draft.options.quality`. */
@@ -26,7 +27,7 @@ export interface PromptDiff {
   readonly options: readonly FieldChange[];
   readonly texts: readonly TextChange[];
   /** Null where a model of that version is not in the catalogue. */
-  readonly price: { readonly before: PromptPrice | null; readonly after: PromptPrice | null };
+  readonly price: { readonly before: PriceOfPrompt | null; readonly after: PriceOfPrompt | null };
 }
 
 export function diffPrompts(before: PromptContent, after: PromptContent, catalogue: Catalogue): PromptDiff {
@@ -118,7 +119,7 @@ function compareTexts(
   });
 }
 
-function tryPrice(prompt: PromptContent, catalogue: Catalogue): PromptPrice | null {
+function tryPrice(prompt: PromptContent, catalogue: Catalogue): PriceOfPrompt | null {
   if (prompt.definition.steps.some((step) => catalogue.find(step.model) === null)) return null;
   return usualPrice(prompt, catalogue);
 }

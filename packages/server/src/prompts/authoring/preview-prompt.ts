@@ -1,4 +1,5 @@
 /** The exact messages that a run would send, made from a prompt that need not be published. */
+import type { PriceOfPrompt } from "@promptd/contract/manage";
 import type { CreateRunBody, Issue } from "@promptd/contract";
 import {
   requireEntry,
@@ -13,7 +14,7 @@ import { stepOptions } from "../inputs/step-plans.ts";
 import type { JsonSchema, LiveVersion, PromptSource, StepDefinition } from "../prompt-definition.ts";
 import { buildConfig } from "../publishing/prompt-config.ts";
 import { renderStep, type RenderedStep } from "../template/render-step.ts";
-import { priceWith, type PromptPrice } from "./prompt-price.ts";
+import { priceWith } from "./prompt-price.ts";
 
 interface PreviewMessage {
   readonly role: "system" | "user" | "assistant";
@@ -42,7 +43,7 @@ export interface Preview {
   /** Keys without effect. */
   readonly ignored: readonly string[];
   readonly steps: readonly PreviewStep[];
-  readonly price: PromptPrice | null;
+  readonly price: PriceOfPrompt | null;
 }
 
 /** A source as a run sees a published version. Its ids are empty. */

@@ -1,28 +1,15 @@
 /** What an author learns of a file before it is published: nothing is stored, and no database is needed. */
-import type { PromptConfig } from "@promptd/contract";
-import type { PromptTestCase } from "@promptd/contract/manage";
+import type { CheckedPrompt, PromptTestCase } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import type { PromptSource, PromptTest } from "../prompt-definition.ts";
 import { PromptFileError, type PromptFault } from "../prompt-fault.ts";
 import { readPrompts, type PromptLimits } from "../publishing/parse-prompt-file.ts";
 import { buildConfig } from "../publishing/prompt-config.ts";
-import { usualPrice, type PromptPrice } from "./prompt-price.ts";
-
-interface ValidatedPrompt {
-  readonly title: string;
-  readonly slug: string;
-  /** The promptId that the file names. */
-  readonly promptId: string | null;
-  /** What callers will see. */
-  readonly config: PromptConfig;
-  readonly price: PromptPrice;
-  readonly warnings: readonly string[];
-  readonly tests: readonly PromptTestCase[];
-}
+import { usualPrice } from "./prompt-price.ts";
 
 export interface Validation {
-  /** Prompts without a fault, in the order of the file. */
-  readonly prompts: readonly ValidatedPrompt[];
+  /** Prompts without a fault, in the order of the file; `promptId` is what the file names. */
+  readonly prompts: readonly CheckedPrompt[];
   /** By line. Empty: the file can be published. */
   readonly faults: readonly PromptFault[];
   /** The faults as an author reads them, one a line; empty when there are none. */
@@ -39,7 +26,7 @@ export function validatePrompts(text: string, catalogue: Catalogue, limits: Prom
   };
 }
 
-function describePrompt(source: PromptSource, catalogue: Catalogue): ValidatedPrompt {
+function describePrompt(source: PromptSource, catalogue: Catalogue): CheckedPrompt {
   const { title, slug, promptId, definition, model } = source;
   const price = usualPrice(source, catalogue);
   return {

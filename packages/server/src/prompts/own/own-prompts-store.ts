@@ -1,9 +1,8 @@
 /** SQL of what authors see of their prompts. Every statement names the account: another's prompt is as absent as none. */
-import type { PromptSamples } from "@promptd/contract";
-import type { ListPromptsQuery, PageQuery, PromptLabel, PromptState } from "@promptd/contract/manage";
+import type { ListPromptsQuery, OwnVersionRow, PageQuery, PromptLabel, PromptState } from "@promptd/contract/manage";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
-import type { PromptDefinition, StoredConfig } from "../prompt-definition.ts";
+import type { NewVersion } from "../publishing/publish-store.ts";
 
 /** Of a prompt of the account: `p`, with its draft `d` where there is one. What was deleted as a draft is no prompt. */
 const IS_OWN = "p.author_id = $1 and (d.prompt_id is not null or p.latest_version_id is not null)";
@@ -117,17 +116,8 @@ export function listVersionsOfModels(
   );
 }
 
-export interface OwnVersionRecord {
-  readonly promptVersionId: string;
-  readonly version: number;
-  readonly title: string;
-  readonly model: string;
+export interface OwnVersionRecord extends Omit<OwnVersionRow, "publishedAt" | "last30Days" | "endingModels"> {
   readonly publishedAt: Date;
-  readonly publishedBy: string | null;
-  readonly note: string | null;
-  readonly isLatest: boolean;
-  readonly labels: readonly string[];
-  readonly estimatedCredits: number;
 }
 
 const VERSION_COLUMNS = `v.id as "promptVersionId", v.number as version, v.title, v.model, v.published_at as "publishedAt",
@@ -153,18 +143,10 @@ export function listOwnVersions(
 }
 
 /** A published version, with all that its file says. */
-export interface OwnVersionContent extends OwnVersionRecord {
-  readonly promptId: string;
+export interface OwnVersionContent
+  extends OwnVersionRecord, Omit<NewVersion, "id" | "modality" | keyof OwnVersionRecord> {
   /** The author's own. */
   readonly slug: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly config: StoredConfig;
-  readonly definition: PromptDefinition;
-  readonly samples: PromptSamples;
-  /** Null: not known. */
-  readonly text: string | null;
-  readonly creditsRequired: number;
 }
 
 /** @param promptVersionId null: the latest. */

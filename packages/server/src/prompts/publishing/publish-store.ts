@@ -1,5 +1,5 @@
 /** SQL of publishing. It works in arrays, 500 rows at a time. */
-import type { Modality, PromptSamples } from "@promptd/contract";
+import type { Modality } from "@promptd/contract";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import type { PromptContent, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
 import { IS_SEARCHED, MODALITY_NUMBERS, type SearchedVersion } from "../prompts-store.ts";
@@ -147,17 +147,11 @@ export async function nameOwnPrompts(tx: Tx, prompts: readonly NewPrompt[]): Pro
   if (prompts.length > 0) await tx.query(text, columns);
 }
 
-export interface NewVersion {
+export interface NewVersion extends PromptContent {
   readonly id: string;
   readonly promptId: string;
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly model: string;
   readonly modality: Modality;
-  readonly definition: PromptDefinition;
   readonly config: StoredConfig;
-  readonly samples: PromptSamples;
   /** The text of its file; null: not known. */
   readonly text: string | null;
   readonly estimatedCredits: number;

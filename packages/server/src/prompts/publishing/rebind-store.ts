@@ -1,8 +1,7 @@
 /** SQL of roles (migrations 0018 and 0028). */
-import type { Modality, PromptSamples } from "@promptd/contract";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
-import type { PromptDefinition } from "../prompt-definition.ts";
+import type { NewVersion } from "./publish-store.ts";
 
 export interface RoleBinding {
   readonly role: string;
@@ -39,16 +38,10 @@ export async function saveEnabledOfRoles(
   );
 }
 
-export interface RolePrompt {
-  readonly promptId: string;
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly modality: Modality;
-  readonly definition: PromptDefinition;
-  readonly samples: PromptSamples;
-  readonly text: string | null;
-}
+export type RolePrompt = Pick<
+  NewVersion,
+  "promptId" | "title" | "description" | "tags" | "modality" | "definition" | "samples" | "text"
+>;
 
 interface RolePromptRow extends Omit<RolePrompt, "modality"> {
   readonly modality: number;

@@ -1,5 +1,10 @@
 /** All SQL of what was used; sql/usage.sql has the views and the rolling up. */
-import type { UsageDimension, UsageOfKey, UsageRow as ShownUsage } from "@promptd/contract/manage";
+import type {
+  EarningsRow as ShownEarnings,
+  UsageDimension,
+  UsageOfKey,
+  UsageRow as ShownUsage,
+} from "@promptd/contract/manage";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 
 export interface UsageRequest {
@@ -53,14 +58,7 @@ export function listUsage(db: Queryable, { accountId, from, to, by, rowsMax }: U
   );
 }
 
-export interface EarningsRow {
-  readonly day: string | null;
-  readonly promptId: string;
-  readonly promptSlug: string;
-  readonly runs: number;
-  readonly failed: number;
-  /** What callers paid. */
-  readonly credits: number;
+export interface EarningsRow extends Omit<ShownEarnings, "earned"> {
   /** The author's part, in hundredths of a credit. */
   readonly earnedHundredths: number;
 }

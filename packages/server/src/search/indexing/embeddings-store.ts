@@ -9,6 +9,7 @@
  *   building or retired --unwanted for a day--> deleted
  */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import type { SearchDocument } from "./document-terms.ts";
 import { lockIndex } from "./index-store.ts";
 
 /** Any fixed number: the first half of the advisory locks' names, the embedder is the second. */
@@ -140,13 +141,8 @@ async function noteVectors(tx: Queryable, embedder: string, docs: readonly numbe
   );
 }
 
-export interface UnembeddedDocument {
+export interface UnembeddedDocument extends Omit<SearchDocument, "promptVersionId"> {
   readonly doc: number;
-  readonly promptId: string;
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly inputNames: readonly string[];
 }
 
 export interface UnembeddedRange {

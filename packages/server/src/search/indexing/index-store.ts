@@ -4,7 +4,7 @@
  */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { ANALYSER_VERSION } from "../text/analyser.ts";
-import type { SearchDocument } from "./document-terms.ts";
+import type { DocumentTerms, SearchDocument } from "./document-terms.ts";
 
 /** Any fixed number; advisory locks have one name space for the whole database. */
 const PUBLISH_LOCK = 7_306_011;
@@ -78,19 +78,7 @@ export async function deleteDocuments(tx: Tx, docs: readonly number[]): Promise<
   await tx.query("delete from search_docs where doc = any($1::int[])", [docs]);
 }
 
-export interface NewDocument {
-  readonly promptId: string;
-  readonly promptVersionId: string;
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly inputNames: readonly string[];
-  readonly words: readonly string[];
-  readonly titleWords: readonly string[];
-  readonly length: number;
-  readonly contentHash: Buffer;
-  readonly weights: ReadonlyMap<string, number>;
-}
+export type NewDocument = SearchDocument & DocumentTerms;
 
 /** @returns the new number of each prompt's document. */
 export async function insertDocuments(tx: Tx, documents: readonly NewDocument[]): Promise<Map<string, number>> {
