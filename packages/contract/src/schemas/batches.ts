@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { createRunInputsSchema, IMAGE_INPUTS_SCHEMA, runOptionsField } from "./create-run.ts";
 import { describeType, quoteText } from "../printable-text.ts";
-import { checkListQuery, limitField } from "./list-runs.ts";
 import { countSchema, idSchema, timeSchema } from "./answer-fields.ts";
 import { outputItemSchema } from "./runs.ts";
-import { defineField, report, textFault, uuidField } from "./request-fields.ts";
+import { checkPageQuery, defineField, pageMembers, report, textFault, uuidField } from "./request-fields.ts";
 import {
   BATCH_ITEM_STATUSES,
   BATCH_LIMITS,
@@ -94,13 +93,7 @@ export const createBatchBodySchema: z.ZodType<CreateBatchBody> = z.object(
   { error: (issue) => `The request body must be a JSON object, got ${describeType(issue.input)}.` },
 );
 
-export const listBatchesQuerySchema = z
-  .object({
-    limit: limitField,
-    startingAfter: uuidField("startingAfter").optional(),
-    endingBefore: uuidField("endingBefore").optional(),
-  })
-  .check(checkListQuery) satisfies z.ZodType<ListBatchesQuery>;
+export const listBatchesQuerySchema = z.object(pageMembers).check(checkPageQuery) satisfies z.ZodType<ListBatchesQuery>;
 
 const INDEX_FORM = /^[0-9]{1,9}$/;
 

@@ -2,11 +2,10 @@ import { z } from "zod";
 import { quoteText } from "../printable-text.ts";
 import { type BatchOfRun, type ListRunsQuery, RUN_STATUSES, type RunList, type RunListRow } from "../runs.ts";
 import { countSchema, idSchema, timeSchema } from "./answer-fields.ts";
-import { defineField, rawText, report, uuidField } from "./request-fields.ts";
+import { checkPageQuery, defineField, pageMembers, rawText, report } from "./request-fields.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 import { outputItemSchema } from "./runs.ts";
 
-const LIMIT_FORM = /^[0-9]{1,10}$/;
 const TIME_FORM = /^[0-9]{1,16}$/;
 /** The last moment a JavaScript Date can hold. */
 const TIME_MS_MAX = 8_640_000_000_000_000;
@@ -17,20 +16,6 @@ const MILLISECONDS_FROM = 100_000_000_000;
 export function unixTimeMs(time: number): number {
   return time >= MILLISECONDS_FROM ? time : time * 1000;
 }
-
-export const limitField = defineField<number | undefined>(
-  { type: "integer", minimum: 1, maximum: 50, default: 10 },
-  (payload) => {
-    const given = rawText(payload);
-    if (given === undefined) return;
-    const { pageMin, pageMax } = REQUEST_LIMITS;
-    const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
-    payload.value = limit;
-    if (limit >= pageMin && limit <= pageMax) return;
-    const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quoteText(given)}.`;
-    report(payload, { code: "invalid_value", message });
-  },
-).optional();
 
 function timeField(name: string): z.ZodOptional<z.ZodType<number | undefined>> {
   const description = "Unix time; 100,000,000,000 and more is milliseconds, less is seconds.";
@@ -59,11 +44,8 @@ const statusField = defineField<RunListRow["runStatus"] | undefined>(
 ).optional();
 
 export function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[] }): void {
-  const { startingAfter, endingBefore, since, until } = payload.value;
-  if (startingAfter !== undefined && endingBefore !== undefined) {
-    const message = "Give startingAfter or endingBefore, not both.";
-    report(payload, { code: "conflict", message, path: ["endingBefore"] });
-  }
+  checkPageQuery(payload);
+  const { since, until } = payload.value;
   if (since === undefined || until === undefined) return;
   if (unixTimeMs(since) >= unixTimeMs(until)) {
     report(payload, { code: "conflict", message: "since must be earlier than until.", path: ["since"] });
@@ -72,9 +54,7 @@ export function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[
 
 /** Which runs, and which page of them. */
 export const runsFilter = {
-  limit: limitField,
-  startingAfter: uuidField("startingAfter").optional(),
-  endingBefore: uuidField("endingBefore").optional(),
+  ...pageMembers,
   status: statusField,
   since: timeField("since"),
   until: timeField("until"),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { IssueCode } from "../errors.ts";
 import { describeType, quoteText } from "../printable-text.ts";
+import { REQUEST_LIMITS } from "./request-limits.ts";
 
 /*
  * Fields of request schemas: each is checked by our own rule, so that every issue carries its code and the sentence the
@@ -69,4 +70,40 @@ export function uuidField(name: string): z.ZodType<string> {
 /** A query value as it was sent; undefined when the parameter is absent. */
 export function rawText(payload: CheckPayload): string | undefined {
   return typeof payload.value === "string" ? payload.value : undefined;
+}
+
+const LIMIT_FORM = /^[0-9]{1,10}$/;
+
+/** A page of 1 to 50 rows, 10 when absent. */
+const limitField = defineField<number | undefined>(
+  { type: "integer", minimum: 1, maximum: 50, default: 10 },
+  (payload) => {
+    const given = rawText(payload);
+    if (given === undefined) return;
+    const { pageMin, pageMax } = REQUEST_LIMITS;
+    const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
+    payload.value = limit;
+    if (limit >= pageMin && limit <= pageMax) return;
+    const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quoteText(given)}.`;
+    report(payload, { code: "invalid_value", message });
+  },
+).optional();
+
+/** Of the query of a list: which page of it. */
+export const pageMembers = {
+  limit: limitField,
+  startingAfter: uuidField("startingAfter").optional(),
+  endingBefore: uuidField("endingBefore").optional(),
+} as const;
+
+interface PageAsked {
+  readonly startingAfter?: string | undefined;
+  readonly endingBefore?: string | undefined;
+}
+
+export function checkPageQuery(payload: { value: PageAsked; issues: unknown[] }): void {
+  const { startingAfter, endingBefore } = payload.value;
+  if (startingAfter === undefined || endingBefore === undefined) return;
+  const message = "Give startingAfter or endingBefore, not both.";
+  report(payload, { code: "conflict", message, path: ["endingBefore"] });
 }

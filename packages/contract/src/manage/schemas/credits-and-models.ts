@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
-import { defineField, report } from "../../schemas/request-fields.ts";
+import { checkPageQuery, defineField, report } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { JOURNAL_KINDS, type JournalEntry, type ManagedCredits } from "../credits.ts";
 import type { ManagedModel, ModelSwitchBody, ModelTest, ModelTestBody } from "../system.ts";
-import { booleanField, checkPageQuery, none, pageOf, pageQuery, textField } from "./request-fields.ts";
+import { booleanField, none, pageOf, pageQuery, textField } from "./request-fields.ts";
 
 export const creditsSchema: z.ZodType<ManagedCredits> = z.strictObject({
   available: z.int(),

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { ID_FORM } from "../../names/prompt-names.ts";
 import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
-import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
+import { checkPageQuery, defineField, report, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { KEY_STATES, type CreatedKey, type Key, type KeyChanges, type NewKeyBody, type RolledKey } from "../keys.ts";
-import { checkPageQuery, integerField, momentField, none, pageOf, pageQuery, textField } from "./request-fields.ts";
+import { integerField, momentField, none, pageOf, pageQuery, textField } from "./request-fields.ts";
 
 const CAP_MAX = 1_000_000_000_000;
 const PROMPTS_MAX = 100;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { searchRowMembers, searchTextField } from "../../schemas/search-prompts.ts";
 import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
-import { uuidField } from "../../schemas/request-fields.ts";
+import { checkPageQuery, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import {
   MARKETPLACE_SORTS,
@@ -15,16 +15,7 @@ import {
 } from "../marketplace.ts";
 import { MODALITIES } from "../../prompts.ts";
 import { PROMPT_STATES } from "../prompts.ts";
-import {
-  booleanField,
-  checkPageQuery,
-  integerField,
-  none,
-  pageOf,
-  pageQuery,
-  textField,
-  wordField,
-} from "./request-fields.ts";
+import { booleanField, integerField, none, pageOf, pageQuery, textField, wordField } from "./request-fields.ts";
 import { labelsSchema, moderationSchema } from "./prompts.ts";
 
 const rowMembers = {

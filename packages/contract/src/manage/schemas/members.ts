@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
-import { uuidField } from "../../schemas/request-fields.ts";
+import { checkPageQuery, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { MEMBER_ROLES } from "../people.ts";
 import type {
@@ -24,7 +24,6 @@ import type {
 import {
   accountQuery,
   booleanField,
-  checkPageQuery,
   EMAIL_LENGTH_MAX,
   emailField,
   momentField,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SCOPES } from "../../credentials.ts";
 import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
-import { uuidField } from "../../schemas/request-fields.ts";
+import { checkPageQuery, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import {
   MEMBER_ROLES,
@@ -17,7 +17,6 @@ import {
   type Welcome,
 } from "../people.ts";
 import {
-  checkPageQuery,
   emailField,
   integerField,
   none,

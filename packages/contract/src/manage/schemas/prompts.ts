@@ -5,7 +5,7 @@ import { labelQueryField, promptConfigSchema } from "../../schemas/prompts.ts";
 import { quoteText } from "../../printable-text.ts";
 import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
 import { outputItemSchema, runSchema } from "../../schemas/runs.ts";
-import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
+import { checkPageQuery, defineField, report, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { textRecordField } from "../../schemas/text-record-field.ts";
 import {
@@ -27,7 +27,6 @@ import {
   type TestRunResult,
 } from "../prompts.ts";
 import {
-  checkPageQuery,
   dayField,
   integerField,
   none,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { SCOPES, type Scope } from "../../credentials.ts";
 import { describeType, isVisible, quoteText } from "../../printable-text.ts";
 import { REQUEST_LIMITS } from "../../schemas/request-limits.ts";
-import { defineField, report, textFault, uuidField } from "../../schemas/request-fields.ts";
+import { defineField, pageMembers, report, textFault, uuidField } from "../../schemas/request-fields.ts";
 import { ACCOUNT_QUERY } from "../accounts.ts";
 import type { Page } from "../people.ts";
 
@@ -177,37 +177,8 @@ export function momentField(name: string): z.ZodType<string | null | undefined> 
   });
 }
 
-const LIMIT_FORM = /^[0-9]{1,3}$/;
-
-/** `limit` of a query: a page of 1 to 50 rows, 10 when absent. */
-const limitField = defineField<number | undefined>(
-  { type: "integer", minimum: 1, maximum: 50, default: 10 },
-  (payload) => {
-    const { value } = payload;
-    if (value === undefined) return;
-    const { pageMin, pageMax } = REQUEST_LIMITS;
-    const given = typeof value === "string" ? value : describeType(value);
-    const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
-    payload.value = limit;
-    if (limit >= pageMin && limit <= pageMax) return;
-    const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quoteText(given)}.`;
-    report(payload, { code: "invalid_value", message });
-  },
-).optional();
-
 /** The query of a list: which page of it. */
-export const pageQuery = z.object({
-  limit: limitField,
-  startingAfter: uuidField("startingAfter").optional(),
-  endingBefore: uuidField("endingBefore").optional(),
-});
-
-export function checkPageQuery(payload: { value: z.output<typeof pageQuery>; issues: unknown[] }): void {
-  const { startingAfter, endingBefore } = payload.value;
-  if (startingAfter === undefined || endingBefore === undefined) return;
-  const message = "Give startingAfter or endingBefore, not both.";
-  report(payload, { code: "conflict", message, path: ["endingBefore"] });
-}
+export const pageQuery = z.object(pageMembers);
 
 /** The answer of a list. */
 export function pageOf<Row extends z.ZodType>(row: Row): z.ZodType<Page<z.output<Row>>> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
-import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
+import { checkPageQuery, defineField, report, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import {
   DELIVERY_STATES,
@@ -13,16 +13,7 @@ import {
   type Webhook,
   type WebhookChanges,
 } from "../webhooks.ts";
-import {
-  booleanField,
-  checkPageQuery,
-  integerField,
-  none,
-  pageOf,
-  pageQuery,
-  textField,
-  wordField,
-} from "./request-fields.ts";
+import { booleanField, integerField, none, pageOf, pageQuery, textField, wordField } from "./request-fields.ts";
 
 const URL_LENGTH_MAX = 2_048;
 const CREDITS_MAX = 1_000_000_000_000;
