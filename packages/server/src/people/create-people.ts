@@ -11,7 +11,7 @@ import { createAuditWriter } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
 import { createMailer, type Mailer } from "./mail/mailer.ts";
-import { createOwnerMails, type OwnerMails } from "./mail/tell-owners.ts";
+import { createOwnerMails, type OwnerMails } from "./mail/owner-mails.ts";
 import { resetMail, verificationMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
