@@ -54,6 +54,18 @@ describe("run", () => {
     });
   });
 
+  test("says that JSON of the sandbox is not an AI model's: it cannot say so itself", async () => {
+    const output = { type: "text", schema: { type: "object" } };
+    const served = (model: string) => ({
+      [`GET /v1/prompt-versions/${VERSION}`]: { data: { ...version, config: { ...config, model, output } } },
+      [POST]: { data: done },
+    });
+    const sandbox = await setup(served("sandbox/text"));
+    expect((await sandbox.run("run", VERSION)).stderr).toBe("sandbox/text is the sandbox, not an AI model.\n");
+    const real = await setup(served("openai/gpt-5.2"));
+    expect((await real.run("run", VERSION)).stderr).toBe("");
+  });
+
   test("the id of a prompt runs its latest version", async () => {
     const { runJson, seen } = await setup({ [POST]: { data: done }, [`GET /v1/prompts/${PROMPT}`]: { data: version } });
     expect(await runJson("run", PROMPT)).toEqual(done);

@@ -2,6 +2,7 @@ import { PromptdError, PromptdRunError, toImageInput, type Client } from "@promp
 import type { Run } from "@promptd/contract";
 import { runBatch } from "../batches/run-batch.ts";
 import { CommandFailure, EXIT_INTERRUPTED, type Command, type CommandIo } from "../command.ts";
+import { sandboxMark } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
 import { findVersion } from "../runs/find-version.ts";
@@ -60,6 +61,9 @@ Saved poems.csv`,
     const view = createRunView(io);
     const finished = await withSession(io, async ({ client }) => {
       const { promptVersionId, config } = await findVersion(client, args.positionals[0] ?? "", io.signal);
+      // An answer that must fit a schema has no room to say so itself.
+      if (config.output.schema !== undefined && sandboxMark(config.model) !== null)
+        io.note(`${config.model} is the sandbox, not an AI model.`);
       const inputs = await readInputs(args, config, io);
       refuseUnknownNames(config, { inputs: Object.keys(inputs.texts), options: Object.keys(options) });
       const wanted: Wanted = { promptVersionId, inputs, options };

@@ -98,10 +98,33 @@ describe("placeholders of other languages", () => {
     expect(found(`a ${text} b`, [text.slice(3, -3)])).toEqual([]);
   });
 
-  test.each(["{{Name(s)}}", "{{What is it?}}", "{{Size (cm)}}", "{{A + B}}", "{{Cats & dogs}}", "{{Is it a = b?}}"])(
-    "%s is a name that people give to an input",
-    (text) => expect(found(text)).toEqual([]),
+  test.each(["{{topic!r}}", "{{ topic!s:>10 }}", "{{topic:>10}}", "{{ topic:.2f }}", "{{topic:%d %B}}"])(
+    "%s, a format of Python in two braces, is a fault and never the name of an input, unless one has exactly that name",
+    (text) => {
+      const message = expect.stringContaining("Write {{ topic }}.");
+      expect(found(`a ${text} b`)).toEqual([{ piece: text, isFault: true, message }]);
+      expect(found(`a ${text} b`, [text.slice(2, -2).trim()])).toEqual([]);
+    },
   );
+
+  test.each(["{{1}}", "{{ 12 }}"])("%s, which Liquid would print as a number, is a fault", (text) => {
+    const key = text.slice(2, -2).trim();
+    const message = expect.stringContaining(`{{ input["${key}"] }}`);
+    for (const declared of [null, [key]])
+      expect(found(`a ${text} b`, declared)).toEqual([{ piece: text, isFault: true, message }]);
+  });
+
+  test.each([
+    "{{Size:L}}",
+    "{{Name:}}",
+    "{{time:12}}",
+    "{{Name(s)}}",
+    "{{What is it?}}",
+    "{{Size (cm)}}",
+    "{{A + B}}",
+    "{{Cats & dogs}}",
+    "{{Is it a = b?}}",
+  ])("%s is a name that people give to an input", (text) => expect(found(text)).toEqual([]));
 
   test("braces of an input method are warned of", () => {
     const message = expect.stringContaining("{{ 主题 }}") as string;

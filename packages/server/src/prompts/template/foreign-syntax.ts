@@ -37,6 +37,13 @@ const PYTHON = new RegExp(
   String.raw`\{(?:(${NAME})(?!\})(${MEMBERS}=?(?:![rsa])?(?:${FORMAT})?)|(\d{1,2})(${MEMBERS}(?:![rsa])?(?:${FORMAT})?)|(?=[!:])(?:![rsa])?(?:${FORMAT})?)\}(?!\})`,
   "uy",
 );
+/** The same inside of two braces, where Liquid would read a name with these signs in it. */
+const PYTHON_IN_TWO = new RegExp(
+  String.raw`\{\{-?\s{0,20}(${NAME}${MEMBERS}(?:![rsa](?:${FORMAT})?|(?=:[^{}\n]*[<>=^%.,])${FORMAT}))\s{0,20}-?\}\}`,
+  "uy",
+);
+/** Liquid prints it as it stands; elsewhere it is a position, or the name of an input. */
+const NUMBER = /\{\{-?\s{0,20}(\d{1,3})\s{0,20}-?\}\}/y;
 const PERCENT = /%\(([^()\n]{1,60})\)[-#0 +]{0,3}\d{0,3}(?:\.\d{1,3})?[diouxXeEfFgGcrsa]/y;
 const SQUARE = /\[\[\s{0,20}([^[\]\n]{1,80}?)\s{0,20}\]\]/y;
 const ANGLE = /<<([\p{L}_][^<>\n]{0,79})>>/uy;
@@ -83,6 +90,17 @@ const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
   [
     EXPRESSION,
     ([key = ""], declared) => (declared?.has(key.trim()) === true ? OWN([], declared) : fault(NO_EXPRESSIONS)),
+  ],
+  [
+    PYTHON_IN_TWO,
+    ([key = ""], declared) =>
+      declared?.has(key) === true
+        ? OWN([], declared)
+        : fault(`Python's formats do not exist here. Write ${output(key.split(/[!:.[]/)[0] ?? key)}. ${NO_FORMATS}`),
+  ],
+  [
+    NUMBER,
+    ([key = ""]) => fault(`This prints the number ${key}. Write ${output(key)} to insert an input of that name.`),
   ],
   [OUTPUT, OWN],
   [JINJA_COMMENT, () => warning("A Jinja comment is sent to the model. Write {% comment %}…{% endcomment %}.")],
