@@ -32,8 +32,8 @@ const BOTH_COUNTS = [
 /** Looked at as bytes from the counts on: most answers have both, and a picture of megabytes is not parsed for them. */
 function isPlain(bytes: Buffer): boolean {
   const at = bytes.indexOf('"usage');
-  const text = bytes.toString("latin1", Math.max(at, 0));
-  if (at === -1) return !/"type"\s*:\s*"message"/.test(text); // Anthropic's alone must have counts
+  if (at === -1) return !bytes.includes('"message"'); // Anthropic's answer is one, and must have counts
+  const text = bytes.toString("latin1", at);
   return !BAD_COUNT.test(text) && BOTH_COUNTS.some(([one, other]) => one.test(text) && other.test(text));
 }
 
