@@ -41,8 +41,8 @@ export function FormDialog(props: FormDialogProps) {
       <form className="grid gap-4" onSubmit={(event) => void send(event)}>
         {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
         {children}
-        {/* In view, however long what is asked is. */}
-        <div className="sticky bottom-0 -mx-5 -mb-5 flex flex-wrap justify-end gap-2 rounded-3 bg-float px-5 pt-1 pb-5">
+        {/* In view, however long what is asked is: the room around the dialog is 12vh. */}
+        <div className="sticky bottom-[-12vh] -mx-5 -mb-5 flex flex-wrap justify-end gap-2 rounded-3 bg-float px-5 pt-1 pb-5">
           <Button disabled={action.isBusy} onClick={cancel}>
             Cancel
           </Button>
