@@ -1,9 +1,9 @@
 /**
  * The pictures of the console in docs/screens, of a fresh installation with the seed marketplace:
  *
- *   npm run build:console && node --conditions=promptd-source scripts/take-pictures.ts [FOLDER]
+ *   npm run build:console && PROMPTD_TEST_CHROMIUM=/usr/bin/chromium node --conditions=promptd-source scripts/take-pictures.ts [FOLDER]
  *
- * Needs Chromium (see CONTRIBUTING.md). Takes about a minute.
+ * Needs Chromium itself (see CONTRIBUTING.md): its headless shell sets text with other gaps. Takes about a minute.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
