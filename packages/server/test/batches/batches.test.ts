@@ -128,11 +128,11 @@ describe("items that cannot be run", () => {
       {
         path: ["body", "items", 1, "inputs", "textInputs", "topic"],
         code: "required",
-        message: 'Text input "topic" is required.',
+        message: 'Text input "topic" is required. The prompt has no input "tpoic". Did you mean "topic"?',
       },
     ]);
     expect(errorOf(fitted).message).toBe(
-      '1 of 2 items cannot be run. The first: items[1]: Text input "topic" is required.',
+      '1 of 2 items cannot be run. The first: items[1]: Text input "topic" is required. The prompt has no input "tpoic". Did you mean "topic"?',
     );
     expect(fitted.headers.get("x-ignored")).toBe("items.textInputs.tpoic");
     expect(await client.batches.list()).toEqual({ rows: [], hasMore: false });
