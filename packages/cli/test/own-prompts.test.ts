@@ -54,7 +54,7 @@ describe("an author with a folder of prompts and a token", () => {
     const slip = await run("prompt", "preview", "tea.prompt.md", "-i", "topik=rain");
     expect([slip.code, slip.stderr]).toEqual([
       1,
-      'These have no effect: textInputs.topik\nText input "topic" is required.\nGive an input with -i KEY=VALUE.\n',
+      'These have no effect: textInputs.topik\nText input "topic" is required. The prompt has no input "topik". Did you mean "topic"?\nGive an input with -i KEY=VALUE.\n',
     ]);
   });
 
