@@ -74,6 +74,13 @@ describe("messages", () => {
     );
   });
 
+  test("of the names that may be misspelt three are said, for every missing input", () => {
+    const text = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`unknown${at}`, "x"]));
+    const { issues, ignored } = check(textPrompt("{{ a }}{{ b }}"), { text });
+    expect(issues.map(({ message }) => message.match(/The prompt has no input/g)?.length)).toEqual([3, 3]);
+    expect(ignored).toHaveLength(30);
+  });
+
   test("several missing inputs make one issue each and one sentence together", () => {
     const { issues } = check(textPrompt("{{ a }}{{ b }}{{ input['c d'] }}"));
     expect(issues.map((issue) => issue.path.at(-1))).toEqual(["a", "b", "c d"]);

@@ -15,6 +15,9 @@ export interface CheckedInputs {
   readonly ignored: string[];
 }
 
+/** Of what may be misspelt: each fault repeats them. `X-Ignored` has all. */
+const UNKNOWN_NAMED_MAX = 3;
+
 /** Compares a run's inputs with what its prompt version expects, and fills in what is optional. */
 export function checkInputs(version: LiveVersion, body: CreateRunBody, catalogue: Catalogue): CheckedInputs {
   const issues: Issue[] = [];
@@ -22,8 +25,10 @@ export function checkInputs(version: LiveVersion, body: CreateRunBody, catalogue
   const declared = new Set(version.definition.inputs.map((input) => input.key));
   const unknown = [...given.keys()].filter((key) => !declared.has(key));
   const { values: textInputs, missing, wrong } = fillInputs(version.definition.inputs, given);
-  if (missing.length > 0)
-    issues.push(...missingIssues(missing, describeUnknownNames(version.config, { inputs: unknown, options: [] })));
+  if (missing.length > 0) {
+    const inputs = unknown.slice(0, UNKNOWN_NAMED_MAX);
+    issues.push(...missingIssues(missing, describeUnknownNames(version.config, { inputs, options: [] })));
+  }
   issues.push(...wrong);
   checkImageCount(version.config.imageCount, body.inputs.imageInputs?.length ?? 0, issues);
   const options = fillOptions(version, body.runOptions ?? {}, { catalogue, issues });
