@@ -3,15 +3,13 @@
  * expire; it goes when it is replaced, or with its prompt or account. Its address is made anew whenever it is shown.
  */
 import { createHash } from "node:crypto";
-import type { Clock } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/database/database.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
 import { expireNow, insertSample } from "../files-store.ts";
 import { DecodeRefusal, encodeSample } from "../inputs/decode.ts";
-import type { DecodingBudget } from "../inputs/decoding-budget.ts";
 import type { PublishedMediaType, Refused } from "../stored-file.ts";
-import { fileOf, signedPath, type KeyRing } from "./signed-urls.ts";
+import { fileOf, signedPath } from "./signed-urls.ts";
+import type { StoreOutputPorts } from "./store-outputs.ts";
 
 /** Its bytes are durable; it counts from the transaction that records it on. */
 interface StoredSample {
@@ -41,15 +39,8 @@ export interface Samples {
   readonly release: (tx: Tx, fileId: string) => Promise<void>;
 }
 
-export interface SamplesPorts {
-  readonly blobs: BlobStore;
-  readonly newId: () => string;
-  readonly clock: Clock;
-  readonly decoding: DecodingBudget;
-  readonly keys: KeyRing;
-  /** Never taken from a request: a Host header would decide where our addresses lead. */
-  readonly publicUrl: () => string;
-}
+/** Those of outputs; samples do not expire. */
+export type SamplesPorts = Omit<StoreOutputPorts, "ttlSeconds">;
 
 const DAY_SECONDS = 86_400;
 /** Pages load the beginning of each, and the whole of one that is played; 16 seconds of 1080p have about as much. */

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { open as openPath } from "node:fs/promises";
+import type { Clock } from "../../platform/clock.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
-import type { SpooledFile } from "../blobs/blob-store.ts";
+import type { BlobStore, SpooledFile } from "../blobs/blob-store.ts";
 import { DecodeRefusal, encodeOutput, type DecodeFault } from "../inputs/decode.ts";
+import type { DecodingBudget } from "../inputs/decoding-budget.ts";
 import { findVideoType, VIDEO_HEAD_BYTES } from "../inputs/media-signature.ts";
 import type { PublishedMediaType, Refused, StoredFile } from "../stored-file.ts";
-import type { SamplesPorts } from "./samples.ts";
-import { signedPath } from "./signed-urls.ts";
+import { signedPath, type KeyRing } from "./signed-urls.ts";
 
 /** What a model delivered, exactly as it came. A video that was fetched is on disk. */
 export type GeneratedFile =
@@ -18,7 +19,14 @@ export type GeneratedFile =
     }
   | { readonly modality: "video"; readonly content: Uint8Array | SpooledFile; readonly mediaType: string };
 
-export interface StoreOutputPorts extends SamplesPorts {
+export interface StoreOutputPorts {
+  readonly blobs: BlobStore;
+  readonly newId: () => string;
+  readonly clock: Clock;
+  readonly decoding: DecodingBudget;
+  readonly keys: KeyRing;
+  /** Never taken from a request: a Host header would decide where our addresses lead. */
+  readonly publicUrl: () => string;
   readonly ttlSeconds: number;
 }
 

@@ -144,7 +144,12 @@ export function listOwnVersions(
 
 /** A published version, with all that its file says. */
 export interface OwnVersionContent
-  extends OwnVersionRecord, Omit<NewVersion, "id" | "modality" | keyof OwnVersionRecord> {
+  extends
+    OwnVersionRecord,
+    Pick<
+      NewVersion,
+      "promptId" | "description" | "tags" | "config" | "definition" | "samples" | "text" | "creditsRequired"
+    > {
   /** The author's own. */
   readonly slug: string;
 }
