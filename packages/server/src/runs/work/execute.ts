@@ -69,7 +69,7 @@ export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal
     return { kind: isOutage(error) ? "interrupted" : "crashed", error };
   } finally {
     // Before anybody else may have the run.
-    if (run.counted !== null && run.counted.unmade !== null) await ports.withdrawCall(run.counted);
+    if (run.counted !== null) await ports.withdrawCall(run.counted);
   }
 }
 
