@@ -31,7 +31,7 @@ function isCurrent(): boolean {
   if (!existsSync(VITE)) return true;
   const built = statSync(join(DIST, MARK), { throwIfNoEntry: false });
   if (built === undefined) return false;
-  const names = globSync(SOURCES, { cwd: ROOT, exclude: (name) => name === "dist" || name === "node_modules" });
+  const names = globSync(SOURCES, { cwd: ROOT, exclude: (name) => /^(dist|dist-.*|node_modules)$/.test(name) });
   return names.every(
     (name) => statSync(join(ROOT, name)).mtimeMs <= built.mtimeMs || statSync(join(ROOT, name)).isDirectory(),
   );
