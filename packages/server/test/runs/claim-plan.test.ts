@@ -1,8 +1,8 @@
 /** A claim costs the same whatever the statistics say: they are of a moment, such as an empty queue before a rush. */
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { openDatabase, type Queryable } from "../../src/platform/database/database.ts";
-import { createLog } from "../../src/platform/log.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Queryable } from "../../src/platform/database/database.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
+import { countPages, openSession } from "./pages-read.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -32,14 +32,12 @@ async function queue(runs: number): Promise<void> {
 /** 8 kB pages that one claim of 10 runs reads, with the count of what waits. */
 async function readPages(db: Queryable = engine.db): Promise<number> {
   const worker = await engine.registerWorker();
-  const [row] = await db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
-    `explain (analyze, buffers, format json)
-     select * from run_claim($1, 0, 10, '00000000-0000-0000-0000-000000000000', '', interval '6 seconds', 100000),
+  return countPages(
+    db,
+    `select * from run_claim($1, 0, 10, '00000000-0000-0000-0000-000000000000', '', interval '6 seconds', 100000),
        run_waiting(0, 11)`,
     [worker],
   );
-  const plan = row?.["QUERY PLAN"][0].Plan ?? {};
-  return Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"]);
 }
 
 describe("a claim reads few pages", () => {
@@ -58,13 +56,7 @@ describe("a claim reads few pages", () => {
   });
 
   test("when its session planned it for an empty table", async () => {
-    const session = await openDatabase({
-      url: engine.url,
-      role: "test",
-      log: createLog("error", "stderr"),
-      poolMax: 1,
-    });
-    onTestFinished(() => session.close());
+    const session = await openSession(engine.url);
     await analyze();
     for (let i = 0; i < 10; i += 1) await readPages(session);
     await queue(20_000);

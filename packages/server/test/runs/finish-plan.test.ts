@@ -1,8 +1,8 @@
 /** The end of a run costs the same whatever its session planned it for: such as the empty tables of a first start. */
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { openDatabase, type Queryable } from "../../src/platform/database/database.ts";
-import { createLog } from "../../src/platform/log.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Queryable } from "../../src/platform/database/database.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
+import { countPages, openSession } from "./pages-read.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -15,14 +15,13 @@ async function readPages(db: Queryable): Promise<number> {
   const accountId = await engine.createAccount(100);
   await engine.createRun(accountId, { hold: 10 });
   const [run] = await engine.claim(await engine.registerWorker());
-  const [row] = await db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
-    `explain (analyze, buffers, format json)
-     select * from run_finish($1, array[$2::uuid], array[$3::uuid], '{1}', '{true}', '{7}', array['[]'::json], '{null}')`,
+  const pages = await countPages(
+    db,
+    `select * from run_finish($1, array[$2::uuid], array[$3::uuid], '{1}', '{true}', '{7}', array['[]'::json], '{null}')`,
     [run?.workerId, accountId, run?.runId],
   );
   expect(await engine.stateOf(run?.runId ?? "")).toMatchObject({ status: "succeeded", credits: 7 });
-  const plan = row?.["QUERY PLAN"][0].Plan ?? {};
-  return Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"]);
+  return pages;
 }
 
 /** Of other accounts: runs that are under way and that have ended, with all that belongs to them. */
@@ -44,13 +43,7 @@ async function fill(runs: number): Promise<void> {
 }
 
 test("a plan that was made for empty tables reads few pages of full ones", async () => {
-  const session = await openDatabase({
-    url: engine.url,
-    role: "test",
-    log: createLog("error", "stderr"),
-    poolMax: 1,
-  });
-  onTestFinished(() => session.close());
+  const session = await openSession(engine.url);
   for (let i = 0; i < 3; i += 1) await readPages(session);
   const before = await readPages(session);
   await fill(20_000);
