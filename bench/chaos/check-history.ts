@@ -7,7 +7,7 @@ import { findFaults } from "../../packages/server/test/support/installation-fixt
 import { judgeReclaims, summarizeReclaims } from "./judge-reclaims.ts";
 import type { Account, Told } from "./load.ts";
 import type { RunView } from "./run-view.ts";
-import { readOverruns, readReclaims, type Kill, type Outage } from "./trace.ts";
+import { countBegunWithCreate, readOverruns, readReclaims, type Kill, type Outage } from "./trace.ts";
 import type { Slowdown } from "./watch-machine.ts";
 
 export interface History {
@@ -73,6 +73,7 @@ export async function checkHistory(db: Database, history: History) {
     refused: count("refused"),
     keyless: told.filter(({ hasKey }) => !hasKey).length,
     runs: rows.length,
+    begunWithCreate: await countBegunWithCreate(db),
     succeeded: rows.filter((row) => row.status === "succeeded").length,
     rerun: rows.filter((row) => row.attempt > 1).length,
     attemptsMost: Math.max(0, ...rows.map((row) => row.attempt)),

@@ -8,13 +8,14 @@ import type { Database } from "../../packages/server/src/platform/database/datab
 export async function beginTrace(db: Database): Promise<void> {
   await db.query(`
     create table chaos_runs (run_id uuid not null, attempt int not null, worker uuid, status text not null,
-      at timestamptz not null default clock_timestamp());
+      with_create boolean not null, at timestamptz not null default clock_timestamp());
     create table chaos_workers (id uuid primary key, os_pid int not null, at timestamptz not null default clock_timestamp());
     create table chaos_due (account_id uuid not null, run_id uuid not null, attempt int not null, worker uuid not null);
     create index on chaos_runs (run_id, at);
     create index on chaos_runs (worker, at);
     create function chaos_note_run() returns trigger language plpgsql as $$ begin
-      insert into chaos_runs (run_id, attempt, worker, status) values (new.id, new.attempt, new.worker, new.status);
+      insert into chaos_runs (run_id, attempt, worker, status, with_create)
+        values (new.id, new.attempt, new.worker, new.status, tg_op = 'INSERT');
       if new.status in ('succeeded', 'failed') and old.worker is not null then
         insert into chaos_due values (new.account_id, new.id, new.attempt, old.worker);
       elsif new.worker is not null and new.attempt > 1 then
@@ -48,6 +49,12 @@ export async function readOverruns(db: Database): Promise<string[]> {
     "select * from chaos_overruns limit 20",
   );
   return rows.map((row) => `a cap was passed: key ${row.budget_id} used ${row.used} of ${row.cap}`);
+}
+
+/** Runs that their create began, in the process that answers it. */
+export async function countBegunWithCreate(db: Database): Promise<number> {
+  const rows = await db.query<{ n: number }>("select count(*)::int as n from chaos_runs where with_create");
+  return rows[0]?.n ?? 0;
 }
 
 export interface Kill {
