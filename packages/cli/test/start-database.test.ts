@@ -1,5 +1,5 @@
 /** promptd serve on the operator's own PostgreSQL, in processes of their own: roles, production, faults of a start. */
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "@promptd/client";
 import { openConnection } from "../../server/src/platform/database/database.ts";
-import { refuseWith, startTcpProxy } from "../../server/test/support/tcp-proxy.ts";
+import { refuseWith } from "../../server/test/support/tcp-proxy.ts";
 import {
   createInstallation,
   killLeftovers,
@@ -135,45 +135,6 @@ describe("the marketplace", () => {
       { granted: 10_000 },
     ]);
     await Promise.all(both.map(({ stop }) => stop()));
-  });
-
-  test("of a start that was killed in the middle is completed by the next one", async () => {
-    const killed = start(["serve", "--json"], installation.environment);
-    await until(async () => (await count("accounts")) > 0);
-    killed.child.kill("SIGKILL");
-    const { stdout } = await killed.ended;
-    expect(stdout).toBe("");
-    const { serving, stop } = await serve();
-    const { apiKey = "", promptVersionId = "", textInputs = {} } = serving.demo ?? {};
-    const client = createClient({ baseUrl: serving.url ?? "", apiKey });
-    expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({
-      runStatus: "succeeded",
-    });
-    expect(await count("prompts")).toBeGreaterThanOrEqual(360);
-    expect(await count("prompt_versions")).toBe(await count("prompts"));
-    expect(await ask("select email from accounts order by email")).toEqual([
-      { email: "demo@promptd.invalid" },
-      { email: "seed@promptd.invalid" },
-    ]);
-    const path = join(installation.environment["PROMPTD_DATA_DIR"] ?? "", "demo-key");
-    expect(await readFile(path, "utf8")).toBe(`${apiKey}\n`);
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    await stop();
-  });
-
-  test.each([
-    ["while it is published", "insert into prompt_versions"],
-    ["while the demo is looked for", "from api_keys where key_hash"],
-  ])("is there all the same when the connection to the database is lost %s", async (_, statement) => {
-    const proxy = await startTcpProxy(installation.url);
-    onTestFinished(() => proxy.close());
-    const cut = proxy.cutOnAnswerTo(statement);
-    const { serving, stop } = await serve({ DATABASE_URL: proxy.url });
-    await cut;
-    expect(serving.demo?.apiKey).toMatch(/^pd_/);
-    expect(await count("prompt_versions")).toBe(await count("prompts"));
-    expect(await ask("select amount::int from credit_transfers")).toEqual([{ amount: 10_000 }]);
-    await stop();
   });
 
   test("is not made, and the start goes on, when the sandbox models it needs are switched off", async () => {

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { lstat, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -210,34 +210,6 @@ test("two first starts at once on one data directory seed once, and both print t
   expect(await serverPid()).toBe(pid); // the other one still needs it
   await both[1]?.stop();
   expect(await serverPid()).toBeNull();
-});
-
-describe("Ctrl-C while it starts", () => {
-  test.each([
-    [
-      "before the database is there",
-      async () => (await lstat(join(directory, "data/pg.lock")).catch(() => null)) !== null,
-    ],
-    ["when the database has come up", async () => (await serverPid()) !== null],
-    [
-      "while the marketplace is published",
-      async () => (await stat(join(directory, "data/secret")).catch(() => null)) !== null,
-    ],
-  ])("%s leaves nothing running, and the next start completes the work", async (_when, isThere) => {
-    const running = start(["serve", "--json"], environment);
-    await until(isThere);
-    running.child.kill("SIGINT");
-    const { code, stdout } = await running.ended;
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    expect(await isServerRunning()).toBe(false);
-    const { serving, stop } = await serve();
-    const client = createClient({ baseUrl: serving.url ?? "", apiKey: serving.demo?.apiKey ?? "" });
-    const { promptVersionId = "", textInputs = {} } = serving.demo ?? {};
-    expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({
-      runStatus: "succeeded",
-    });
-    await stop();
-  });
 });
 
 describe("a start that cannot succeed", () => {

@@ -1,7 +1,7 @@
 /** A first start that is killed while it seeds the marketplace: the next one completes it, and makes nothing twice. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createClient } from "@promptd/client";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
@@ -64,7 +64,13 @@ test.each([
   expect(prompts).toBeGreaterThanOrEqual(360);
   expect([await count("prompts"), await count("prompt_versions")]).toEqual([prompts, prompts]);
   expect([await count("accounts"), await count("api_keys"), await count("credit_transfers")]).toEqual([2, 1, 1]);
-  const apiKey = (await readFile(join(environment["PROMPTD_DATA_DIR"] ?? "", "demo-key"), "utf8")).trim();
-  expect((await createClient({ baseUrl: next.url, apiKey }).me.credits()).credits).toBe(10_000);
+  const emails = await db.query<{ email: string }>("select email from accounts order by email");
+  expect(emails.map(({ email }) => email)).toEqual(["demo@promptd.invalid", "seed@promptd.invalid"]);
+  const keyFile = join(environment["PROMPTD_DATA_DIR"] ?? "", "demo-key");
+  expect((await stat(keyFile)).mode & 0o777).toBe(0o600);
+  const client = createClient({ baseUrl: next.url, apiKey: (await readFile(keyFile, "utf8")).trim() });
+  expect((await client.me.credits()).credits).toBe(10_000);
+  const { runStatus } = await client.run("tea-label-poem", { inputs: { topic: "the first frost of the year" } });
+  expect(runStatus).toBe("succeeded");
   expect((await next.stop()).code).toBe(0);
 });

@@ -108,6 +108,13 @@ export async function readServerPid(dataDir: string): Promise<number | null> {
   return text === null ? null : Number(text.split("\n")[0]);
 }
 
+/** Of the server that runs. */
+export async function serverPid(dataDir: string): Promise<number> {
+  const pid = await readServerPid(dataDir);
+  if (pid === null) throw new Error("no server");
+  return pid;
+}
+
 /** A zombie is dead: its process entry has no working directory any more. */
 export async function isServerAlive(pid: number): Promise<boolean> {
   return (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;

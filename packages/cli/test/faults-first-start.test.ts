@@ -1,0 +1,110 @@
+/** The first start is interrupted, or cut off from its database: nothing is left running, and the marketplace is made. */
+import { lstat, readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createClient } from "@promptd/client";
+import { openConnection } from "../../server/src/platform/database/database.ts";
+import { startTcpProxy } from "../../server/test/support/tcp-proxy.ts";
+import {
+  createDirectory,
+  createInstallation,
+  killLeftovers,
+  start,
+  until,
+  type Environment,
+  type OwnDatabase,
+} from "./operator-process.ts";
+
+interface Serving {
+  url: string | null;
+  demo: { apiKey: string; promptVersionId: string; textInputs: Record<string, string> } | null;
+}
+
+afterAll(killLeftovers);
+
+/** Starts with --json and reads the document. */
+async function serve(environment: Environment) {
+  const running = start(["serve", "--json"], environment);
+  const serving = JSON.parse(await running.printed(/^\}\n$/m)) as Serving;
+  const stop = async () => {
+    running.child.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+  };
+  return { serving, stop };
+}
+
+describe("Ctrl-C while it starts", () => {
+  let directory: string;
+  let environment: Environment;
+  beforeEach(async () => {
+    directory = await createDirectory();
+    environment = { PROMPTD_DATA_DIR: join(directory, "data"), PORT: "0" };
+  });
+  afterEach(async () => {
+    if (await isServerRunning()) {
+      process.kill((await serverPid()) ?? 0, "SIGQUIT"); // of a failed test
+      await until(async () => !(await isServerRunning()));
+    }
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  async function serverPid(): Promise<number | null> {
+    const text = await readFile(join(directory, "data/pg/postmaster.pid"), "utf8").catch(() => null);
+    return text === null ? null : Number(text.split("\n")[0]);
+  }
+
+  /** A zombie is dead: its process entry has no working directory any more. */
+  async function isServerRunning(): Promise<boolean> {
+    const pid = await serverPid();
+    return pid !== null && (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;
+  }
+
+  const isThere = async (name: string) => (await lstat(join(directory, "data", name)).catch(() => null)) !== null;
+
+  test.each([
+    ["before the database is there", () => isThere("pg.lock")],
+    ["when the database has come up", async () => (await serverPid()) !== null],
+    ["while the marketplace is published", () => isThere("secret")],
+  ])("%s leaves nothing running, and the next start completes the work", async (_when, hasCome) => {
+    const running = start(["serve", "--json"], environment);
+    await until(hasCome);
+    running.child.kill("SIGINT");
+    const { code, stdout } = await running.ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(await isServerRunning()).toBe(false);
+    const { serving, stop } = await serve(environment);
+    const client = createClient({ baseUrl: serving.url ?? "", apiKey: serving.demo?.apiKey ?? "" });
+    const { promptVersionId = "", textInputs = {} } = serving.demo ?? {};
+    expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({
+      runStatus: "succeeded",
+    });
+    await stop();
+  });
+});
+
+describe("the marketplace is there all the same when the connection to the database is lost", () => {
+  let installation: OwnDatabase;
+  beforeEach(async () => {
+    installation = await createInstallation();
+  });
+  afterEach(() => installation.remove());
+
+  test.each([
+    ["while it is published", "insert into prompt_versions"],
+    ["while the demo is looked for", "from api_keys where key_hash"],
+  ])("%s", async (_, statement) => {
+    const proxy = await startTcpProxy(installation.url);
+    onTestFinished(() => proxy.close());
+    const cut = proxy.cutOnAnswerTo(statement);
+    const { serving, stop } = await serve({ ...installation.environment, DATABASE_URL: proxy.url });
+    await cut;
+    expect(serving.demo?.apiKey).toMatch(/^pd_/);
+    const connection = openConnection(installation.url, "asking-test");
+    await connection.connect();
+    const counts = `select (select count(*) from prompt_versions) = (select count(*) from prompts) as "isOnce",
+      (select array_agg(amount::int) from credit_transfers) as amounts`;
+    expect((await connection.query(counts)).rows).toEqual([{ isOnce: true, amounts: [10_000] }]);
+    await connection.end();
+    await stop();
+  });
+});
