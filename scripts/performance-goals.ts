@@ -80,6 +80,24 @@ const GOALS: Goals = {
       read: ({ meToStatic }) => meToStatic.rate,
     },
   ],
+  claims: [
+    {
+      what: "Pages that the database reads for a claim: longest queue and history beside the shortest",
+      limit: 1.5,
+      isLeast: false,
+      unit: " x",
+      read: ({ mostToLeast }) => mostToLeast,
+    },
+  ],
+  "two-workers": [
+    {
+      what: "Rate of two worker processes beside one, with a model of 200 ms",
+      limit: 1.6,
+      isLeast: true,
+      unit: "",
+      read: ({ twoToOne }) => twoToOne,
+    },
+  ],
   "run-list": [
     {
       what: "Pages that the database reads for 50 runs, the most of all lists",

@@ -42,6 +42,8 @@ export function describePerformance(read: ReadRecord = readRecord): string {
   const sections: readonly Section[] = [
     ["Create to answer", "create-run --peers", show("create-run", describeCreate)],
     ["Without HTTP", "queue-throughput --peers", show("queue-throughput", describeQueue)],
+    ["Claims", "claims", show("claims", describeClaims)],
+    ["Two workers", "two-workers", show("two-workers", describeTwoWorkers)],
     ["The edge", "http-edge", show("http-edge", describeEdge)],
     ["Lists", "run-list", show("run-list", describeList)],
     ["When something dies", "recovery", show("recovery", describeRecovery)],
@@ -112,6 +114,30 @@ function describeQueue({ queues, besidePeers }: RecordOf<"queue-throughput">): s
   );
   const ratios = besidePeers.map(({ name, rate }) => [name, spread(rate)]);
   return [text, DONE, ...(ratios.length === 0 ? [] : [table(["promptd beside", "Rate"], ratios)])].join("\n\n");
+}
+
+function describeClaims({ results }: RecordOf<"claims">): string {
+  const text = table(
+    ["Runs that wait", "Runs that ended", "Pages read", "ms"],
+    results.map(({ queued, ended, pages, ms }) => [
+      queued.toLocaleString("en-US"),
+      ended.toLocaleString("en-US"),
+      number(pages),
+      spread(ms),
+    ]),
+  );
+  return `${text}\n\nOne claim of ten runs, of 50 accounts. Pages are those of 8 kB that the database looks at.`;
+}
+
+function describeTwoWorkers({ perSecond, sizes }: RecordOf<"two-workers">): string {
+  const text = table(
+    ["Worker processes", "Runs a second"],
+    [
+      ["1", spread(perSecond.one)],
+      ["2", spread(perSecond.two)],
+    ],
+  );
+  return `${text}\n\nRuns whose model takes ${number(sizes.modelMs)} ms, from a full queue. One process does 200 at once.`;
 }
 
 function describeEdge({ targets, meToStatic, staticToBare }: RecordOf<"http-edge">): string {

@@ -1,6 +1,7 @@
 /** The last records of `npm run bench` that the page on performance shows, as bench/results/ has them. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { claims } from "../bench/cases/claims.ts";
 import type { createRunCase } from "../bench/cases/create-run.ts";
 import type { httpEdge } from "../bench/cases/http-edge.ts";
 import type { memory } from "../bench/cases/memory.ts";
@@ -8,6 +9,7 @@ import type { queueThroughput } from "../bench/cases/queue-throughput.ts";
 import type { recovery } from "../bench/cases/recovery.ts";
 import type { runList } from "../bench/cases/run-list.ts";
 import type { startUp } from "../bench/cases/start-up.ts";
+import type { twoWorkers } from "../bench/cases/two-workers.ts";
 import type { waiting } from "../bench/cases/waiting-10k.ts";
 import type { ResultOf } from "../bench/harness/bench-case.ts";
 import type { describeMeasurement } from "../bench/harness/measurement.ts";
@@ -29,6 +31,8 @@ export interface Records {
   readonly "create-run": ResultOf<typeof createRunCase>;
   readonly "queue-throughput": ResultOf<typeof queueThroughput>;
   readonly "http-edge": ResultOf<typeof httpEdge>;
+  readonly claims: ResultOf<typeof claims>;
+  readonly "two-workers": ResultOf<typeof twoWorkers>;
   readonly "run-list": ResultOf<typeof runList>;
   readonly recovery: ResultOf<typeof recovery>;
   readonly "start-up": ResultOf<typeof startUp>;

@@ -19,6 +19,14 @@ export const CASES = {
     summary: "runs without HTTP, beside pg-boss and graphile-worker on the same database",
     load: async () => (await import("./queue-throughput.ts")).queueThroughput,
   },
+  claims: {
+    summary: "what a claim costs with up to 100,000 runs waiting and a million ended",
+    load: async () => (await import("./claims.ts")).claims,
+  },
+  "two-workers": {
+    summary: "two worker processes beside one, with runs that wait for their model",
+    load: async () => (await import("./two-workers.ts")).twoWorkers,
+  },
   "run-list": {
     summary: "pages that the database reads for a list of runs, up to a million of one account",
     load: async () => (await import("./run-list.ts")).runList,

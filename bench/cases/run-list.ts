@@ -5,11 +5,12 @@
  */
 import { Client } from "pg";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
-import type { Database, Queryable } from "../../packages/server/src/platform/database/database.ts";
+import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { listRunRows, type RunPage } from "../../packages/server/src/runs/runs-store.ts";
 import type { ChaosDatabase } from "../chaos/database-server.ts";
 import { defineCase, type Bench } from "../harness/bench-case.ts";
 import { onDatabase } from "../harness/on-database.ts";
+import { pagesReadBy } from "../harness/pages-read-by.ts";
 import { spreadOf } from "../harness/spread.ts";
 
 const NEWEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
@@ -91,28 +92,10 @@ async function readEach(db: Database, accountId: string, pages: readonly NamedPa
   for (const { name, page } of pages) {
     await listRunRows(db, accountId, page); // in memory
     const ms = spreadOf(await timesOf(() => listRunRows(db, accountId, page)));
-    results.push({ name, buffers: await buffersOf(db, accountId, page), ms });
+    const buffers = await pagesReadBy(db, (explaining) => listRunRows(explaining, accountId, page));
+    results.push({ name, buffers, ms });
   }
   return results;
-}
-
-/** Of the very statement that the list sends. */
-async function buffersOf(db: Database, accountId: string, page: RunPage): Promise<number> {
-  let buffers = 0;
-  const explaining: Queryable = {
-    query: async (statement, values) => {
-      const text = typeof statement === "string" ? statement : statement.text;
-      const [row] = await db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
-        `explain (analyze, buffers, format json) ${text}`,
-        values,
-      );
-      const plan = row?.["QUERY PLAN"][0].Plan ?? {};
-      buffers += Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"]);
-      return [];
-    },
-  };
-  await listRunRows(explaining, accountId, page);
-  return buffers;
 }
 
 async function timesOf(work: () => Promise<unknown>): Promise<number[]> {

@@ -76,6 +76,16 @@ const RECORDS: { readonly [Name in keyof Records]: Omit<Records[Name], "database
     meToStatic: { rate: of(0.501), serverMs: of(1.81) },
     staticToBare: { rate: of(0.611), serverMs: of(1.63) },
   },
+  claims: {
+    sizes: { queued: 100_000, ended: 1_000_000 },
+    results: [{ queued: 500, ended: 1_000, pages: 1_001, ms: of(2.7) }],
+    mostToLeast: 1.07,
+  },
+  "two-workers": {
+    sizes: { rounds: 5, runs: 2_000, modelMs: 200 },
+    perSecond: { one: of(611), two: of(1_009) },
+    twoToOne: of(1.59),
+  },
   "run-list": {
     sizes: { runs: 1_000_000 },
     rows: 50,
@@ -140,6 +150,11 @@ describe("a quiet record judges the goal", () => {
     ["Queue: rate beside pg-boss", "at least 2 | 4.01 (1 to 2) | met"],
     ["Queue: rate beside graphile-worker", "at least 2 | 1.61 (1 to 2) | **missed**"],
     ["Rate of GET /v1/me beside the static route", "at least 0.45 | 0.501 (1 to 2) | met"],
+    [
+      "Pages that the database reads for a claim: longest queue and history beside the shortest",
+      "at most 1.5 x | 1.07 x | met",
+    ],
+    ["Rate of two worker processes beside one, with a model of 200 ms", "at least 1.6 | 1.59 (1 to 2) | **missed**"],
     ["Pages that the database reads for 50 runs, the most of all lists", "at most 60 | 61 | **missed**"],
     ["A dead worker's run claimed again, p99", "at most 10 s | 7.77 s | met"],
     ["Start to first 200, beside a bare Node process", "at most 3 x | 2.9 (1 to 2) x | met"],
@@ -169,6 +184,8 @@ describe("the page shows", () => {
     ["the edge", "| GET /v1/me | 4,500 (1 to 2) | 14 (1 to 2) | 0.7 | 0.6 |"],
     ["what a key costs", "| GET /v1/me beside the static route | 0.501 (1 to 2) | 1.81 (1 to 2) |"],
     ["what routing costs", "| the static route beside bare node:http | 0.611 (1 to 2) | 1.63 (1 to 2) |"],
+    ["claims", "| 500 | 1,000 | 1,000 | 2.7 (1 to 2) |"],
+    ["two workers beside one", "| 2 | 1,010 (1 to 2) |"],
     ["lists", "| 100,000 | newest | 7 | 61 | 0.9 |"],
     ["reclaims", "| SIGKILL of the worker (lease 6 s) | its runs claimed by another one | 6.51 (1 to 2), p99 7.77 |"],
     ["crashes", "| crash of the database | the first run that is answered | 1.23 (1 to 2) |"],

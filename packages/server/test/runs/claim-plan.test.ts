@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Queryable } from "../../src/platform/database/database.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
-import { countPages, openSession } from "./pages-read.ts";
+import { countPages } from "../support/count-pages.ts";
+import { openSession } from "./open-session.ts";
 
 let engine: Engine;
 beforeAll(async () => {

@@ -3,7 +3,7 @@
  * about the run is fenced by both: a worker that lost its lease can still send them, and they change nothing.
  */
 import type { CountedCall } from "../../models/index.ts";
-import type { Database, Queryable } from "../../platform/database/database.ts";
+import type { Queryable } from "../../platform/database/database.ts";
 import { sqlState } from "../../platform/database/errors.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
@@ -74,7 +74,7 @@ const CLAIMED_INPUTS_BYTES_MAX = 40 * 1_024;
 
 /** @throws LeaseLost. */
 export async function claimRuns(
-  db: Database,
+  db: Queryable,
   lease: { readonly workerId: string; readonly leaseMs: number },
   want: { readonly runsMax: number; readonly after: ClaimCursor },
 ): Promise<Claim> {

@@ -1,7 +1,5 @@
 /** How much of the database a statement reads, which says of its plan what a time cannot on a busy machine. */
-import { onTestFinished } from "vitest";
-import { openDatabase, type Database, type Queryable } from "../../src/platform/database/database.ts";
-import { createLog } from "../../src/platform/log.ts";
+import type { Queryable } from "../../src/platform/database/database.ts";
 
 /** 8 kB pages that the statement reads, and those that it finds in memory. It is executed. */
 export async function countPages(db: Queryable, statement: string, values: readonly unknown[]): Promise<number> {
@@ -11,11 +9,4 @@ export async function countPages(db: Queryable, statement: string, values: reado
   );
   const plan = row?.["QUERY PLAN"][0].Plan ?? {};
   return Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"]);
-}
-
-/** One connection, which keeps its plans; closed when the test ends. */
-export async function openSession(url: string): Promise<Database> {
-  const session = await openDatabase({ url, role: "test", log: createLog("error", "stderr"), poolMax: 1 });
-  onTestFinished(() => session.close());
-  return session;
 }
