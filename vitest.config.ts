@@ -8,6 +8,16 @@ const jsonFile = process.env["VITEST_JSON_FILE"];
 /** They kill and stop processes and break the database, the network and the file store, and take minutes: `npm run test:faults`. */
 export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
+/**
+ * What a fresh machine meets, which takes a third of all test time: whole first starts with a cluster and a marketplace
+ * of their own, every command of the README and the docs, every page of the console: `npm run test:long`.
+ */
+export const LONG_TESTS = [
+  "packages/cli/test/{docs-blocks,move-secret,readme-providers,start,start-database,terminal}.test.ts",
+  "packages/console/test/pages.test.ts",
+  "packages/server/test/platform/{embedded,program-before}.test.ts",
+];
+
 /** They take longest, so they start first: one that began last would run alone in the end. */
 const LONGEST = [
   "faults-points-kill",
@@ -44,7 +54,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["promptd-source"], externalConditions: ["promptd-source"] } },
   test: {
     include: ["packages/**/*.test.ts", "bench/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, FAULT_TESTS],
+    exclude: [...configDefaults.exclude, FAULT_TESTS, ...LONG_TESTS],
     globalSetup: ["packages/server/test/support/global-setup.ts", "packages/console/test/support/global-setup.ts"],
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
     // Most tests wait for a database or a process, so two files at once fit on one core; with three it took longer (2026-11-23).

@@ -19,7 +19,6 @@ const DATABASE_OF_TESTS = "packages/server/test/support/test-database.ts";
 /** Tests with a database whose subject is something else: HTTP, a provider, the file store, a process, ranking. */
 const NOT_ABOUT_SQL = [
   "packages/console/**",
-  "packages/cli/test/{move-secret,readme-providers,start}.test.ts",
   "packages/server/test/{files,http,models,providers}/**",
   "packages/server/test/runs/waiting*.test.ts",
   "packages/server/test/search/search-{overload,quality,robustness,titles}.test.ts",

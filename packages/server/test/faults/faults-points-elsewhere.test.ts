@@ -28,8 +28,8 @@ const ELSEWHERE: Partial<Record<FaultPoint, string>> = {
   "file.after_unlink": "below",
   "migrate.mid": "below",
   "webhook.before_settle": "killed: faults-webhook-kills.test.ts",
-  "embedded.init_mid": "below; killed: embedded.test.ts",
-  "embedded.before_ready": "below; killed: embedded.test.ts",
+  "embedded.init_mid": "below; killed: faults-embedded-kills.test.ts",
+  "embedded.before_ready": "below; killed: faults-embedded-kills.test.ts",
 };
 
 const LIMIT = { timeout: 90_000 };
