@@ -85,7 +85,7 @@ describe("promptd admin user create", () => {
     const { code, stdout, stderr } = await run(argv, installation.environment);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toBe(
-      "An account with this e-mail address or user name exists already. Use that account, or give another address and name.\n",
+      "An account with this email address or user name exists already. Use that account, or give another address and name.\n",
     );
     expect(await admin("credits", "grant", "--user", "twice@example.org", "--amount", "1")).toEqual({ credits: 6 });
   });
@@ -280,7 +280,7 @@ describe("promptd admin credits grant", () => {
 });
 
 const NO_USER = (name: string) =>
-  `No account has the e-mail address or id "${name}". promptd admin account list shows all accounts, promptd admin user create --email <E> makes one.\n`;
+  `No account has the email address or id "${name}". promptd admin account list shows all accounts, promptd admin user create --email <E> makes one.\n`;
 const USER_REQUIRED = "--user is required.\nExample: --user ada@example.org\n";
 const AMOUNT = (got: string) => `--amount must be a whole number from 1 to 1000000000000, got "${got}".\n`;
 const TIME_FAULT = (flag: string, got: string) =>
@@ -291,7 +291,7 @@ const NAME_KEY =
   'Name it by its id or by what is displayed of it, which "promptd admin key list" shows, or give the whole key.\n';
 const REFUSALS: readonly (readonly [string, string])[] = [
   ["user create", "--email is required.\nExample: --email ada@example.org\n"],
-  ["user create --email nobody", '"nobody" is not a valid e-mail address. Expected one such as ada@example.org.\n'],
+  ["user create --email nobody", '"nobody" is not a valid email address. Expected one such as ada@example.org.\n'],
   ["user create --email a@b.c --plan gold", '--plan must be pro or none, got "gold".\n'],
   ["user create --email a@b.c --credits -3", '--credits must be a whole number from 0 to 1000000000000, got "-3".\n'],
   ["user create --email a@b.c --credits 1.5", '--credits must be a whole number from 0 to 1000000000000, got "1.5".\n'],

@@ -135,7 +135,7 @@ test("an account is exported into one file, and deleted once its address is type
     );
   expect((await remove("ada@example.org")).stderr).toContain("Nothing was deleted.");
   expect((await remove("gone@example.org")).code).toBe(0);
-  expect((await remove("gone@example.org")).stderr).toContain("No account has the e-mail address");
+  expect((await remove("gone@example.org")).stderr).toContain("No account has the email address");
 });
 
 describe("the audit log has", () => {

@@ -1,7 +1,7 @@
 /** The endpoints of the library that keeps sessions, which speaks a form of its own: signing in, out and up, and what stands on it. */
 
 const NOT_CONFIRMED =
-  "Your e-mail address is not confirmed yet. Open the link that we have just sent you; it signs you in.";
+  "Your email address is not confirmed yet. Open the link that we have just sent you; it signs you in.";
 
 /** @throws Error with a sentence for the page. */
 export async function askAuth<Answer>(path: string, body?: unknown): Promise<Answer> {

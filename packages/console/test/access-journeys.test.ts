@@ -40,7 +40,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     await travel(browser, "forgotten", async ({ page, complaints }) => {
       await page.goto(`${server.url}/sign-in`);
       await page.getByRole("link", { name: "Ask for a link" }).click();
-      await page.getByLabel("E-mail").fill(email);
+      await page.getByLabel("Email").fill(email);
       await page.getByRole("button", { name: "Send the link" }).click();
       await page.getByText(`If somebody signs in here with ${email}`).waitFor();
       const { link } = await mail.waitFor(email);
@@ -50,7 +50,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
       await page.getByRole("heading", { name: "Password changed" }).waitFor();
       expect(page.url()).not.toContain("#");
       await page.getByRole("link", { name: "Sign in" }).click();
-      await page.getByLabel("E-mail").fill(email);
+      await page.getByLabel("Email").fill(email);
       await page.getByLabel("Password").fill("another long password");
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
       await page.getByLabel("Search prompts").waitFor();
@@ -65,7 +65,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     await travel(browser, "moving", async ({ page, complaints }) => {
       await signInAs(page, server.url, person);
       await page.goto(`${server.url}/settings`);
-      await page.getByLabel("New e-mail").fill("moved@example.org");
+      await page.getByLabel("New email").fill("moved@example.org");
       await page.getByLabel("Your password").fill(PASSWORD);
       await page.getByRole("button", { name: "Send a link" }).click();
       await page.getByText("A mail is on its way to moved@example.org.").waitFor();
@@ -92,7 +92,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     await travel(browser, "service-refused", async ({ page }) => {
       await page.goto(`${server.url}/sign-in`);
       await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
-      await page.getByText("An account with this e-mail address already exists.").waitFor();
+      await page.getByText("An account with this email address already exists.").waitFor();
     });
   });
 
@@ -144,16 +144,16 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     const email = "new@example.org";
     await travel(browser, "sign-up", async ({ page }) => {
       await page.goto(`${server.url}/sign-up`);
-      await page.getByLabel("E-mail").fill(email);
+      await page.getByLabel("Email").fill(email);
       await page.getByLabel("Name").fill("Newcomer");
       await page.getByLabel("Password").fill(PASSWORD);
       await page.keyboard.press("Enter");
       await page.getByText(`A link to confirm ${email} is on its way.`).waitFor();
       await page.goto(`${server.url}/sign-in`);
-      await page.getByLabel("E-mail").fill(email);
+      await page.getByLabel("Email").fill(email);
       await page.getByLabel("Password").fill(PASSWORD);
       await page.keyboard.press("Enter");
-      await page.getByText("Your e-mail address is not confirmed yet.").waitFor();
+      await page.getByText("Your email address is not confirmed yet.").waitFor();
       await page.goto((await mail.waitFor(email, 2)).link);
       await page.getByLabel("Search prompts").waitFor();
       expect(new URL(page.url()).pathname).toBe("/");

@@ -77,7 +77,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       const backup = await page.getByRole("listitem").filter({ hasText: "-" }).first().innerText();
       await travel(browser, "factor-again", async ({ page: again }) => {
         await again.goto(`${server.url}/sign-in`);
-        await again.getByLabel("E-mail").fill(email);
+        await again.getByLabel("Email").fill(email);
         await again.getByLabel("Password").fill(PASSWORD);
         await again.getByRole("button", { name: "Sign in" }).click();
         await again.getByLabel("Code").fill(backup);
@@ -126,7 +126,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.goto(`${server.url}/settings/members`);
       await page.getByRole("button", { name: "Invite" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("E-mail").fill("second@example.org");
+      await dialog.getByLabel("Email").fill("second@example.org");
       await dialog.getByLabel("Role").selectOption("owner");
       await dialog.getByRole("button", { name: "Make the link" }).click();
       link = await page.locator("section", { hasText: "The link for" }).locator("code").first().innerText();
@@ -223,7 +223,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     });
     await travel(browser, "authorize", async ({ page, complaints }) => {
       await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
-      await page.getByLabel("E-mail").fill("agent@example.org");
+      await page.getByLabel("Email").fill("agent@example.org");
       await page.getByLabel("Password").fill(PASSWORD);
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
       await page.getByRole("heading", { name: "Agent Desk" }).waitFor();

@@ -210,7 +210,7 @@ interface OperatorOptions {
   readonly log: Log;
 }
 
-/** The operator's acts. Users are named by e-mail address or id. */
+/** The operator's acts. Users are named by email address or id. */
 export class Operator {
   readonly accounts: AccountActions;
   readonly lookup: LookupActions;

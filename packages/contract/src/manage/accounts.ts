@@ -37,7 +37,7 @@ export interface FreezeChange {
 
 /** Deletes an account for good. */
 export interface AccountDeletion {
-  /** The e-mail address of the account, typed once more. */
+  /** The email address of the account, typed once more. */
   readonly confirm: string;
   /** `remove`: unpublished, with every template gone; `keep`: published on, without a name. */
   readonly prompts: "remove" | "keep";

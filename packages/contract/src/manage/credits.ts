@@ -29,7 +29,7 @@ export interface JournalEntry {
 }
 
 export interface NewGrant {
-  /** E-mail address or id. */
+  /** Email address or id. */
   readonly account: string;
   readonly amount: number;
   /** Recorded in the journal. */

@@ -26,9 +26,9 @@ export interface Person {
 
 export interface AccountOfPerson {
   readonly accountId: string;
-  /** Shown name of the account: its display name, its user name, or its e-mail address. */
+  /** Shown name of the account: its display name, its user name, or its email address. */
   readonly name: string;
-  /** Its e-mail address, by which operators find it and its deletion is confirmed. */
+  /** Its email address, by which operators find it and its deletion is confirmed. */
   readonly email: string;
   readonly role: MemberRole;
   /** True: made for this person alone. */
@@ -98,7 +98,7 @@ export interface NewToken {
 /** What a one-time code led to. */
 export type Welcome =
   | { readonly kind: "signed_in"; readonly personId: string }
-  /** The code is good, and waits for an e-mail address and a password; `email` is set where it is decided already. */
+  /** The code is good, and waits for an email address and a password; `email` is set where it is decided already. */
   | { readonly kind: "set_up"; readonly email: string | null };
 
 export interface WelcomeBody {

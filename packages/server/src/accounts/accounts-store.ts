@@ -42,7 +42,7 @@ export async function findAccounts(db: Database, accountIds: readonly string[]):
   return accountIds.map((id) => byId.get(id) ?? null);
 }
 
-/** By e-mail address or, when `who` is a UUID, by id. A deleted account is none. */
+/** By email address or, when `who` is a UUID, by id. A deleted account is none. */
 export async function findAccountByName(db: Queryable, who: string): Promise<Account | null> {
   const rows = await db.query<AccountRow>(
     `select ${COLUMNS} from accounts where (email = lower($1) or id::text = lower($1)) and ${IS_NOT_DELETED}`,
@@ -60,7 +60,7 @@ export interface NewAccount {
   readonly proUntil: string;
 }
 
-/** @returns false when the e-mail address or the user name is taken. */
+/** @returns false when the email address or the user name is taken. */
 export async function insertAccount(db: Queryable, account: NewAccount): Promise<boolean> {
   const rows = await db.query(
     `insert into accounts (id, email, username, display_name, pro_until) values ($1, lower($2), $3, $4, $5)

@@ -29,7 +29,7 @@ export async function createAccount(db: Queryable, newId: () => string, account:
   if (!EMAIL.test(account.email)) {
     throw new Problem(
       "VALIDATION_ERROR",
-      `"${account.email}" is not a valid e-mail address. Expected one such as ada@example.org.`,
+      `"${account.email}" is not a valid email address. Expected one such as ada@example.org.`,
     );
   }
   const accountId = newId();
@@ -43,12 +43,12 @@ export async function createAccount(db: Queryable, newId: () => string, account:
   if (!created)
     throw new Problem(
       "VALIDATION_ERROR",
-      "An account with this e-mail address or user name exists already. Use that account, or give another address and name.",
+      "An account with this email address or user name exists already. Use that account, or give another address and name.",
     );
   return accountId;
 }
 
-/** By e-mail address or account id. @throws Problem NOT_FOUND_ERROR, also for a deleted account. */
+/** By email address or account id. @throws Problem NOT_FOUND_ERROR, also for a deleted account. */
 export async function getAccountByName(db: Database, who: string): Promise<Account> {
   const account = await findAccountByName(db, who);
   if (account !== null) return account;
@@ -57,7 +57,7 @@ export async function getAccountByName(db: Database, who: string): Promise<Accou
     near === null
       ? "promptd admin account list shows all accounts, promptd admin user create --email <E> makes one."
       : `Did you mean ${near}?`;
-  throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}". ${next}`);
+  throw new Problem("NOT_FOUND_ERROR", `No account has the email address or id "${who}". ${next}`);
 }
 
 /** The same, and a deleted account by its id: what stays of it can be read, and its ledger be repaired. */

@@ -42,7 +42,7 @@ export function creditsManageRoutes(
 }
 
 function unknownAccount(name: string): Problem {
-  return new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${name}".`);
+  return new Problem("NOT_FOUND_ERROR", `No account has the email address or id "${name}".`);
 }
 
 /** A payment that is reported twice must not be granted twice, so a grant without a key is none. */

@@ -43,7 +43,7 @@ async function deleteConfirmed(
   const account = await findListedAccount(db, accountId);
   if (account === null) throw notFound("account", accountId);
   if (confirm.toLowerCase() !== account.email) {
-    const message = "confirm must be the e-mail address of the account, as a sign that this is the one to delete.";
+    const message = "confirm must be the email address of the account, as a sign that this is the one to delete.";
     throw invalid([{ path: ["body", "confirm"], code: "invalid_value", message }]);
   }
   const deletion = await beginDeletion(db, { accountId, prompts, actorId });

@@ -23,7 +23,7 @@ interface Freezing {
   readonly account: AccountReport;
 }
 
-/** What an operator does with an account whose ledger needs a check. Users are named by e-mail address or id, deleted ones by id. */
+/** What an operator does with an account whose ledger needs a check. Users are named by email address or id, deleted ones by id. */
 export class AccountActions {
   readonly #db: Database;
 

@@ -11,7 +11,7 @@ import { Problem } from "../platform/problem.ts";
 /** Loaded when they are used: they reach over all slices, which no other command has to wait for. */
 const load = () => import("../offboarding/index.ts");
 
-/** What an operator does with an account that leaves. Users are named by e-mail address or id. */
+/** What an operator does with an account that leaves. Users are named by email address or id. */
 export class OffboardingActions {
   readonly #db: Database;
   readonly #config: Config;
@@ -39,7 +39,7 @@ export class OffboardingActions {
   async delete(user: string, { confirm, prompts }: AccountDeletion): Promise<DeletedAccount> {
     const { accountId, email } = await getAccountByName(this.#db, user);
     if (confirm.toLowerCase() !== email) {
-      const message = `--confirm must be the e-mail address of the account, which is not "${confirm}". Nothing was deleted.`;
+      const message = `--confirm must be the email address of the account, which is not "${confirm}". Nothing was deleted.`;
       throw new Problem("VALIDATION_ERROR", message);
     }
     const { beginDeletion } = await load();

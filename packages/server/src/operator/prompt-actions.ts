@@ -62,7 +62,7 @@ interface ParsedFile {
   readonly sources: readonly PromptSource[];
 }
 
-/** What an operator does with prompts. Authors are named by e-mail address or id. */
+/** What an operator does with prompts. Authors are named by email address or id. */
 export class PromptActions {
   readonly #options: PromptActionsOptions;
   readonly #db: Database;

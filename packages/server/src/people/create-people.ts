@@ -168,7 +168,7 @@ async function refuseSignUp(email: string, { db, config }: PeopleOptions): Promi
   if (config.PROMPTD_SIGN_UP === "invite")
     return "Signing up needs an invitation. Open the link of yours, or ask for one.";
   if ((await findAccountByName(db, email)) === null) return null;
-  return "An account with this e-mail address exists already. Ask an operator for a sign-in link.";
+  return "An account with this email address exists already. Ask an operator for a sign-in link.";
 }
 
 export function peopleTicks(options: Pick<PeopleOptions, "db" | "log" | "newId" | "config">): Tick[] {

@@ -107,7 +107,7 @@ export async function joinAccount(code: string, personId: string, { db }: Invita
   const [{ email }, person] = [await requireOpen(db, hash), await findPerson(db, personId)];
   if (person?.email !== email) {
     const message =
-      "This invitation is for another e-mail address. Sign in as that person, or ask for another invitation.";
+      "This invitation is for another email address. Sign in as that person, or ask for another invitation.";
     throw invalid([{ path: ["body", "code"], code: "conflict", message }]);
   }
   return (await admitMember(db, hash, personId)).accountId;

@@ -23,7 +23,7 @@ export class PeopleActions {
 
   /**
    * A new way in for a person, or for the owner of an account who has not signed in yet.
-   * @param user e-mail address of a person, or e-mail address or id of an account.
+   * @param user email address of a person, or email address or id of an account.
    * @throws Problem NOT_FOUND_ERROR.
    */
   async signInLink(user: string, makesOperator: boolean): Promise<SignInLink> {

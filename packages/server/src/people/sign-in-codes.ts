@@ -110,7 +110,7 @@ async function checkSetUp(
   const email = (decided ?? body.email ?? "").toLowerCase();
   const password = body.password ?? "";
   const issues: Issue[] = [];
-  if (!EMAIL.test(email)) issues.push(issue("email", "email must be an e-mail address such as ada@example.org."));
+  if (!EMAIL.test(email)) issues.push(issue("email", "email must be an email address such as ada@example.org."));
   else if (!isKnown && (await findPersonByEmail(db, email)) !== null) issues.push(issue("email", ADDRESS_TAKEN));
   const fault = passwordFault(password);
   if (fault !== null) issues.push(issue("password", fault));
@@ -118,7 +118,7 @@ async function checkSetUp(
   throw invalid(issues);
 }
 
-const ADDRESS_TAKEN = "Somebody with this e-mail address exists already. Sign in, or give another address.";
+const ADDRESS_TAKEN = "Somebody with this email address exists already. Sign in, or give another address.";
 
 function issue(name: "email" | "password", message: string): Issue {
   return { path: ["body", name], code: "invalid_value", message };

@@ -1,4 +1,4 @@
-/** Another e-mail address, by oneself: the new one confirms it, the old one is told, and nobody takes over anybody. */
+/** Another email address, by oneself: the new one confirms it, the old one is told, and nobody takes over anybody. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startMailServer, type TestMailServer } from "./mail-fixture.ts";

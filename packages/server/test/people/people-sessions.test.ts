@@ -66,7 +66,7 @@ describe("a one-time code", () => {
 });
 
 describe("a session", () => {
-  test("begins with e-mail and password, and ends for every process when the person signs out", async () => {
+  test("begins with email and password, and ends for every process when the person signs out", async () => {
     const answer = await post("/manage/auth/sign-in/email", { email: "ada@example.org", password: PASSWORD });
     expect(answer.status).toBe(200);
     const [setCookie = ""] = answer.headers.getSetCookie();

@@ -107,7 +107,7 @@ export const usageShow: Command = {
   session: `$ promptd admin usage show --user ada@example.org --days 7
       96 credits  12 runs, 1 failed  tea-note  sandbox/text`,
   options: {
-    user: { type: "string", value: "U", isRequired: true, summary: "E-mail address or id of the account" },
+    user: { type: "string", value: "U", isRequired: true, summary: "Email address or id of the account" },
     days: DAYS,
   },
   run: async (args, io) => {
@@ -128,7 +128,7 @@ export const runList: Command = {
   session: `$ promptd admin run list --user grace@example.org
 No run.`,
   options: {
-    user: { type: "string", value: "U", summary: "E-mail address or id of the account; all accounts when absent" },
+    user: { type: "string", value: "U", summary: "Email address or id of the account; all accounts when absent" },
     status: { type: "string", value: STATUSES.join("|"), summary: "Only runs of this status" },
   },
   run: async (args, io) => {

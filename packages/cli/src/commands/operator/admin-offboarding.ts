@@ -39,7 +39,7 @@ The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; all access to it ha
       type: "string",
       value: "EMAIL",
       isRequired: true,
-      summary: "The e-mail address of the account once more",
+      summary: "The email address of the account once more",
     },
     prompts: {
       type: "string",

@@ -12,7 +12,7 @@ Created ada@example.org with plan pro and 500 credits.
       type: "string",
       value: "E",
       isRequired: true,
-      summary: "E-mail address; names the account in other commands",
+      summary: "Email address; names the account in other commands",
     },
     username: { type: "string", value: "U", summary: "Public user name" },
     "display-name": { type: "string", value: "D", summary: "Name to show" },

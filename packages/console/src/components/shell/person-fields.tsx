@@ -8,7 +8,7 @@ interface EmailFieldProps {
 
 export function EmailField({ known = null }: EmailFieldProps) {
   return (
-    <Field label="E-mail">
+    <Field label="Email">
       {(control) => (
         <Input
           {...control}

@@ -12,7 +12,7 @@ interface SignInFormProps {
   readonly onDone: () => void;
 }
 
-/** E-mail and password; then a code, for who has a second factor. */
+/** Email and password; then a code, for who has a second factor. */
 export function SignInForm({ email, onDone }: SignInFormProps) {
   const queries = useQueryClient();
   const action = useAction();

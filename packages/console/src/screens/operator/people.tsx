@@ -39,7 +39,7 @@ export function PeopleSection() {
   return (
     <>
       <SearchBox
-        label="Name or e-mail"
+        label="Name or email"
         value={q}
         onSearch={(text) => void navigate({ search: { q: text }, replace: true })}
       >
@@ -61,7 +61,7 @@ export function PeopleSection() {
         submit="Invite"
         onSubmit={invite}
       >
-        <Field label="E-mail">
+        <Field label="Email">
           {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}
         </Field>
       </FormDialog>
@@ -192,7 +192,7 @@ function AddressDialog({ row: { personId, name, email }, isOpen, onClose }: Addr
       submit="Change"
       onSubmit={change}
     >
-      <Field label="New e-mail">
+      <Field label="New email">
         {(control) => (
           <Input {...control} name="email" type="email" required maxLength={254} defaultValue={email} autoFocus />
         )}

@@ -30,7 +30,7 @@ export function AccountSection() {
         <Facts
           facts={[
             { label: "Name", value: account.name },
-            { label: "E-mail", value: account.email },
+            { label: "Email", value: account.email },
             { label: "Your role", value: account.role },
             { label: "Id", value: <code className="text-12">{account.accountId}</code> },
           ]}

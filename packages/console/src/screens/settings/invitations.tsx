@@ -93,7 +93,7 @@ function Invite({ isOpen, onClose, onSubmit }: InviteProps) {
       submit="Make the link"
       onSubmit={onSubmit}
     >
-      <Field label="E-mail">
+      <Field label="Email">
         {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}
       </Field>
       <Field label="Role">
@@ -125,7 +125,7 @@ function InvitationTable({ rows, onRevoke }: InvitationTableProps) {
   return (
     <Table
       label="Invitations"
-      columns={[{ label: "E-mail", fill: true }, { label: "Role", from: "sm" }, "State", ACTIONS_COLUMN]}
+      columns={[{ label: "Email", fill: true }, { label: "Role", from: "sm" }, "State", ACTIONS_COLUMN]}
     >
       {rows.map((row) => {
         const state = stateOf(row);

@@ -11,7 +11,7 @@ import { canUsePasskeys, signInWithPasskey } from "../../passkeys.ts";
 import { ownPath, serviceAddress } from "../../sign-in.ts";
 
 const SENTENCES: Readonly<Record<string, string>> = {
-  account_not_linked: "An account with this e-mail address already exists. Sign in with your password.",
+  account_not_linked: "An account with this email address already exists. Sign in with your password.",
   signup_disabled: "Sign-up is by invitation only. Ask for an invitation.",
 };
 const REFUSED = "The sign-in service did not say who you are. Try again, or sign in another way.";

@@ -10,7 +10,7 @@ type Stage =
   | { readonly kind: "set_up"; readonly email: string | null }
   | { readonly kind: "failed"; readonly fault: Fault };
 
-/** A one-time link: signs in at once on the server's own machine, asks for e-mail and password first elsewhere. */
+/** A one-time link: signs in at once on the server's own machine, asks for email and password first elsewhere. */
 export function WelcomeScreen() {
   const [code] = useState(takeCode);
   const [stage, setStage] = useState<Stage>({ kind: "checking" });

@@ -152,7 +152,7 @@ export const membersEndpoints = {
     auth: "session", // a leaked token makes nobody an operator
     method: "PATCH",
     path: "/manage/v1/people/:personId",
-    summary: "Give a person another e-mail address, make them an operator or not, freeze or unfreeze their access",
+    summary: "Give a person another email address, make them an operator or not, freeze or unfreeze their access",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",
   },

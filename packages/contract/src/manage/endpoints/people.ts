@@ -27,7 +27,7 @@ export const peopleEndpoints = {
   requestEmailChange: {
     method: "POST",
     path: "/manage/v1/session/email",
-    summary: "Ask for another e-mail address of who is signed in; a link goes to the new one",
+    summary: "Ask for another email address of who is signed in; a link goes to the new one",
     auth: "session",
     role: "member",
     errors: ["VALIDATION_ERROR"],
@@ -36,7 +36,7 @@ export const peopleEndpoints = {
   confirmEmailChange: {
     method: "POST",
     path: "/manage/v1/session/email/confirm",
-    summary: "Take the new e-mail address, by the code of the link that went to it",
+    summary: "Take the new email address, by the code of the link that went to it",
     auth: "none",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",

@@ -67,7 +67,7 @@ export function sourceField(name: string): z.ZodType<string> {
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 export const EMAIL_LENGTH_MAX = 254;
 
-/** An e-mail address, in lower case. */
+/** An email address, in lower case. */
 export const emailField = defineField<string>(
   { type: "string", format: "email", maxLength: EMAIL_LENGTH_MAX },
   (payload) => {
@@ -80,7 +80,7 @@ export const emailField = defineField<string>(
     ) {
       payload.value = value.toLowerCase();
     } else {
-      const message = "email must be an e-mail address such as ada@example.org.";
+      const message = "email must be an email address such as ada@example.org.";
       report(payload, { code: value === undefined ? "required" : "invalid_value", message });
     }
   },

@@ -38,7 +38,7 @@ export function resetMail(link: string): MailText {
 export function verificationMail(link: string): MailText {
   return {
     kind: "verification",
-    subject: "Confirm your e-mail address",
+    subject: "Confirm your email address",
     body: lines(
       "Somebody, probably you, signed up to promptd with this address.",
       "Open this link to confirm it and sign in:",
@@ -51,7 +51,7 @@ export function verificationMail(link: string): MailText {
 export function newAddressMail(link: string): MailText {
   return {
     kind: "new_address",
-    subject: "Confirm your new e-mail address",
+    subject: "Confirm your new email address",
     body: lines(
       "Somebody, probably you, wants to sign in to promptd with this address from now on.",
       "Open this link to confirm it:",
@@ -65,7 +65,7 @@ export function newAddressMail(link: string): MailText {
 export function addressTakenMail(): MailText {
   return {
     kind: "address_taken",
-    subject: "This e-mail address is in use already",
+    subject: "This email address is in use already",
     body: lines(
       "Somebody, probably you, wants to sign in to promptd with this address from now on. It belongs to another sign-in or account already, so nothing has changed.",
       "Sign in with this address, or choose another one. If you did not ask, ignore this mail.",
@@ -77,7 +77,7 @@ export function addressTakenMail(): MailText {
 export function addressChangedMail(to: string): MailText {
   return {
     kind: "address_changed",
-    subject: "Your e-mail address was changed",
+    subject: "Your email address was changed",
     body: lines(
       `Your promptd sign-in has the address ${oneLine(to)} from now on. This one does not sign in any more.`,
       "If this was not you, ask an operator of this server at once to change it back.",

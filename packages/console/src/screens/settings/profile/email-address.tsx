@@ -19,7 +19,7 @@ export function EmailAddress() {
   const { person, features } = session;
   if (!features.mail) {
     return (
-      <Panel title="E-mail address">
+      <Panel title="Email address">
         <p className="text-dim">
           You sign in as {person.email}. This server does not send email, so an operator has to change your address.
         </p>
@@ -34,12 +34,12 @@ export function EmailAddress() {
       setAsked(email);
     });
   return (
-    <Panel title="E-mail address">
+    <Panel title="Email address">
       <div className="max-w-[400px]">
         {asked === null ? (
           <ActionForm action={action} submit="Send a link" onSubmit={ask}>
             <Field
-              label="New e-mail"
+              label="New email"
               help={`You sign in as ${person.email} until you open the link sent to the new address.`}
             >
               {(control) => (
