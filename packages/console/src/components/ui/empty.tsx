@@ -35,7 +35,8 @@ export function Failure({ title, children, requestId = null, onRetry }: FailureP
     <div role="alert" className="grid grid-cols-[16px_minmax(0,1fr)] gap-x-3 gap-y-1 rounded-3 bg-bad-soft p-4">
       <CircleAlert aria-hidden className="mt-0.5 size-4 text-bad" strokeWidth={1.75} />
       <p className="font-semibold text-bad [overflow-wrap:anywhere]">{title}</p>
-      <div className="col-start-2 grid gap-2 [overflow-wrap:anywhere]">
+      {/* An empty part would leave a gap below the title. */}
+      <div className="col-start-2 grid gap-2 [overflow-wrap:anywhere] empty:hidden">
         {children === undefined ? null : <div>{children}</div>}
         {requestId === null ? null : (
           <p className="text-12 text-dim">

@@ -56,7 +56,11 @@ function SetUp({ code, email, onDone }: SetUpProps) {
   return (
     <SignedOutPage
       title="Set up your account"
-      lead="The link is valid. Choose a password so that you can sign in without a link next time."
+      lead={
+        email === null
+          ? "Enter your email and choose a password. You sign in with both from now on."
+          : "Choose a password. You sign in with it from now on."
+      }
     >
       <SetUpForm email={email} onSubmit={send} />
     </SignedOutPage>
