@@ -9,7 +9,7 @@ import { createCaller } from "../support/model-caller-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 import { callOf, createRig, entryOf } from "./adapter-rig.ts";
 import { json, startOwnServer } from "./own-server.ts";
-import { chatAnswer } from "./provider-answers.ts";
+import { chatAnswer, geminiAnswer, messagesAnswer } from "./provider-answers.ts";
 import type { ModelRequest } from "../../src/models/calls/model-request.ts";
 
 const chat: CatalogueEntry = entryOf("openai/gpt-5.2");
@@ -63,10 +63,18 @@ describe("an answer", () => {
     });
   });
 
-  test("that is whole where it was asked for in pieces may be asked for once more", async () => {
-    const { url } = await startOwnServer((_request, response) => json(response, chatAnswer()));
-    const { adapter, signal } = createRig({ OPENAI_BASE_URL: `${url}/v1` });
-    const result = await adapter.callModel(callOf(chat, { onText: () => {} }), signal);
+  test.each([
+    ["OpenAI", chat, chatAnswer()],
+    ["Anthropic", entryOf("anthropic/claude-haiku-4-5"), messagesAnswer()],
+    ["Google", entryOf("google/gemini-3.6-flash"), geminiAnswer()],
+  ])("of %s that is whole where it was asked for in pieces may be asked for once more", async (_name, entry, whole) => {
+    const { url } = await startOwnServer((_request, response) => json(response, whole));
+    const { adapter, signal } = createRig({
+      OPENAI_BASE_URL: `${url}/v1`,
+      ANTHROPIC_BASE_URL: `${url}/v1`,
+      GOOGLE_GENERATIVE_AI_BASE_URL: `${url}/v1`,
+    });
+    const result = await adapter.callModel(callOf(entry, { onText: () => {} }), signal);
     expect(result).toMatchObject({ kind: "failed", cause: "protocol", retry: "once", breaker: "counted" });
   });
 

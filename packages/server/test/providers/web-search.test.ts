@@ -14,7 +14,7 @@ import { chatAnswer, geminiAnswer, messagesAnswer, responsesAnswer } from "./pro
 const PAGE = "https://example.org/tea";
 const TITLE = "Tea [and] rain";
 
-/** An answer of OpenAI after so many searches, and a page that was opened, which is not billed. */
+/** An answer of OpenAI after so many searches, one that failed, and a page that was opened: these are not billed. */
 function openaiAnswer(searches: number) {
   const { output, ...rest } = responsesAnswer();
   const calls = Array.from({ length: searches }, (_, at) => ({
@@ -24,9 +24,15 @@ function openaiAnswer(searches: number) {
     action: { type: "search", query: "tea", queries: ["tea", "rain"] },
   }));
   const opened = { type: "web_search_call", id: "ws_p", status: "completed", action: { type: "open_page", url: PAGE } };
+  const failed = {
+    ...opened,
+    id: "ws_f",
+    status: "failed",
+    action: { type: "search", query: "tea", queries: ["tea"] },
+  };
   const annotations = [{ type: "url_citation", url: PAGE, title: TITLE, start_index: 0, end_index: 1 }];
   const message = { ...output[0], content: [{ ...output[0]?.content[0], annotations }] };
-  return { ...rest, output: [...calls, ...(searches === 0 ? [] : [opened]), message] };
+  return { ...rest, output: [...calls, ...(searches === 0 ? [] : [opened, failed]), message] };
 }
 
 function claudeAnswer(searches: number) {

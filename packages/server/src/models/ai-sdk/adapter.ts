@@ -11,6 +11,7 @@ import { FILE_ANSWER_BYTES_MAX, sourceOf, type Adapter, type AdapterOptions } fr
 import type { ModelAdapter } from "./model-adapter.ts";
 import { settled } from "./read-error.ts";
 import { cancelJob, pollJob, startJob } from "./jobs.ts";
+import { callText } from "./text.ts";
 
 const IDLE_MARGIN_MS = 30_000;
 
@@ -34,8 +35,9 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
   return {
     callModel: (call, signal) =>
       settled(adapter, { entry: call.entry, signal }, async () => {
-        const { callImage, callText } = await import("./text-and-image.ts");
-        return (call.entry.modality === "text" ? callText : callImage)(adapter, call, signal);
+        if (call.entry.modality === "text") return callText(adapter, call, signal);
+        const { callImage } = await import("./image.ts");
+        return callImage(adapter, call, signal);
       }),
     startJob: (call, signal) => settled(adapter, { entry: call.entry, signal }, () => startJob(adapter, call, signal)),
     pollJob: (poll, signal) =>

@@ -1,6 +1,5 @@
 /** What calls of all modalities have in common. */
-import type { LanguageModelV4 } from "@ai-sdk/provider";
-import type { generateText } from "ai";
+import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { GuardedFetch, Spool } from "../../files/index.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
@@ -104,7 +103,7 @@ export function sharedSettings(call: ModelCall, signal: AbortSignal) {
     maxRetries: 0, // the SDK would try again without jitter, also after a timeout that may have been billed
     abortSignal: signal,
     headers: { "idempotency-key": call.idempotencyKey },
-    providerOptions: providerOptionsOf(call) as NonNullable<Parameters<typeof generateText>[0]["providerOptions"]>,
+    providerOptions: providerOptionsOf(call) as SharedV4ProviderOptions,
   };
 }
 

@@ -1,5 +1,5 @@
 /** A model that searches the web while it answers: what the SDK is told, what is billed, and what the caller reads. */
-import { jsonSchema, type generateText, type ToolSet } from "ai";
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Usage } from "../providers/failure.ts";
 import { providerOf } from "../providers/index.ts";
 import type { SearchedAnswer } from "../providers/provider.ts";
@@ -7,11 +7,8 @@ import { withSearches } from "../pricing/usage.ts";
 import type { Adapter } from "./call-settings.ts";
 import type { ModelCall } from "./model-adapter.ts";
 
-type ProviderOptions = NonNullable<Parameters<typeof generateText>[0]["providerOptions"]>;
-
-interface SearchSettings {
-  readonly tools?: ToolSet;
-  readonly providerOptions: ProviderOptions;
+interface SearchSettings extends Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
+  readonly providerOptions: SharedV4ProviderOptions;
 }
 
 /**
@@ -19,7 +16,11 @@ interface SearchSettings {
  * @param options of the provider, which this adds to.
  * @returns null when the model cannot search: it could when its prompt was published, or is reached at another address.
  */
-export function searchSettings(adapter: Adapter, call: ModelCall, options: ProviderOptions): SearchSettings | null {
+export function searchSettings(
+  adapter: Adapter,
+  call: ModelCall,
+  options: SharedV4ProviderOptions,
+): SearchSettings | null {
   const { entry, webSearch } = call;
   if (webSearch === undefined) return { providerOptions: options };
   const known = providerOf(entry.provider).webSearch;
@@ -29,27 +30,19 @@ export function searchSettings(adapter: Adapter, call: ModelCall, options: Provi
   if (request === null) return null;
   const { tool, providerOptions = {} } = request;
   return {
-    ...(tool === null ? {} : { tools: { web_search: providerTool(tool) } }),
+    ...(tool === null ? {} : { tools: [providerTool(tool)], toolChoice: { type: "auto" } }),
     providerOptions: withMembers(options, providerOptions),
   };
 }
 
-/** The provider runs it inside of the call; what it is given and answers is never ours to check. */
-function providerTool({ id, args }: { readonly id: `${string}.${string}`; readonly args: object }): ToolSet[string] {
-  const anything = jsonSchema({});
-  return {
-    type: "provider",
-    isProviderExecuted: true,
-    id,
-    args: { ...args },
-    inputSchema: anything,
-    outputSchema: anything,
-  };
+/** The provider runs it inside of the call. */
+function providerTool({ id, args }: { readonly id: `${string}.${string}`; readonly args: object }) {
+  return { type: "provider" as const, id, name: "web_search", args: { ...args } };
 }
 
-function withMembers(left: ProviderOptions, right: ProviderOptions): ProviderOptions {
+function withMembers(left: SharedV4ProviderOptions, right: SharedV4ProviderOptions): SharedV4ProviderOptions {
   const merged = Object.entries(right).map(([name, members]) => [name, { ...left[name], ...members }]);
-  return { ...left, ...(Object.fromEntries(merged) as ProviderOptions) };
+  return { ...left, ...(Object.fromEntries(merged) as SharedV4ProviderOptions) };
 }
 
 /** With the searches that the provider bills, where the call could make some. */

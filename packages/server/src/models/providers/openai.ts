@@ -8,10 +8,10 @@ async function openAi(source: ModelSource) {
   return createOpenAI(sdkSettings(source));
 }
 
-/** Opening a page that was found costs nothing beside its tokens. */
-function isSearch({ type, output }: SearchedAnswer["content"][number]): boolean {
-  if (type !== "tool-result") return false;
-  const read = searchAction.safeParse(output);
+/** Opening a page that was found costs nothing beside its tokens, and a search that failed costs nothing. */
+function isSearch({ type, result, isError = false }: SearchedAnswer["content"][number]): boolean {
+  if (type !== "tool-result" || isError) return false;
+  const read = searchAction.safeParse(result);
   return !read.success || (read.data.action?.type ?? "search") === "search";
 }
 

@@ -119,7 +119,11 @@ interface SearchRequest {
 
 /** Where answers say how often was searched. */
 export interface SearchedAnswer {
-  readonly content: readonly { readonly type: string; readonly toolName?: string; readonly output?: unknown }[];
+  readonly content: readonly {
+    readonly type: string;
+    readonly result?: unknown;
+    readonly isError?: boolean | undefined;
+  }[];
   readonly providerMetadata: unknown;
   /** The count of tokens, as the provider wrote it. */
   readonly rawUsage: unknown;
