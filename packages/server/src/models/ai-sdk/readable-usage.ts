@@ -3,6 +3,8 @@
  * before the SDK sees it, and estimated later like a count that is missing (pricing/usage.ts).
  */
 
+import { WholeAnswer, wholeAnswer } from "../whole-answer.ts";
+
 type Members = Record<string, unknown>;
 
 /** @param onUnreadable told once for each answer that counts in a way that nobody can read. */
@@ -12,9 +14,9 @@ export function withReadableUsage(fetch: typeof globalThis.fetch, onUnreadable: 
     if (!answer.ok || answer.body === null) return answer;
     const type = answer.headers.get("content-type") ?? "";
     if (type.includes("event-stream")) return new Response(answer.body.pipeThrough(mendedLines(onUnreadable)), answer);
-    const bytes = Buffer.from(await answer.arrayBuffer());
-    const mended = isPlain(bytes) ? null : mendText(bytes.toString("utf8"), onUnreadable);
-    return new Response(mended ?? bytes, answer);
+    const whole = await wholeAnswer(answer);
+    const mended = isPlain(whole.content) ? null : mendText(whole.content.toString("utf8"), onUnreadable);
+    return mended === null ? whole : new WholeAnswer(Buffer.from(mended), whole);
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { googleFeatures } from "./text-features.ts";
 import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
+import { wholeAnswer } from "../whole-answer.ts";
 
 async function gemini(source: ModelSource) {
   const { createGoogle } = await import("@ai-sdk/google");
@@ -17,9 +18,9 @@ const REFUSAL_BYTES_MAX = 65_536;
 /** Gemini reports a refused picture or video inside an answer with status 200, and the SDK only sees that nothing came. */
 async function readRefusal(answer: Response): Promise<Response> {
   if (!answer.ok || Number(answer.headers.get("content-length") ?? 0) > REFUSAL_BYTES_MAX) return answer;
-  const bytes = await answer.arrayBuffer();
-  const text = bytes.byteLength > REFUSAL_BYTES_MAX ? "" : Buffer.from(bytes).toString("utf8");
-  if (!STOPPED.test(text) || DELIVERED.test(text)) return new Response(bytes, answer);
+  const whole = await wholeAnswer(answer);
+  const text = whole.content.byteLength > REFUSAL_BYTES_MAX ? "" : whole.content.toString("utf8");
+  if (!STOPPED.test(text) || DELIVERED.test(text)) return whole;
   const error = { code: 400, status: "content_policy_violation", message: "stopped by a filter of the provider" };
   return Response.json({ error }, { status: 400 });
 }

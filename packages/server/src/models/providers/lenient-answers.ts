@@ -3,16 +3,20 @@
  * that came with status 200 becomes one, and what a model thought aloud is taken out of its answer.
  */
 
+import { WholeAnswer, wholeAnswer } from "../whole-answer.ts";
+
 /** As a transport's fetch; what it cannot read goes on as it is. */
 export async function readLeniently(answer: Response): Promise<Response> {
   if (!answer.ok || answer.body === null) return answer;
   const type = answer.headers.get("content-type") ?? "";
   if (type.includes("event-stream")) return new Response(answer.body.pipeThrough(withoutStreamedThoughts()), answer);
-  const text = await answer.text();
-  const parsed = text.includes('"error"') || text.includes("think>") ? readJson(text) : null;
-  const error = parsed === null ? null : errorInside(parsed);
+  const whole = await wholeAnswer(answer);
+  const { content } = whole;
+  const parsed = content.includes('"error"') || content.includes("think>") ? readJson(content.toString("utf8")) : null;
+  if (parsed === null) return whole;
+  const error = errorInside(parsed);
   if (error !== null) return Response.json({ error }, { status: statusOf(error), headers: delayOf(answer) });
-  return new Response(parsed === null ? text : withoutThoughts(parsed, text), answer);
+  return new WholeAnswer(Buffer.from(withoutThoughts(parsed)), whole);
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -68,9 +72,9 @@ export function withoutThought(text: string): string {
   return end === -1 ? "" : start.slice(end + CLOSING.length).trimStart();
 }
 
-function withoutThoughts(answer: Members, text: string): string {
+function withoutThoughts(answer: Members): string {
   const choices = choicesOf(answer);
-  if (choices.length === 0) return text;
+  if (choices.length === 0) return JSON.stringify(answer);
   const changed = choices.map((choice) => {
     const { message } = choice;
     if (!isObject(message) || typeof message["content"] !== "string") return choice;

@@ -7,6 +7,7 @@ import { Agent, type Dispatcher } from "undici";
 import { collectBytes, readLimited, ReaderFault } from "../../files/index.ts";
 import type { FetchOutcome, GuardedFetch, BodyReader } from "../../files/index.ts";
 import type { ProviderEndpoint } from "./provider.ts";
+import { WholeAnswer } from "../whole-answer.ts";
 
 /** Something below the provider's own answer went wrong. `stage` decides whether the call may be made again. */
 export type TransportStage =
@@ -131,7 +132,8 @@ async function exchange(agent: Agent, target: Target, { init, limits, signal }: 
       return new Response(ReadableStream.from(pieces(body, limits.answerBytesMax, signal)), { status, headers });
     const bytes = await takeBody(body, headers, { bytesMax: limits.answerBytesMax, read: collectBytes });
     if (limits.isPoll === true && isTransient(status)) throw new PollAnswerFailure(status, headers);
-    return new Response(hasNoBody(status) ? null : shownBytes(bytes, target.alias), { status, headers });
+    if (hasNoBody(status)) return new Response(null, { status, headers });
+    return new WholeAnswer(shownBytes(bytes, target.alias), { status, headers });
   });
 }
 
