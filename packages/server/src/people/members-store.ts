@@ -1,5 +1,13 @@
-import type { CreatedInvitation, Invitation, Member, MemberRole, Page, PageQuery } from "@promptd/contract/manage";
-import type { PersonChanges, PersonOfInstallation } from "@promptd/contract/manage";
+import type {
+  CreatedInvitation,
+  Invitation,
+  Member,
+  MemberRole,
+  Page,
+  PageQuery,
+  PersonChanges,
+  PersonOfInstallation,
+} from "@promptd/contract/manage";
 import { readPage } from "../platform/database/pages.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 

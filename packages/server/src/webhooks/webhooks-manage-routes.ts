@@ -1,5 +1,4 @@
-import type { CreatedWebhook, Webhook } from "@promptd/contract/manage";
-import { WEBHOOK_TEST } from "@promptd/contract/manage";
+import { WEBHOOK_TEST, type CreatedWebhook, type Webhook } from "@promptd/contract/manage";
 import type { GuardedPost } from "../files/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";

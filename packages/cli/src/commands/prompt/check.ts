@@ -1,7 +1,6 @@
 import type { ManageClient } from "@promptd/client/manage";
 import type { PromptFileCheck } from "@promptd/contract/manage";
-import type { Command, CommandIo } from "../../command.ts";
-import { CommandFailure } from "../../command.ts";
+import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { readPromptFile, runAsAuthor, type PromptFile } from "./author-files.ts";

@@ -1,6 +1,5 @@
 import type { PromptPreview } from "@promptd/contract/manage";
-import type { Command } from "../../command.ts";
-import { CommandFailure } from "../../command.ts";
+import { CommandFailure, type Command } from "../../command.ts";
 import { formatCredits } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
 import { readPairs } from "../../runs/run-inputs.ts";

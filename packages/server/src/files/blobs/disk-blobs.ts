@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Dirent } from "node:fs";
-import { mkdir, open, readdir, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, realpath, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import {

@@ -1,8 +1,18 @@
 import { createReadStream } from "node:fs";
 import type { Clock } from "../../platform/clock.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
-import { checkBlobKey, isBlobKey, MARK_NAME, resolveRange } from "./blob-store.ts";
-import type { BlobEntry, BlobStore, ByteRange, OpenBlob, OpenBody, SpooledFile } from "./blob-store.ts";
+import {
+  checkBlobKey,
+  isBlobKey,
+  MARK_NAME,
+  resolveRange,
+  type BlobEntry,
+  type BlobStore,
+  type ByteRange,
+  type OpenBlob,
+  type OpenBody,
+  type SpooledFile,
+} from "./blob-store.ts";
 import { createS3Client, type CallS3, type S3Options } from "./s3-client.ts";
 
 const PREFIX = /^[A-Za-z0-9/_.-]{0,200}$/;

@@ -7,8 +7,17 @@ import { pipeline } from "node:stream";
 import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { BodyReservation } from "../body/body-budget.ts";
-import type { Admission, Answer, Caller, Endpoint, EndpointInput, RatePolicy } from "../endpoint.ts";
-import type { StreamAnswer, ServerContext, TextAnswer } from "../endpoint.ts";
+import type {
+  Admission,
+  Answer,
+  Caller,
+  Endpoint,
+  EndpointInput,
+  RatePolicy,
+  StreamAnswer,
+  ServerContext,
+  TextAnswer,
+} from "../endpoint.ts";
 import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../response/envelope.ts";
 import { CallerGone, hasBody } from "../body/read-body.ts";
 import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../response/response-headers.ts";

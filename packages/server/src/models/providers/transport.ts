@@ -4,8 +4,14 @@
  * per call (measured 2026-11) and never follows, decodes or retries anything by itself.
  */
 import { Agent, type Dispatcher } from "undici";
-import { collectBytes, readLimited, ReaderFault } from "../../files/index.ts";
-import type { FetchOutcome, GuardedFetch, BodyReader } from "../../files/index.ts";
+import {
+  collectBytes,
+  readLimited,
+  ReaderFault,
+  type FetchOutcome,
+  type GuardedFetch,
+  type BodyReader,
+} from "../../files/index.ts";
 import type { ProviderEndpoint } from "./provider.ts";
 import { WholeAnswer } from "../whole-answer.ts";
 

@@ -7,8 +7,7 @@ import { compareText, NO_TEXT } from "../authoring/expectations.ts";
 import type { PromptTest } from "../prompt-definition.ts";
 import { takenBy } from "../publishing/bind-roles.ts";
 import { readPrompts } from "../publishing/parse-prompt-file.ts";
-import type { LivePrompt } from "../version-cache.ts";
-import { findVersion } from "../version-cache.ts";
+import { findVersion, type LivePrompt } from "../version-cache.ts";
 import { freezeDraft, type Author, type DraftOptions } from "./drafts.ts";
 import { findFrozenVersion } from "./drafts-store.ts";
 

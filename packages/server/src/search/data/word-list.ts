@@ -1,6 +1,5 @@
 /** A sorted list of ASCII or UTF-8 words in one buffer: tens of thousands of words without as many objects. */
-import { bytesOf, numbersOf, sectionOf } from "./data-file.ts";
-import type { Sections } from "./data-file.ts";
+import { bytesOf, numbersOf, sectionOf, type Sections } from "./data-file.ts";
 
 export interface WordList {
   readonly length: number;

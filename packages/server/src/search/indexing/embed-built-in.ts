@@ -2,15 +2,11 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
-import { foldDocument } from "../meaning/built-in-embedder.ts";
-import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { foldDocument, loadBuiltInEmbedder, type BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import { weighFields } from "./document-terms.ts";
 import * as store from "./embeddings-store.ts";
-import type { UnembeddedDocument } from "./embeddings-store.ts";
+import { activate, keepVectors, type UnembeddedDocument, type MadeVector } from "./embeddings-store.ts";
 import { lockIndex } from "./index-store.ts";
-import { activate, keepVectors } from "./embeddings-store.ts";
-import type { MadeVector } from "./embeddings-store.ts";
-import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import { mapInSlices } from "../../platform/time-slice.ts";
 
 export interface EmbedBuiltInOptions {

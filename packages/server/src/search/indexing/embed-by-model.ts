@@ -11,10 +11,14 @@ import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { embeddingInput } from "./document-terms.ts";
 import * as store from "./embeddings-store.ts";
-import type { Embedder, UnembeddedDocument } from "./embeddings-store.ts";
-import { activate, canActivate, keepVectors } from "./embeddings-store.ts";
-import { acceptVectors, remoteEmbedderId, withPrefix } from "../meaning/remote-embedder.ts";
-import type { EmbeddingsModel, ModelLength } from "../meaning/remote-embedder.ts";
+import { activate, canActivate, keepVectors, type Embedder, type UnembeddedDocument } from "./embeddings-store.ts";
+import {
+  acceptVectors,
+  remoteEmbedderId,
+  withPrefix,
+  type EmbeddingsModel,
+  type ModelLength,
+} from "../meaning/remote-embedder.ts";
 
 export interface EmbedByModelOptions {
   readonly db: Database;

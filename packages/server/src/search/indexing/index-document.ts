@@ -1,12 +1,16 @@
 /** Puts documents into the index and takes them out, inside the transaction that publishes or unpublishes them. */
 import type { Tx } from "../../platform/database/database.ts";
-import { foldDocument } from "../meaning/built-in-embedder.ts";
-import { analyseDocument, storableText } from "./document-terms.ts";
-import type { SearchDocument } from "./document-terms.ts";
+import { foldDocument, loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { analyseDocument, storableText, type SearchDocument } from "./document-terms.ts";
 import { ensureEmbedder, insertVectors } from "./embeddings-store.ts";
-import { deleteDocuments, insertDocuments, listIndexed, lockIndex, renameVersions } from "./index-store.ts";
-import type { NewDocument } from "./index-store.ts";
-import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import {
+  deleteDocuments,
+  insertDocuments,
+  listIndexed,
+  lockIndex,
+  renameVersions,
+  type NewDocument,
+} from "./index-store.ts";
 import { mapInSlices } from "../../platform/time-slice.ts";
 
 const BATCH_MAX = 500;

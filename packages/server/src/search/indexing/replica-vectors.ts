@@ -6,8 +6,7 @@ import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queryable } from "../../platform/database/database.ts";
 import { copyVector, listVectorsOf } from "./embeddings-store.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
-import { VectorMatrix } from "../meaning/vector-matrix.ts";
-import type { MatrixOptions } from "../meaning/vector-matrix.ts";
+import { VectorMatrix, type MatrixOptions } from "../meaning/vector-matrix.ts";
 
 /** An embedder whose vectors this process wants at hand. */
 export interface ReplicatedEmbedder extends MatrixOptions {

@@ -10,8 +10,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { titleKey, titleLetters, unspacedCharacters } from "../text/analyser.ts";
-import { ReplicaVectors } from "./replica-vectors.ts";
-import type { ReplicatedEmbedder } from "./replica-vectors.ts";
+import { ReplicaVectors, type ReplicatedEmbedder } from "./replica-vectors.ts";
 import * as store from "./replica-store.ts";
 import type { ActiveEmbedder, Change, ReplicaDocument } from "./replica-store.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";

@@ -4,8 +4,13 @@
  */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
-import { listVersionsBetween, noteCounts, recountTerms, recountWords } from "./verify-index-store.ts";
-import type { IndexedVersion } from "./verify-index-store.ts";
+import {
+  listVersionsBetween,
+  noteCounts,
+  recountTerms,
+  recountWords,
+  type IndexedVersion,
+} from "./verify-index-store.ts";
 import type { SearchDocument } from "./document-terms.ts";
 import { indexDocuments, removeDocuments } from "./index-document.ts";
 import { listIndexed, lockIndex } from "./index-store.ts";

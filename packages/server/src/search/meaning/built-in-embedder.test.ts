@@ -1,7 +1,12 @@
 import { beforeAll, expect, test } from "vitest";
-import { coverageOf, foldDocument, foldQuery } from "./built-in-embedder.ts";
-import type { BuiltInEmbedder, QueryTerm } from "./built-in-embedder.ts";
-import { loadBuiltInEmbedder } from "./built-in-embedder.ts";
+import {
+  coverageOf,
+  foldDocument,
+  foldQuery,
+  loadBuiltInEmbedder,
+  type BuiltInEmbedder,
+  type QueryTerm,
+} from "./built-in-embedder.ts";
 
 let base: BuiltInEmbedder;
 beforeAll(async () => {

@@ -7,8 +7,7 @@ import { createHash } from "node:crypto";
 import type { Expansion } from "../text/expansion.ts";
 import { loadOnce, readDataFile } from "../data/data-file.ts";
 import { decodeGeneralVectors } from "./general-vectors.ts";
-import { decodeBaseVectors } from "./lsa.ts";
-import type { LearntVectors } from "./lsa.ts";
+import { decodeBaseVectors, type LearntVectors } from "./lsa.ts";
 import type { WordVectors } from "./word-vectors.ts";
 
 export interface BuiltInEmbedder {

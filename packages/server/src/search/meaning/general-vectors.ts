@@ -2,11 +2,9 @@
  * Word vectors of general English, derived from GloVe: what words mean outside of prompts, brands, films and products
  * among them. Four bits a number, read in place.
  */
-import { bytesOf, numbersOf, sectionOf } from "../data/data-file.ts";
-import type { Sections } from "../data/data-file.ts";
+import { bytesOf, numbersOf, sectionOf, type Sections } from "../data/data-file.ts";
 import { decodeWordList, encodeWordList } from "../data/word-list.ts";
-import { hashSections, withHashedVectors } from "./word-vectors.ts";
-import type { WordVectors } from "./word-vectors.ts";
+import { hashSections, withHashedVectors, type WordVectors } from "./word-vectors.ts";
 
 export interface GeneralVectors {
   /** In code-unit order. */

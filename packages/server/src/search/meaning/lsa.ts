@@ -2,11 +2,9 @@
  * Word vectors learnt from the seed catalogue by latent semantic analysis: one for each stem of its texts. They know
  * what words mean in prompts.
  */
-import { bytesOf, numbersOf } from "../data/data-file.ts";
-import type { Sections } from "../data/data-file.ts";
+import { bytesOf, numbersOf, type Sections } from "../data/data-file.ts";
 import { decodeWordList, encodeWordList } from "../data/word-list.ts";
-import { hashSections, withHashedVectors } from "./word-vectors.ts";
-import type { WordVectors } from "./word-vectors.ts";
+import { hashSections, withHashedVectors, type WordVectors } from "./word-vectors.ts";
 
 export interface TermVectors {
   /** In code-unit order. */

@@ -1,7 +1,6 @@
 /** What every table of word vectors can do, and what stands for a word that a table does not have. */
 import { createHash } from "node:crypto";
-import { sectionOf } from "../data/data-file.ts";
-import type { Sections } from "../data/data-file.ts";
+import { sectionOf, type Sections } from "../data/data-file.ts";
 
 export interface WordVectors {
   /** Changes with any byte of the table. */

@@ -6,16 +6,12 @@ import type { Log } from "../../platform/log.ts";
 import { cutQuery } from "../text/analyser.ts";
 import type { ExpansionTable } from "../text/expansion.ts";
 import type { Translator } from "../text/translation.ts";
-import { fuse } from "./fusion.ts";
-import type { DenseEvidence, Ranked } from "./fusion.ts";
-import { findByTerms } from "../indexing/replica-store.ts";
-import type { LexicalHit } from "../indexing/replica-store.ts";
+import { fuse, type DenseEvidence, type Ranked } from "./fusion.ts";
+import { findByTerms, type LexicalHit } from "../indexing/replica-store.ts";
 import type { IndexReplica } from "../indexing/replica.ts";
-import { planQuery } from "./query-plan.ts";
-import type { QueryPlan } from "./query-plan.ts";
+import { planQuery, type QueryPlan } from "./query-plan.ts";
 import { findLiterally, scoreTitles } from "../text/title-similarity.ts";
-import { createTimeSlice } from "../../platform/time-slice.ts";
-import type { TimeSlice } from "../../platform/time-slice.ts";
+import { createTimeSlice, type TimeSlice } from "../../platform/time-slice.ts";
 
 export interface FindPorts {
   readonly db: Database;

@@ -1,6 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { fuse, orderPrompts } from "./fusion.ts";
-import type { DenseEvidence, Evidence } from "./fusion.ts";
+import { fuse, orderPrompts, type DenseEvidence, type Evidence } from "./fusion.ts";
 
 const WEIGHTS = { lexical: 0.5, dense: 1.2, title: 0.6 };
 const NOTHING: Evidence = {

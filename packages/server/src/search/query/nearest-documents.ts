@@ -1,6 +1,5 @@
 /** The nearest documents by meaning, as evidence for the ranking. */
-import { coverageOf, foldQuery, scaleToUnit } from "../meaning/built-in-embedder.ts";
-import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { coverageOf, foldQuery, scaleToUnit, type BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import type { DenseEvidence, FusionWeights, NearDocument } from "./fusion.ts";
 import type { QueryPlan } from "./query-plan.ts";
 import type { Neighbour, VectorMatrix } from "../meaning/vector-matrix.ts";

@@ -1,10 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
-import type { ExpansionTable } from "../text/expansion.ts";
+import { loadExpansions, type ExpansionTable } from "../text/expansion.ts";
 import { planQuery } from "./query-plan.ts";
-import { loadExpansions } from "../text/expansion.ts";
 import { stemEnglish } from "../text/analyser.ts";
-import { loadTranslator } from "../text/translation.ts";
-import type { Translator } from "../text/translation.ts";
+import { loadTranslator, type Translator } from "../text/translation.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
 import { Vocabulary } from "../text/vocabulary.ts";
 

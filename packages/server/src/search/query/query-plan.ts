@@ -1,16 +1,13 @@
 /** From the words of a query to what the legs look for: read, expanded and weighted. */
-import { tokenize, unspacedCharacters } from "../text/analyser.ts";
+import { tokenize, unspacedCharacters, stemEnglish } from "../text/analyser.ts";
 import type { QueryTerm } from "../meaning/built-in-embedder.ts";
 import { splitWord } from "../text/spellings.ts";
 import type { Expansion, ExpansionTable } from "../text/expansion.ts";
 import type { WeightedTerm } from "../indexing/replica-store.ts";
-import { stemEnglish } from "../text/analyser.ts";
 import type { TimeSlice } from "../../platform/time-slice.ts";
 import type { Translation, Translator } from "../text/translation.ts";
-import { tokensOfQuery, weighWords } from "../text/query-intent.ts";
-import type { QueryToken } from "../text/query-intent.ts";
-import { readWord } from "../text/word-readings.ts";
-import type { CatalogueCounts, Reading } from "../text/word-readings.ts";
+import { tokensOfQuery, weighWords, type QueryToken } from "../text/query-intent.ts";
+import { readWord, type CatalogueCounts, type Reading } from "../text/word-readings.ts";
 
 export interface QueryPlan {
   /** Empty: the query has no word that means something, and only titles can answer it. */

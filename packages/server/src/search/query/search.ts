@@ -4,33 +4,29 @@ import type { Database } from "../../platform/database/database.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
-import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
-import { verifyCounts, verifyDocuments } from "../indexing/verify-index.ts";
-import type { PublishedPrompts } from "../indexing/verify-index.ts";
+import { loadBuiltInEmbedder, type BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { verifyCounts, verifyDocuments, type PublishedPrompts } from "../indexing/verify-index.ts";
 import { embedByBuiltIn } from "../indexing/embed-built-in.ts";
 import { createEmbeddingByModel } from "../indexing/embed-by-model.ts";
-import type { ExpansionTable } from "../text/expansion.ts";
+import { loadExpansions, type ExpansionTable } from "../text/expansion.ts";
 import { findDocuments, TooManySearches } from "./find-documents.ts";
-import type { DenseEvidence } from "./fusion.ts";
+import { orderPrompts, type DenseEvidence, type PopularityOf } from "./fusion.ts";
 import { renewOutdated, tidyIndex } from "../indexing/housekeeping.ts";
-import { createEmbeddingWeight } from "./embedding-weight.ts";
-import type { EmbeddingWeight } from "./embedding-weight.ts";
+import { createEmbeddingWeight, type EmbeddingWeight } from "./embedding-weight.ts";
 import { findByBuiltIn, findByVector, mixEvidence } from "./nearest-documents.ts";
-import { createReplica } from "../indexing/replica.ts";
+import { createReplica, type IndexReplica } from "../indexing/replica.ts";
 import type { ReplicatedEmbedder } from "../indexing/replica-vectors.ts";
-import type { IndexReplica } from "../indexing/replica.ts";
 import type { ActiveEmbedder } from "../indexing/replica-store.ts";
 import type { QueryPlan } from "./query-plan.ts";
-import { orderPrompts } from "./fusion.ts";
-import type { PopularityOf } from "./fusion.ts";
-import { createQueryVectors } from "../meaning/query-vectors.ts";
-import type { QueryVectors } from "../meaning/query-vectors.ts";
-import { createModelLength, isRemote, remoteEmbedderId } from "../meaning/remote-embedder.ts";
-import type { EmbeddingsModel, ModelLength } from "../meaning/remote-embedder.ts";
-import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
-import { loadExpansions } from "../text/expansion.ts";
-import { loadTranslator } from "../text/translation.ts";
-import type { Translator } from "../text/translation.ts";
+import { createQueryVectors, type QueryVectors } from "../meaning/query-vectors.ts";
+import {
+  createModelLength,
+  isRemote,
+  remoteEmbedderId,
+  type EmbeddingsModel,
+  type ModelLength,
+} from "../meaning/remote-embedder.ts";
+import { loadTranslator, type Translator } from "../text/translation.ts";
 
 export interface SearchOptions {
   readonly db: Database;

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { decodeDataFile, encodeDataFile } from "../data/data-file.ts";
-import { decodeExpansions, encodeExpansions } from "./expansion.ts";
-import type { ExpansionTable } from "./expansion.ts";
-import { loadExpansions } from "./expansion.ts";
+import { decodeExpansions, encodeExpansions, loadExpansions, type ExpansionTable } from "./expansion.ts";
 
 async function setup(entries: Readonly<Record<string, Readonly<Record<string, number>>>>): Promise<ExpansionTable> {
   const table = new Map(

@@ -1,6 +1,5 @@
 /** Which stems a reader may mean who wrote a given English word: a table derived from WordNet, read in place. */
-import { bytesOf, loadOnce, numbersOf, readDataFile, sectionOf } from "../data/data-file.ts";
-import type { Sections } from "../data/data-file.ts";
+import { bytesOf, loadOnce, numbersOf, readDataFile, sectionOf, type Sections } from "../data/data-file.ts";
 import { decodeWordList, encodeWordList } from "../data/word-list.ts";
 
 export interface Expansion {

@@ -2,8 +2,7 @@
  * What a need is for most, and what only surrounds it: of `logo for a coffee shop` the logo is wanted, and the coffee
  * shop is where it will hang.
  */
-import { tokenize } from "./analyser.ts";
-import type { Token } from "./analyser.ts";
+import { tokenize, type Token } from "./analyser.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 export interface QueryToken extends Token {

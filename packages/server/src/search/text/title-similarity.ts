@@ -9,8 +9,9 @@ import {
   trigramsOf,
   wantedTrigrams,
   wordSimilarity,
+  type Trigrams,
+  type WantedTrigrams,
 } from "./trigram.ts";
-import type { Trigrams, WantedTrigrams } from "./trigram.ts";
 import type { TimeSlice } from "../../platform/time-slice.ts";
 
 const WORD_SIMILARITY_MIN = 0.35;

@@ -1,8 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
-import { loadExpansions } from "./expansion.ts";
-import type { ExpansionTable } from "./expansion.ts";
-import { createTranslator, loadTranslator } from "./translation.ts";
-import type { Translator } from "./translation.ts";
+import { loadExpansions, type ExpansionTable } from "./expansion.ts";
+import { createTranslator, loadTranslator, type Translator } from "./translation.ts";
 
 let table: ExpansionTable;
 let translator: Translator;

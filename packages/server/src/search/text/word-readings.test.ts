@@ -1,8 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
-import { contentTokens } from "./analyser.ts";
-import type { ExpansionTable } from "./expansion.ts";
-import { loadExpansions } from "./expansion.ts";
-import { stemEnglish } from "./analyser.ts";
+import { contentTokens, stemEnglish } from "./analyser.ts";
+import { loadExpansions, type ExpansionTable } from "./expansion.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
 import { Vocabulary } from "./vocabulary.ts";
 import { readWord } from "./word-readings.ts";

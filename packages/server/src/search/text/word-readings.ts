@@ -1,12 +1,8 @@
 /** What one word of a query may mean in this catalogue: itself, another spelling, a correction, what it may become. */
-import { unspacedCharacters } from "./analyser.ts";
-import type { Token } from "./analyser.ts";
-import { spellOut } from "./spellings.ts";
+import { unspacedCharacters, stemEnglish, type Token } from "./analyser.ts";
+import { spellOut, otherSpellings } from "./spellings.ts";
 import type { ExpansionTable } from "./expansion.ts";
-import { completeWord, correctWord, findNearlySame } from "./speller.ts";
-import type { Correction, Effort } from "./speller.ts";
-import { otherSpellings } from "./spellings.ts";
-import { stemEnglish } from "./analyser.ts";
+import { completeWord, correctWord, findNearlySame, type Correction, type Effort } from "./speller.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** What reading a query needs to know of the catalogue. */
