@@ -2,6 +2,7 @@
  * What an author does without a server and without a database: check, preview and compare prompt files. Entry
  * "@promptd/server/authoring".
  */
+import type { PromptPreview } from "@promptd/contract/manage";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callDirectly, CatalogueError, openAdapter, type Catalogue, type DirectRequest } from "./models/index.ts";
@@ -16,7 +17,6 @@ import {
   validatePrompts,
   type CheckedImport,
   type ForeignFormat,
-  type Preview,
   type PreviewRequest,
   type PromptDiff,
   type TrialResult,
@@ -77,7 +77,7 @@ export class Authoring {
   }
 
   /** @param title null: the file holds one prompt. */
-  preview(file: NamedText, request: PreviewRequest, title: string | null): Preview {
+  preview(file: NamedText, request: PreviewRequest, title: string | null): PromptPreview {
     return previewPrompt(this.#sourceOf(file, title), request, this.#catalogue);
   }
 

@@ -6,10 +6,6 @@ import { readPairs } from "../../runs/run-inputs.ts";
 import { requirePromptFile, runAsAuthor } from "./author-files.ts";
 import { runOnServerOrLocally } from "./own-prompts.ts";
 
-/** What both answer, the server and the catalogue here. */
-type ShownPreview = Omit<PromptPreview, "steps"> & { readonly steps: readonly PreviewStep[] };
-type PreviewStep = Omit<PromptPreview["steps"][number], "settings"> & { readonly settings: object };
-
 export const promptPreview: Command = {
   summary: "Show the exact messages that a run of a prompt file would send",
   usage: "FILE",
@@ -36,7 +32,7 @@ A run with these inputs costs: at most 8 credits`,
       stepOutputs: readPairs("--step", args.list("step")),
     };
     const title = args.text("prompt");
-    const preview = await runOnServerOrLocally<ShownPreview>(args, io, {
+    const preview = await runOnServerOrLocally<PromptPreview>(args, io, {
       onServer: (manage) =>
         manage.send("previewPromptFile", { body: { source: file.text, title, ...request }, signal: io.signal }),
       locally: () => runAsAuthor(io, (authoring) => authoring.preview(file, request, title ?? null)),
@@ -50,13 +46,13 @@ A run with these inputs costs: at most 8 credits`,
   },
 };
 
-function formatPreview({ steps, price }: ShownPreview): string {
+function formatPreview({ steps, price }: PromptPreview): string {
   const parts = steps.map((step) => formatStep(step, steps.length > 1));
   const cost = price === null || price.most === 0 ? "free" : `at most ${formatCredits(price.most)}`;
   return [...parts, `A run with these inputs costs: ${cost}`].join("\n\n");
 }
 
-function formatStep(step: PreviewStep, isOneOfSeveral: boolean): string {
+function formatStep(step: PromptPreview["steps"][number], isOneOfSeveral: boolean): string {
   const options = Object.entries(step.options).map(([key, value]) => `${key}=${value}`);
   const limits = step.maxOutputTokens === null ? [] : [`maxOutputTokens=${step.maxOutputTokens}`];
   const count = step.count === 1 ? [] : [`count=${step.count}`];

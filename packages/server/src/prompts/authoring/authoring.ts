@@ -1,6 +1,6 @@
 /** What authors do with prompts beside publishing them: functions with plain results, for commands and for HTTP alike. */
 export { diffPrompts, type PromptDiff } from "./diff-prompts.ts";
-export { previewPrompt, type Preview, type PreviewRequest } from "./preview-prompt.ts";
+export { previewPrompt, type PreviewRequest } from "./preview-prompt.ts";
 export { tryPrompt, type TrialResult } from "./try-prompt.ts";
 export { describePublication } from "./describe-publication.ts";
 export { validatePrompts, type Validation } from "./validate-prompts.ts";

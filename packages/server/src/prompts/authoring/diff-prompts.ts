@@ -1,34 +1,14 @@
 /** What differs between two versions of a prompt, published or not: texts line by line, everything else by field. */
-import type { PriceOfPrompt } from "@promptd/contract/manage";
+import type { OwnPromptDiff, PriceOfPrompt } from "@promptd/contract/manage";
 import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
 import type { InputField, PromptContent, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
-import { diffLines, type DiffLine } from "./diff-lines.ts";
+import { diffLines } from "./diff-lines.ts";
 import { usualPrice } from "./prompt-price.ts";
 
-interface FieldChange {
-  /** Dotted path, such as `inputs.topic.default` or `steps.draft.options.quality`. */
-  readonly field: string;
-  /** Null: it was not there. */
-  readonly before: unknown;
-  readonly after: unknown;
-}
-
-interface TextChange {
-  /** Dotted path, such as `steps.main.template`. */
-  readonly field: string;
-  readonly lines: readonly DiffLine[];
-}
-
-export interface PromptDiff {
-  readonly isSame: boolean;
-  readonly fields: readonly FieldChange[];
-  readonly inputs: readonly FieldChange[];
-  readonly options: readonly FieldChange[];
-  readonly texts: readonly TextChange[];
-  /** Null where a model of that version is not in the catalogue. */
-  readonly price: { readonly before: PriceOfPrompt | null; readonly after: PriceOfPrompt | null };
-}
+export type PromptDiff = Omit<OwnPromptDiff, "conflicts">;
+type FieldChange = PromptDiff["fields"][number];
+type TextChange = PromptDiff["texts"][number];
 
 export function diffPrompts(before: PromptContent, after: PromptContent, catalogue: Catalogue): PromptDiff {
   const steps = stepPairs(before.definition.steps, after.definition.steps);

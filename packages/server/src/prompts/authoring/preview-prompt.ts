@@ -1,13 +1,12 @@
 /** The exact messages that a run would send, made from a prompt that need not be published. */
-import type { PriceOfPrompt } from "@promptd/contract/manage";
-import type { CreateRunBody, Issue } from "@promptd/contract";
+import type { PromptPreview } from "@promptd/contract/manage";
+import type { CreateRunBody } from "@promptd/contract";
 import {
   requireEntry,
   wholeInstructions,
   wholePrompt,
   type Catalogue,
   type CatalogueEntry,
-  type TextSettings,
 } from "../../models/index.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
 import { stepOptions } from "../inputs/step-plans.ts";
@@ -16,35 +15,7 @@ import { buildConfig } from "../publishing/prompt-config.ts";
 import { renderStep, type RenderedStep } from "../template/render-step.ts";
 import { priceWith } from "./prompt-price.ts";
 
-interface PreviewMessage {
-  readonly role: "system" | "user" | "assistant";
-  readonly text: string;
-  /** Labels of the images that go with it, in order. */
-  readonly images: readonly string[];
-}
-
-interface PreviewStep {
-  readonly id: string;
-  readonly model: string;
-  /** Run options, defaults filled in. */
-  readonly options: Readonly<Record<string, string>>;
-  readonly maxOutputTokens: number | null;
-  readonly count: number;
-  readonly settings: TextSettings & Pick<StepDefinition, "webSearch">;
-  /** JSON Schema that the answer must fit; null: any text. */
-  readonly outputSchema: JsonSchema | null;
-  readonly messages: readonly PreviewMessage[];
-}
-
-export interface Preview {
-  readonly title: string;
-  /** What is wrong with the inputs; a run would be refused with these, and there are no steps. */
-  readonly issues: readonly Issue[];
-  /** Keys without effect. */
-  readonly ignored: readonly string[];
-  readonly steps: readonly PreviewStep[];
-  readonly price: PriceOfPrompt | null;
-}
+type PreviewStep = PromptPreview["steps"][number];
 
 /** A source as a run sees a published version. Its ids are empty. */
 export function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersion {
@@ -61,7 +32,7 @@ export interface PreviewRequest {
 }
 
 /** @throws Problem VALIDATION_ERROR when a rendered text is too long. */
-export function previewPrompt(source: PromptSource, request: PreviewRequest, catalogue: Catalogue): Preview {
+export function previewPrompt(source: PromptSource, request: PreviewRequest, catalogue: Catalogue): PromptPreview {
   const version = versionOf(source, catalogue);
   const { textInputs, runOptions } = request;
   const body: CreateRunBody = { promptVersionId: "", inputs: { textInputs }, runOptions };
@@ -110,7 +81,7 @@ function messagesOf(
     readonly entry: CatalogueEntry;
     readonly outputSchema: JsonSchema | undefined;
   },
-): PreviewMessage[] {
+): PreviewStep["messages"] {
   if (call.entry.modality !== "text") return [{ role: "user", text: wholePrompt({ instructions, prompt }), images }];
   const whole = wholeInstructions({ instructions, ...call });
   const system = whole === "" ? [] : [{ role: "system" as const, text: whole, images: [] }];

@@ -1,5 +1,5 @@
 /** What an author learns of a file before it is published: nothing is stored, and no database is needed. */
-import type { CheckedPrompt, PromptTestCase } from "@promptd/contract/manage";
+import type { CheckedPrompt, PromptFileCheck, PromptTestCase } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import type { PromptSource, PromptTest } from "../prompt-definition.ts";
 import { PromptFileError, type PromptFault } from "../prompt-fault.ts";
@@ -7,13 +7,10 @@ import { readPrompts, type PromptLimits } from "../publishing/parse-prompt-file.
 import { buildConfig } from "../publishing/prompt-config.ts";
 import { usualPrice } from "./prompt-price.ts";
 
-export interface Validation {
-  /** Prompts without a fault, in the order of the file; `promptId` is what the file names. */
-  readonly prompts: readonly CheckedPrompt[];
+/** Of a prompt of the file, `promptId` is what the file names. */
+export interface Validation extends Omit<PromptFileCheck, "faults"> {
   /** By line. Empty: the file can be published. */
   readonly faults: readonly PromptFault[];
-  /** The faults as an author reads them, one a line; empty when there are none. */
-  readonly message: string;
 }
 
 export function validatePrompts(text: string, catalogue: Catalogue, limits: PromptLimits = {}): Validation {

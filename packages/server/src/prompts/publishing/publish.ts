@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { USER_FLAGS } from "@promptd/contract";
+import type { PromptPublication } from "@promptd/contract/manage";
 import { addUserFlags } from "../../accounts/index.ts";
 import type { Catalogue } from "../../models/index.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
@@ -44,14 +45,7 @@ export interface PublishOptions extends Partial<VersionNote> {
   readonly isDraft?: boolean;
 }
 
-export interface PublishedPrompt {
-  readonly promptId: string;
-  readonly promptVersionId: string;
-  readonly slug: string;
-  readonly title: string;
-  /** `unchanged`: its latest version says the same, so no new one was made. */
-  readonly outcome: "created" | "changed" | "unchanged";
-}
+export type PublishedPrompt = Omit<PromptPublication, "version" | "warnings">;
 
 /** What became of one source. */
 export interface Publication extends PublishedPrompt {
