@@ -235,21 +235,11 @@ export interface SearchedText extends SearchedVersion {
   readonly definition: PromptDefinition;
 }
 
-interface SearchedTextRow {
-  prompt_id: string;
-  id: string;
-  title: string;
-  description: string;
-  tags: string[];
-  definition: PromptDefinition;
-}
-
 /** What the search index gets of these prompts; of one that is not searched nothing. */
-export async function listSearchedTexts(db: Queryable, promptIds: readonly string[]): Promise<SearchedText[]> {
-  const text = `select v.prompt_id, v.id, v.title, v.description, v.tags, v.definition
+export function listSearchedTexts(db: Queryable, promptIds: readonly string[]): Promise<SearchedText[]> {
+  const text = `select v.prompt_id as "promptId", v.id as "promptVersionId", v.title, v.description, v.tags, v.definition
     from prompts p join prompt_versions v on v.prompt_id = p.id where p.id = any ($1::uuid[]) and ${IS_SEARCHED}`;
-  const rows = await db.query<SearchedTextRow>(text, [promptIds]);
-  return rows.map(({ prompt_id: promptId, id: promptVersionId, ...rest }) => ({ promptId, promptVersionId, ...rest }));
+  return db.query<SearchedText>(text, [promptIds]);
 }
 export interface StaleEstimate {
   readonly id: string;
