@@ -1,3 +1,4 @@
+import type { Serving } from "@promptd/server/operator";
 import { CommandFailure, type Command } from "../../command.ts";
 import { runOnServer } from "./run-operator.ts";
 
@@ -37,18 +38,6 @@ const NEXT_STEPS = `To let somebody in:
 npx promptd admin user create --email ada@example.org --credits 100
 npx promptd admin key create --user ada@example.org
 `;
-
-interface Serving {
-  readonly url: string | null;
-  readonly publicUrl: string | null;
-  readonly demo: {
-    readonly email: string;
-    readonly apiKey: string;
-    readonly promptVersionId: string;
-    readonly textInputs: Readonly<Record<string, string>>;
-  } | null;
-  readonly welcome: string | null;
-}
 
 /** The command to paste calls the address it listens on: the public one may lead nowhere yet, or to another machine. */
 function describe({ url, publicUrl, demo, welcome }: Serving): string {
