@@ -117,7 +117,7 @@ async function play(options: ChaosOptions, plan: readonly Step[], closers: Close
 }
 
 interface Settled {
-  readonly told: Awaited<ReturnType<Scene["load"]["stop"]>>;
+  readonly reports: Awaited<ReturnType<Scene["load"]["stop"]>>;
   /** False: runs were still open when there was no more time. */
   readonly isSettled: boolean;
   readonly drainMs: number;
@@ -127,10 +127,10 @@ interface Settled {
 async function settle({ load, batchLoad, fleet, db }: Scene): Promise<Settled> {
   console.error("chaos: injections are over, waiting for the last run to end");
   const startedMs = performance.now();
-  const told = (await Promise.all([load.stop(), batchLoad.stop()])).flat();
+  const reports = (await Promise.all([load.stop(), batchLoad.stop()])).flat();
   const isSettled = await fleet.settle(db, SETTLE_MS_MAX);
   await awaitDeliveries(db, SETTLE_MS_MAX);
-  return { told, isSettled, drainMs: Math.round(performance.now() - startedMs) };
+  return { reports, isSettled, drainMs: Math.round(performance.now() - startedMs) };
 }
 
 interface Played {
@@ -141,7 +141,7 @@ interface Played {
 async function judge(scene: Scene, plan: readonly Step[], { injected, settled }: Played) {
   const late = await scene.zombies.stop();
   const checked = await checkHistory(scene.db, {
-    told: settled.told,
+    reports: settled.reports,
     accounts: [...scene.load.accounts, scene.batchLoad.account],
     readBack: new Map([...(await scene.load.readBack()), ...(await scene.batchLoad.readBack())]),
     kills: injected.killTimes,

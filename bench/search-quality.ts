@@ -19,7 +19,7 @@ import type { CorpusPrompt, JudgedQuery } from "./search/evaluation-data.ts";
 import { createLegs, createOwnSearch, indexCorpus } from "./search/own-systems.ts";
 import { createFullText, createFuse, createMiniSearch, createTrigramPeer } from "./search/peers.ts";
 import type { System } from "./search/peers.ts";
-import { checkGate, hashInputs, KEPT_FILE } from "./search/quality-gate.ts";
+import { checkGate, hashInputs, STORED_FILE } from "./search/quality-gate.ts";
 import { measure, printReport, summarize } from "./search/quality-report.ts";
 import type { MeasuredSet, Summary } from "./search/quality-report.ts";
 import { createScratchDatabase } from "./search/scratch-database.ts";
@@ -103,7 +103,7 @@ function report(sets: readonly MeasuredSet[], corpus: readonly CorpusPrompt[], p
   if (flags.json === true) console.log(JSON.stringify(kept, null, 1));
   else for (const set of sets) printReport(set, new Map(corpus.map(({ id, title }) => [id, title])));
   if (flags.out !== undefined) writeAnswers(Object.assign({}, ...sets.map(({ systems }) => systems[0]?.answers)));
-  if (flags.update === true) writeFileSync(KEPT_FILE, `${JSON.stringify(kept, null, 1)}\n`);
+  if (flags.update === true) writeFileSync(STORED_FILE, `${JSON.stringify(kept, null, 1)}\n`);
   if (flags.check === true) reportFaults(sets.flatMap((set) => checkGate(set.name, set.systems, peersOf(set, peers))));
 }
 

@@ -9,7 +9,7 @@ import { createIdSource } from "../../packages/server/src/platform/ids.ts";
 import { createTestPerson } from "../../packages/server/test/people/people-fixture.ts";
 import type { InstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
 import { startWebhookReceiver } from "../../packages/server/test/webhooks/webhook-receiver.ts";
-import type { Account, Told } from "./load.ts";
+import type { Account, CallerReport } from "./load.ts";
 import { createRandom, pickOne, type SeededRandom } from "./random.ts";
 import { viewOf, type RunView } from "./run-view.ts";
 
@@ -18,7 +18,7 @@ export interface BatchLoad {
   /** Batches that were created, once the load has stopped. */
   readonly batches: number;
   /** Ends the batches that were begun. @returns what their caller was told of each item. */
-  stop(): Promise<readonly Told[]>;
+  stop(): Promise<readonly CallerReport[]>;
   readBack(): Promise<ReadonlyMap<string, RunView>>;
   /** Runs whose end the receiver of the webhook has heard of. */
   heard(): ReadonlySet<string>;
@@ -53,11 +53,11 @@ export async function startBatchLoad(
   const stopping = new AbortController();
   const ask = <Answer>(work: (client: Client) => Promise<Answer>) =>
     askUntilAnswered(work, () => pickOne(apiUrls(), random), apiKey);
-  const told: Told[] = [];
+  const reports: CallerReport[] = [];
   let batches = 0;
   const loop = (async () => {
     while (!stopping.signal.aborted) {
-      told.push(...(await runOneBatch(ask, { accountId, promptVersionId: prompts.paid, random })));
+      reports.push(...(await runOneBatch(ask, { accountId, promptVersionId: prompts.paid, random })));
       batches += 1;
       await wait(PAUSE_MS);
     }
@@ -71,7 +71,7 @@ export async function startBatchLoad(
     stop: async () => {
       stopping.abort();
       await loop;
-      return told;
+      return reports;
     },
     readBack: () =>
       ask(async (client) => {
@@ -113,7 +113,7 @@ interface Order {
 }
 
 /** One batch, until nothing of it is open. */
-async function runOneBatch(ask: Ask, { accountId, promptVersionId, random }: Order): Promise<Told[]> {
+async function runOneBatch(ask: Ask, { accountId, promptVersionId, random }: Order): Promise<CallerReport[]> {
   const key = crypto.randomUUID();
   const tags = Array.from({ length: 1 + Math.floor(random() * ITEMS_MAX) }, () => crypto.randomUUID());
   const items = tags.map((tag) => ({

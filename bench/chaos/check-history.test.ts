@@ -48,12 +48,12 @@ beforeAll(async () => {
   await doomed.kill();
   const heir = await fixture.start("worker");
   await isSeen("runs where attempt > 1 and status = 'succeeded' and credits > 0");
-  const told = await load.stop();
+  const reports = await load.stop();
   await until(async () => !(await exists("runs where finished_at is null")), PATIENCE_MS);
   // However long the heir took to start here: the history that is judged is one in which all went quickly.
   await fixture.db.query(QUICKEN);
   const none = { outages: [], slowdowns: [], leaseMs: 600, mishaps: [] };
-  history = { told, accounts: load.accounts, readBack: await load.readBack(), kills: [kill], ...none };
+  history = { reports, accounts: load.accounts, readBack: await load.readBack(), kills: [kill], ...none };
   await Promise.all([api.stop(), heir.stop()]);
   await fixture.close();
 }, HOOK_MS);
@@ -218,7 +218,7 @@ describe("the check of a chaos run", () => {
   });
 
   test("names an acknowledged run that its account cannot read", async () => {
-    const [runId = ""] = history.told.flatMap((entry) => entry.runIds);
+    const [runId = ""] = history.reports.flatMap((entry) => entry.runIds);
     const readBack = new Map([...history.readBack].filter(([id]) => id !== runId));
     expect(await violationsAfter([], { ...history, readBack })).toEqual([`cannot be read by its account: ${runId}`]);
   });
@@ -226,7 +226,7 @@ describe("the check of a chaos run", () => {
   test.each([{ outputs: "others" }, { tokens: 99 }, { runStatus: "failed" as const }])(
     "names a run that is read with another %o than its caller was told",
     async (change) => {
-      const seen = history.told.flatMap((entry) => entry.finals).find((view) => view.runStatus === "succeeded");
+      const seen = history.reports.flatMap((entry) => entry.finals).find((view) => view.runStatus === "succeeded");
       if (seen === undefined) throw new Error("no caller was told of a success");
       const readBack = new Map(history.readBack).set(seen.runId, { ...seen, ...change });
       expect(await violationsAfter([], { ...history, readBack })).toEqual([
@@ -254,26 +254,28 @@ describe("the check of a chaos run", () => {
 
   test("names a run whose caller was refused, with a key or without", async () => {
     for (const hasKey of [true, false]) {
-      const seen = history.told.find((entry) => entry.outcome === "acknowledged" && entry.hasKey === hasKey);
+      const seen = history.reports.find((entry) => entry.outcome === "acknowledged" && entry.hasKey === hasKey);
       if (seen === undefined) throw new Error("nothing was acknowledged");
       const refused = { ...seen, runIds: [], finals: [], outcome: "refused" as const, code: "PAYMENT_REQUIRED_ERROR" };
-      const told = [refused, ...history.told.filter((entry) => entry !== seen)];
-      const found = await violationsAfter([], { ...history, told });
+      const reports = [refused, ...history.reports.filter((entry) => entry !== seen)];
+      const found = await violationsAfter([], { ...history, reports });
       expect(found).toContainEqual(expect.stringMatching(/^a run whose caller was refused: .* PAYMENT_REQUIRED_ERROR/));
     }
   });
 
   test("lets a caller without a key be left in the dark, with a run or without", async () => {
-    const seen = history.told.find((entry) => entry.outcome === "acknowledged" && !entry.hasKey);
+    const seen = history.reports.find((entry) => entry.outcome === "acknowledged" && !entry.hasKey);
     if (seen === undefined) throw new Error("nothing was acknowledged without a key");
     const unknown = { ...seen, runIds: [], finals: [], outcome: "unknown" as const };
-    const told = [unknown, { ...unknown, tag: "lost" }, ...history.told.filter((entry) => entry !== seen)];
-    expect(await violationsAfter([], { ...history, told })).toEqual([]);
+    const reports = [unknown, { ...unknown, tag: "lost" }, ...history.reports.filter((entry) => entry !== seen)];
+    expect(await violationsAfter([], { ...history, reports })).toEqual([]);
   });
 
   test("names two runs of one request, answers that are not specified, refusals without a reason, and silence", async () => {
     const rich = history.accounts.filter(({ isShort }) => !isShort).map(({ accountId }) => accountId);
-    const [first, second] = history.told.filter((entry) => entry.runIds.length > 0 && rich.includes(entry.accountId));
+    const [first, second] = history.reports.filter(
+      (entry) => entry.runIds.length > 0 && rich.includes(entry.accountId),
+    );
     if (first === undefined || second === undefined) throw new Error("no two runs were acknowledged");
     const both = { ...first, runIds: [...first.runIds, ...second.runIds], unspecified: ["503 null"] };
     const others = [
@@ -281,8 +283,8 @@ describe("the check of a chaos run", () => {
       { ...first, runIds: [], finals: [], tag: "b", outcome: "refused" as const, code: "PAYMENT_REQUIRED_ERROR" },
       { ...first, runIds: [], finals: [], tag: "c", hasKey: true, outcome: "unknown" as const, code: null },
     ];
-    const told = [both, ...others, ...history.told.filter((entry) => entry !== first)];
-    const found = await violationsAfter([], { ...history, told });
+    const reports = [both, ...others, ...history.reports.filter((entry) => entry !== first)];
+    const found = await violationsAfter([], { ...history, reports });
     expect(found).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^several runs of one request: /),

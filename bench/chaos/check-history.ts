@@ -5,13 +5,13 @@
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { findFaults } from "../../packages/server/test/support/installation-fixture.ts";
 import { judgeReclaims, summarizeReclaims } from "./judge-reclaims.ts";
-import type { Account, Told } from "./load.ts";
+import type { Account, CallerReport } from "./load.ts";
 import type { RunView } from "./run-view.ts";
 import { countBegunWithCreate, readOverruns, readReclaims, type Kill, type Outage } from "./trace.ts";
 import type { Slowdown } from "./watch-machine.ts";
 
 export interface History {
-  readonly told: readonly Told[];
+  readonly reports: readonly CallerReport[];
   readonly accounts: readonly Account[];
   /** Every run as its account reads it after the last one has ended. */
   readonly readBack: ReadonlyMap<string, RunView>;
@@ -40,8 +40,8 @@ interface RunRow {
 export async function checkHistory(db: Database, history: History) {
   const rows = await readRuns(db);
   const runs = new Map(rows.map((row) => [row.id, row]));
-  const { told } = history;
-  const judged = told.flatMap((entry) => [...judge(entry, runs), ...judgeReadBack(entry, history.readBack)]);
+  const { reports } = history;
+  const judged = reports.flatMap((entry) => [...judge(entry, runs), ...judgeReadBack(entry, history.readBack)]);
   const faults = await findFaults(db);
   const reclaims = await readReclaims(db, history.kills);
   const [sends] = await db.query<{ total: number; most: number }>(
@@ -52,7 +52,7 @@ export async function checkHistory(db: Database, history: History) {
     ...history.mishaps,
     ...judged,
     ...judgeRefusals(history),
-    ...judgeRows(rows, told),
+    ...judgeRows(rows, reports),
     ...(await judgeBalances(db, history.accounts, rows)),
     ...(await judgeEarnings(db)),
     ...(await judgeUsage(db)),
@@ -62,16 +62,16 @@ export async function checkHistory(db: Database, history: History) {
     ...judgeWeight(reclaims, history),
   ];
   const tags = new Set(rows.map((row) => row.tag));
-  const count = (outcome: Told["outcome"]) => told.filter((entry) => entry.outcome === outcome).length;
+  const count = (outcome: CallerReport["outcome"]) => reports.filter((entry) => entry.outcome === outcome).length;
   return {
     acknowledged: count("acknowledged"),
-    acknowledgedEnds: countEnds(told, runs),
+    acknowledgedEnds: countEnds(reports, runs),
     lost: judged.filter((text) => text.startsWith("lost")).length,
     unanswered: count("unknown"),
     /** Of those without an answer: they had no key to ask with. */
-    unansweredWithRun: told.filter((entry) => entry.outcome === "unknown" && tags.has(entry.tag)).length,
+    unansweredWithRun: reports.filter((entry) => entry.outcome === "unknown" && tags.has(entry.tag)).length,
     refused: count("refused"),
-    keyless: told.filter(({ hasKey }) => !hasKey).length,
+    keyless: reports.filter(({ hasKey }) => !hasKey).length,
     runs: rows.length,
     begunWithCreate: await countBegunWithCreate(db),
     succeeded: rows.filter((row) => row.status === "succeeded").length,
@@ -106,8 +106,11 @@ function readRuns(db: Database): Promise<RunRow[]> {
 }
 
 /** What became of the acknowledged runs: how many succeeded, and of the others why not. */
-function countEnds(told: readonly Told[], runs: ReadonlyMap<string, RunRow>): Readonly<Record<string, number>> {
-  const acknowledged = told.filter(({ outcome }) => outcome === "acknowledged");
+function countEnds(
+  reports: readonly CallerReport[],
+  runs: ReadonlyMap<string, RunRow>,
+): Readonly<Record<string, number>> {
+  const acknowledged = reports.filter(({ outcome }) => outcome === "acknowledged");
   const ends = Map.groupBy(acknowledged, ({ runIds }) => describeEnd(runs.get(runIds[0] ?? "")));
   return Object.fromEntries([...ends].map(([end, { length }]) => [end, length]));
 }
@@ -117,7 +120,7 @@ function describeEnd(run: RunRow | undefined): string {
   return run.status === "failed" ? `failed: ${run.fail_reason ?? "no reason"}` : run.status;
 }
 
-function judge(entry: Told, runs: ReadonlyMap<string, RunRow>): string[] {
+function judge(entry: CallerReport, runs: ReadonlyMap<string, RunRow>): string[] {
   const found: string[] = entry.unspecified.map((answer) => `unspecified answer ${answer}`);
   const ids = new Set(entry.runIds);
   if (ids.size > 1) found.push(`several runs of one request: ${[...ids].join(" ")}`);
@@ -130,7 +133,7 @@ function judge(entry: Told, runs: ReadonlyMap<string, RunRow>): string[] {
   return found;
 }
 
-function judgeReadBack(entry: Told, readBack: ReadonlyMap<string, RunView>): string[] {
+function judgeReadBack(entry: CallerReport, readBack: ReadonlyMap<string, RunView>): string[] {
   const unread = [...new Set(entry.runIds)].filter((id) => !readBack.has(id));
   const changed = entry.finals.filter((seen) => {
     const now = readBack.get(seen.runId);
@@ -146,9 +149,9 @@ function judgeReadBack(entry: Told, readBack: ReadonlyMap<string, RunView>): str
  * Only an account without enough credits, or with a cap, may be refused, and who has a key must be told something in the end. Without a
  * key a lost answer leaves the caller in the dark.
  */
-function judgeRefusals({ told, accounts }: History): string[] {
+function judgeRefusals({ reports, accounts }: History): string[] {
   const mayLack = new Set(accounts.filter(({ isShort }) => isShort).map(({ accountId }) => accountId));
-  return told.flatMap(({ outcome, code, accountId, tag, hasKey }) => {
+  return reports.flatMap(({ outcome, code, accountId, tag, hasKey }) => {
     if (outcome === "unknown") return hasKey ? [`never answered: request ${tag}`] : [];
     const isDue =
       (code === "PAYMENT_REQUIRED_ERROR" && mayLack.has(accountId)) || (code === "TOO_MANY_REQUESTS_ERROR" && !hasKey);
@@ -157,8 +160,8 @@ function judgeRefusals({ told, accounts }: History): string[] {
 }
 
 /** Each run belongs to the one request that its text input names, and to none whose caller was told that there is none. */
-function judgeRows(rows: readonly RunRow[], told: readonly Told[]): string[] {
-  const requests = new Map(told.map((entry) => [entry.tag, entry]));
+function judgeRows(rows: readonly RunRow[], reports: readonly CallerReport[]): string[] {
+  const requests = new Map(reports.map((entry) => [entry.tag, entry]));
   const runsOf = Map.groupBy(rows, (row) => row.tag);
   const uninvited = rows.filter(({ tag, key }) => {
     const request = requests.get(tag ?? "");
@@ -167,12 +170,12 @@ function judgeRows(rows: readonly RunRow[], told: readonly Told[]): string[] {
   const overtried = rows.filter((row) => row.attempt > row.max_attempts);
   return [
     ...uninvited.map((row) => `a run nobody asked for: ${row.id}`),
-    ...told.flatMap((request) => judgeRequest(request, runsOf.get(request.tag) ?? [])),
+    ...reports.flatMap((request) => judgeRequest(request, runsOf.get(request.tag) ?? [])),
     ...overtried.map((row) => `more attempts than allowed: ${row.id}`),
   ];
 }
 
-function judgeRequest({ tag, outcome, code, runIds }: Told, runs: readonly RunRow[]): string[] {
+function judgeRequest({ tag, outcome, code, runIds }: CallerReport, runs: readonly RunRow[]): string[] {
   const [run] = runs;
   if (run === undefined) return [];
   const ids = runs.map(({ id }) => id).join(" ");

@@ -9,7 +9,7 @@ import { createRandom, pickOne, type SeededRandom } from "./random.ts";
 import { viewOf, type RunView } from "./run-view.ts";
 import { startTopUps, type TopUps } from "./top-ups.ts";
 
-export interface Told {
+export interface CallerReport {
   readonly accountId: string;
   /** Names the request: it stands in its text input, and is its Idempotency-Key when it has one. */
   readonly tag: string;
@@ -37,7 +37,7 @@ export interface Load {
   /** Payments that were granted, once the load has stopped. */
   readonly topUps: number;
   /** Lets every caller end what it has begun. */
-  stop(): Promise<readonly Told[]>;
+  stop(): Promise<readonly CallerReport[]>;
   /** Every run as its own account reads it through the API. Call it when nothing is open any more. */
   readBack(): Promise<ReadonlyMap<string, RunView>>;
 }
@@ -63,7 +63,7 @@ export interface LoadOptions {
 export async function startLoad(fixture: InstallationFixture, options: LoadOptions): Promise<Load> {
   const { apiUrls } = options;
   const stopping = new AbortController();
-  const told: Told[] = [];
+  const reports: CallerReport[] = [];
   const last = options.accounts - 1;
   const grants = Array.from({ length: options.accounts }, (_, i) => (i === last ? POOR : RICH));
   const isCapped = (i: number) => i === last - 1 && i > 0;
@@ -78,7 +78,7 @@ export async function startLoad(fixture: InstallationFixture, options: LoadOptio
   const loops = callers.flatMap((caller, i) =>
     Array.from({ length: CALLERS_PER_ACCOUNT }, async (_, j) => {
       const random = createRandom(options.seed + i * CALLERS_PER_ACCOUNT + j);
-      while (!stopping.signal.aborted) told.push(await createOne(fixture, caller, { apiUrls, random }));
+      while (!stopping.signal.aborted) reports.push(await createOne(fixture, caller, { apiUrls, random }));
     }),
   );
   return {
@@ -96,7 +96,7 @@ export async function startLoad(fixture: InstallationFixture, options: LoadOptio
       stopping.abort();
       await Promise.all(loops);
       paid = await topUps.ended;
-      return told;
+      return reports;
     },
     readBack: async () => {
       const views = await Promise.all(callers.map((caller) => readRuns(caller, apiUrls)));
@@ -126,7 +126,7 @@ interface Talk {
   readonly finals: RunView[];
   readonly unspecified: string[];
 }
-type Verdict = Pick<Told, "outcome" | "code">;
+type Verdict = Pick<CallerReport, "outcome" | "code">;
 
 interface Way {
   readonly apiUrls: () => string[];
@@ -134,13 +134,13 @@ interface Way {
 }
 
 /** One run: with a key asked for until an answer says what became of it, without one asked for once. */
-async function createOne(fixture: InstallationFixture, caller: InstallationCaller, way: Way): Promise<Told> {
+async function createOne(fixture: InstallationFixture, caller: InstallationCaller, way: Way): Promise<CallerReport> {
   const tag = crypto.randomUUID();
   const hasKey = way.random() >= KEYLESS_SHARE;
   const options = { idempotencyKey: hasKey ? tag : null, respondAsync: way.random() < 0.4 };
-  const body = wish(fixture, tag, way.random);
+  const body = bodyOf(fixture, tag, way.random);
   const talk: Talk = { runIds: [], finals: [], unspecified: [] };
-  const verdict = await askUntilTold(way, hasKey ? TRIES_MAX : 1, async (url) => {
+  const verdict = await askUntilAnswered(way, hasKey ? TRIES_MAX : 1, async (url) => {
     try {
       const run = await caller.clientAt(url).runs.create(body, options);
       talk.runIds.push(run.runId);
@@ -155,7 +155,7 @@ async function createOne(fixture: InstallationFixture, caller: InstallationCalle
 }
 
 /** @param ask null: nothing was told. */
-async function askUntilTold(
+async function askUntilAnswered(
   { apiUrls, random }: Way,
   triesMax: number,
   ask: (url: string) => Promise<Verdict | null>,
@@ -199,7 +199,7 @@ const DIRECTIVES = [
   "dirty",
 ];
 
-function wish({ prompts }: InstallationFixture, tag: string, random: SeededRandom) {
+function bodyOf({ prompts }: InstallationFixture, tag: string, random: SeededRandom) {
   const chance = random();
   const promptVersionId =
     chance < 0.72 ? prompts.paid : chance < 0.9 ? prompts.free : chance < 0.96 ? prompts.picture : prompts.clip;

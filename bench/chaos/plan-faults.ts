@@ -20,7 +20,7 @@ export type Step = { readonly gapMs: number } & (
   | { readonly kind: "crash" }
 );
 
-export interface PlanWish {
+export interface PlanOptions {
   readonly seed: number;
   readonly kills: number;
   readonly seats: Readonly<Record<Role, number>>;
@@ -39,7 +39,7 @@ const PER_KILL: Readonly<Record<Exclude<FaultKind, "kill">, number>> = {
 const TIMES_MIN = 2;
 
 /** @throws Error when no process could stand in for another: what is promised needs somebody to keep it. */
-export function planFaults({ seed, kills, seats }: PlanWish): readonly Step[] {
+export function planFaults({ seed, kills, seats }: PlanOptions): readonly Step[] {
   const random = createRandom(seed);
   const roles = (["api", "worker"] as const).filter((role) => seats[role] > 1);
   if (roles.length === 0) throw new Error("A chaos run needs two API processes or two workers.");

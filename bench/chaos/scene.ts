@@ -12,12 +12,12 @@ import type { ChaosDatabase } from "./database-server.ts";
 import { createFleet, type Fleet } from "./fleet.ts";
 import { startBatchLoad, type BatchLoad } from "./batch-load.ts";
 import { startLoad, type Load } from "./load.ts";
-import type { PlanWish } from "./plan-faults.ts";
+import type { PlanOptions } from "./plan-faults.ts";
 import { beginTrace } from "./trace.ts";
 import { watchMachine, type MachineWatch } from "./watch-machine.ts";
 import { startZombies, type Zombies } from "./zombies.ts";
 
-export interface SceneWish extends Pick<PlanWish, "seed" | "seats"> {
+export interface SceneOptions extends Pick<PlanOptions, "seed" | "seats"> {
   /** With an empty, migrated database. */
   readonly server: ChaosDatabase;
   /** A directory of the run's own. */
@@ -41,30 +41,30 @@ export interface Scene {
 }
 
 /** @param closers gets each part as soon as it is open, so that a scene that is only half there is closed too. */
-export async function openScene(wish: SceneWish, closers: Closers): Promise<Scene> {
-  const { server, leaseMs } = wish;
+export async function openScene(options: SceneOptions, closers: Closers): Promise<Scene> {
+  const { server, leaseMs } = options;
   const proxy = await startTcpProxy(server.url);
   closers.add(() => proxy.close());
-  const fixture = await openInstallationFixture(server.url, environmentOf(wish, proxy));
+  const fixture = await openInstallationFixture(server.url, environmentOf(options, proxy));
   closers.add(() => fixture.close());
   const db = await openDatabase({ url: server.url, role: "chaos", log: createLog("silent", "stderr") });
   closers.add(() => db.close());
   await beginTrace(db);
-  const fleet = await createFleet(fixture, wish.seats);
+  const fleet = await createFleet(fixture, options.seats);
   closers.add(() => fleet.stop());
   const machine = watchMachine();
   closers.add(() => machine.stop());
   const zombies = await startZombies(server.url);
   closers.add(() => zombies.stop());
-  const batchLoad = await startBatchLoad(fixture, { apiUrls: fleet.apiUrls, seed: wish.seed + 2 });
+  const batchLoad = await startBatchLoad(fixture, { apiUrls: fleet.apiUrls, seed: options.seed + 2 });
   closers.add(() => batchLoad.close());
   closers.add(async () => void batchLoad.stop()); // as that of the load
-  const load = await openLoad(wish, fixture, fleet);
+  const load = await openLoad(options, fixture, fleet);
   closers.add(async () => void load.stop()); // not waited for: a caller asks for long when nobody answers any more
   return { server, leaseMs, proxy, db, fleet, machine, zombies, load, batchLoad };
 }
 
-function environmentOf({ seed, home, leaseMs }: SceneWish, proxy: TcpProxy): Record<string, string> {
+function environmentOf({ seed, home, leaseMs }: SceneOptions, proxy: TcpProxy): Record<string, string> {
   return {
     DATABASE_URL: proxy.url,
     PROMPTD_LEASE_MS: String(leaseMs),
@@ -78,6 +78,6 @@ function environmentOf({ seed, home, leaseMs }: SceneWish, proxy: TcpProxy): Rec
   };
 }
 
-function openLoad({ accounts, seed }: SceneWish, fixture: InstallationFixture, fleet: Fleet): Promise<Load> {
+function openLoad({ accounts, seed }: SceneOptions, fixture: InstallationFixture, fleet: Fleet): Promise<Load> {
   return startLoad(fixture, { accounts, apiUrls: fleet.apiUrls, seed: seed + 1 });
 }

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { classesOf, scoresOf } from "./quality-report.ts";
 import type { Measured, Summary } from "./quality-report.ts";
 
-export const KEPT_FILE = new URL("../results/search.json", import.meta.url);
+export const STORED_FILE = new URL("../results/search.json", import.meta.url);
 
-export interface KeptResult {
+export interface StoredResult {
   /** Of everything the peers' figures depend on: when it is another, they have to be measured again. */
   readonly inputs: string;
   /** Name of the set -> figures of every system. */
@@ -26,7 +26,7 @@ const TOLERANCE = 0.01;
 export function checkGate(set: string, systems: readonly Measured[], peers: readonly Summary[]): string[] {
   const [own] = systems;
   if (own === undefined) return ["nothing was measured"];
-  const kept = readKept().sets[set]?.find(({ name }) => name === own.name);
+  const kept = readStored().sets[set]?.find(({ name }) => name === own.name);
   return classesOf(own).flatMap((cls) => {
     const value = scoresOf(own, cls).ndcg;
     const bounds = [
@@ -46,14 +46,14 @@ export function checkGate(set: string, systems: readonly Measured[], peers: read
 const PEERS = ["full text", "trigram", "MiniSearch", "Fuse.js"];
 
 /** The peers' kept figures: their code, their settings and the data are fixed, and one of them takes minutes. */
-export function readKeptPeers(set: string): Summary[] {
-  const found = (readKept().sets[set] ?? []).filter(({ name }) => PEERS.includes(name));
+export function readStoredPeers(set: string): Summary[] {
+  const found = (readStored().sets[set] ?? []).filter(({ name }) => PEERS.includes(name));
   if (found.length !== PEERS.length) throw new Error(`bench/results/search.json lacks peers for the set ${set}.`);
   return found;
 }
 
-export function readKept(): KeptResult {
-  return JSON.parse(readFileSync(KEPT_FILE, "utf8")) as KeptResult;
+export function readStored(): StoredResult {
+  return JSON.parse(readFileSync(STORED_FILE, "utf8")) as StoredResult;
 }
 
 const INPUT_FILES = [

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { JUDGMENT_SETS, readCorpus, readJudgments } from "../../../../bench/search/evaluation-data.ts";
 import { createOwnSearch, indexCorpus } from "../../../../bench/search/own-systems.ts";
 import { createFullText, createMiniSearch, createTrigramPeer } from "../../../../bench/search/peers.ts";
-import { checkGate, hashInputs, readKept, readKeptPeers } from "../../../../bench/search/quality-gate.ts";
+import { checkGate, hashInputs, readStored, readStoredPeers } from "../../../../bench/search/quality-gate.ts";
 import { measure, scoresOf, summarize, type Measured } from "../../../../bench/search/quality-report.ts";
 import { createMediocreEmbedder, createTestEmbedder } from "../../../../bench/search/test-embedder.ts";
 import { openSearch } from "./search-fixture.ts";
@@ -27,13 +27,13 @@ test("ranking is no worse than required, than the kept result and than every pee
   const own = await createOwnSearch(fixture.db, null);
   for (const [set, file] of Object.entries(JUDGMENT_SETS)) {
     const measured = file === JUDGMENT_SETS.dev ? plain : await measure(own, readJudgments(file));
-    expect(checkGate(set, [measured], readKeptPeers(set))).toEqual([]);
+    expect(checkGate(set, [measured], readStoredPeers(set))).toEqual([]);
   }
   await own.search.close();
 }, 60_000);
 
 test("the peers' kept figures are of these prompts, judgments, versions and settings", () => {
-  expect(hashInputs(), "run: npm run eval:search -- --embeddings --update").toBe(readKept().inputs);
+  expect(hashInputs(), "run: npm run eval:search -- --embeddings --update").toBe(readStored().inputs);
 });
 
 // Fuse.js takes half a second for a query: its figures are measured anew by `npm run eval:search` alone.
@@ -44,7 +44,7 @@ test("the peers that take little time measure today as they are kept", async () 
   for (const { name, classes } of summarize(measured)) {
     expect({ name, classes }).toEqual({
       name,
-      classes: readKeptPeers("dev").find((kept) => kept.name === name)?.classes,
+      classes: readStoredPeers("dev").find((kept) => kept.name === name)?.classes,
     });
   }
 }, 60_000);
