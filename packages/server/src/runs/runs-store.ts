@@ -257,5 +257,5 @@ function toListRow(row: ListRow): PageOfRuns["rows"][number] {
   return { listed, requestId: row.request_id };
 }
 
-export { findFinishedRun } from "./read/finished-run-store.ts";
+export { findFinishedRun } from "./read/run-finished-event-store.ts";
 export { runsOfAccount } from "./runs-of-account-store.ts";
