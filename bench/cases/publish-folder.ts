@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expressionOf } from "../../packages/server/src/prompts/template/template-language.ts";
-import { keyProblem } from "../../packages/server/src/prompts/input-rules.ts";
+import { keyProblem } from "../../packages/server/src/prompts/text-input-rules.ts";
 import { writePromptFile } from "../../packages/server/src/prompts/format/write-prompt-file.ts";
 import { defineCase } from "../harness/bench-case.ts";
 import { onDatabase } from "../harness/on-database.ts";

@@ -1,6 +1,6 @@
 /** What a test expects of a text, checked without a model. */
 import { readJsonAnswer } from "../../models/index.ts";
-import { codePointLength } from "../input-rules.ts";
+import { codePointLength } from "../text-input-rules.ts";
 import type { Expectations } from "../prompt-definition.ts";
 import { matchPattern } from "./match-pattern.ts";
 

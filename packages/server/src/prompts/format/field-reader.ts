@@ -1,5 +1,5 @@
 import { isVisible } from "@promptd/contract";
-import { codePointLength } from "../input-rules.ts";
+import { codePointLength } from "../text-input-rules.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 

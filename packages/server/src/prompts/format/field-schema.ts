@@ -1,5 +1,5 @@
 /** JSON Schema of a prompt file's fields, for editors: what is known there, with what is said of it here. */
-import { INPUT_FIELDS, INPUT_TYPES } from "./input-fields.ts";
+import { INPUT_FIELDS, INPUT_TYPES } from "./text-input-fields.ts";
 import { PROMPT_FIELDS, STEP_FIELDS } from "./prompt-fields.ts";
 import { EXPECTATION_FIELDS } from "./test-fields.ts";
 

@@ -2,7 +2,7 @@ import { isUuid } from "../../platform/ids.ts";
 import { CALL_FIELDS, readCallFields, readTemplate, type RawCall } from "./call-fields.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { IMAGE_SLOTS_MAX, readImageSlots } from "./file-inputs.ts";
-import { readInputFields } from "./input-fields.ts";
+import { readInputFields } from "./text-input-fields.ts";
 import type { ImageSlot, InputField } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { readTests, type RawTest } from "./test-fields.ts";

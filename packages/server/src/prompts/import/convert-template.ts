@@ -1,5 +1,5 @@
 /** Templates of other languages as Liquid. What has no counterpart is left out and noted. */
-import { keyProblem } from "../input-rules.ts";
+import { keyProblem } from "../text-input-rules.ts";
 import { ALLOWED_FILTERS, expressionOf } from "../template/template-language.ts";
 
 export type TemplateSyntax = "mustache" | "jinja";

@@ -1,6 +1,6 @@
 import { describeUnknownNames, quoteText, type CreateRunBody, type Issue } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
-import { valueProblem } from "../input-rules.ts";
+import { valueProblem } from "../text-input-rules.ts";
 import type { InputField, LiveVersion } from "../prompt-definition.ts";
 import { defaultsOf, publicRunOptions } from "./run-options.ts";
 

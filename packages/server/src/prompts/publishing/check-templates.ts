@@ -1,7 +1,7 @@
 import { rewriteForeignPlaceholders } from "../template/foreign-placeholders.ts";
 import { findForeignSyntax, type ForeignSyntax } from "../template/foreign-syntax.ts";
 import { locator, shortened, type Locate } from "../template/locate.ts";
-import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../input-rules.ts";
+import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../text-input-rules.ts";
 import type { Conversion, InputField, StepMessage } from "../prompt-definition.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
 import type { TemplateText } from "../format/template-text.ts";

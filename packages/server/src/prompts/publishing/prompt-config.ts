@@ -1,6 +1,6 @@
 import type { ImageInputSlot, TextInputField } from "@promptd/contract";
 import { requireEntry, type Catalogue, type CatalogueEntry } from "../../models/index.ts";
-import { LIST_ITEMS_MAX } from "../input-rules.ts";
+import { LIST_ITEMS_MAX } from "../text-input-rules.ts";
 import type { InputField, InputType, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
 import { currentRunOptions, currentWebSearch } from "../inputs/run-options.ts";
 

@@ -4,7 +4,7 @@ import { priceCeiling, schemaFault, type Catalogue } from "../../models/index.ts
 import { bindRoles, describeRoles } from "./bind-roles.ts";
 import { resolveSteps } from "./check-models.ts";
 import { checkTemplates } from "./check-templates.ts";
-import { valueProblem } from "../input-rules.ts";
+import { valueProblem } from "../text-input-rules.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import type { InputField, PromptSource, PromptTest, StepDefinition } from "../prompt-definition.ts";
 import { ONLY_STEP, type RawPrompt, type RawSample, type RawStep } from "../format/prompt-fields.ts";

@@ -1,4 +1,4 @@
-import { keyProblem } from "../input-rules.ts";
+import { keyProblem } from "../text-input-rules.ts";
 import { scanExpression } from "./expression-scan.ts";
 import { engine, expressionOf, readerOf } from "./template-language.ts";
 

@@ -3,7 +3,7 @@
  * something else, and nobody would see it: so each is a fault or a warning that says how it is written here.
  */
 import { expressionOf, TEMPLATE_LENGTH_MAX } from "./template-language.ts";
-import { keyProblem } from "../input-rules.ts";
+import { keyProblem } from "../text-input-rules.ts";
 
 export interface ForeignSyntax {
   /** Offset in the template, UTF-16 units. */

@@ -12,7 +12,7 @@ import {
 } from "../../../test/prompts/prompt-fixtures.ts";
 import { renderStep } from "./render-step.ts";
 import { ALLOWED_FILTERS, engine, isDirectName, RESERVED_NAMES } from "./template-language.ts";
-import { keyProblem } from "../input-rules.ts";
+import { keyProblem } from "../text-input-rules.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

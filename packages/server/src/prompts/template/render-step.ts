@@ -1,5 +1,5 @@
 import { invalid } from "../../platform/problem.ts";
-import { LIST_ITEMS_MAX, splitChoices, splitList } from "../input-rules.ts";
+import { LIST_ITEMS_MAX, splitChoices, splitList } from "../text-input-rules.ts";
 import type { InputField, PromptDefinition, StepDefinition, StepMessage } from "../prompt-definition.ts";
 import {
   parseTemplate,

@@ -1,4 +1,4 @@
-import { INPUT_KEYS_MAX, keyProblem, LIST_ITEMS_MAX, requiredField, valueProblem } from "../input-rules.ts";
+import { INPUT_KEYS_MAX, keyProblem, LIST_ITEMS_MAX, requiredField, valueProblem } from "../text-input-rules.ts";
 import type { Choice, InputField, InputType } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { FieldReader } from "./field-reader.ts";
