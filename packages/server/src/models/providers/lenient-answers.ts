@@ -16,7 +16,10 @@ export async function readLeniently(answer: Response): Promise<Response> {
   if (parsed === null) return whole;
   const error = errorInside(parsed);
   if (error !== null) return Response.json({ error }, { status: statusOf(error), headers: delayOf(answer) });
-  return new WholeAnswer(Buffer.from(withoutThoughts(parsed)), whole);
+  const choices = choicesOf(parsed);
+  if (choices.length === 0) return whole;
+  const spoken = { ...parsed, choices: choices.map(withoutThoughts) };
+  return new WholeAnswer(Buffer.from(JSON.stringify(spoken)), whole);
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -72,15 +75,10 @@ export function withoutThought(text: string): string {
   return end === -1 ? "" : start.slice(end + CLOSING.length).trimStart();
 }
 
-function withoutThoughts(answer: Members): string {
-  const choices = choicesOf(answer);
-  if (choices.length === 0) return JSON.stringify(answer);
-  const changed = choices.map((choice) => {
-    const { message } = choice;
-    if (!isObject(message) || typeof message["content"] !== "string") return choice;
-    return { ...choice, message: { ...message, content: withoutThought(message["content"]) } };
-  });
-  return JSON.stringify({ ...answer, choices: changed });
+function withoutThoughts(choice: Members): Members {
+  const { message } = choice;
+  if (!isObject(message) || typeof message["content"] !== "string") return choice;
+  return { ...choice, message: { ...message, content: withoutThought(message["content"]) } };
 }
 
 /** The same for an answer in pieces: only a thought at its beginning can be known. */
