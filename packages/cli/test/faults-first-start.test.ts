@@ -1,12 +1,12 @@
 /** The first start is interrupted, or cut off from its database: nothing is left running, and the marketplace is made. */
-import { lstat, readFile, rm, stat } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "@promptd/client";
 import { openConnection } from "../../server/src/platform/database/database.ts";
 import { startTcpProxy } from "../../server/test/support/tcp-proxy.ts";
+import { createEmbeddedInstallation, type EmbeddedInstallation } from "./embedded-installation.ts";
 import {
-  createDirectory,
   createInstallation,
   killLeftovers,
   start,
@@ -34,45 +34,26 @@ async function serve(environment: Environment) {
 }
 
 describe("Ctrl-C while it starts", () => {
-  let directory: string;
-  let environment: Environment;
+  let own: EmbeddedInstallation;
   beforeEach(async () => {
-    directory = await createDirectory();
-    environment = { PROMPTD_DATA_DIR: join(directory, "data"), PORT: "0" };
+    own = await createEmbeddedInstallation();
   });
-  afterEach(async () => {
-    if (await isServerRunning()) {
-      process.kill((await serverPid()) ?? 0, "SIGQUIT"); // of a failed test
-      await until(async () => !(await isServerRunning()));
-    }
-    await rm(directory, { recursive: true, force: true });
-  });
+  afterEach(() => own.remove());
 
-  async function serverPid(): Promise<number | null> {
-    const text = await readFile(join(directory, "data/pg/postmaster.pid"), "utf8").catch(() => null);
-    return text === null ? null : Number(text.split("\n")[0]);
-  }
-
-  /** A zombie is dead: its process entry has no working directory any more. */
-  async function isServerRunning(): Promise<boolean> {
-    const pid = await serverPid();
-    return pid !== null && (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;
-  }
-
-  const isThere = async (name: string) => (await lstat(join(directory, "data", name)).catch(() => null)) !== null;
+  const isThere = async (name: string) => (await lstat(join(own.directory, "data", name)).catch(() => null)) !== null;
 
   test.each([
     ["before the database is there", () => isThere("pg.lock")],
-    ["when the database has come up", async () => (await serverPid()) !== null],
+    ["when the database has come up", async () => (await own.serverPid()) !== null],
     ["while the marketplace is published", () => isThere("secret")],
   ])("%s leaves nothing running, and the next start completes the work", async (_when, hasCome) => {
-    const running = start(["serve", "--json"], environment);
+    const running = start(["serve", "--json"], own.environment);
     await until(hasCome);
     running.child.kill("SIGINT");
     const { code, stdout } = await running.ended;
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    expect(await isServerRunning()).toBe(false);
-    const { serving, stop } = await serve(environment);
+    expect(await own.isServerRunning()).toBe(false);
+    const { serving, stop } = await serve(own.environment);
     const client = createClient({ baseUrl: serving.url ?? "", apiKey: serving.demo?.apiKey ?? "" });
     const { promptVersionId = "", textInputs = {} } = serving.demo ?? {};
     expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({

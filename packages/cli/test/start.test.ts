@@ -2,38 +2,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createClient } from "@promptd/client";
-import {
-  createDirectory,
-  killLeftovers,
-  readDocument,
-  run,
-  start,
-  until,
-  type Environment,
-} from "./operator-process.ts";
+import { createEmbeddedInstallation, isAlive, type EmbeddedInstallation } from "./embedded-installation.ts";
+import { killLeftovers, readDocument, run, start, until, type Environment } from "./operator-process.ts";
 import { PROGRAM } from "../../server/test/support/promptd-process.ts";
 
 /** Of util-linux: gives a program a terminal. */
 const SCRIPT = "/usr/bin/script";
 
-let directory: string;
-let environment: Environment;
+let own: EmbeddedInstallation;
 beforeEach(async () => {
-  directory = await createDirectory();
-  environment = { PROMPTD_DATA_DIR: join(directory, "data"), PORT: "0" };
+  own = await createEmbeddedInstallation();
 });
-afterEach(async () => {
-  if (await isServerRunning()) {
-    process.kill((await serverPid()) ?? 0, "SIGQUIT"); // of a failed test
-    await until(async () => !(await isServerRunning()));
-  }
-  await rm(directory, { recursive: true, force: true });
-});
+afterEach(() => own.remove());
 afterAll(killLeftovers);
 
 interface Serving {
@@ -45,29 +30,13 @@ const DOCUMENT_END = /^\}\n$/m;
 
 /** Starts with --json and reads the document. */
 async function serve(changes: Environment = {}, ...flags: string[]) {
-  const running = start(["serve", "--json", ...flags], { ...environment, ...changes });
+  const running = start(["serve", "--json", ...flags], { ...own.environment, ...changes });
   const serving = JSON.parse(await running.printed(DOCUMENT_END)) as Serving;
   const stop = async (signal: NodeJS.Signals = "SIGINT") => {
     running.child.kill(signal);
     return running.ended;
   };
   return { running, serving, stop };
-}
-
-async function serverPid(): Promise<number | null> {
-  const text = await readFile(join(directory, "data/pg/postmaster.pid"), "utf8").catch(() => null);
-  return text === null ? null : Number(text.split("\n")[0]);
-}
-
-/** A server that was stopped in its very first moments leaves its pid file behind; the next start removes it. */
-async function isServerRunning(): Promise<boolean> {
-  const pid = await serverPid();
-  return pid !== null && (await isAlive(pid));
-}
-
-/** A zombie is dead: its process entry has no working directory any more. */
-async function isAlive(pid: number): Promise<boolean> {
-  return (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;
 }
 
 async function shell(command: string): Promise<string> {
@@ -79,7 +48,7 @@ async function shell(command: string): Promise<string> {
 }
 
 test("the first start prints address, demo key and a request that works when pasted; the second finds all of it again", async () => {
-  const first = start(["serve"], environment);
+  const first = start(["serve"], own.environment);
   const printed = await first.printed(/^curl [^]*'\n$/m);
   const url = /^promptd listens on (http:\/\/127\.0\.0\.1:\d+)$/m.exec(printed)?.[1] ?? "";
   const key = /^Demo key: +(pd_\w{36})$/m.exec(printed)?.[1] ?? "";
@@ -90,11 +59,11 @@ test("the first start prints address, demo key and a request that works when pas
   expect(answer).toMatchObject({ status: "SUCCESS", data: { runStatus: "succeeded" } });
   const { rows } = await createClient({ baseUrl: url, apiKey: key }).prompts.search("tea poem");
   expect(rows.length).toBeGreaterThan(0);
-  const pid = await serverPid();
+  const pid = await own.serverPid();
   first.child.kill("SIGINT");
   expect((await first.ended).code).toBe(0);
   expect(pid === null || (await isAlive(pid))).toBe(false);
-  expect(await serverPid()).toBeNull();
+  expect(await own.serverPid()).toBeNull();
 
   const { serving, stop } = await serve();
   expect(serving.demo).toMatchObject({ apiKey: key, email: "demo@promptd.invalid" });
@@ -103,12 +72,12 @@ test("the first start prints address, demo key and a request that works when pas
   const { code, stdout } = await stop("SIGTERM");
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual(serving);
-  expect(await serverPid()).toBeNull();
+  expect(await own.serverPid()).toBeNull();
 });
 
 test.skipIf(!existsSync(SCRIPT))("a person at a terminal reads the link that opens the console first", async () => {
   const program = [process.execPath, PROGRAM, "serve"].map((word) => `'${word}'`).join(" ");
-  const env = { PATH: process.env["PATH"], HOME: "/nonexistent", PROMPTD_LOCAL_MODELS: "off", ...environment };
+  const env = { PATH: process.env["PATH"], HOME: "/nonexistent", PROMPTD_LOCAL_MODELS: "off", ...own.environment };
   const child = spawn(SCRIPT, ["-qfec", program, "/dev/null"], { env, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "close");
   const shown = Promise.withResolvers<string>();
@@ -123,13 +92,13 @@ test.skipIf(!existsSync(SCRIPT))("a person at a terminal reads the link that ope
   expect(second).toMatch(/^promptd listens on http:/);
   child.kill("SIGTERM"); // its terminal closes with it
   await ended;
-  await until(async () => !(await isServerRunning()));
+  await until(async () => !(await own.isServerRunning()));
 });
 
 test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by npm, stops everything", async () => {
   const child = spawn("npm", ["start"], {
     cwd: join(import.meta.dirname, "../../.."),
-    env: { ...process.env, ...environment, PROMPTD_SEED: "off" },
+    env: { ...process.env, ...own.environment, PROMPTD_SEED: "off" },
     detached: true, // a group of its own, as a terminal makes it
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -142,10 +111,10 @@ test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by 
   };
   for (const stream of [child.stdout, child.stderr]) stream.on("data", hear);
   await Promise.race([listens.promise, ended.then(() => Promise.reject(new Error(output)))]);
-  const pid = await serverPid();
+  const pid = await own.serverPid();
   process.kill(-(child.pid ?? 0), "SIGINT");
   await ended;
-  await until(async () => (await serverPid()) === null);
+  await until(async () => (await own.serverPid()) === null);
   expect(pid === null || (await isAlive(pid))).toBe(false);
   expect(output).toContain("database stopped");
 });
@@ -158,7 +127,7 @@ test("commands work on the embedded database while a server serves on it, and co
     publicUrl: null,
     demo: null,
   });
-  const admin = <Document>(...words: string[]) => readDocument<Document>(["admin", ...words], environment, run);
+  const admin = <Document>(...words: string[]) => readDocument<Document>(["admin", ...words], own.environment, run);
   await admin("user", "create", "--email", "ada@example.org", "--credits", "3");
   const { keyId, apiKey } = await admin<{ keyId: string; apiKey: string }>(
     "key",
@@ -173,30 +142,30 @@ test("commands work on the embedded database while a server serves on it, and co
   await admin("key", "revoke", keyId);
   await expect(client.me.get()).rejects.toMatchObject({ code: "UNAUTHORIZED_ERROR" });
   expect((await stop()).code).toBe(0);
-  expect(await serverPid()).toBeNull();
+  expect(await own.serverPid()).toBeNull();
 });
 
 test("a command in a directory without a database makes none, and says where it looked and what to set", async () => {
   const argv = ["admin", "user", "create", "--email", "ada@example.org", "--json"];
-  const dataDir = join(directory, "data");
-  expect(await run(argv, environment)).toEqual({
+  const dataDir = join(own.directory, "data");
+  expect(await run(argv, own.environment)).toEqual({
     code: 1,
     stdout: "",
     stderr: `There is no promptd database in the data directory ${dataDir}, and none was made.
 Set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, or start a server there first: npx promptd serve
 `,
   });
-  expect(await readdir(directory)).toEqual([]);
+  expect(await readdir(own.directory)).toEqual([]);
 });
 
 test("a command starts the database when no server runs, prints its document alone and stops the database again", async () => {
-  await run(["migrate"], environment);
+  await run(["migrate"], own.environment);
   const argv = ["admin", "user", "create", "--email", "ada@example.org", "--json"];
-  const { code, stdout } = await run(argv, { ...environment, PROMPTD_LOG_LEVEL: "debug" });
+  const { code, stdout } = await run(argv, { ...own.environment, PROMPTD_LOG_LEVEL: "debug" });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ email: "ada@example.org" });
-  expect(await serverPid()).toBeNull();
-  expect(await readDocument(["migrate"], environment, run)).toEqual({ applied: [] });
+  expect(await own.serverPid()).toBeNull();
+  expect(await readDocument(["migrate"], own.environment, run)).toEqual({ applied: [] });
 });
 
 test("two first starts at once on one data directory seed once, and both print the same key", async () => {
@@ -205,11 +174,11 @@ test("two first starts at once on one data directory seed once, and both print t
   expect(one?.demo?.apiKey).toMatch(/^pd_/);
   expect(two?.demo).toEqual(one?.demo);
   expect(two?.url).not.toBe(one?.url);
-  const pid = await serverPid();
+  const pid = await own.serverPid();
   await both[0]?.stop();
-  expect(await serverPid()).toBe(pid); // the other one still needs it
+  expect(await own.serverPid()).toBe(pid); // the other one still needs it
   await both[1]?.stop();
-  expect(await serverPid()).toBeNull();
+  expect(await own.serverPid()).toBeNull();
 });
 
 describe("a start that cannot succeed", () => {
@@ -218,20 +187,20 @@ describe("a start that cannot succeed", () => {
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
     const flags = ["--port", String(port), "--json"];
-    const { code, stdout, stderr } = await run(["serve", ...flags], { ...environment, PROMPTD_LOG_LEVEL: "error" });
+    const { code, stdout, stderr } = await run(["serve", ...flags], { ...own.environment, PROMPTD_LOG_LEVEL: "error" });
     other.close();
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toBe(
       `Port ${port} is in use on 127.0.0.1. Stop what uses it, or choose another port: PORT, or --port.\n`,
     );
-    expect(await readdir(directory)).toEqual([]);
+    expect(await readdir(own.directory)).toEqual([]);
   });
 
   test("because the data directory is a file says which", async () => {
-    await writeFile(join(directory, "data"), "");
-    const { code, stdout, stderr } = await run(["serve", "--json"], environment);
+    await writeFile(join(own.directory, "data"), "");
+    const { code, stdout, stderr } = await run(["serve", "--json"], own.environment);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    const dataDir = join(directory, "data");
+    const dataDir = join(own.directory, "data");
     expect(stderr).toBe(
       `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: it is a file, not a folder. Choose another path.\n`,
     );
