@@ -65,9 +65,13 @@ export async function signOut(): Promise<void> {
   await askAuth("sign-out", {});
 }
 
-/** A path of this console, so that no link can lead a signed-in person elsewhere. */
+const HERE = "http://console.invalid";
+
+/** A path of this console, so that no link can lead a signed-in person elsewhere. Read as browsers do, which drop tabs and line breaks. */
 export function ownPath(from: string | undefined): string {
-  return from?.startsWith("/") === true && !from.startsWith("//") && !from.startsWith("/\\") ? from : "/";
+  if (from?.startsWith("/") !== true || !URL.canParse(from, HERE)) return "/";
+  const { origin, pathname, search, hash } = new URL(from, HERE);
+  return origin === HERE && !pathname.startsWith("//") ? pathname + search + hash : "/";
 }
 
 /** What a field of a form holds; a file is no text. */
