@@ -33,13 +33,21 @@ export interface NewInvitation {
   readonly role: MemberRole;
 }
 
+/** What an invitation says of itself to who opens it. */
+export interface InvitationOffer {
+  readonly email: string;
+  /** Shown name of the account; null: the installation alone, with an account of one's own. */
+  readonly account: string | null;
+  readonly invitedBy: string;
+}
+
 /** What the code of an invitation led to. */
 export type Accepted =
   | { readonly kind: "signed_in"; readonly personId: string; readonly accountId: string | null }
   /** Somebody new: a name and a password are asked for. */
-  | { readonly kind: "set_up"; readonly email: string }
+  | ({ readonly kind: "set_up" } & InvitationOffer)
   /** Somebody with this address is here already: sign in, then join. */
-  | { readonly kind: "sign_in"; readonly email: string };
+  | ({ readonly kind: "sign_in" } & InvitationOffer);
 
 /** A person as operators see them. */
 export interface PersonOfInstallation {

@@ -55,7 +55,7 @@ function tooManyInvitations(): Problem {
   return invalid([{ path: ["body", "email"], code: "too_many", message }]);
 }
 
-/** Who invites, and to which account, as a mail names them. */
+/** Who invites, and to which account, as a mail and the page of the link name them. */
 async function describeInvitation(
   db: Database,
   { accountId, invitedBy }: { readonly accountId: string | null; readonly invitedBy: string },
@@ -84,13 +84,15 @@ export async function acceptInvitation(
 ): Promise<Acceptance> {
   const { db, sessions } = options;
   const hash = hashCode(body.code);
-  const { email, isMailed } = await requireOpen(db, hash);
-  const signInFirst: Acceptance = { data: { kind: "sign_in", email }, cookies: [] };
+  const open = await requireOpen(db, hash);
+  const { email, isMailed } = open;
+  const offer = { email, ...(await describeInvitation(db, open)) };
+  const signInFirst: Acceptance = { data: { kind: "sign_in", ...offer }, cookies: [] };
   if ((await findPersonByEmail(db, email)) !== null) return signInFirst;
   if (!options.takesNewPeople)
     throw new Problem("NOT_FOUND_ERROR", "Sign-up is by invitation only. Ask an operator for an invitation.");
   const { name, password } = body;
-  if (name === undefined || password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
+  if (name === undefined || password === undefined) return { data: { kind: "set_up", ...offer }, cookies: [] };
   const fault = passwordFault(password);
   if (fault !== null) throw invalid([{ path: ["body", "password"], code: "invalid_value", message: fault }]);
   // What went out by mail alone was opened by who reads the mail of this address.

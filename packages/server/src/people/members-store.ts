@@ -138,13 +138,14 @@ export async function revokeInvitation(db: Queryable, accountId: string, id: str
 export interface OpenInvitation extends Invitation {
   /** True: nobody but who reads the mail of the address has its link. */
   readonly isMailed: boolean;
+  readonly invitedBy: string;
 }
 
 /** Null: there is no such code, or it is of no use any more. */
 export async function findOpenInvitation(db: Queryable, codeHash: Buffer): Promise<OpenInvitation | null> {
-  const text = `select ${INVITATION}, is_mailed from invitations where code_hash = $1 and ${IS_OPEN}`;
-  const [row] = await db.query<InvitationRow & { is_mailed: boolean }>(text, [codeHash]);
-  return row === undefined ? null : { ...toInvitation(row), isMailed: row.is_mailed };
+  const text = `select ${INVITATION}, is_mailed, invited_by from invitations where code_hash = $1 and ${IS_OPEN}`;
+  const [row] = await db.query<InvitationRow & { is_mailed: boolean; invited_by: string }>(text, [codeHash]);
+  return row === undefined ? null : { ...toInvitation(row), isMailed: row.is_mailed, invitedBy: row.invited_by };
 }
 
 /** Of two who accept at once one does. Null: somebody was first. */

@@ -7,10 +7,13 @@ import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-
 
 let server: TestServer;
 let ada: TestPerson;
+/** Of her and of her account. */
+let nameOfAda: string;
 let operator: TestPerson;
 beforeAll(async () => {
   server = await startTestServer({ environment: { PROMPTD_SIGN_UP_CREDITS: "7", PROMPTD_PROXIES: "1" } });
   ada = await createTestPerson(server, { email: "ada@example.org" });
+  nameOfAda = (await ada.client.send("getSession")).person.name;
   operator = await createTestPerson(server, { isOperator: true });
 });
 afterAll(() => server.close());
@@ -32,6 +35,8 @@ describe("an invitation", () => {
     expect(await anybody.send("acceptInvitation", { body: { code } })).toEqual({
       kind: "set_up",
       email: "grace@example.org",
+      account: nameOfAda,
+      invitedBy: nameOfAda,
     });
     const body = { code, name: "Grace", password: PASSWORD };
     const accepted = await anybody.call("acceptInvitation", { params: {}, query: {}, body });
@@ -55,7 +60,7 @@ describe("an invitation", () => {
     const { link } = await ada.client.send("createInvitation", { body: { email: "bob@example.org", role: "owner" } });
     const code = codeIn(link);
     const open = await clientOf(server, {}).send("acceptInvitation", { body: { code, name: "x", password: PASSWORD } });
-    expect(open).toEqual({ kind: "sign_in", email: "bob@example.org" });
+    expect(open).toEqual({ kind: "sign_in", email: "bob@example.org", account: nameOfAda, invitedBy: nameOfAda });
     expect(await codeOf(eve.client.send("joinAccount", { body: { code } }))).toBe("VALIDATION_ERROR");
     expect(await bob.client.send("joinAccount", { body: { code } })).toEqual({ accountId: ada.accountId });
     const { accounts } = await bob.client.send("getSession");

@@ -1,4 +1,4 @@
-import { ACCOUNT_HEADER, type Accepted, type SessionInfo } from "@promptd/contract/manage";
+import { ACCOUNT_HEADER, type Accepted, type InvitationOffer, type SessionInfo } from "@promptd/contract/manage";
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { faultOf, isSignedOut, manage, sessionQuery, type Fault } from "../../api.ts";
@@ -21,6 +21,25 @@ async function findSession(queries: QueryClient): Promise<SessionInfo | null> {
     if (isSignedOut(error)) return null;
     throw error;
   }
+}
+
+/** Who invites, and to what: nobody should join an account unseen. */
+function Offer({ account, invitedBy, end }: InvitationOffer & { readonly end: string }) {
+  return (
+    <span className="[overflow-wrap:anywhere]">
+      <bdi className="font-medium text-ink">{invitedBy}</bdi> invites you to{" "}
+      {account === null ? (
+        "promptd, with an account of your own"
+      ) : account === invitedBy ? (
+        "their account"
+      ) : (
+        <>
+          the account <bdi className="font-medium text-ink">{account}</bdi>
+        </>
+      )}
+      . {end}
+    </span>
+  );
 }
 
 /** The link of an invitation: new people choose a name and a password, known people sign in, and both are members then. */
@@ -53,7 +72,10 @@ export function InvitationScreen() {
   if (stage.kind === "failed") return <BrokenLink title="Invitation" fault={stage.fault} />;
   if (stage.kind === "sign_in") {
     return (
-      <SignedOutPage title="Accept the invitation" lead="You have an account here already. Sign in to accept.">
+      <SignedOutPage
+        title="Accept the invitation"
+        lead={<Offer {...stage} end="You have an account here already. Sign in to accept." />}
+      >
         <SignInForm email={stage.email} onDone={() => void queries.fetchQuery(sessionQuery).then(join).catch(fail)} />
       </SignedOutPage>
     );
@@ -66,7 +88,10 @@ export function InvitationScreen() {
       else setStage(answer);
     };
     return (
-      <SignedOutPage title="Accept the invitation" lead="Choose a name and a password.">
+      <SignedOutPage
+        title="Accept the invitation"
+        lead={<Offer {...stage} end="Choose a name and a password to accept." />}
+      >
         <SetUpForm email={stage.email} asksName onSubmit={send} />
       </SignedOutPage>
     );

@@ -61,10 +61,11 @@ const createdSchema: z.ZodType<CreatedInvitation> = z.strictObject({
   link: z.string().nullable(),
 });
 
+const offerMembers = { email: z.string(), account: z.string().nullable(), invitedBy: z.string() } as const;
 const acceptedSchema: z.ZodType<Accepted> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("signed_in"), personId: idSchema, accountId: idSchema.nullable() }),
-  z.strictObject({ kind: z.literal("set_up"), email: z.string() }),
-  z.strictObject({ kind: z.literal("sign_in"), email: z.string() }),
+  z.strictObject({ kind: z.literal("set_up"), ...offerMembers }),
+  z.strictObject({ kind: z.literal("sign_in"), ...offerMembers }),
 ]);
 
 const personSchema: z.ZodType<PersonOfInstallation> = z.strictObject({
