@@ -73,7 +73,7 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
         <RunState status={row.runStatus} />
       </Td>
       <Td fill>
-        <span className="gap-x-3 max-sm:grid max-sm:py-1.5 sm:flex sm:items-baseline">
+        <span className="gap-x-3 max-sm:grid sm:flex sm:items-baseline">
           <Link
             to={to}
             params={{ runId: row.runId }}

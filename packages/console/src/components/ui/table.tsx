@@ -15,7 +15,7 @@ interface TableProps {
   readonly children: ReactNode;
 }
 
-/** A dense table: rows of 36 px, one line each. Scrolls by itself where it does not fit. */
+/** A dense table: rows of 36 px, one line each, or two on a phone. Scrolls by itself where it does not fit. */
 export function Table({ label, columns, children }: TableProps) {
   const scrolling = useScrolling(label);
   return (
@@ -38,7 +38,7 @@ export function Table({ label, columns, children }: TableProps) {
 interface CellProps {
   /** A number: to the right, figures below each other. */
   readonly num?: boolean;
-  /** Takes the room that is left, and is cut with an ellipsis. */
+  /** Takes the room that is left, and is cut with an ellipsis: after its second line where that room is narrow. */
   readonly fill?: boolean;
   /** From which width on it is shown. */
   readonly from?: "sm" | "xl";
@@ -51,10 +51,12 @@ function cellClass({ num = false, fill = false, from }: CellProps): string {
   return cx(
     "h-9 border-b border-line px-3 whitespace-nowrap first:pl-4 last:pr-4",
     num && "text-right tabular-nums",
-    fill && "w-full max-w-0 min-w-24 truncate sm:min-w-36",
+    fill && "w-full max-w-0 min-w-24 max-sm:py-1.5 sm:min-w-36",
     from !== undefined && FROM[from],
   );
 }
+
+const FILLED = "max-sm:line-clamp-2 max-sm:whitespace-normal max-sm:[overflow-wrap:anywhere] sm:truncate";
 
 function Th({ column }: { readonly column: Column }) {
   const { label, isHidden = false, ...cell } = typeof column === "string" ? { label: column } : column;
@@ -66,5 +68,6 @@ function Th({ column }: { readonly column: Column }) {
 }
 
 export function Td(props: CellProps) {
-  return <td className={cellClass(props)}>{props.children}</td>;
+  const { fill = false, children } = props;
+  return <td className={cellClass(props)}>{fill ? <div className={FILLED}>{children}</div> : children}</td>;
 }

@@ -95,7 +95,7 @@ function Row({ row, health }: RowProps) {
         {health === null || health.medianMs === null ? "" : formatDuration(health.medianMs)}
       </Td>
       <Td from="xl">
-        <span className="block max-w-56 truncate text-dim" title={row.price}>
+        <span className="block max-w-80 truncate text-dim" title={row.price}>
           {row.price === "" ? "free" : priceWords(row.price)}
         </span>
       </Td>
