@@ -153,6 +153,8 @@ export interface CheckedPrompt {
   readonly price: PriceOfPrompt;
   /** Sentences; they do not stop publishing. */
   readonly warnings: readonly string[];
+  /** What is good to know and asks for nothing, such as what a role stands for now. */
+  readonly notes: readonly string[];
   readonly tests: readonly PromptTestCase[];
 }
 

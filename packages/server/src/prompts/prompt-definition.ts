@@ -171,4 +171,6 @@ export interface PromptSource extends PromptContent {
   readonly conversions: readonly Conversion[];
   /** Sentences an author should read; they do not stop publishing. */
   readonly warnings: readonly string[];
+  /** What its roles stand for now: nothing is wrong with them. */
+  readonly notes: readonly string[];
 }

@@ -78,9 +78,10 @@ describe("a role", () => {
       options: { quality: "high" },
       role: { name: "image-default", options: { quality: "high", size: "512x512" } },
     });
-    expect(source?.warnings.join("\n")).toMatch(
+    expect(source?.notes.join("\n")).toMatch(
       /image-default stands for openai\/gpt-image-2\.6-flare on this server now: a run costs about 22 credits, and about \d+ to \d+ credits on the others/,
     );
+    expect(source?.warnings).toEqual([]);
   });
 
   test("is priced over its models with the output limit that each of them has", () => {
@@ -91,7 +92,7 @@ describe("a role", () => {
     };
     const catalogue = withOverlay({ models: [small], roles: { "text-default": ["sandbox/text", small.model] } });
     const [source] = parsePromptFile(file("model: text-default\nmaxOutputTokens: 2000"), catalogue);
-    expect(source?.warnings.join("\n")).toMatch(/about \d to 10 credits on the others/);
+    expect(source?.notes.join("\n")).toMatch(/about \d to 10 credits on the others/);
   });
 
   test("is known to the steps of a prompt too", () => {

@@ -8,7 +8,10 @@ import { runOnServerOrLocally } from "./own-prompts.ts";
 
 /** What both say, the server and the catalogue here. */
 type Validation = Pick<PromptFileCheck, "message"> & {
-  readonly prompts: readonly Pick<PromptFileCheck["prompts"][number], "title" | "config" | "price" | "warnings">[];
+  readonly prompts: readonly Pick<
+    PromptFileCheck["prompts"][number],
+    "title" | "config" | "price" | "warnings" | "notes"
+  >[];
   readonly faults: readonly unknown[];
 };
 
@@ -69,11 +72,13 @@ function describeFile({ file, validation }: CheckedFile): string {
 
 /** One line for each thing to know: many files often share one habit. */
 function noteWarnings(checked: readonly CheckedFile[], io: CommandIo): void {
-  const all = checked.flatMap(({ file, validation }) =>
-    validation.prompts.flatMap((prompt) => prompt.warnings.map((text) => ({ file, text }))),
-  );
-  for (const [text, [first, ...others]] of Map.groupBy(all, (warning) => warning.text)) {
-    const more = others.length === 0 ? "" : ` and ${others.length} more`;
-    io.note(`warning: ${printableLine(first?.file ?? "")}${more}: ${text}`);
+  for (const kind of ["warnings", "notes"] as const) {
+    const all = checked.flatMap(({ file, validation }) =>
+      validation.prompts.flatMap((prompt) => prompt[kind].map((text) => ({ file, text }))),
+    );
+    for (const [text, [first, ...others]] of Map.groupBy(all, (one) => one.text)) {
+      const more = others.length === 0 ? "" : ` and ${others.length} more`;
+      io.note(`${kind.slice(0, -1)}: ${printableLine(first?.file ?? "")}${more}: ${text}`);
+    }
   }
 }

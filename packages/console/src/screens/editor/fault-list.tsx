@@ -1,4 +1,4 @@
-import { Check, CircleAlert, TriangleAlert } from "lucide-react";
+import { Check, CircleAlert, Info, TriangleAlert } from "lucide-react";
 import { Link } from "@tanstack/react-router";
 import { formatCredits } from "../../components/format.ts";
 import type { Checked } from "./use-check.ts";
@@ -64,6 +64,12 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
         <p key={warning} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2">
           <TriangleAlert aria-hidden className="mt-0.5 size-3.5 text-warn" strokeWidth={1.75} />
           <span className="[overflow-wrap:anywhere]">{warning}</span>
+        </p>
+      ))}
+      {(prompt?.notes ?? []).map((note) => (
+        <p key={note} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2 text-dim">
+          <Info aria-hidden className="mt-0.5 size-3.5" strokeWidth={1.75} />
+          <span className="[overflow-wrap:anywhere]">{note}</span>
         </p>
       ))}
     </div>

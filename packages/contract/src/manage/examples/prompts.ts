@@ -193,6 +193,7 @@ export const promptsExamples: ExamplesOf<ShapesOf<typeof promptsSchemas>> = {
           config,
           price: { typical: 2, most: 6 },
           warnings: [],
+          notes: [],
           tests: [test],
         },
       ],

@@ -20,6 +20,7 @@ export const fileCheckSchema: z.ZodType<PromptFileCheck> = z.strictObject({
       config: promptConfigSchema,
       price: priceSchema,
       warnings: z.array(z.string()),
+      notes: z.array(z.string()),
       tests: z.array(
         z.strictObject({
           name: z.string(),

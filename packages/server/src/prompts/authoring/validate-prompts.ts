@@ -36,7 +36,8 @@ function describePrompt(source: PromptSource, catalogue: Catalogue): CheckedProm
       creditsRequired: price.most,
     },
     price,
-    warnings: describeSource(source),
+    warnings: warningsOf(source),
+    notes: source.notes,
     tests: source.tests.map(describeTest),
   };
 }
@@ -46,6 +47,10 @@ function describeTest({ name, textInputs, options, images, expect }: PromptTest)
 }
 
 /** What an author should know of a prompt that has no fault. */
-export function describeSource({ warnings, conversions }: PromptSource): string[] {
+export function describeSource(source: PromptSource): string[] {
+  return [...warningsOf(source), ...source.notes];
+}
+
+function warningsOf({ warnings, conversions }: PromptSource): string[] {
   return [...warnings, ...conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`)];
 }

@@ -61,11 +61,8 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
     text: null,
     line: raw.line,
     conversions: checked.conversions,
-    warnings: [
-      ...warnings,
-      ...checked.warnings,
-      ...(options.isDescribed ? describeRoles(version.definition, options.catalogue) : []),
-    ],
+    warnings: [...warnings, ...checked.warnings],
+    notes: options.isDescribed ? describeRoles(version.definition, options.catalogue) : [],
   };
 }
 
