@@ -170,15 +170,21 @@ interface ResultProps {
 function Result({ runId, prompt, onFill }: ResultProps) {
   const run = useQuery({ ...runQuery(runId ?? ""), enabled: runId !== null });
   const isPicture = prompt.configs.modality !== "text";
+  const images = prompt.configs.imageInputs.map(({ label }) => `“${label}”`).join(", ");
   if (runId === null) {
     return (
       <Panel title="Result">
         <Empty
           icon={isPicture ? ImageIcon : TextCursorInput}
           title="Nothing has run yet"
-          action={onFill === null ? undefined : <Button onClick={onFill}>Fill in the sample</Button>}
+          action={
+            onFill === null ? undefined : (
+              <Button onClick={onFill}>{images === "" ? "Fill in the sample" : "Fill in the sample texts"}</Button>
+            )
+          }
         >
           Fill in the form and run it. The result appears here.
+          {onFill === null || images === "" ? "" : ` The sample has no picture: add your own under ${images}.`}
         </Empty>
       </Panel>
     );
