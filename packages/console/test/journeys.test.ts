@@ -30,8 +30,12 @@ description: Turns a photo into a postage stamp.
 model: sandbox/image
 images:
   - { label: Photo }
+inputs:
+  country: { label: Country, default: Utopia }
+samples:
+  - inputs: { country: Elbonia }
 ---
-Make a stamp of the photo.
+A stamp of {{ country }} with the photo.
 `;
 
 const POSTER_PROMPT = `---
@@ -102,7 +106,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       expect(await page.evaluate("heard")).toContain("Haiku of the day: Succeeded.");
       await page.getByRole("link", { name: "Open run" }).click();
       await page.getByRole("heading", { name: "Receipt" }).waitFor();
-      await page.getByRole("button", { name: "Copy the version id" }).waitFor();
+      await page.getByRole("button", { name: "Copy the version ID" }).waitFor();
       await page.getByRole("link", { name: "Runs" }).first().click();
       await page.getByRole("link", { name: "Haiku of the day" }).waitFor();
       await page.getByRole("link", { name: "Credits" }).click();
@@ -160,6 +164,9 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.goto(await welcomeLink());
       await page.getByLabel("Search prompts").fill("make a stamp of my cat");
       await page.getByRole("link", { name: /Photo as a stamp/ }).click();
+      await page.getByText("The sample has no picture: add your own under “Photo”.").waitFor();
+      await page.getByRole("button", { name: "Fill in the sample texts" }).click();
+      expect(await page.getByLabel("Country").inputValue()).toBe("Elbonia");
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("Add an image.").waitFor();
       const asked = page.waitForEvent("filechooser");
@@ -248,6 +255,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       (await client.send("listMembers")).rows.map((member) => member.email);
     await travel(browser, "invited", async ({ page, complaints }) => {
       await page.goto(await invite(ada));
+      await page.getByText(/Person \d+ invites you to their account\./).waitFor();
       await page.getByLabel("Name").fill("Newcomer");
       expect(await faultsOfPage(page, "invitation-new")).toEqual([]);
       await page.getByLabel("Password").fill(PASSWORD);
@@ -258,6 +266,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
     await travel(browser, "invited-again", async ({ page }) => {
       await page.goto(await invite(bob));
+      await page.getByText(/Person \d+ invites you to their account\./).waitFor();
       await page.getByLabel("Password").waitFor();
       expect(await faultsOfPage(page, "invitation-known")).toEqual([]);
       await page.getByLabel("Password").fill(PASSWORD);

@@ -49,7 +49,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("link", { name: /The provider rejected the request.*sandbox\/text/ }).click();
       await page.getByRole("link", { name: "Fails at once" }).waitFor();
       await page.getByRole("link", { name: "Runs" }).last().click();
-      const search = page.getByLabel("Id of a run or of a request");
+      const search = page.getByLabel("ID of a run or of a request");
       await search.fill(requestId);
       await search.press("Enter");
       await page.waitForURL(new RegExp(`id=${requestId}`));

@@ -40,7 +40,7 @@ function Value({ label, id, name }: Id & { readonly id: string }) {
   return (
     <span className="flex items-start gap-1">
       {name === null ? <code className="min-w-0 text-12 leading-5!">{id}</code> : <span title={id}>{name}</span>}
-      <CopyIcon text={id} label={`Copy the ${label.toLowerCase()} id`} />
+      <CopyIcon text={id} label={`Copy the ${label.toLowerCase()} ID`} />
     </span>
   );
 }

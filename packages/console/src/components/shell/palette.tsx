@@ -74,7 +74,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
                 aria-controls={`${id}-list`}
                 aria-activedescendant={entries[at] === undefined ? undefined : `${id}-${at}`}
                 aria-label="Search prompts, runs, pages and actions"
-                placeholder="Prompts, a run’s id, pages, actions"
+                placeholder="Prompts, a run’s ID, pages, actions"
                 autoFocus
                 value={text}
                 onChange={(event) => {

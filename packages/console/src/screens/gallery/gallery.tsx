@@ -239,8 +239,8 @@ function Floating() {
     <Group name="Menu, dialog, toast: press to open">
       <div className="flex flex-wrap gap-2">
         <Menu trigger={<Button>Menu</Button>} align="start">
-          <MenuItem icon={Copy} aside="⌘C" onClick={() => toast("Id copied")}>
-            Copy id
+          <MenuItem icon={Copy} aside="⌘C" onClick={() => toast("ID copied")}>
+            Copy ID
           </MenuItem>
           <MenuItem icon={RotateCw} onClick={() => toast("Key rolled")}>
             Roll key

@@ -86,7 +86,7 @@ function Details({ account: { accountId, credits, members, plan, planUntil } }: 
             { label: "Plan", value: <PlanBadge plan={plan} until={planUntil} /> },
             { label: "Available", value: `${formatWhole(credits.available)} credits` },
             { label: "Held", value: `${formatWhole(credits.held)} credits` },
-            { label: "Id", value: <code className="text-12">{accountId}</code> },
+            { label: "ID", value: <code className="text-12">{accountId}</code> },
           ]}
         />
       </Panel>

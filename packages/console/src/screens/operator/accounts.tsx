@@ -15,7 +15,7 @@ export function AccountsSection() {
   return (
     <>
       <SearchBox
-        label="Name, email or id"
+        label="Name, email or ID"
         value={q}
         onSearch={(text) => void navigate({ search: { q: text }, replace: true })}
       />

@@ -30,12 +30,12 @@ export function InstallationRunsSection() {
     void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
   const find = (text: string | undefined) => {
     if (text !== undefined && !ID_FORM.test(text))
-      toast("An id looks like 019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18.", { isBad: true });
+      toast("An ID looks like 019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18.", { isBad: true });
     else change({ ...NOTHING, id: text?.toLowerCase() });
   };
   return (
     <>
-      <SearchBox label="Id of a run or of a request" value={search.id} onSearch={find}>
+      <SearchBox label="ID of a run or of a request" value={search.id} onSearch={find}>
         <Select
           aria-label="Status"
           className="w-36"
@@ -76,7 +76,7 @@ function Chip({ label, value, onClear }: ChipProps) {
 
 function Found({ search, onClear }: { readonly search: InstallationRunsSearch; readonly onClear: () => void }) {
   const runs = useInfiniteQuery(installationRunsQuery(search));
-  const span = search.id === undefined ? "of the last day" : "with this id";
+  const span = search.id === undefined ? "of the last day" : "with this ID";
   const empty = (
     <Empty icon={ListTree} title={`No run ${span} fits`} action={<Button onClick={onClear}>Clear the filters</Button>}>
       Search by run ID or request ID to find a run of any age.

@@ -46,7 +46,7 @@ export function Versions({ slug }: { readonly slug: string }) {
                 </span>
               </Td>
               <Td num>
-                <CopyButton text={promptVersionId} label="Copy id" />
+                <CopyButton text={promptVersionId} label="Copy ID" />
               </Td>
             </tr>
           ))}

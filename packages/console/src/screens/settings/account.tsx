@@ -32,7 +32,7 @@ export function AccountSection() {
             { label: "Name", value: account.name },
             { label: "Email", value: account.email },
             { label: "Your role", value: account.role },
-            { label: "Id", value: <code className="text-12">{account.accountId}</code> },
+            { label: "ID", value: <code className="text-12">{account.accountId}</code> },
           ]}
         />
       </Panel>

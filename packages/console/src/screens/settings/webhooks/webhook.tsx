@@ -236,7 +236,7 @@ function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
             ? []
             : [{ label: "Old secret", value: `signs until ${formatMoment(previousSecretUntil)}` }]),
           { label: "Created", value: formatMoment(createdAt) },
-          { label: "Id", value: <code className="text-12">{webhook.webhookId}</code> },
+          { label: "ID", value: <code className="text-12">{webhook.webhookId}</code> },
         ]}
       />
     </Panel>
