@@ -230,6 +230,46 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
+  test("a journey that fails leaves a picture of what it saw last, and a trace", async () => {
+    const lost = travel(browser, "lost on purpose", async ({ page }) => {
+      await page.goto(`${server.url}/sign-in`);
+      throw new Error("lost its way");
+    });
+    const message = await lost.then(() => "it arrived", String);
+    const [, picture = "", trace = ""] = /lost its way[^]*: (\S+\.png)\n.* (\S+\.zip)$/.exec(message) ?? [];
+    for (const left of [picture, trace]) {
+      expect([left, statSync(left).size > 1_000]).toEqual([left, true]);
+      rmSync(left);
+    }
+  });
+
+  test("what people write scripts no page", async () => {
+    const attack =
+      "<img src=x onerror=alert(1)><script>alert(2)</script>[click](javascript:alert(3)) " +
+      "[elsewhere](https://example.org/) ![a picture](https://example.org/a.png)";
+    await travel(browser, "scripts", async ({ page, complaints }) => {
+      let alerts = 0;
+      page.on("dialog", (dialog) => {
+        alerts += 1;
+        void dialog.dismiss();
+      });
+      await page.goto(await welcomeLink());
+      await page.getByRole("link", { name: /Haiku of the day/ }).click();
+      await page.getByLabel("Topic").fill(attack);
+      await page.keyboard.press("Control+Enter");
+      await page.getByText("Succeeded", { exact: true }).waitFor();
+      await page.locator(".prose", { hasText: "click" }).waitFor();
+      expect(await page.locator(".prose img, .prose script, a[href^='javascript']").count()).toBe(0);
+      const links = page.locator(".prose a[href^='https://example.org/']");
+      expect(await links.count()).toBe(2);
+      expect(await links.and(page.locator("[rel='noopener nofollow']")).count()).toBe(2);
+      expect(alerts).toBe(0);
+      expect(complaints).toEqual([]);
+    });
+  });
+});
+
+describe.skipIf(findBrowser() === null)("who comes and goes", () => {
   test("who is signed out is led to the sign-in, and a used link opens nothing", async () => {
     const link = await welcomeLink();
     await travel(browser, "used-link", async ({ page }) => {
@@ -276,6 +316,35 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     for (const inviter of [ada, bob]) expect(await membersOf(inviter)).toContain(email);
   });
 
+  test("what is pressed twice is done once, and nothing is shown to who goes back after the sign-out", async () => {
+    await travel(browser, "twice", async ({ page }) => {
+      const writes: string[] = [];
+      page.on("request", (request) => {
+        const { pathname } = new URL(request.url());
+        if (request.method() === "POST" && /^\/manage\/v1\/(runs|keys)$/.test(pathname)) writes.push(pathname);
+      });
+      await page.goto(await welcomeLink());
+      await page.getByRole("link", { name: /Haiku of the day/ }).click();
+      await page.getByRole("button", { name: "Fill in the sample" }).click();
+      await page.getByRole("button", { name: /^Run for/ }).dblclick();
+      await page.getByText("Succeeded", { exact: true }).waitFor();
+      await page.getByRole("link", { name: "Keys" }).click();
+      await page.getByRole("button", { name: "Create key" }).first().click();
+      await page.getByLabel("Name").fill("once");
+      await page.getByRole("dialog").getByRole("button", { name: "Create key" }).dblclick();
+      await page.locator("section", { hasText: "is ready" }).waitFor();
+      expect(writes).toEqual(["/manage/v1/runs", "/manage/v1/keys"]);
+      await page.goto(`${server.url}/credits`);
+      await page.getByRole("heading", { name: "Credits", exact: true }).waitFor();
+      await page.getByRole("button", { name: /^Account/ }).click();
+      await page.getByRole("menuitem", { name: /Sign out/ }).click();
+      await page.waitForURL(/\/sign-in/);
+      await page.goBack();
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+      expect(await page.getByRole("heading", { name: "Credits", exact: true }).count()).toBe(0);
+    });
+  });
+
   test("an account that a person has left does not lock them out", async () => {
     await travel(browser, "left", async ({ page }) => {
       await page.goto(await welcomeLink());
@@ -293,44 +362,6 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.reload();
       await page.getByRole("link", { name: /Haiku of the day/ }).waitFor();
       expect(new URL(page.url()).pathname).toBe("/");
-    });
-  });
-
-  test("a journey that fails leaves a picture of what it saw last, and a trace", async () => {
-    const lost = travel(browser, "lost on purpose", async ({ page }) => {
-      await page.goto(`${server.url}/sign-in`);
-      throw new Error("lost its way");
-    });
-    const message = await lost.then(() => "it arrived", String);
-    const [, picture = "", trace = ""] = /lost its way[^]*: (\S+\.png)\n.* (\S+\.zip)$/.exec(message) ?? [];
-    for (const left of [picture, trace]) {
-      expect([left, statSync(left).size > 1_000]).toEqual([left, true]);
-      rmSync(left);
-    }
-  });
-
-  test("what people write scripts no page", async () => {
-    const attack =
-      "<img src=x onerror=alert(1)><script>alert(2)</script>[click](javascript:alert(3)) " +
-      "[elsewhere](https://example.org/) ![a picture](https://example.org/a.png)";
-    await travel(browser, "scripts", async ({ page, complaints }) => {
-      let alerts = 0;
-      page.on("dialog", (dialog) => {
-        alerts += 1;
-        void dialog.dismiss();
-      });
-      await page.goto(await welcomeLink());
-      await page.getByRole("link", { name: /Haiku of the day/ }).click();
-      await page.getByLabel("Topic").fill(attack);
-      await page.keyboard.press("Control+Enter");
-      await page.getByText("Succeeded", { exact: true }).waitFor();
-      await page.locator(".prose", { hasText: "click" }).waitFor();
-      expect(await page.locator(".prose img, .prose script, a[href^='javascript']").count()).toBe(0);
-      const links = page.locator(".prose a[href^='https://example.org/']");
-      expect(await links.count()).toBe(2);
-      expect(await links.and(page.locator("[rel='noopener nofollow']")).count()).toBe(2);
-      expect(alerts).toBe(0);
-      expect(complaints).toEqual([]);
     });
   });
 });

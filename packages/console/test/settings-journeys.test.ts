@@ -128,7 +128,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Email").fill("second@example.org");
       await dialog.getByLabel("Role").selectOption("owner");
-      await dialog.getByRole("button", { name: "Make the link" }).click();
+      await dialog.getByRole("button", { name: "Create link" }).click();
       link = await page.locator("section", { hasText: "The link for" }).locator("code").first().innerText();
       await page
         .getByRole("table", { name: "Invitations" })

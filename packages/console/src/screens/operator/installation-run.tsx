@@ -62,7 +62,7 @@ function Found({ run }: { readonly run: InstallationRun }) {
         <Panel title="Receipt">
           <Receipt run={run} />
         </Panel>
-        <Panel title="Ids">
+        <Panel title="IDs">
           <RunIds run={run} accountId={run.accountId} />
         </Panel>
       </div>

@@ -66,7 +66,7 @@ function WholeRun({ run }: { readonly run: ManagedRun }) {
             <Receipt run={run} />
           </Panel>
           <Inputs run={run} config={prompt?.configs} />
-          <Panel title="Ids">
+          <Panel title="IDs">
             <RunIds run={run} />
           </Panel>
         </div>

@@ -90,7 +90,7 @@ function Invite({ isOpen, onClose, onSubmit }: InviteProps) {
       isOpen={isOpen}
       onClose={onClose}
       title="Invite to the account"
-      submit="Make the link"
+      submit="Create link"
       onSubmit={onSubmit}
     >
       <Field label="Email">
