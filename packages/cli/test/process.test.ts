@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
 import { setup } from "./fake-service.ts";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -20,7 +21,7 @@ const PROGRAM = ["--conditions=promptd-source", "--import", NO_SERVER, MAIN];
 
 function start(env: Record<string, string>, ...argv: string[]) {
   const child = spawn(process.execPath, [...PROGRAM, ...argv], {
-    env: { ...env, PATH: process.env["PATH"] ?? "" },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env, PATH: process.env["PATH"] ?? "" },
     stdio: ["pipe", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
 import { RUN, VERSION, version } from "./sample-prompt.ts";
 
@@ -29,7 +30,7 @@ const stream = (text: string): Reply => ({
 function startIn(env: Record<string, string>, argv: readonly string[]) {
   const command = [process.execPath, "--conditions=promptd-source", MAIN, ...argv].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qec", command, "/dev/null"], {
-    env: { TERM: "xterm-256color", ...env, PATH: process.env["PATH"] ?? "" },
+    env: { TERM: "xterm-256color", NODE_COMPILE_CACHE: COMPILE_CACHE, ...env, PATH: process.env["PATH"] ?? "" },
     stdio: ["pipe", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

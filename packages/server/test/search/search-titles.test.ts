@@ -47,10 +47,13 @@ const sets = { "the evaluation": readCorpus(), "the shipped prompts": readSeed()
 const EVALUATION_STEP = process.env["PROMPTD_TEST_TITLES"] === "all" ? 1 : 8;
 
 describeSet("the evaluation", { forms: 1, step: EVALUATION_STEP });
-describeSet("the shipped prompts", { forms: 3, step: 1 });
+const shippedPrompts = describeSet("the shipped prompts", { forms: 3, step: 1 });
 
-/** Every `step`-th title in `forms` of the forms; which ones goes round. */
-function describeSet(name: keyof typeof sets, { forms, step }: { forms: number; step: number }): void {
+/**
+ * Every `step`-th title in `forms` of the forms; which ones goes round.
+ * @returns what gives a test the search in this set.
+ */
+function describeSet(name: keyof typeof sets, { forms, step }: { forms: number; step: number }): () => SearchFixture {
   const prompts = sets[name];
   const asked = prompts.filter((_, i) => i % step === 0);
   let fixture: SearchFixture;
@@ -78,18 +81,12 @@ function describeSet(name: keyof typeof sets, { forms, step }: { forms: number; 
     }
     expect(missed).toEqual([]);
   });
+  return () => fixture;
 }
 
 describe("on the shipped prompts", () => {
-  let fixture: SearchFixture;
-  beforeAll(async () => {
-    fixture = await openSearch();
-    await indexCorpus(fixture.db, sets["the shipped prompts"]);
-  });
-  afterAll(() => fixture.close());
-
   test.each(["instag", "C#", "facebo", "asdfqwer zxcv"])("%s finds nothing, not noise", async (query) => {
-    expect(await fixture.titles(query)).toEqual([]);
+    expect(await shippedPrompts().titles(query)).toEqual([]);
   });
 
   test.each(["für", "für die", "pour une", "avec", "und", "para el", "della", "não", "the", "because", "your own"])(
@@ -99,7 +96,7 @@ describe("on the shipped prompts", () => {
       const holding = titles.filter((title) =>
         ` ${title.toLowerCase().replaceAll(/[^\p{L}]+/gu, " ")} `.includes(` ${query} `),
       );
-      expect((await fixture.titles(query)).toSorted()).toEqual(holding.toSorted());
+      expect((await shippedPrompts().titles(query)).toSorted()).toEqual(holding.toSorted());
     },
   );
 
@@ -108,7 +105,7 @@ describe("on the shipped prompts", () => {
     ["bedtime story for my kid", 4, /story/i],
     ["resumee bulider", 2, /resume/i],
   ])("of %s the %i first are the thing itself, not what is near to its circumstances", async (query, count, thing) => {
-    const found = await fixture.titles(query, count);
+    const found = await shippedPrompts().titles(query, count);
     expect(found.filter((title) => !thing.test(title))).toEqual([]);
   });
 });
