@@ -115,7 +115,7 @@ function callersHandlers(services: AppServices, wakeWorker: () => void): Handler
   const { catalogue } = models;
   const runs = runsOptions(services, "/v1", wakeWorker);
   return {
-    ...meRoutes(db),
+    ...meRoutes(),
     ...creditsRoutes(db),
     ...modelsRoutes(catalogue),
     ...promptsRoutes({

@@ -31,15 +31,8 @@ const COLUMNS = "id, email, username, display_name, user_flags, pro_until, pro_u
 
 /** A deleted one too: its id stays, for the journal and for what others have seen. */
 export async function findAccount(db: Database, accountId: string): Promise<Account | null> {
-  return (await findAccounts(db, [accountId]))[0] ?? null;
-}
-
-/** @returns for each id its account, or null. */
-export async function findAccounts(db: Database, accountIds: readonly string[]): Promise<(Account | null)[]> {
-  const text = `select ${COLUMNS} from accounts where id = any($1)`;
-  const rows = await db.named<AccountRow>("accounts_get", text, [[...new Set(accountIds)]]);
-  const byId = new Map(rows.map((row) => [row.id, toAccount(row)]));
-  return accountIds.map((id) => byId.get(id) ?? null);
+  const rows = await db.named<AccountRow>("account_get", `select ${COLUMNS} from accounts where id = $1`, [accountId]);
+  return rows[0] === undefined ? null : toAccount(rows[0]);
 }
 
 /** By email address or, when `who` is a UUID, by id. A deleted account is none. */

@@ -42,6 +42,9 @@ interface AdmissionRow {
   expired_at: Date | null;
   pro_until: Date | number;
   pro: boolean;
+  username: string | null;
+  display_name: string | null;
+  user_flags: number;
   admitted: number;
   rank: number;
   used: number;
@@ -146,7 +149,9 @@ function judge(row: AdmissionRow | null, options: AdmissionOptions): Admission {
   const remaining = Math.max(0, options.limitPerSecond - row.used);
   if (row.rank > row.admitted) return { kind: "refused", problem: overLimit(row.wait_us, options), remaining };
   if (options.plans && !row.pro) return { kind: "refused", problem: planRequired(row.pro_until), remaining };
-  return { kind: "admitted", caller: { accountId: row.account_id, keyId: row.key_id }, remaining };
+  const { account_id: accountId, key_id: keyId, username, display_name: displayName } = row;
+  const account = { username, displayName, flags: row.user_flags, isPro: row.pro };
+  return { kind: "admitted", caller: { accountId, keyId, account }, remaining };
 }
 
 export function keyRevoked(at: Date): Problem {
@@ -188,8 +193,9 @@ function createKeyReader({
   // Admission fails closed: a limit that opens when the database is down is not a limit.
   const send = async (hashes: readonly Buffer[]) => {
     const rows = await db.named<AdmissionRow>(
-      "admit_keys",
-      "select nth, key_id, account_id, revoked_at, expired_at, pro_until, pro, admitted, rank, used, wait_us from admit_keys($1, $2, $3)",
+      "admit_requests",
+      `select nth, key_id, account_id, revoked_at, expired_at, pro_until, pro, username, display_name, user_flags, admitted,
+         rank, used, wait_us from admit_requests($1, $2, $3)`,
       [hashes, limitPerSecond, scope === "key"],
     );
     const byPosition = new Map(rows.map((row) => [row.nth, row]));

@@ -107,10 +107,25 @@ describe("a good key", () => {
       const { accountId, apiKeys, keyIds } = await createKeys(engine, 1);
       const control = openAdmission();
       const header = form.replace("KEY", apiKeys[0] ?? "");
-      expect(await request(control, header)).toEqual({ accountId, keyId: keyIds[0], remaining: 4 });
+      const account = { username: null, displayName: null, flags: 0, isPro: true };
+      expect(await request(control, header)).toEqual({ accountId, keyId: keyIds[0], account, remaining: 4 });
       expect(await request(control, header)).toMatchObject({ remaining: 3 });
     },
   );
+
+  test("is admitted by one statement, which also reads the names and flags of its account, as they are now", async () => {
+    const { accountId, apiKeys } = await createKeys(engine, 1);
+    const { db, statements } = watched();
+    const control = openAdmission({ db });
+    for (const flags of [2, 6]) {
+      const username = `user-${accountId.slice(-12)}-${flags}`;
+      const text = "update accounts set username = $2, display_name = $3, user_flags = $4 where id = $1";
+      await engine.db.query(text, [accountId, username, `User ${flags}`, flags]);
+      const account = { username, displayName: `User ${flags}`, flags, isPro: true };
+      expect(await request(control, `Bearer ${apiKeys[0]}`)).toMatchObject({ account });
+    }
+    expect(statements).toHaveLength(2);
+  });
 
   test("that was revoked is answered with the day, however many requests it sends", async () => {
     const { apiKeys, keyIds } = await createKeys(engine, 1);

@@ -128,7 +128,7 @@ describe("the admission statement", () => {
 
   function admit(apiKeys: readonly (string | undefined)[], isPerKey = false): Promise<Entry[]> {
     return engine.db.query<Entry>(
-      "select nth, account_id, admitted, rank, used, wait_us, pro from admit_keys($1, 5, $2) order by nth",
+      "select nth, account_id, admitted, rank, used, wait_us, pro from admit_requests($1, 5, $2) order by nth",
       [apiKeys.map(hashOf), isPerKey],
     );
   }

@@ -30,11 +30,12 @@ end $$;
 -- revoked or has expired has a row too, but is not counted; a missing row is an unknown key. `expired_at` is null while a
 -- key is valid. `rank` numbers the requests of a scope within the batch: rank > admitted is over the limit. Scopes are
 -- locked in id order, so two batches cannot deadlock. One plan serves every batch, since planning took as long as admitting;
--- by indexes alone and one key after the other, it is right however many keys there are by then.
-create or replace function admit_keys(p_hashes bytea[], p_limit int, p_per_key boolean)
+-- by indexes alone and one key after the other, it is right however many keys there are by then. What GET /v1/me says of
+-- the account comes along, from the row that is read for its plan.
+create or replace function admit_requests(p_hashes bytea[], p_limit int, p_per_key boolean)
 returns table (
   nth int, key_id uuid, account_id uuid, revoked_at timestamptz, expired_at timestamptz, pro_until timestamptz,
-  pro boolean, admitted int, rank int, used int, wait_us bigint
+  pro boolean, username text, display_name text, user_flags int, admitted int, rank int, used int, wait_us bigint
 ) language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
@@ -42,7 +43,8 @@ begin
   with known as materialized (
     select h.nth::int as nth, k.id as key_id, a.id as account_id, k.revoked_at,
       case when k.expires_at <= promptd_now() then k.expires_at end as expired_at, a.pro_until,
-      a.pro_until > promptd_now() as pro, case when p_per_key then k.id else a.id end as scope_id
+      a.pro_until > promptd_now() as pro, a.username, a.display_name, a.user_flags,
+      case when p_per_key then k.id else a.id end as scope_id
     from unnest(p_hashes) with ordinality h (hash, nth)
     cross join lateral (select * from api_keys where key_hash = h.hash limit 1) k
     cross join lateral (select * from accounts where id = k.account_id limit 1) a
@@ -62,6 +64,7 @@ begin
     returning ring.scope_id, ring.times, ring.counts, ring.admitted
   )
   select known.nth, known.key_id, known.account_id, known.revoked_at, known.expired_at, known.pro_until, known.pro,
+    known.username, known.display_name, known.user_flags,
     coalesce(rings.admitted, 0), coalesce(ranked.rank, 0), coalesce((select sum(n)::int from unnest(rings.counts) n), 0),
     case when rings.times is null then 0 else
       greatest(1, rings.times[1] + 1000000 - (extract(epoch from promptd_now()) * 1000000)::bigint) end
@@ -69,3 +72,13 @@ begin
   left join ranked on ranked.nth = known.nth
   left join rings on rings.scope_id = known.scope_id;
 end $$;
+
+-- For processes of a program that does not know admit_requests yet, beside this one during a release or after a rollback.
+create or replace function admit_keys(p_hashes bytea[], p_limit int, p_per_key boolean)
+returns table (
+  nth int, key_id uuid, account_id uuid, revoked_at timestamptz, expired_at timestamptz, pro_until timestamptz,
+  pro boolean, admitted int, rank int, used int, wait_us bigint
+) language sql as $$
+  select nth, key_id, account_id, revoked_at, expired_at, pro_until, pro, admitted, rank, used, wait_us
+  from admit_requests(p_hashes, p_limit, p_per_key)
+$$;
