@@ -116,6 +116,9 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.getByRole("link", { name: "New prompt" }).first().click();
       await page.getByRole("button", { name: "Start with this: Text" }).click();
       await page.waitForURL(/\/author\/[0-9a-f-]{36}/);
+      await page.getByRole("button", { name: "Publish" }).click();
+      await page.getByRole("dialog").getByText('The title is still "Untitled text prompt".').waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
 
       await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}"));
       await page.getByRole("button", { name: "line 16" }).waitFor();

@@ -60,12 +60,7 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
           ))}
         </ul>
       )}
-      {(prompt?.warnings ?? []).map((warning) => (
-        <p key={warning} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2">
-          <TriangleAlert aria-hidden className="mt-0.5 size-3.5 text-warn" strokeWidth={1.75} />
-          <span className="[overflow-wrap:anywhere]">{warning}</span>
-        </p>
-      ))}
+      <Warnings prompt={prompt} />
       {(prompt?.notes ?? []).map((note) => (
         <p key={note} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2 text-dim">
           <Info aria-hidden className="mt-0.5 size-3.5" strokeWidth={1.75} />
@@ -74,6 +69,16 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
       ))}
     </div>
   );
+}
+
+/** What does not stop publishing, and should be known before. */
+export function Warnings({ prompt }: Pick<Checked, "prompt">) {
+  return (prompt?.warnings ?? []).map((warning) => (
+    <p key={warning} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2 text-12">
+      <TriangleAlert aria-hidden className="mt-0.5 size-3.5 text-warn" strokeWidth={1.75} />
+      <span className="[overflow-wrap:anywhere]">{warning}</span>
+    </p>
+  ));
 }
 
 function EditorHelp() {

@@ -40,7 +40,7 @@ export function PublishBar({ prompt, draft, checked }: DraftTabProps) {
           {latest === null ? "Publish" : `Publish version ${latest.version + 1}`}
         </Button>
       </div>
-      {isOpen ? <PublishDialog prompt={prompt} draft={draft} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <PublishDialog {...{ prompt, draft, checked }} onClose={() => setOpen(false)} /> : null}
     </section>
   );
 }

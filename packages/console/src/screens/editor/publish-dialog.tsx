@@ -1,4 +1,3 @@
-import type { OwnPrompt } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { diffQuery, manage } from "../../api.ts";
@@ -9,16 +8,13 @@ import { Field, TextArea } from "../../components/ui/field.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { DiffView } from "./diff-view.tsx";
-import type { DraftEditing } from "./use-draft.ts";
+import { Warnings } from "./fault-list.tsx";
+import type { DraftTabProps } from "./test-run.ts";
 
-interface PublishDialogProps {
-  readonly prompt: OwnPrompt;
-  readonly draft: DraftEditing;
-  readonly onClose: () => void;
-}
+type PublishDialogProps = DraftTabProps & { readonly onClose: () => void };
 
 /** What publishing changes for callers, and a note on it. What is published is what is compared here. */
-export function PublishDialog({ prompt, draft, onClose }: PublishDialogProps) {
+export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialogProps) {
   const { promptId, latest } = prompt;
   const queries = useQueryClient();
   const [revision, setRevision] = useState<number | null>(null);
@@ -58,12 +54,13 @@ export function PublishDialog({ prompt, draft, onClose }: PublishDialogProps) {
       title={latest === null ? "Publish this prompt?" : `Publish version ${latest.version + 1}?`}
       description={
         latest === null
-          ? "Everyone with an account can find it in the marketplace and run it. Callers never see the template."
+          ? `Everyone with an account can find “${checked.prompt?.title ?? prompt.title}” in the marketplace and run it. Callers never see the template.`
           : "Callers who do not specify a version get this one. Older versions can still be called by their IDs."
       }
       submit="Publish"
       onSubmit={publish}
     >
+      <Warnings prompt={checked.prompt} />
       <Field
         label="Note"
         help={`${latest === null ? "Optional" : "What changed"}, in one line. Callers see it beside the version.`}

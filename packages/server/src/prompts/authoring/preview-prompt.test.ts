@@ -76,6 +76,13 @@ describe("a check", () => {
     expect(prompts[0]?.warnings.join("\n")).toMatch(/\$\{name\}[\s\S]*was rewritten to/);
   });
 
+  test("warns of a title that is still the template's", () => {
+    const warningsOf = (title: string) =>
+      validatePrompts(textPrompt("x").replace("title: A test", `title: ${title}`), catalogue).prompts[0]?.warnings;
+    expect(warningsOf("Untitled photo prompt")?.join()).toContain('still "Untitled photo prompt"');
+    expect(warningsOf("Photo as a stamp")?.join()).not.toContain("title");
+  });
+
   test("has every fault of a file, and the prompts that have none", () => {
     const json = JSON.stringify({
       promptd: 1,

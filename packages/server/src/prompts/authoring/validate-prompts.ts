@@ -51,6 +51,9 @@ export function describeSource(source: PromptSource): string[] {
   return [...warningsOf(source), ...source.notes];
 }
 
-function warningsOf({ warnings, conversions }: PromptSource): string[] {
-  return [...warnings, ...conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`)];
+function warningsOf({ title, warnings, conversions }: PromptSource): string[] {
+  const rewritten = conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`);
+  // As the templates of a new prompt are called.
+  const untitled = `The title is still "${title}". Callers choose a prompt by its title: say there what it makes.`;
+  return [...(/^untitled\b/i.test(title) ? [untitled] : []), ...warnings, ...rewritten];
 }
