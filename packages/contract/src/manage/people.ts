@@ -119,7 +119,10 @@ export interface AuditEntry {
   readonly accountId: string | null;
   /** Name of the endpoint or of the operator's command. */
   readonly action: string;
+  /** What it was about: an ID, a model, or several IDs with commas between them. */
   readonly subject: string | null;
+  /** The subject by the names of today: the title of a prompt, the email of a person. Null: it has none, or none any more. */
+  readonly subjectName: string | null;
   /** Address of the peer; null: the operator's terminal. */
   readonly address: string | null;
   readonly requestId: string | null;

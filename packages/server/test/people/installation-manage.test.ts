@@ -202,6 +202,21 @@ describe("a test call", () => {
   });
 });
 
+test("the audit log calls what was changed by its name, and is filtered by words", async () => {
+  const { keyId } = await ada.client.send("createKey", { body: { name: "night-shift" } });
+  const prompts = ["Log one", "Log two"].map((title) => ({ title, model: "sandbox/text", template: "Go." }));
+  await ada.client.send("publishPromptFile", { body: { source: JSON.stringify({ promptd: 1, prompts }) } });
+  const named = async (action: string) => {
+    const { rows } = await operator.client.send("listAudit", { query: { action, personId: ada.personId, limit: 1 } });
+    return rows.map(({ subject, subjectName }) => [subject, subjectName])[0];
+  };
+  expect(await named("Create key")).toEqual([keyId, "night-shift"]);
+  expect(await named("createKey")).toEqual([keyId, "night-shift"]);
+  const { runId } = (await runOf(versionId)).data;
+  expect(await named("create run")).toEqual([runId, expect.any(String)]);
+  expect((await named("publish prompt file"))?.[1]).toBe("Log one, Log two");
+});
+
 test("an operator reads nothing of one account, run or deletion without a row in the audit log", async () => {
   const reader = await createTestPerson(server, { isOperator: true });
   const entries: [string, EndpointEntry][] = Object.entries(MANAGE_ENDPOINTS);

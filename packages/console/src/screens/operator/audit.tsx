@@ -2,7 +2,7 @@ import type { AuditEntry } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ScrollText } from "lucide-react";
-import { formatTime } from "../../components/format.ts";
+import { formatTime, spell } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -21,7 +21,7 @@ export function AuditSection() {
   const change = (next: AuditSearch) => void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
   return (
     <>
-      <SearchBox label="Action, such as createKey" value={search.action} onSearch={(action) => change({ action })}>
+      <SearchBox label="Action, such as create key" value={search.action} onSearch={(action) => change({ action })}>
         <Select
           aria-label="Outcome"
           className="w-36"
@@ -66,9 +66,8 @@ function Entries({ search, onChange }: EntriesProps) {
           label="Audit log"
           columns={[
             "When",
-            "Action",
-            { label: "Who", fill: true, from: "sm" },
-            { label: "On what", from: "xl" },
+            { label: "Action", fill: true },
+            { label: "Who", from: "sm" },
             { label: "From", from: "xl" },
             "Outcome",
           ]}
@@ -88,7 +87,7 @@ interface RowProps {
 }
 
 function Row({ row, onPerson }: RowProps) {
-  const { at, action, actor, email, personId, subject, address, outcome, requestId } = row;
+  const { at, actor, email, personId, address, outcome, requestId } = row;
   const who = email ?? (actor === "terminal" ? "an operator’s terminal" : "nobody known");
   return (
     <tr className="hover:bg-hover">
@@ -97,23 +96,21 @@ function Row({ row, onPerson }: RowProps) {
           {formatTime(at)}
         </time>
       </Td>
-      <Td>
-        <code className="text-12">{action}</code>
+      <Td fill whole>
+        <Action row={row} />
+        <span className="block truncate text-12 text-dim sm:hidden">{who}</span>
       </Td>
-      <Td fill from="sm">
-        {personId === null ? (
-          <span className="text-dim">{who}</span>
-        ) : (
-          <button type="button" className="hover:underline" onClick={() => onPerson(personId)}>
-            {who}
-          </button>
-        )}
-        {actor === "token" ? <span className="pl-2 text-dim">by a token</span> : null}
-      </Td>
-      <Td from="xl">
-        <code className="block max-w-44 truncate text-12 text-dim" title={subject ?? undefined}>
-          {subject}
-        </code>
+      <Td from="sm">
+        <span className="block max-w-64 truncate" title={who}>
+          {personId === null ? (
+            <span className="text-dim">{who}</span>
+          ) : (
+            <button type="button" className="hover:underline" onClick={() => onPerson(personId)}>
+              {who}
+            </button>
+          )}
+          {actor === "token" ? <span className="pl-2 text-dim">by a token</span> : null}
+        </span>
       </Td>
       <Td from="xl">
         <code className="text-12 text-dim">{address}</code>
@@ -124,6 +121,20 @@ function Row({ row, onPerson }: RowProps) {
         </span>
       </Td>
     </tr>
+  );
+}
+
+/** What was done, and on what by its name; the ID of that is its title. */
+function Action({ row: { action, actor, subject, subjectName } }: Pick<RowProps, "row">) {
+  return (
+    <span className="block truncate">
+      {actor === "terminal" ? <code className="text-12">promptd {action}</code> : spell(action)}
+      {subject === null ? null : (
+        <span className="pl-2 text-dim" title={subject}>
+          {subjectName ?? <code className="text-12">{subject}</code>}
+        </span>
+      )}
+    </span>
   );
 }
 

@@ -92,6 +92,7 @@ export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {
           accountId: ACCOUNT_ID,
           action: "createToken",
           subject: TOKEN_ID,
+          subjectName: token.name,
           address: "203.0.113.7",
           requestId: REQUEST_ID,
           outcome: "SUCCESS",

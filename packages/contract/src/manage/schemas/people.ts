@@ -97,6 +97,7 @@ const auditSchema = z.strictObject({
   accountId: idSchema.nullable(),
   action: z.string(),
   subject: z.string().nullable(),
+  subjectName: z.string().nullable(),
   address: z.string().nullable(),
   requestId: idSchema.nullable(),
   outcome: z.string(),

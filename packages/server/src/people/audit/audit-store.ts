@@ -2,7 +2,7 @@ import type { AuditEntry, Page, PageQuery } from "@promptd/contract/manage";
 import { readPage } from "../../platform/database/pages.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 
-export type AuditRow = Omit<AuditEntry, "at" | "email">;
+export type AuditRow = Omit<AuditEntry, "at" | "email" | "subjectName">;
 
 export async function insertAudit(db: Queryable, row: AuditRow): Promise<void> {
   await db.query(
@@ -41,6 +41,7 @@ interface EntryRow {
   account_id: string | null;
   action: string;
   subject: string | null;
+  subject_name: string | null;
   address: string | null;
   request_id: string | null;
   outcome: string;
@@ -48,15 +49,26 @@ interface EntryRow {
 
 export async function listAudit(db: Queryable, query: AuditQuery): Promise<Page<AuditEntry> | null> {
   return readPage(db, query, {
-    columns:
-      "e.id, e.at, e.actor, e.person_id, u.email, e.token_id, e.account_id, e.action, e.subject, e.address, e.request_id, e.outcome",
+    columns: `e.id, e.at, e.actor, e.person_id, u.email, e.token_id, e.account_id, e.action, e.subject,
+      audit_subject_name(e.subject, e.account_id) as subject_name, e.address, e.request_id, e.outcome`,
     from: "audit_entries e left join auth_users u on u.id = e.person_id",
-    where: `($1::text is null or e.action = $1) and ($2::uuid is null or e.person_id = $2)
+    where: `($1::text is null or e.action in ($1, $5)) and ($2::uuid is null or e.person_id = $2)
       and ($3::uuid is null or e.account_id = $3) and ($4::text is null or (e.outcome = 'SUCCESS') = ($4 = 'success'))`,
-    values: [query.action ?? null, query.personId ?? null, query.accountId ?? null, query.outcome ?? null],
+    values: [
+      query.action ?? null,
+      query.personId ?? null,
+      query.accountId ?? null,
+      query.outcome ?? null,
+      camelCase(query.action ?? ""),
+    ],
     id: "e.id",
     toItem: toEntry,
   });
+}
+
+/** `createKey` for `Create key`: a page shows actions as words. */
+function camelCase(words: string): string {
+  return words.toLowerCase().replaceAll(/ +(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function toEntry(row: EntryRow): AuditEntry {
@@ -70,6 +82,7 @@ function toEntry(row: EntryRow): AuditEntry {
     accountId: row.account_id,
     action: row.action,
     subject: row.subject,
+    subjectName: row.subject_name,
     address: row.address,
     requestId: row.request_id,
     outcome: row.outcome,

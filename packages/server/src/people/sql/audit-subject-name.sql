@@ -1,0 +1,25 @@
+-- What people call what an ID of the audit log is of. Null: nothing has it any more, or nothing of it has a name. A run
+-- is looked for among those of the account that acted, by its key.
+create or replace function audited_name(p_id uuid, p_account uuid) returns text language sql stable as $$
+  select coalesce(
+    (select u.email from auth_users u where u.id = p_id),
+    (select a.email from accounts a where a.id = p_id),
+    (select v.title from prompts p join prompt_versions v on v.id = p.latest_version_id where p.id = p_id),
+    (select d.title from prompt_drafts d where d.prompt_id = p_id),
+    (select k.name from api_keys k where k.id = p_id),
+    (select t.name from management_tokens t where t.id = p_id),
+    (select i.email from invitations i where i.id = p_id),
+    (select w.url from webhooks w where w.id = p_id),
+    (select k.name from auth_passkeys k where k.id = p_id),
+    (select r.run_name from runs r where r.account_id = p_account and r.id = p_id))
+$$;
+
+-- The list of a row of the audit log with names in the place of IDs. Null: nothing in it has a name.
+create or replace function audit_subject_name(p_subject text, p_account uuid) returns text language sql stable as $$
+  select string_agg(coalesce(named.name, named.text), ', ' order by named.place)
+  from (
+    select part.text, part.place, case
+      when part.text ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then audited_name(part.text::uuid, p_account) end as name
+    from string_to_table(p_subject, ', ') with ordinality as part(text, place)) named
+  having bool_or(named.name is not null)
+$$;
