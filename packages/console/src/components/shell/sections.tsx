@@ -1,6 +1,6 @@
-import { Link, useLocation, type LinkProps } from "@tanstack/react-router";
+import { Link, type LinkProps } from "@tanstack/react-router";
 import type { LucideIcon } from "lucide-react";
-import { useEffect, useRef, type ReactNode } from "react";
+import type { ReactNode } from "react";
 
 export interface Section {
   readonly to: NonNullable<LinkProps["to"]>;
@@ -16,21 +16,11 @@ interface SectionsProps {
   readonly children: ReactNode;
 }
 
-/** A page of several sections, each with an address of its own: a list beside them, a bar above on narrow screens. */
+/** A page of several sections, each with an address of its own: a list beside them, above on narrow screens. */
 export function Sections({ label, sections, children }: SectionsProps) {
-  const { pathname } = useLocation();
-  const list = useRef<HTMLElement>(null);
-  useEffect(() => {
-    // In the bar of a narrow screen the open section may stand beyond the edge.
-    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [pathname]);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[168px_minmax(0,1fr)]">
-      <nav
-        ref={list}
-        aria-label={label}
-        className="flex gap-1 overflow-x-auto [scrollbar-width:none] max-lg:-mx-1 max-lg:px-1 lg:sticky lg:top-6 lg:grid"
-      >
+      <nav aria-label={label} className="flex flex-wrap gap-1 lg:sticky lg:top-6 lg:grid">
         {sections.map(({ to, label: name, icon: Icon, isFirst = false }) => (
           <Link
             key={to}

@@ -40,6 +40,8 @@ interface CellProps {
   readonly num?: boolean;
   /** Takes the room that is left, and is cut with an ellipsis: after its second line where that room is narrow. */
   readonly fill?: boolean;
+  /** On a phone all of it is shown, in as many lines as it takes: whom something is about. */
+  readonly whole?: boolean;
   /** From which width on it is shown. */
   readonly from?: "sm" | "xl";
   readonly children?: ReactNode;
@@ -56,7 +58,7 @@ function cellClass({ num = false, fill = false, from }: CellProps): string {
   );
 }
 
-const FILLED = "max-sm:line-clamp-2 max-sm:whitespace-normal max-sm:[overflow-wrap:anywhere] sm:truncate";
+const FILLED = "max-sm:whitespace-normal max-sm:[overflow-wrap:anywhere] sm:truncate";
 
 function Th({ column }: { readonly column: Column }) {
   const { label, isHidden = false, ...cell } = typeof column === "string" ? { label: column } : column;
@@ -68,6 +70,7 @@ function Th({ column }: { readonly column: Column }) {
 }
 
 export function Td(props: CellProps) {
-  const { fill = false, children } = props;
-  return <td className={cellClass(props)}>{fill ? <div className={FILLED}>{children}</div> : children}</td>;
+  const { fill = false, whole = false, children } = props;
+  const content = fill ? <div className={cx(FILLED, !whole && "max-sm:line-clamp-2")}>{children}</div> : children;
+  return <td className={cellClass(props)}>{content}</td>;
 }

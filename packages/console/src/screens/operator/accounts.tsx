@@ -40,7 +40,7 @@ function Accounts({ q }: { readonly q: string | undefined }) {
         >
           {rows.map(({ accountId, email, name, plan, planUntil, available, createdAt }) => (
             <tr key={accountId} className="hover:bg-hover">
-              <Td fill>
+              <Td fill whole>
                 <Link
                   to="/operator/accounts/$accountId"
                   params={{ accountId }}

@@ -85,7 +85,7 @@ function People({ q, onMade }: PeopleProps) {
         >
           {rows.map((row) => (
             <tr key={row.personId} className="hover:bg-hover">
-              <Td fill>
+              <Td fill whole>
                 <span className="font-medium">{row.name}</span> <span className="text-dim">{row.email}</span>
               </Td>
               <Td>

@@ -131,10 +131,17 @@ function InvitationTable({ rows, onRevoke }: InvitationTableProps) {
         const state = stateOf(row);
         return (
           <tr key={row.invitationId}>
-            <Td fill>{row.email}</Td>
+            <Td fill whole>
+              {row.email}
+            </Td>
             <Td from="sm">{row.role}</Td>
             <Td>
-              <Badge tone={TONES[state]}>{state === "open" ? `open until ${formatDay(row.expiresAt)}` : state}</Badge>
+              <Badge tone={TONES[state]}>
+                {state}
+                {state === "open" ? (
+                  <span className="whitespace-pre max-sm:hidden"> until {formatDay(row.expiresAt)}</span>
+                ) : null}
+              </Badge>
             </Td>
             <Td num>
               {state === "open" ? (

@@ -95,14 +95,14 @@ function Row({ row: { name, email, role, since, isPersonal }, isOwner, onRole, o
   const isChangeable = isOwner && !isPersonal;
   return (
     <tr>
-      <Td fill>
+      <Td fill whole>
         <span className="font-medium">{name}</span> <span className="text-dim">{email}</span>
       </Td>
       <Td>
         {isChangeable ? (
           <Select
             aria-label={`Role of ${name}`}
-            className="my-0.5 w-28"
+            className="my-0.5 w-24 sm:w-28"
             value={role}
             onChange={({ target }) => onRole(target.value === "owner" ? "owner" : "member")}
           >
