@@ -29,13 +29,13 @@ export async function startTicks(
   log: Log,
   { stopTimeoutMs }: { readonly stopTimeoutMs: number } = { stopTimeoutMs: STOP_TIMEOUT_MS },
 ): Promise<Ticks> {
-  for (const { name, everySeconds } of ticks) {
-    await db.query(
-      `insert into cron_ticks (name, every, next_at) values ($1, make_interval(secs => $2), promptd_now())
-       on conflict (name) do update set every = excluded.every`,
-      [name, everySeconds],
-    );
-  }
+  await db.query(
+    `insert into cron_ticks (name, every, next_at)
+     select name, make_interval(secs => seconds), promptd_now()
+     from unnest($1::text[], $2::float8[]) tick (name, seconds) order by name
+     on conflict (name) do update set every = excluded.every`,
+    [ticks.map(({ name }) => name), ticks.map(({ everySeconds }) => everySeconds)],
+  );
   const stopping = new AbortController();
   const running = new Map<Tick, Promise<void>>();
   let polling: Promise<void> | null = null;
