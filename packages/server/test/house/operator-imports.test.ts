@@ -36,8 +36,8 @@ test("an operator's command loads neither the AI SDK nor what only a server need
 
 test("a server's start waits for nothing that its first request does not need", async () => {
   const loaded = [...(await packagesOf("app.ts")), ...(await packagesOf("models/ai-sdk/adapter.ts"))];
-  expect(loaded).toEqual(expect.arrayContaining(["undici", "find-my-way"]));
-  const later = ["ai", "sharp", "nodemailer", "@modelcontextprotocol/server", "better-auth"];
+  expect(loaded).toContain("find-my-way");
+  const later = ["ai", "undici", "sharp", "nodemailer", "@modelcontextprotocol/server", "better-auth"];
   expect(loaded.filter((name) => later.includes(name))).toEqual([]);
 });
 

@@ -4,7 +4,7 @@
  */
 import { Readable } from "node:stream";
 import { AwsV4Signer } from "aws4fetch";
-import { Agent, type Dispatcher } from "undici";
+import type { Agent, Dispatcher } from "undici";
 import { isoTime, type Clock } from "../../platform/clock.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { OpenBody } from "./blob-store.ts";
@@ -63,14 +63,21 @@ class BodyFault extends Error {
  */
 export function createS3Client(options: S3Options, clock: Clock): CallS3 {
   const idleMs = options.idleMs ?? IDLE_MS;
-  const agent = new Agent({ connect: { timeout: idleMs }, headersTimeout: idleMs, bodyTimeout: idleMs });
+  let opening: Promise<Agent> | null = null;
+  const openAgent = () => (opening ??= createAgent(idleMs));
   const on = (error: unknown) => error instanceof S3Failure && error.isTransient;
   return (call) =>
-    retry(async () => checkAnswer(await send(call, { agent, options, clock }), call), {
+    retry(async () => checkAnswer(await send(call, { agent: await openAgent(), options, clock }), call), {
       on,
       backoff: BACKOFF,
       attempts: ATTEMPTS_MAX,
     });
+}
+
+/** Loaded at the first call: most servers keep their files on a disk. */
+async function createAgent(idleMs: number): Promise<Agent> {
+  const { Agent: HttpAgent } = await import("undici");
+  return new HttpAgent({ connect: { timeout: idleMs }, headersTimeout: idleMs, bodyTimeout: idleMs });
 }
 
 interface Sender {

@@ -7,7 +7,7 @@
 import { Resolver } from "node:dns/promises";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { Client } from "undici";
+import type { Client } from "undici";
 import { isPublicAddress, isPublicHost } from "./public-address.ts";
 
 export type FetchFault =
@@ -64,10 +64,16 @@ export async function connectGuarded(
   return secure(socket, bareHost(url.hostname), trusted, signal);
 }
 
+/** To be loaded before the socket is opened: nobody listens to one that waits for its client. */
+export async function loadClient(): Promise<typeof Client> {
+  const { Client: loaded } = await import("undici");
+  return loaded;
+}
+
 /** Speaks HTTP over a socket that was checked, and over no other: a second one would be a connection that was not. */
-export function clientOver(socket: TLSSocket, origin: string): Client {
+export function clientOver(socket: TLSSocket, origin: string, HttpClient: typeof Client): Client {
   let offered = false;
-  return new Client(origin, {
+  return new HttpClient(origin, {
     // It gets the socket in a microtask, since it does not notice an answer that is there before its own call returns.
     connect: (_options, done) => {
       const refused = offered;

@@ -11,6 +11,7 @@ import {
   clientOver,
   connectGuarded,
   FetchRefusal,
+  loadClient,
   NETWORK,
   type FetchFault,
   type NetworkSteps,
@@ -132,8 +133,9 @@ type HopAnswer<Result> =
   | { readonly kind: "redirect"; readonly location: string };
 
 async function fetchHop<Result>(url: URL, bounds: Bounds<Result>, settings: Settings): Promise<HopAnswer<Result>> {
+  const HttpClient = await loadClient();
   const socket = await connectInTime(url, bounds.signal, settings);
-  const client = clientOver(socket, url.origin);
+  const client = clientOver(socket, url.origin, HttpClient);
   const { signal } = bounds;
   const request = { path: url.pathname + url.search, method: "GET", headers: REQUEST_HEADERS, signal } as const;
   try {

@@ -2,9 +2,9 @@
  * Sends something to an address that a user named, with the guards of guarded-fetch.ts: public addresses alone, pinned,
  * no redirect, no proxy, no cookie, one connection for each request. Of the answer only the status is read.
  */
-import { Client } from "undici";
+import type { Client } from "undici";
 import { orAborted, withDeadline } from "../../platform/resilience/deadline.ts";
-import { clientOver, connectGuarded, FetchRefusal, NETWORK, type NetworkSteps } from "./guarded-connect.ts";
+import { clientOver, connectGuarded, FetchRefusal, loadClient, NETWORK, type NetworkSteps } from "./guarded-connect.ts";
 import { parsePublicUrl, type UrlFault } from "./public-address.ts";
 
 export interface GuardedPostOptions {
@@ -117,12 +117,13 @@ async function openClient(
   signal: AbortSignal,
   { allowsPrivate, network, trusted }: GuardedPostOptions,
 ): Promise<Client> {
+  const HttpClient = await loadClient();
   // The operator trusts the users with the network: names are resolved as the machine does.
   if (allowsPrivate) {
     const connect = { timeout: CONNECT_MS, ...(trusted === undefined ? {} : { ca: trusted }) };
-    return new Client(url.origin, { connect, headersTimeout: 0, bodyTimeout: 0 });
+    return new HttpClient(url.origin, { connect, headersTimeout: 0, bodyTimeout: 0 });
   }
   const socket = await connectGuarded(url, { ...NETWORK, ...network }, trusted ?? null, signal);
   if (signal.aborted) socket.destroy();
-  return clientOver(socket, url.origin);
+  return clientOver(socket, url.origin, HttpClient);
 }

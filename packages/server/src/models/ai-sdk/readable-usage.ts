@@ -3,7 +3,7 @@
  * before the SDK sees it, and estimated later like a count that is missing (pricing/usage.ts).
  */
 
-import { WholeAnswer, wholeAnswer } from "../whole-answer.ts";
+import { answerWhole, wholeAnswer } from "../whole-answer.ts";
 
 type Members = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ export function withReadableUsage(fetch: typeof globalThis.fetch, onUnreadable: 
     if (type.includes("event-stream")) return new Response(answer.body.pipeThrough(mendedLines(onUnreadable)), answer);
     const whole = await wholeAnswer(answer);
     const mended = isPlain(whole.content) ? null : mendText(whole.content.toString("utf8"), onUnreadable);
-    return mended === null ? whole : new WholeAnswer(Buffer.from(mended), whole);
+    return mended === null ? whole : answerWhole(Buffer.from(mended), whole);
   };
 }
 

@@ -3,7 +3,7 @@
  * that came with status 200 becomes one, and what a model thought aloud is taken out of its answer.
  */
 
-import { WholeAnswer, wholeAnswer } from "../whole-answer.ts";
+import { answerWhole, wholeAnswer } from "../whole-answer.ts";
 
 /** As a transport's fetch; what it cannot read goes on as it is. */
 export async function readLeniently(answer: Response): Promise<Response> {
@@ -19,7 +19,7 @@ export async function readLeniently(answer: Response): Promise<Response> {
   const choices = choicesOf(parsed);
   if (choices.length === 0) return whole;
   const spoken = { ...parsed, choices: choices.map(withoutThoughts) };
-  return new WholeAnswer(Buffer.from(JSON.stringify(spoken)), whole);
+  return answerWhole(Buffer.from(JSON.stringify(spoken)), whole);
 }
 
 type Members = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@
  * inflation, every answer counted against a limit. `request` and not `fetch`: it costs a quarter to half of the CPU
  * per call (measured 2026-11) and never follows, decodes or retries anything by itself.
  */
-import { Agent, type Dispatcher } from "undici";
+import type { Agent, Dispatcher } from "undici";
 import {
   collectBytes,
   readLimited,
@@ -13,7 +13,7 @@ import {
   type BodyReader,
 } from "../../files/index.ts";
 import type { ProviderEndpoint } from "./provider.ts";
-import { WholeAnswer } from "../whole-answer.ts";
+import { answerWhole } from "../whole-answer.ts";
 
 /** Something below the provider's own answer went wrong. `stage` decides whether the call may be made again. */
 export type TransportStage =
@@ -80,14 +80,8 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export function createTransport(options: TransportOptions): Transport {
-  // No limit on connections: undici would queue beyond it without a word, and calls are limited elsewhere.
-  const agent = new Agent({
-    allowH2: true,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    headersTimeout: options.idleMs,
-    bodyTimeout: options.idleMs,
-    maxRequestsPerClient: 0,
-  });
+  let opening: Promise<Agent> | null = null;
+  const openAgent = () => (opening ??= createAgent(options.idleMs));
   const own = new Set(
     [...options.origins, ...(options.aliases?.origins.keys() ?? [])].map((url) => new URL(url).origin),
   );
@@ -97,16 +91,31 @@ export function createTransport(options: TransportOptions): Transport {
       const signal = init?.signal ?? new AbortController().signal;
       signal.throwIfAborted();
       if (!own.has(url.origin)) return download(url, { limits, signal }, options.download);
-      return exchange(agent, aliased(url, options.aliases), { init: init ?? {}, limits, signal });
+      return exchange(await openAgent(), aliased(url, options.aliases), { init: init ?? {}, limits, signal });
     },
     fetchFile: async (url, limits, signal) => {
       signal.throwIfAborted();
-      const taken = own.has(url.origin) ? await takeOwn(agent, aliased(url, options.aliases), { limits, signal }) : url;
+      const taken = own.has(url.origin)
+        ? await takeOwn(await openAgent(), aliased(url, options.aliases), { limits, signal })
+        : url;
       if (!(taken instanceof URL)) return taken.content;
       return contentOf(await options.download.fetchInto(taken.href, limits, signal));
     },
-    close: () => agent.destroy(),
+    close: async () => (await opening)?.destroy(),
   };
+}
+
+/** Loaded at the first call: a start does not wait for it. */
+async function createAgent(idleMs: number): Promise<Agent> {
+  const { Agent: HttpAgent } = await import("undici");
+  // No limit on connections: undici would queue beyond it without a word, and calls are limited elsewhere.
+  return new HttpAgent({
+    allowH2: true,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: idleMs,
+    bodyTimeout: idleMs,
+    maxRequestsPerClient: 0,
+  });
 }
 
 interface Target {
@@ -139,7 +148,7 @@ async function exchange(agent: Agent, target: Target, { init, limits, signal }: 
     const bytes = await takeBody(body, headers, { bytesMax: limits.answerBytesMax, read: collectBytes });
     if (limits.isPoll === true && isTransient(status)) throw new PollAnswerFailure(status, headers);
     if (hasNoBody(status)) return new Response(null, { status, headers });
-    return new WholeAnswer(shownBytes(bytes, target.alias), { status, headers });
+    return answerWhole(shownBytes(bytes, target.alias), { status, headers });
   });
 }
 
