@@ -82,10 +82,10 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
   if (role !== "api") await throughOutage(() => announceRoles(db, models.catalogue), options); // as models.announce() does
   await throughOutage(async () => worker?.start(), options);
   if (role !== "api") openDeliverer(services, closers).start();
-  if (server !== null) void services.search.warm();
   const ticks = await throughOutage(() => startTicks(db, periodicWork(services), log), options);
   closers.add(() => ticks.stop());
   closers.add(() => services.search.close()); // first of all: a tick may be waiting for the embeddings model
+  if (server !== null) void services.search.warm(); // last, since it takes a core for a moment; /readyz waits for it
   const graceMs = config.PROMPTD_DRAIN_SECONDS * 1_000;
   const close = async (noticeMs: number): Promise<void> => {
     await stop({ noticeMs, graceMs });

@@ -1,9 +1,9 @@
 /**
- * The files of the console, as its build left them. They are read once at the start, into memory: a request never
- * touches the disk, and a build that replaces them while the server runs cannot mix two versions in one page.
+ * The files of the console, as its build left them. They are read once, all together, with the first page that is asked
+ * for, into memory: a build that replaces them while the server runs cannot mix two versions in one page.
  */
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { access, readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Readable } from "node:stream";
 import { FALLBACK_PATH, type Endpoint, type StreamAnswer, type ServerContext } from "../http/endpoint.ts";
@@ -43,13 +43,18 @@ const INDEX = "/index.html";
 
 /** @returns the endpoint of the console; null when it has not been built. */
 export async function consoleEndpoint(options: ConsoleOptions): Promise<Endpoint | null> {
-  const files = await readFiles(options.directory);
-  const index = files.get(INDEX);
-  if (index === undefined) return null;
-  const answer = (context: ServerContext): StreamAnswer => {
+  const isBuilt = await access(join(options.directory, INDEX)).then(() => true, orFalse);
+  if (!isBuilt) return null;
+  let reading: Promise<ReadonlyMap<string, StaticFile>> | null = null;
+  const answer = async (context: ServerContext): Promise<StreamAnswer> => {
+    reading ??= readFiles(options.directory).catch((error: unknown) => {
+      reading = null; // as while a build replaces them; the next page tries again
+      throw error;
+    });
+    const files = await reading;
     const path = pathOf(context.request.url ?? "/");
     // Every other path is a page of the application, which finds its way by itself; a missing asset is not.
-    const file = files.get(path) ?? (HASHED.test(path) ? undefined : index);
+    const file = files.get(path) ?? (HASHED.test(path) ? undefined : files.get(INDEX));
     if (file === undefined) throw missingAsset();
     return answerFile(file, context, options.publicUrl());
   };
@@ -62,12 +67,12 @@ export async function consoleEndpoint(options: ConsoleOptions): Promise<Endpoint
     bodyBytesMax: 0,
     schemas: null,
     checkBody: null,
-    handle: async (_input, context) => answer(context),
+    handle: (_input, context) => answer(context),
   };
 }
 
 async function readFiles(directory: string): Promise<ReadonlyMap<string, StaticFile>> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(orNothing);
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const names = new Map<string, string>();
   for (const entry of entries) {
     const whole = join(entry.parentPath, entry.name);
@@ -98,9 +103,9 @@ async function readStatic(path: string, { whole, type, brotli }: FileNames): Pro
   };
 }
 
-/** A folder that is not there: the console is not built. */
-function orNothing(error: unknown): [] {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+/** A file that is not there: the console is not built. */
+function orFalse(error: unknown): false {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
   throw error;
 }
 

@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { CatalogueError } from "./catalogue-file.ts";
+import { CatalogueError, catalogueFileSchema, entriesFileSchema } from "./catalogue-file.ts";
 import { readShipped } from "./shipped.ts";
 import { loadCatalogue, resolveMapping, type Catalogue } from "./catalogue.ts";
 import { priceCeiling } from "../pricing/price-plan.ts";
@@ -43,6 +43,14 @@ const file = (...models: unknown[]) => ({ formatVersion: 1, providers, models })
 
 describe("the shipped catalogue", () => {
   const shipped = { models: readShipped().records };
+
+  test("has the form that its schemas say, which no start checks again", () => {
+    const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, import.meta.url), "utf8"));
+    const files = readdirSync(new URL("./entries/", import.meta.url)).map((name) => read(`./entries/${name}`));
+    // What the schemas give is the file itself, so a start may take the file.
+    expect(files.map((one) => entriesFileSchema.parse(one))).toEqual(files);
+    expect(catalogueFileSchema.parse(read("./catalogue.json"))).toEqual(read("./catalogue.json"));
+  });
 
   test("never reuses, changes or drops a public number", () => {
     const recorded = JSON.parse(readFileSync(new URL("./catalogue-indexes.json", import.meta.url), "utf8")) as [

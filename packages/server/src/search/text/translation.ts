@@ -67,11 +67,11 @@ export const loadTranslator: () => Promise<Translator> = loadOnce(async () =>
 );
 
 export function createTranslator(file: string): Translator {
-  const lines = file.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  const lists = readLists(lines);
-  const english = new Set(lines.flatMap((line) => wordsOf(line.split("|")[0] ?? "")));
+  let dictionary: Dictionary | null = null;
+  const open = () => (dictionary ??= readDictionary(file)); // with the first query: 20 ms that no start waits for
   return {
     translate: (query, known) => {
+      const { lists, english } = open();
       const words = wordsOf(query);
       const isEnglish = (word: string) =>
         [word, word.replaceAll("-", "")].some((form) => english.has(form) || known.isEnglish(form));
@@ -81,10 +81,22 @@ export function createTranslator(file: string): Translator {
       return list === null ? null : translateWords(words, list, { ...known, isEnglish });
     },
     isOfSmallWords: (query, isEnglish) => {
+      const { lists } = open();
       const words = wordsOf(query);
       return !query.includes('"') && [...lists.values()].some((list) => areSmall(words, list, isEnglish));
     },
   };
+}
+
+interface Dictionary {
+  readonly lists: ReadonlyMap<Language, WordList>;
+  readonly english: ReadonlySet<string>;
+}
+
+function readDictionary(file: string): Dictionary {
+  const lines = file.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const english = new Set(lines.flatMap((line) => wordsOf(line.split("|")[0] ?? "")));
+  return { lists: readLists(lines), english };
 }
 
 function readLists(lines: readonly string[]): ReadonlyMap<Language, WordList> {
