@@ -127,7 +127,7 @@ function Row({ row, onPerson }: RowProps) {
 /** What was done, and on what by its name; the ID of that is its title. */
 function Action({ row: { action, actor, subject, subjectName } }: Pick<RowProps, "row">) {
   return (
-    <span className="block truncate">
+    <span className="block max-sm:line-clamp-2 sm:truncate">
       {actor === "terminal" ? <code className="text-12">promptd {action}</code> : spell(action)}
       {subject === null ? null : (
         <span className="pl-2 text-dim" title={subject}>
