@@ -120,7 +120,8 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.getByRole("dialog").getByText('The title is still "Untitled text prompt".').waitFor();
       await page.getByRole("button", { name: "Cancel" }).click();
 
-      await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}"));
+      await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}\u200b"));
+      await page.locator(".cm-specialChar").waitFor();
       await page.getByRole("button", { name: "line 16" }).waitFor();
       await page.locator(".cm-lintRange-error").first().waitFor();
       expect(await page.getByRole("button", { name: "Publish" }).isDisabled()).toBe(true);

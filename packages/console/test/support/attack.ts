@@ -1,7 +1,9 @@
 /** What somebody may write where people write: it must run on no page, and widen none. */
 
+/** Turns the words behind it around, opens a part that never ends, and has no width. */
+const TURNING = "\u202e\u2067\u200b";
 /** Runs `pwned()` where it is taken for markup: as text, out of an attribute, and as an address. */
-export const ATTACK = `"><img src=x onerror=pwned()><script>pwned()</script>[a](javascript:pwned())`;
+export const ATTACK = `"><img src=x onerror=pwned()>${TURNING}<script>pwned()</script>[a](javascript:pwned())`;
 /** One word of 31 characters: what was wrong is quoted in errors, and cut. */
 export const WORD_ATTACK = `"><img/src='x'/onerror=pwned()>`;
 /** As wide as 120 characters can be, with nothing to break it at. */
@@ -10,8 +12,33 @@ export const WIDE = "W".repeat(120);
 export const WIDE_ATTACK = (ATTACK + WIDE).slice(0, 120);
 /** In a page, before anything else of it: says that a script of somebody's ran. */
 export const WATCH_ATTACK = "globalThis.pwned = () => { globalThis.wasAttacked = true; };";
+/** In a page: the words behind a text that turns what follows it, up to the end of what stands by itself. */
+const FIND_TURNED = `(() => {
+  const isApart = (element) => {
+    const { display, unicodeBidi } = getComputedStyle(element);
+    return display !== "inline" || /isolate|plaintext/.test(unicodeBidi);
+  };
+  const apartOf = ({ parentElement: parent }) => {
+    let element = parent;
+    while (!isApart(element)) element = element.parentElement;
+    return element;
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  return texts.flatMap((text, index) => {
+    if (!/[\\u202a-\\u202e\\u2066-\\u2069]/.test(text.data)) return [];
+    const apart = apartOf(text);
+    // What a model wrote follows itself.
+    if (apart.closest(".prose, script") !== null) return [];
+    const turned = texts.slice(index + 1).filter((one) => one.data.trim() !== "" && apartOf(one) === apart);
+    return turned.map((one) => "turned around: " + one.data.slice(0, 60) + " in " + apart.outerHTML.slice(0, 120));
+  });
+})()`;
+
 /** In a page: what an attack has done to it; empty when nothing. */
 export const FIND_ATTACK = `[
   ...(globalThis.wasAttacked === true ? ["a script ran"] : []),
   ...[...document.querySelectorAll("img[src='x'], img[onerror], a[href^='javascript:' i]")].map((one) => one.outerHTML),
+  ...${FIND_TURNED},
 ]`;

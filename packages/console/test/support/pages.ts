@@ -118,4 +118,5 @@ async function takePictures(page: Page, name: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: WIDTHS.wide, height: HEIGHT });
+  await untilDrawn(page);
 }

@@ -23,7 +23,7 @@ export function keyLine(language: Language, key: Key | null): string {
   if (key === null) return "";
   const sign = language === "typescript" ? "//" : "#";
   const name = key.name.replaceAll(/\s+/g, " ");
-  return `${sign} PROMPTD_API_KEY is the key “${name}”, ${key.display}\n`;
+  return `${sign} PROMPTD_API_KEY is the key ${key.display}, “${name}”\n`;
 }
 
 interface KeyChoiceProps {
@@ -50,7 +50,7 @@ export function KeyChoice({ keys, chosen, onChoose }: KeyChoiceProps) {
       <Select id="code-key" className="w-64" value={chosen.keyId} onChange={({ target }) => onChoose(target.value)}>
         {keys.map(({ keyId, name, display }) => (
           <option key={keyId} value={keyId}>
-            {name} ({display})
+            {display} {name}
           </option>
         ))}
       </Select>

@@ -13,11 +13,15 @@ export function Markdown({ text }: { readonly text: string }) {
       <ReactMarkdown
         remarkPlugins={PLUGINS}
         components={{
-          a: ({ href, children }) => (
-            <a href={href} rel="noopener nofollow" target="_blank">
-              {children}
-            </a>
-          ),
+          // An address that no page may follow, such as one of a script, has become none.
+          a: ({ href, children }) =>
+            href === undefined || href === "" ? (
+              children
+            ) : (
+              <a href={href} rel="noopener nofollow" target="_blank">
+                {children}
+              </a>
+            ),
           // Keys scroll what has the focus.
           table: ({ children }) => <table tabIndex={0}>{children}</table>,
           img: ({ src, alt }) => (

@@ -9,6 +9,7 @@ import {
   EditorView,
   highlightActiveLine,
   highlightActiveLineGutter,
+  highlightSpecialChars,
   keymap,
   lineNumbers,
 } from "@codemirror/view";
@@ -71,6 +72,7 @@ const theme = EditorView.theme({
     backgroundColor: "var(--bad)",
   },
   ".cm-gutter-lint": { width: "14px" },
+  ".cm-specialChar": { color: "var(--bad)" },
 });
 
 const LABEL = "Prompt file. Tab indents; press Escape, then Tab, to leave.";
@@ -137,6 +139,8 @@ function createState(latest: Latest): EditorState {
       lintGutter(),
       history(),
       drawSelection(),
+      // What cannot be seen, as pasted from pages and papers, or turns the text around it.
+      highlightSpecialChars(),
       highlightActiveLine(),
       highlightActiveLineGutter(),
       indentUnit.of("  "),
