@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { openTestDatabase, type OpenTestDatabase } from "../../../test/support/test-database.ts";
 import { systemClock } from "../clock.ts";
-import { openConnection, type Database } from "./database.ts";
+import { openConnection, type Database, type Queryable } from "./database.ts";
 import { enableFaults } from "../fault-injection.ts";
 import { createIdSource } from "../ids.ts";
 import { createLog } from "../log.ts";
@@ -21,8 +21,8 @@ afterEach(async () => {
   await database.close();
 });
 
-function open(role: string, listenUrl: string | null = database.url): Notifications {
-  const notifications = createNotifications({ db, listenUrl, role, log });
+function open(role: string, listenUrl: string | null = database.url, sender: Queryable = db): Notifications {
+  const notifications = createNotifications({ db: sender, listenUrl, role, log });
   onTestFinished(() => notifications.close());
   return notifications;
 }
@@ -38,40 +38,143 @@ async function until(condition: () => Promise<boolean> | boolean): Promise<void>
 /** Backends that listen for this role; the listener connects in the background. */
 async function listeners(role: string): Promise<number[]> {
   const rows = await db.query<{ pid: number }>(
-    "select pid from pg_stat_activity where application_name like $1 and query like 'listen %' and state = 'idle'",
+    "select pid from pg_stat_activity where application_name like $1 and query ~ '^(listen|select coalesce)' and state = 'idle'",
     [`promptd:${role}-listen:%`],
   );
   return rows.map((row) => row.pid);
 }
 
+/** The backend of the one listener, which is active for a moment now and then. */
+async function listenerOf(role: string): Promise<number | undefined> {
+  let pids: number[] = [];
+  await until(async () => (pids = await listeners(role)).length === 1);
+  return pids[0];
+}
+
 /** Collects what a process receives on a channel, once it listens. */
-async function listen(role: string): Promise<{ received: string[][]; notifications: Notifications; gaps: number[] }> {
+async function listen(
+  role: string,
+  sender?: Queryable,
+): Promise<{ received: string[][]; notifications: Notifications; gaps: number[] }> {
   const [received, gaps]: [string[][], number[]] = [[], []];
-  const notifications = open(role);
+  const notifications = open(role, database.url, sender);
   notifications.listen("run_done", (ids) => received.push([...ids]));
   notifications.onGap(() => gaps.push(1));
-  await until(async () => (await listeners(role)).length === 1);
+  await listenerOf(role);
   return { received, notifications, gaps };
+}
+
+interface Process {
+  readonly received: string[][];
+  readonly notifications: Notifications;
+}
+
+function heard({ received }: Process, id: string): number {
+  return received.flat().filter((other) => other === id).length;
+}
+
+/** Two processes that know of each other: each has received what the other one sent. @returns also what they sent. */
+async function listenTogether() {
+  const [one, two] = [await listen("one"), await listen("two")];
+  const sent = new Set<string>();
+  async function meet(sender: Process, receiver: Process): Promise<void> {
+    const own = new Set<string>();
+    await until(() => {
+      const id = newId();
+      own.add(id);
+      sent.add(id);
+      sender.notifications.notify("run_done", id);
+      return receiver.received.flat().some((received) => own.has(received));
+    });
+  }
+  await meet(one, two);
+  await meet(two, one);
+  return { one, two, sent };
+}
+
+function heardOthers({ received }: Process, known: ReadonlySet<string>): string[] {
+  return received.flat().filter((id) => !known.has(id));
+}
+
+/** A process that has found out that no other one listens. */
+async function listenAlone() {
+  let sent = 0;
+  const query: Database["query"] = (statement, values) => {
+    if (typeof statement === "object" && statement.name === "notify") sent += 1;
+    return db.query(statement, values);
+  };
+  const one = await listen("one", { ...db, query });
+  await until(async () => {
+    const before = [sent, one.received.length];
+    one.notifications.notify("run_done", newId());
+    await until(() => one.received.length > Number(before[1]));
+    return sent === before[0];
+  });
+  const before = sent;
+  one.received.length = 0;
+  return { one, statements: () => sent - before };
 }
 
 describe("notifications", () => {
   test("reach the other processes and the own one, each id once, and only on their channel", async () => {
-    const [one, two] = [await listen("one"), await listen("two")];
+    const { one, two } = await listenTogether();
     const id = newId();
     one.notifications.notify("search_changed");
     one.notifications.notify("run_done", id);
-    await until(() => one.received.length > 0 && two.received.length > 0);
-    expect([one.received, two.received]).toEqual([[[id]], [[id]]]);
+    await until(() => heard(one, id) > 0 && heard(two, id) > 0);
+    const last = newId();
+    two.notifications.notify("run_done", last); // what is sent later arrives later
+    await until(() => heard(one, last) > 0 && heard(two, last) > 0);
+    expect([heard(one, id), heard(two, id)]).toEqual([1, 1]);
+    expect([...one.received, ...two.received]).not.toContainEqual([]);
   });
 
   test("for others are heard by them alone", async () => {
-    const [one, two] = [await listen("one"), await listen("two")];
+    const { one, two, sent } = await listenTogether();
     one.notifications.notifyOthers("run_done");
-    await until(() => two.received.length > 0);
+    await until(() => heardOthers(two, sent).length > 0);
     const id = newId();
     two.notifications.notify("run_done", id); // what is sent later arrives later
+    await until(() => heard(one, id) > 0);
+    expect(heardOthers(one, sent)).toEqual([id]);
+  });
+
+  test("for others take nothing from what the own listeners are to hear at the same time", async () => {
+    const one = await listen("one");
+    one.notifications.notifyOthers("run_done");
+    one.notifications.notify("run_done");
     await until(() => one.received.length > 0);
-    expect(one.received).toEqual([[id]]);
+    expect(one.received).toEqual([[]]);
+  });
+
+  test("are not sent while no other process listens, and reach the own listeners all the same", async () => {
+    const { one, statements } = await listenAlone();
+    const [id, late] = [newId(), newId()];
+    one.notifications.notify("run_done", id);
+    await until(() => one.received.length > 0);
+    expect(statements()).toBe(0);
+    const two = await listen("two");
+    await until(() => (one.notifications.notify("run_done", late), two.received.length > 0)); // its arrival is heard at once
+    expect(two.received[0]).toEqual([late]);
+    expect(one.received[0]).toEqual([id]);
+  });
+
+  test("for others are sent to nobody while no other process listens", async () => {
+    const { one, statements } = await listenAlone();
+    let changes = 0;
+    one.notifications.listen("search_changed", () => (changes += 1));
+    one.notifications.notifyOthers("run_done");
+    one.notifications.notify("search_changed"); // goes with it
+    await until(() => changes > 0);
+    expect([one.received, statements()]).toEqual([[], 0]);
+  });
+
+  test("are sent again after the connection of the only listener was lost, since others may have come meanwhile", async () => {
+    const { one, statements } = await listenAlone();
+    const pid = await listenerOf("one");
+    await db.query("select pg_terminate_backend($1)", [pid]);
+    await until(() => (one.notifications.notify("run_done", newId()), statements() > 0));
+    expect(statements()).toBeGreaterThan(0);
   });
 
   test("of the same few milliseconds are one statement and one notification per channel", async () => {
@@ -107,7 +210,7 @@ describe("notifications", () => {
   test("arrive again after the connection was lost, and the gap is reported", async () => {
     const { received, notifications, gaps } = await listen("one");
     expect(gaps).toEqual([]);
-    const [pid] = await listeners("one");
+    const pid = await listenerOf("one");
     await db.query("select pg_terminate_backend($1)", [pid]);
     await until(() => gaps.length > 0);
     await until(async () => {

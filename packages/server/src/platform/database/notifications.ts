@@ -1,7 +1,8 @@
 /**
  * Notifications between processes: coalesced NOTIFY out, one LISTEN connection in. A notification carries no truth:
  * every reader also polls once a second, so all of them may be lost. NOTIFY never runs inside a business transaction,
- * since a commit with it takes one global lock (measured 2026-11: 3.7 to 4.2 times fewer commits).
+ * since a commit with it takes one global lock (measured 2026-11: 3.7 to 4.2 times fewer commits). While no other process
+ * listens nothing is sent: the listeners of this one are called.
  */
 import { randomUUID } from "node:crypto";
 import { openConnection, type Queryable } from "./database.ts";
@@ -15,7 +16,7 @@ type Channel = "run_ready" | "batch_ready" | "run_done" | "run_cancel" | "run_te
 type Listener = (ids: readonly string[]) => void;
 
 export interface Notifications {
-  /** Sends one notification for all calls of the next few milliseconds. A failure is only logged. */
+  /** Sends one notification for all calls of the next few milliseconds, which reaches the own listeners too. A failure is only logged. */
   notify(channel: Channel, id?: string): void;
   /** The same for what this process has already done itself: its own listeners do not hear it. */
   notifyOthers(channel: Channel): void;
@@ -30,6 +31,9 @@ const IDS_PER_NOTIFY = 200; // 7.4 kB; a payload must stay under 8,000 bytes
 const PROBE_MS = 10_000;
 const RECONNECT = { baseMs: 100, capMs: 5_000 };
 const CHECK_CHANNEL = "listener_check";
+/** True also when this connection does not find itself, behind a pooler that keeps the name of its clients. */
+const DO_OTHERS_LISTEN = `select coalesce(bool_or(pid <> pg_backend_pid()) or not bool_or(pid = pg_backend_pid()), true) as others
+  from pg_stat_activity where datname = current_database() and application_name like 'promptd:%-listen:%'`;
 /** One that arrives takes a millisecond or two; a busy database may take seconds. */
 const CHECK_MS = 5_000;
 
@@ -46,11 +50,12 @@ export interface NotificationsOptions {
 export function createNotifications(options: NotificationsOptions): Notifications {
   const listeners = new Map<Channel, Listener[]>();
   const gapListeners: (() => void)[] = [];
-  const notifier = createNotifier(options.db, options.log);
-  const connection = options.listenUrl === null ? null : listenOn(options.listenUrl, options, { receive, gap });
-
   /** Tells the notifications of this process from those of others. */
   const self = randomUUID();
+  const named = { ...options, self };
+  const { listenUrl } = options;
+  const connection = listenUrl === null ? null : listenOn(listenUrl, named, { receive, gap });
+  const notifier = createNotifier(named, { othersListen: () => connection?.othersListen() ?? true, receive });
 
   function receive(channel: string, payload: string): void {
     if (payload === self) return;
@@ -62,7 +67,7 @@ export function createNotifications(options: NotificationsOptions): Notification
   }
   return {
     notify: notifier.notify,
-    notifyOthers: (channel) => notifier.notify(channel, self),
+    notifyOthers: notifier.notifyOthers,
     listen: (channel, listener) => {
       listeners.set(channel, [...(listeners.get(channel) ?? []), listener]);
       connection?.subscribe(channel);
@@ -75,28 +80,42 @@ export function createNotifications(options: NotificationsOptions): Notification
   };
 }
 
-function createNotifier(db: Queryable, log: Log) {
-  const waiting = new Map<Channel, Set<string>>();
+type Receive = (channel: string, payload: string) => void;
+
+function createNotifier(
+  { db, log, self }: NamedOptions,
+  { othersListen, receive }: { readonly othersListen: () => boolean; readonly receive: Receive },
+) {
+  /** Null: for others alone. */
+  const waiting = new Map<Channel, Set<string> | null>();
   let timer: NodeJS.Timeout | null = null;
 
   async function flush(): Promise<void> {
     timer = null;
-    const due = [...waiting].flatMap(([channel, ids]) => chunks([...ids]).map((chunk) => ({ channel, chunk })));
+    const due = [...waiting].flatMap(([channel, ids]) => {
+      const payloads = ids === null ? [self] : chunks([...ids]).map((chunk) => chunk.join(","));
+      return payloads.map((payload) => ({ channel, payload }));
+    });
     waiting.clear();
     if (due.length === 0 || (await faultPoint("notify.send")) === "skip") return;
+    if (!othersListen()) return due.forEach(({ channel, payload }) => receive(channel, payload));
     await db
       .query({ name: "notify", text: "select pg_notify(c, p) from unnest($1::text[], $2::text[]) t(c, p)" }, [
         due.map(({ channel }) => channel),
-        due.map(({ chunk }) => chunk.join(",")),
+        due.map(({ payload }) => payload),
       ])
       .catch((error: unknown) => log.warn({ err: error }, "a notification was not sent; readers poll instead"));
+  }
+  function schedule(channel: Channel, ids: Set<string> | null): void {
+    waiting.set(channel, ids);
+    timer ??= setTimeout(() => void flush(), COALESCE_MS);
   }
   return {
     notify: (channel: Channel, id?: string) => {
       const ids = waiting.get(channel) ?? new Set<string>();
-      waiting.set(channel, id === undefined ? ids : ids.add(id));
-      timer ??= setTimeout(() => void flush(), COALESCE_MS);
+      schedule(channel, id === undefined ? ids : ids.add(id));
     },
+    notifyOthers: (channel: Channel) => schedule(channel, waiting.get(channel) ?? null),
     flush,
   };
 }
@@ -109,13 +128,35 @@ function chunks(ids: readonly string[]): string[][] {
 
 type Listening = ReturnType<typeof openConnection>;
 
+/** Whoever comes says so by the notification that checks its listener; who has gone is noticed by the next probe. */
+function createOthers() {
+  let listen = true;
+  let arrivals = 0;
+  return {
+    listen: () => listen,
+    arrive: () => {
+      listen = true;
+      arrivals += 1;
+    },
+    ask: async (opened: Listening) => {
+      const arrivalsBefore = arrivals;
+      const { rows } = await opened.query<{ others: boolean }>(DO_OTHERS_LISTEN);
+      listen = rows[0]?.others !== false || arrivals > arrivalsBefore;
+    },
+  };
+}
+
+interface NamedOptions extends NotificationsOptions {
+  readonly self: string;
+}
+
 /** Sends a new listener one notification. @returns false when no other will arrive either. */
 async function isWorthOpen(
   opened: Listening,
   arrived: Promise<boolean>,
-  { db, log, checkMs = CHECK_MS }: NotificationsOptions,
+  { db, log, self, checkMs = CHECK_MS }: NamedOptions,
 ): Promise<boolean> {
-  await db.query("select pg_notify($1, '')", [CHECK_CHANNEL]);
+  await db.query("select pg_notify($1, $2)", [CHECK_CHANNEL, self]);
   if (await settleWithin([arrived], checkMs)) {
     if (await arrived) log.debug("notifications arrive");
     return true;
@@ -135,12 +176,8 @@ async function isWorthOpen(
  * Keeps one LISTEN connection alive: probes it, and opens another one when it is gone. Through a pooler that gives the
  * session away after each transaction nothing ever arrives: then it ends, and readers poll.
  */
-function listenOn(
-  url: string,
-  options: NotificationsOptions,
-  on: { receive: (channel: string, payload: string) => void; gap: () => void },
-) {
-  const { role, log } = options;
+function listenOn(url: string, options: NamedOptions, on: { receive: Receive; gap: () => void }) {
+  const { role, log, self } = options;
   const channels = new Set<Channel>();
   const closing = new AbortController();
   const { signal } = closing;
@@ -148,9 +185,10 @@ function listenOn(
   let client: Listening | null = null;
   /** One statement after another, which is all that a client takes. */
   let sent: Promise<unknown> = Promise.resolve();
-  const send = (statement: string): Promise<unknown> =>
-    (sent = sent.catch(() => {}).then(() => client?.query(statement)));
-  const probe = setInterval(() => void send("select 1").catch(() => client?.end()), PROBE_MS);
+  const send = (work: (opened: Listening) => Promise<unknown>): Promise<unknown> =>
+    (sent = sent.catch(() => {}).then(() => client && work(client)));
+  const others = createOthers();
+  const probe = setInterval(() => void send(others.ask).catch(() => client?.end()), PROBE_MS);
   probe.unref();
 
   /** `ended` resolves when the connection that was opened has ended, however soon that is. */
@@ -159,9 +197,11 @@ function listenOn(
     const ended = new Promise<void>((resolve) => opening.once("end", resolve));
     const checked = Promise.withResolvers<boolean>();
     void ended.then(() => checked.resolve(false)); // nothing waits for what cannot come any more
+    void ended.then(others.arrive); // for all that is heard of them from now on
     opening.on("notification", (message) => {
-      if (message.channel === CHECK_CHANNEL) checked.resolve(true);
-      else on.receive(message.channel, message.payload ?? "");
+      if (message.channel !== CHECK_CHANNEL) return on.receive(message.channel, message.payload ?? "");
+      checked.resolve(true);
+      if (message.payload !== self) others.arrive();
     });
     try {
       await opening.connect();
@@ -175,7 +215,7 @@ function listenOn(
     return { ended };
   }
   async function endIfUseless(opened: Listening, arrived: Promise<boolean>): Promise<void> {
-    if (await isWorthOpen(opened, arrived, options)) return;
+    if (await isWorthOpen(opened, arrived, options)) return void (await send(others.ask));
     closing.abort();
     await opened.end();
   }
@@ -197,9 +237,10 @@ function listenOn(
   }
   const listening = listenUntilClosed().catch(() => {}); // it rejects only when it is closed
   return {
+    othersListen: others.listen,
     subscribe: (channel: Channel) => {
       channels.add(channel);
-      void send(`listen ${channel}`).catch(() => {});
+      void send((opened) => opened.query(`listen ${channel}`)).catch(() => {});
     },
     close: async () => {
       closing.abort();
