@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { buildStart } from "../scripts/build-program.ts";
 import { CASE_NAMES, CASES, type CaseName } from "./cases/index.ts";
 import type { BenchCase } from "./harness/bench-case.ts";
 import { readCommandLine, sizesOf, USAGE, whyNotKept, type BenchOptions } from "./harness/command-line.ts";
@@ -27,6 +28,7 @@ function list(): void {
 }
 
 async function runAll(options: BenchOptions<CaseName>): Promise<void> {
+  process.env["TEST_PROGRAM"] = await buildStart(true); // as `npm start` does
   const load = async (name: CaseName): Promise<BenchCase> => CASES[name].load();
   const cases = await Promise.all(options.names.map(async (name) => ({ name, one: await load(name) })));
   const known = cases.flatMap(({ one }) => Object.keys(one.sizes));

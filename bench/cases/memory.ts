@@ -57,7 +57,7 @@ async function measureGrowth(url: string, { runs, parallel }: Bench<"runs" | "pa
   const file = join(directory, "memory.json");
   const fixture = await openInstallationFixture(url, {
     PROMPTD_LEASE_MS: "15000",
-    NODE_OPTIONS: `--import=${join(import.meta.dirname, "../harness/memory-probe.ts")}`,
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, "../harness/memory-probe.js")}`,
     BENCH_MEMORY_FILE: file,
   });
   const caller = await fixture.createCaller();

@@ -1,7 +1,8 @@
 /**
  * From the start of the process to its first 200, in rotated order: a bare Node process with one connection to a database
- * that runs, promptd on the same database, and promptd with its embedded database in a directory that has been used before.
- * All with compiled code cached, as after a first start.
+ * that runs, promptd on the same database, to its first authenticated answer and to /readyz, which waits for search too, and
+ * promptd with its embedded database in a directory that has been used before. All with compiled code cached, as after a
+ * first start.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,20 +25,23 @@ export const startUp = defineCase({
 
 /** What is started, and the path that it answers with 200 once it serves. */
 interface Starter {
-  readonly name: "bare Node" | "promptd" | "promptd, embedded database";
+  readonly name: "bare Node" | "promptd" | "promptd, /readyz" | "promptd, embedded database, /readyz";
   readonly path: string;
+  readonly apiKey?: string;
   start(): Promise<{ readonly url: string; stop(): Promise<unknown> }>;
 }
 
 async function measure(server: ChaosDatabase, rounds: number) {
   const fixture = await openInstallationFixture(server.url);
+  const { apiKey } = await fixture.createCaller();
   const dataDir = mkdtempSync(join(tmpdir(), "promptd-start-"));
   const environment = { NODE_COMPILE_CACHE: COMPILE_CACHE };
   const starters: Starter[] = [
     { name: "bare Node", path: "/", start: () => startServer({ file: BARE, args: [server.url], environment }) },
-    { name: "promptd", path: "/readyz", start: () => fixture.start() },
+    { name: "promptd", path: "/v1/me", apiKey, start: () => fixture.start() },
+    { name: "promptd, /readyz", path: "/readyz", start: () => fixture.start() },
     {
-      name: "promptd, embedded database",
+      name: "promptd, embedded database, /readyz",
       path: "/readyz",
       start: () => startPromptd({ environment: { PROMPTD_DATA_DIR: dataDir, PROMPTD_LOG_LEVEL: "warn" } }),
     },
@@ -62,10 +66,12 @@ async function measure(server: ChaosDatabase, rounds: number) {
 }
 
 async function measureStart(starter: Starter): Promise<number> {
+  const { path, apiKey } = starter;
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const startedMs = performance.now();
   const server = await starter.start();
   for (;;) {
-    const { status } = await fetch(`${server.url}${starter.path}`);
+    const { status } = await fetch(`${server.url}${path}`, { headers });
     if (status === 200) break;
   }
   const ms = performance.now() - startedMs;

@@ -20,7 +20,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 // Notes that nobody can read any more end no work.
 process.stderr.on("error", () => {});
 
-process.exitCode = await runCli(
+void runCli(
   process.argv.slice(2),
   { ...END_USER_COMMANDS, ...AUTHOR_COMMANDS, ...OPERATOR_COMMANDS },
   {
@@ -39,7 +39,9 @@ process.exitCode = await runCli(
     writeError: (text) => process.stderr.write(text),
     listenForStop,
   },
-);
+).then((exitCode) => (process.exitCode = exitCode));
+// Nothing is left to wait for, and the command has not ended: that is no success.
+process.once("beforeExit", () => (process.exitCode ??= 1));
 
 /** The second Ctrl-C ends the process at once: the handler is gone after the first. */
 function listenForStop(): AbortSignal {

@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Of global-setup.ts, in few files; a bench starts the sources. */
-export const PROGRAM = process.env["TEST_PROGRAM"] ?? join(import.meta.dirname, "../../../cli/bin/promptd.js");
+const LAUNCHER = "bin/promptd.js";
+/** That of global-setup.ts, or the launcher that a bench starts. */
+export const PROGRAM = process.env["TEST_PROGRAM"] ?? join(import.meta.dirname, "../../../cli", LAUNCHER);
 /** Nothing seeded, nothing looked for on this machine, and no load balancer to wait for. */
 const QUICK = {
   PORT: "0",
@@ -55,7 +56,7 @@ function spawnPromptd(
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "/",
       NODE_COMPILE_CACHE: COMPILE_CACHE,
-      MALLOC_ARENA_MAX: "2", // as the command sets it for a server (packages/cli/bin/promptd.js)
+      ...(program.endsWith(LAUNCHER) ? {} : { MALLOC_ARENA_MAX: "2" }), // as the launcher sets it for a server
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],

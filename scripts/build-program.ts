@@ -1,0 +1,108 @@
+/**
+ * The command `promptd` of this checkout in a few files, its libraries inside: a start then reads forty files where it
+ * would read a thousand and strip the types of half of them. `npm start` asks for it with --if-changed, so that the first
+ * start builds it and the next ones do not. It prints the file to start with Node: that of the sources where nothing can be built.
+ */
+import { copyFileSync, existsSync, globSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative } from "node:path";
+import type { Plugin } from "vite";
+import { buildFolder } from "./build-folder.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const VITE = join(ROOT, "node_modules/vite");
+const SOURCE = join(ROOT, "packages/cli/src/main.ts");
+/** Laid out as an installed package of the command, so that its launcher starts it as it starts that. */
+const PLACE = join(ROOT, "packages/cli/dist-start");
+const LAUNCHER = "bin/promptd.js";
+const LAUNCHERS = [LAUNCHER, "bin/exit-with-launcher.js"];
+/** In a build; its time is that of the build. */
+const MARK = "built";
+const SOURCES = [
+  "packages/{contract,client,mcp,server,cli}/{package.json,src/**/*.ts}",
+  "packages/cli/bin/*",
+  "package-lock.json",
+  "scripts/build-program.ts",
+];
+/** Beside the code, since it has a binary of its own. */
+const INSTALLED = ["sharp"];
+
+/**
+ * @param directory where the files will stand, below this checkout.
+ * @returns the text of each by its name; the first is the program. They are CommonJS: to import `node:http` as a module
+ * makes Node load all that its exports name, which takes 25 ms.
+ */
+export async function bundleProgram(directory: string): Promise<ReadonlyMap<string, string>> {
+  const { build } = await import("vite");
+  const result = await build({
+    configFile: false,
+    root: ROOT,
+    logLevel: "error",
+    plugins: [placesOfSources(directory)],
+    // Its file for Node asks for others by names that are put together at run time.
+    resolve: { alias: { "jsonc-parser": join(packageOf("jsonc-parser"), "lib/esm/main.js") } },
+    ssr: { noExternal: true, external: INSTALLED, resolve: { conditions: ["promptd-source"] } },
+    build: {
+      ssr: SOURCE,
+      write: false,
+      minify: false,
+      target: "node22",
+      rolldownOptions: {
+        output: { format: "cjs", entryFileNames: "[name]-[hash].js", chunkFileNames: "[name]-[hash].js" },
+      },
+    },
+  });
+  if (Array.isArray(result) || !("output" in result)) throw new Error("vite built another thing than the program");
+  const chunks = result.output.flatMap((chunk) =>
+    chunk.type === "chunk" ? [[chunk.fileName, chunk.code] as const] : [],
+  );
+  return new Map([...chunks, ["package.json", '{ "type": "commonjs" }\n']]);
+}
+
+/** Sources read the files beside them, which stay where they are. */
+function placesOfSources(directory: string): Plugin {
+  const from = (path: string) =>
+    `process.getBuiltinModule("node:path").join(__dirname, ${JSON.stringify(relative(directory, path))})`;
+  return {
+    name: "places-of-sources",
+    enforce: "pre",
+    transform: (code, id) =>
+      id.startsWith(join(ROOT, "packages")) && code.includes("import.meta.")
+        ? code
+            .replaceAll("import.meta.dirname", from(dirname(id)))
+            .replaceAll("import.meta.url", `process.getBuiltinModule("node:url").pathToFileURL(${from(id)}).href`)
+        : null,
+  };
+}
+
+function packageOf(name: string): string {
+  return dirname(createRequire(join(ROOT, "packages/server/package.json")).resolve(`${name}/package.json`));
+}
+
+/** @returns the file to start with Node. */
+export async function buildStart(onlyIfChanged: boolean): Promise<string> {
+  if (!existsSync(VITE)) return join(ROOT, "packages/cli", LAUNCHER); // no development dependencies
+  if (!onlyIfChanged || !isCurrent())
+    await buildFolder({ place: PLACE, build: writeStart, isCurrent: () => onlyIfChanged && isCurrent() });
+  return join(PLACE, LAUNCHER);
+}
+
+async function writeStart(folder: string): Promise<boolean> {
+  const dist = join(folder, "dist");
+  for (const directory of [dist, join(folder, "bin")]) mkdirSync(directory);
+  for (const name of LAUNCHERS) copyFileSync(join(ROOT, "packages/cli", name), join(folder, name));
+  const files = await bundleProgram(dist);
+  for (const [name, text] of files) writeFileSync(join(dist, name), text);
+  const [program] = files.keys();
+  writeFileSync(join(dist, "main.js"), `require("./${program}");\n`);
+  writeFileSync(join(folder, MARK), "");
+  return true;
+}
+
+function isCurrent(): boolean {
+  const built = statSync(join(PLACE, MARK), { throwIfNoEntry: false });
+  if (built === undefined) return false;
+  return globSync(SOURCES, { cwd: ROOT }).every((name) => statSync(join(ROOT, name)).mtimeMs <= built.mtimeMs);
+}
+
+if (process.argv[1] === import.meta.filename) console.log(await buildStart(process.argv.includes("--if-changed")));
