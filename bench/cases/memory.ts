@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
+import { startPromptd } from "../../packages/server/test/support/promptd-process.ts";
 import { defineCase, type Bench } from "../harness/bench-case.ts";
 import { startServer } from "../harness/child-server.ts";
 import { residentMib } from "../harness/cpu.ts";
@@ -40,15 +41,18 @@ export const memory = defineCase({
   }),
 });
 
-/** A first start: it publishes the seed marketplace. */
+/** A first start: it publishes the seed marketplace, which it does where nobody has an account. */
 async function measureIdle(url: string, seconds: number) {
   const bare = await startServer({ file: join(import.meta.dirname, "../harness/bare-process.js"), args: [url] });
-  const fixture = await openInstallationFixture(url);
-  const promptd = await fixture.start("all", { PROMPTD_SEED: "on" });
+  const directory = mkdtempSync(join(tmpdir(), "promptd-memory-"));
+  const environment = { DATABASE_URL: url, PROMPTD_DATA_DIR: directory, PROMPTD_LOG_LEVEL: "info", PROMPTD_SEED: "on" };
+  const promptd = await startPromptd({ environment });
+  if (!promptd.log.some((line) => line.includes("seed marketplace is published")))
+    throw new Error("Nothing was seeded.");
   await wait(seconds * 1_000);
   const idleMib = { promptd: residentMib(promptd.pid), bareNode: residentMib(bare.pid) };
   await Promise.all([bare.stop(), promptd.stop()]);
-  await fixture.close();
+  rmSync(directory, { recursive: true });
   return { idleMib };
 }
 

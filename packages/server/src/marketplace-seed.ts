@@ -44,20 +44,22 @@ export interface SeedOptions {
 /**
  * Seeds an installation that nobody has used, once, whichever process comes first. A start that died half-way is
  * continued by the next one: what exists already is left alone.
+ * @returns true when this process has seeded it.
  */
-export async function seedMarketplace(options: SeedOptions): Promise<void> {
+export async function seedMarketplace(options: SeedOptions): Promise<boolean> {
   const model = options.catalogue.bind(SEED_ROLE, { images: 0 })?.model;
   if (model === undefined || !options.catalogue.isEnabled(model)) {
     options.log.info("no model is enabled that seed prompts could run on: none is published before a start with one");
-    return;
+    return false;
   }
-  await options.db.tx(
+  return options.db.tx(
     async (tx) => {
       // Held to the end, so that a second process waits and then finds the work done; the work commits on its own.
       await lockSeed(tx);
-      if (!(await isUnseeded(tx, [SEED_AUTHOR, DEMO_ACCOUNT]))) return;
+      if (!(await isUnseeded(tx, [SEED_AUTHOR, DEMO_ACCOUNT]))) return false;
       await seed(options);
       await markSeeded(tx);
+      return true;
     },
     { statementTimeoutMs: 0 },
   );

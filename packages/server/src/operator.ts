@@ -14,7 +14,7 @@ import { ConfigError, readConfig, type Config } from "./platform/config/config.t
 import type { Database } from "./platform/database/database.ts";
 import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault-injection.ts";
-import { boundHeapGrowth } from "./platform/v8-heap.ts";
+import { boundHeapGrowth, returnMemory } from "./platform/v8-heap.ts";
 import { createIdSource } from "./platform/ids.ts";
 import { AccountActions } from "./operator/account-actions.ts";
 import { LookupActions } from "./operator/lookup-actions.ts";
@@ -115,7 +115,7 @@ async function openMarketplace({ db, catalogue }: App, { config, log, signal }: 
   const withDemoKey = !(config.isProduction && config.DATABASE_URL !== null);
   if (config.PROMPTD_SEED) {
     const newId = createIdSource(systemClock);
-    await seedMarketplace({ db, catalogue, newId, log, dataDir, withDemoKey, signal });
+    if (await seedMarketplace({ db, catalogue, newId, log, dataDir, withDemoKey, signal })) returnMemory();
   }
   return withDemoKey ? findDemo({ db, catalogue, dataDir }) : null;
 }

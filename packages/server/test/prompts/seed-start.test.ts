@@ -30,7 +30,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-function seed(changes: Partial<SeedOptions> = {}): Promise<void> {
+function seed(changes: Partial<SeedOptions> = {}): Promise<boolean> {
   const { signal } = new AbortController();
   return seedMarketplace({ db, catalogue, newId, log, dataDir, withDemoKey: true, signal, ...changes });
 }
