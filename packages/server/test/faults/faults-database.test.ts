@@ -193,12 +193,14 @@ describe("a connection that is lost", () => {
 
   test("again and again costs the run under way no attempt: it ends as if nothing had been", async () => {
     const { promptVersionId } = await server.publish(CHAIN);
-    let cut = proxy.cutOnAnswerTo("insert into run_steps");
+    const cutEach = async () => {
+      for (const _ of ["first", "second", "third", "and once more than a run has attempts"]) {
+        await proxy.cutOnAnswerTo("insert into run_steps");
+      }
+    };
+    const cuts = cutEach(); // the run may begin, and be cut off, before its create is answered
     const { runId } = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
-    for (const _ of ["second", "third", "and once more than a run has attempts"]) {
-      await cut;
-      cut = proxy.cutOnAnswerTo("insert into run_steps");
-    }
+    await cuts;
     await untilAllFinal();
     expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded" });
     expect(await findFaults(direct)).toEqual([]);
