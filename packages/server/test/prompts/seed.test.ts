@@ -8,6 +8,9 @@ import { parsePromptFile, renderStep, type PromptSource } from "../../src/prompt
 const SEED = new URL("../../seed/", import.meta.url);
 const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
 
+const BRITISH =
+  /\b(?:\w*colour|grey|favourit|humour|harbour|neighbour|flavour|honour|behaviour|centr(?:e|ing)|\w*metre|fibre|jeweller|licence|travelled|(?:apolog|emphas|optim|organ|oxid|real|recogn|summar|visual)is(?:e|ing|ation))\w*/giu;
+
 async function readSeed(name: string): Promise<string> {
   return readFile(new URL(name, SEED), "utf8");
 }
@@ -64,6 +67,17 @@ describe("the seed", () => {
       }
       expect(source.tags.length, source.slug).toBeGreaterThan(0);
     }
+  });
+
+  test("is written in American English where it was written for this project", async () => {
+    const names = await readdir(new URL("prompts/", SEED));
+    const own = await Promise.all(names.map((name) => readSeed(`prompts/${name}`)));
+    // The templates of the chosen ones are as they were collected.
+    const about = (await parseChosen()).map(({ slug, title, description, tags }) =>
+      [slug, title, description, ...tags].join("\n"),
+    );
+    const found = [...names, ...own, ...about].flatMap((text) => text.match(BRITISH) ?? []);
+    expect(found).toEqual([]);
   });
 
   test("shows what prompts can do: one photo, several images, steps, video, choices, variants", async () => {
