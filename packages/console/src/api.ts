@@ -1,6 +1,6 @@
 /** The only way to the server: the client of the management API, and one query for each resource that pages read. */
 import { createManageClient, PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client/manage";
-import type { CreateRunBody, RunStatus } from "@promptd/contract";
+import type { CreateRunBody, RunStatus, Unauthorized } from "@promptd/contract";
 import {
   ACCOUNT_HEADER,
   type DiffQuery,
@@ -14,6 +14,7 @@ import {
 import { infiniteQueryOptions, queryOptions, type InfiniteData, type QueryState } from "@tanstack/react-query";
 import { chosenAccount } from "./account.ts";
 import type { MarketplaceSearch } from "./search.ts";
+import { SignedOutError } from "./sign-in.ts";
 
 export const manage = createManageClient({
   baseUrl: location.origin,
@@ -41,7 +42,9 @@ export const featuresQuery = queryOptions({
 });
 
 export function isSignedOut(error: unknown): boolean {
-  return error instanceof PromptdError && error.code === "UNAUTHORIZED_ERROR";
+  if (!(error instanceof PromptdError)) return error instanceof SignedOutError;
+  // The same code says that a role or a scope is missing.
+  return error.code === "UNAUTHORIZED_ERROR" && (error.data as Unauthorized | null)?.reason === "SIGN_IN_REQUIRED";
 }
 
 export function isMissing(error: unknown): boolean {
@@ -56,20 +59,29 @@ export function mayPass(error: unknown): boolean {
 
 const UNREACHABLE = "The server could not be reached. Check the connection, then try again.";
 
+/** In place of the server's sentence, which speaks to programs as well. */
+const SIGNED_OUT = "You are signed out. Sign in again; what is typed here stays.";
+
 export interface Fault {
   readonly message: string;
   readonly requestId: string | null;
+  /** True: the way on is a new sign-in. */
+  readonly isSignedOut: boolean;
 }
 
 /** What a page says of a failure: the server's own sentence, or that it could not be reached. */
 export function faultOf(error: unknown): Fault {
-  if (error instanceof PromptdError) return { message: error.message, requestId: error.requestId ?? null };
-  if (error instanceof PromptdConnectionError) return { message: UNREACHABLE, requestId: null };
+  const requestId = error instanceof PromptdError ? error.requestId : null;
+  if (isSignedOut(error)) return { message: SIGNED_OUT, requestId, isSignedOut: true };
+  return { message: messageOf(error), requestId, isSignedOut: false };
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof PromptdConnectionError) return UNREACHABLE;
   if (error instanceof PromptdProtocolError) {
-    const message = `The answer came from something else than promptd, such as a proxy (HTTP ${error.httpStatus}). Try again.`;
-    return { message, requestId: null };
+    return `The answer came from something else than promptd, such as a proxy (HTTP ${error.httpStatus}). Try again.`;
   }
-  return { message: error instanceof Error ? error.message : String(error), requestId: null };
+  return error instanceof Error ? error.message : String(error);
 }
 
 export const marketplaceQuery = (search: { readonly q?: string | undefined; readonly sort?: "popular" | "newest" }) =>
@@ -193,6 +205,11 @@ export async function createRun(body: CreateRunBody, key: string): Promise<strin
   return data.runId;
 }
 
+interface Refusal {
+  readonly message: string;
+  readonly data: Unauthorized | null;
+}
+
 /**
  * A file that the server answers, such as everything of the account as one archive.
  * @throws Error with a sentence for the page.
@@ -204,7 +221,8 @@ export async function download(path: "/manage/v1/account/export" | `/manage/v1/r
   const answer = await fetch(path, { headers }).catch(() => null);
   if (answer === null) throw new Error(UNREACHABLE);
   if (answer.ok) return answer.blob();
-  const refusal = (await answer.json().catch(() => null)) as { readonly message?: string } | null;
+  const refusal = (await answer.json().catch(() => null)) as Refusal | null;
+  if (refusal?.data?.reason === "SIGN_IN_REQUIRED") throw new SignedOutError();
   throw new Error(refusal?.message ?? `The server answered ${answer.status}.`);
 }
 

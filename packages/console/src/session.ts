@@ -12,7 +12,9 @@ export async function openSession(queries: QueryClient, cards?: MarketplaceSearc
   const cardsQuery = cards === undefined ? null : marketplacePages(browseOf(cards));
   if (cardsQuery !== null) void queries.prefetchInfiniteQuery(cardsQuery);
   try {
-    const session = await queries.ensureQueryData(sessionQuery);
+    // What was refused since it was read may have been refused because it has ended.
+    const isInDoubt = isSignedOut(queries.getQueryState(sessionQuery.queryKey)?.error);
+    const session = await (isInDoubt ? queries.fetchQuery(sessionQuery) : queries.ensureQueryData(sessionQuery));
     const asked = chosenAccount();
     if (session.accounts.some(({ accountId }) => accountId === asked)) return true;
     chooseAccount(session.accountId);

@@ -3,6 +3,8 @@
 const NOT_CONFIRMED =
   "Your email address is not confirmed yet. Open the link that we have just sent you; it signs you in.";
 
+export class SignedOutError extends Error {}
+
 /** @throws Error with a sentence for the page. */
 export async function askAuth<Answer>(path: string, body?: unknown): Promise<Answer> {
   const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
@@ -16,6 +18,7 @@ export async function askAuth<Answer>(path: string, body?: unknown): Promise<Ans
     readonly code?: unknown;
   };
   if (answer.ok) return answered;
+  if (answered?.code === "UNAUTHORIZED") throw new SignedOutError();
   if (answered?.code === "EMAIL_NOT_VERIFIED") throw new Error(NOT_CONFIRMED);
   if (answer.status === 429) throw new Error("Too many tries. Wait a minute, then try again.");
   const message = typeof answered?.message === "string" ? answered.message : `The server answered ${answer.status}.`;

@@ -190,3 +190,36 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     expect([guide.status, guide.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
   });
 });
+
+/** In the page: what was read is read again, as when somebody comes back to it later. */
+const READ_AGAIN = "__TSR_ROUTER__.options.context.queries.invalidateQueries()";
+
+describe.skipIf(findBrowser() === null)("when something comes between", () => {
+  test("who is signed out elsewhere keeps what is typed, and goes on once signed in again", async () => {
+    await travel(browser, "signed-out-elsewhere", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/prompt-number-8`);
+      await page.getByLabel("Word").fill("typed before");
+      await page.context().clearCookies();
+      await page.evaluate(READ_AGAIN);
+      await page.getByRole("button", { name: /^Run/ }).click();
+      const alert = page.getByRole("alert").filter({ hasText: "You are signed out." });
+      await alert.waitFor();
+      expect(await page.getByLabel("Word").inputValue()).toBe("typed before");
+      const signIn = alert.getByRole("link", { name: "Sign in in a new tab" });
+      expect([await signIn.getAttribute("href"), await signIn.getAttribute("target")]).toEqual(["/sign-in", "_blank"]);
+      await signInAs(page, server.url, ada);
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await page.getByText("Say typed before.").waitFor();
+      await page.goto(`${server.url}/settings`);
+      await page.getByLabel("Name").fill("Ada Typed");
+      await page.context().clearCookies();
+      await page.evaluate(READ_AGAIN);
+      await page.getByRole("button", { name: "Save" }).click();
+      await alert.waitFor();
+      expect(await page.getByLabel("Name").inputValue()).toBe("Ada Typed");
+      await page.getByRole("link", { name: "Runs" }).first().click();
+      await page.waitForURL(/\/sign-in\?from=%2Fruns/);
+    });
+  });
+});

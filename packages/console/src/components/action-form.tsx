@@ -1,6 +1,6 @@
 import type { FormEvent, ReactNode } from "react";
 import { Button } from "./ui/button.tsx";
-import { Failure } from "./ui/empty.tsx";
+import { FaultNote } from "./fault-note.tsx";
 import type { Action } from "./use-action.ts";
 
 interface ActionFormProps {
@@ -20,7 +20,7 @@ export function ActionForm({ action, submit, onSubmit, aside, children }: Action
   };
   return (
     <form className="grid gap-4" onSubmit={send}>
-      {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
+      <FaultNote fault={action.fault} />
       {children}
       <div className="flex flex-wrap gap-2">
         <Button type="submit" tone="main" disabled={action.isBusy}>

@@ -1,7 +1,7 @@
 import type { FormEvent, ReactNode } from "react";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
-import { Failure } from "./ui/empty.tsx";
+import { FaultNote } from "./fault-note.tsx";
 import { useAction } from "./use-action.ts";
 
 interface FormDialogProps {
@@ -39,7 +39,7 @@ export function FormDialog(props: FormDialogProps) {
   return (
     <Dialog open={isOpen} onClose={cancel} title={title} description={description}>
       <form className="grid gap-4" onSubmit={(event) => void send(event)}>
-        {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
+        <FaultNote fault={action.fault} />
         {children}
         {/* In view, however long what is asked is: the room around the dialog is 12vh. */}
         <div className="sticky bottom-[-12vh] -mx-5 -mb-5 flex flex-wrap justify-end gap-2 rounded-3 bg-float px-5 pt-1 pb-5">

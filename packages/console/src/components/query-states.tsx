@@ -3,8 +3,9 @@ import { Link, type LinkProps } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
 import type { ReactNode } from "react";
 import { faultOf } from "../api.ts";
+import { FaultNote } from "./fault-note.tsx";
 import { Button, buttonClass } from "./ui/button.tsx";
-import { Empty, Failure } from "./ui/empty.tsx";
+import { Empty } from "./ui/empty.tsx";
 import { Panel } from "./ui/panel.tsx";
 import { Loading, Skeleton } from "./ui/skeleton.tsx";
 
@@ -16,11 +17,12 @@ interface QueryFailureProps {
 
 /** The server's own sentence, its request id, and the way to try again. */
 export function QueryFailure({ what, query }: QueryFailureProps) {
-  const { message, requestId } = faultOf(query.error);
   return (
-    <Failure title={`${what} could not be loaded.`} requestId={requestId} onRetry={() => void query.refetch()}>
-      {message}
-    </Failure>
+    <FaultNote
+      fault={faultOf(query.error)}
+      title={`${what} could not be loaded.`}
+      onRetry={() => void query.refetch()}
+    />
   );
 }
 

@@ -4,7 +4,7 @@ import { Clapperboard, ImageIcon, TextCursorInput } from "lucide-react";
 import { manage, ownPromptQuery } from "../../api.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Failure } from "../../components/ui/empty.tsx";
+import { FaultNote } from "../../components/fault-note.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { useAction } from "../../components/use-action.ts";
 import { TEMPLATES, type Template } from "./templates.ts";
@@ -34,11 +34,7 @@ export function NewPromptScreen() {
       }
       meta="Start with a small working prompt, then change it. Nobody else sees a draft until you publish it."
     >
-      {action.fault === null ? null : (
-        <Failure title="The draft could not be created." requestId={action.fault.requestId}>
-          {action.fault.message}
-        </Failure>
-      )}
+      <FaultNote fault={action.fault} title="The draft could not be created." />
       <ul className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-3">
         {TEMPLATES.map((template) => {
           const Icon = ICONS[template.modality];

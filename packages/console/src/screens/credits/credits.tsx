@@ -16,7 +16,11 @@ export function CreditsScreen() {
   const credits = useQuery(creditsQuery);
   return (
     <Page title="Credits">
-      {credits.isError ? <QueryFailure what="The balance" query={credits} /> : <Balance credits={credits.data} />}
+      {credits.isLoadingError ? (
+        <QueryFailure what="The balance" query={credits} />
+      ) : (
+        <Balance credits={credits.data} />
+      )}
       <Usage />
       <Journal />
     </Page>

@@ -73,7 +73,7 @@ interface SpanProps {
 
 function Chart({ by, days }: SpanProps) {
   const usage = useQuery(usageQuery(by, days));
-  if (usage.isError) return <QueryFailure what="The usage" query={usage} />;
+  if (usage.isLoadingError) return <QueryFailure what="The usage" query={usage} />;
   if (usage.data === undefined) return <Skeleton className="h-56 rounded-2" />;
   const shown = usageOfDays(usage.data, by);
   if (shown.series.length === 0) {

@@ -119,7 +119,7 @@ function Result({ prompt, runId, title }: ResultProps) {
   const run = useQuery(runQuery(runId));
   const version = useVersions(prompt).find((row) => row.promptVersionId === run.data?.promptVersionId);
   const price = usePrice(prompt.promptId, run.data) ?? version?.estimatedCredits ?? null;
-  if (run.isError) {
+  if (run.isLoadingError) {
     return (
       <div className="p-4">
         <QueryFailure what="The run" query={run} />

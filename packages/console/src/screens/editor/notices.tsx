@@ -1,6 +1,7 @@
 import type { OwnPrompt } from "@promptd/contract/manage";
 import { manage } from "../../api.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
+import { FaultNote } from "../../components/fault-note.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { formatDay } from "../../components/format.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -19,15 +20,14 @@ export function Notices({ prompt, draft }: NoticesProps) {
   return (
     <>
       {draft.status === "conflict" ? <Conflict prompt={prompt} draft={draft} /> : null}
-      {(draft.status === "failed" || draft.status === "retrying") && draft.fault !== null ? (
-        <Failure
+      {draft.status === "failed" || draft.status === "retrying" ? (
+        <FaultNote
+          fault={draft.fault}
           title={draft.status === "failed" ? "The draft could not be saved." : "The draft is not saved yet."}
-          requestId={draft.fault.requestId}
           onRetry={() => void draft.flush()}
         >
-          {draft.fault.message} Your text is on the screen
-          {draft.status === "failed" ? "." : ", and saving is tried again by itself."}
-        </Failure>
+          {draft.status === "failed" ? undefined : "Your text is on the screen, and saving is tried again by itself."}
+        </FaultNote>
       ) : null}
       {moderation === null ? null : (
         <Failure title={`An operator took this prompt out of the marketplace on ${formatDay(moderation.at)}.`}>

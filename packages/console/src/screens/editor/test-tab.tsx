@@ -8,7 +8,7 @@ import { createRun, creditsQuery } from "../../api.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { Failure } from "../../components/ui/empty.tsx";
+import { FaultNote } from "../../components/fault-note.tsx";
 import type { EditorSearch } from "../../search.ts";
 import { CompareChoice, Results, useOther } from "./compare.tsx";
 import { TestCases } from "./test-cases.tsx";
@@ -110,7 +110,7 @@ function TestForm(props: TestFormProps) {
           start();
         }}
       >
-        {running.fault === null ? null : <Failure title={running.fault.message} requestId={running.fault.requestId} />}
+        <FaultNote fault={running.fault} />
         <PromptFields
           config={config}
           form={form}

@@ -5,7 +5,7 @@ import { manage } from "../../api.ts";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { takeCode } from "../../components/shell/one-time-link.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
-import { Failure } from "../../components/ui/empty.tsx";
+import { FaultNote } from "../../components/fault-note.tsx";
 import { useAction } from "../../components/use-action.ts";
 
 /** Behind the link to a new address. Programs that open links of mails must not change anything, so a person does. */
@@ -33,7 +33,7 @@ export function NewAddressScreen() {
       title="Confirm your new address"
       lead="From then on, you sign in with this address instead of the old one."
     >
-      {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
+      <FaultNote fault={action.fault} />
       <Button tone="main" disabled={action.isBusy} className="justify-self-start" onClick={() => void confirm()}>
         Confirm the address
       </Button>

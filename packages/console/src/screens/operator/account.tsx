@@ -16,14 +16,14 @@ import { accountQuery } from "./queries.ts";
 export function AccountSection() {
   const { accountId } = useParams({ from: "/inside/operator/accounts/$accountId" });
   const account = useQuery(accountQuery(accountId));
-  if (account.isError) {
-    if (!isMissing(account.error)) return <QueryFailure what="The account" query={account} />;
+  if (isMissing(account.error)) {
     return (
       <Missing title="Account not found" to="/operator/accounts" label="Find an account">
         Check the ID. The account may have been deleted.
       </Missing>
     );
   }
+  if (account.isLoadingError) return <QueryFailure what="The account" query={account} />;
   if (account.data === undefined) return <RowShapes what="the account" />;
   return <Account account={account.data} />;
 }

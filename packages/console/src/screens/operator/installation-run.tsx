@@ -17,14 +17,14 @@ import { installationRunQuery } from "./queries.ts";
 export function InstallationRunSection() {
   const { runId } = useParams({ from: "/inside/operator/runs/$runId" });
   const run = useQuery(installationRunQuery(runId));
-  if (run.isError) {
-    if (!isMissing(run.error)) return <QueryFailure what="The run" query={run} />;
+  if (isMissing(run.error)) {
     return (
       <Missing title="Run not found" to="/operator/runs" label="Find a run">
         Check the ID. The run may have been deleted.
       </Missing>
     );
   }
+  if (run.isLoadingError) return <QueryFailure what="The run" query={run} />;
   if (run.data === undefined) return <RowShapes what="the run" rows={8} />;
   return <Found run={run.data} />;
 }

@@ -6,6 +6,7 @@ import { useMemo, type KeyboardEvent } from "react";
 import { chosenAccount } from "../../account.ts";
 import { creditsQuery, runQuery, sessionQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
+import { FaultNote } from "../../components/fault-note.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { formatCredits, formatDuration, formatWhole, tookMsOf } from "../../components/format.ts";
 import { withExamples } from "../../components/prompt/run-code.ts";
@@ -16,7 +17,7 @@ import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAction } from "../../components/run/sample-action.tsx";
 import { textsOfSample } from "./form-of-run.ts";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
-import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Samples } from "./samples.tsx";
 import { useFormOfRun } from "./form-of-run.ts";
@@ -121,7 +122,7 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
       >
         {failure === null ? null : (
           <div className="mb-5">
-            <Failure title={failure.message} requestId={failure.requestId} />
+            <FaultNote fault={failure} />
           </div>
         )}
         {hasFields ? (
@@ -189,7 +190,7 @@ function Result({ runId, prompt, onFill }: ResultProps) {
       </Panel>
     );
   }
-  if (run.isError) return <QueryFailure what="The run" query={run} />;
+  if (run.isLoadingError) return <QueryFailure what="The run" query={run} />;
   const { data } = run;
   const open = (
     <Link to="/runs/$runId" params={{ runId }} className={buttonClass({ small: true })}>

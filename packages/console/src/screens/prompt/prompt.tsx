@@ -16,8 +16,8 @@ export function PromptScreen() {
   const { slug } = useParams({ from: "/inside/p/$slug" });
   const { run } = useSearch({ from: "/inside/p/$slug" });
   const prompt = useQuery(promptQuery(slug));
-  if (prompt.isError) {
-    if (isMissing(prompt.error)) return <Gone />;
+  if (isMissing(prompt.error)) return <Gone />;
+  if (prompt.isLoadingError) {
     return (
       <Page title="Prompt" path={<Path />}>
         <QueryFailure what="The prompt" query={prompt} />

@@ -10,7 +10,7 @@ import { formatCredits } from "../../components/format.ts";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { saveFile } from "../../components/save-file.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { Failure } from "../../components/ui/empty.tsx";
+import { FaultNote } from "../../components/fault-note.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { toast } from "../../components/ui/toast.tsx";
@@ -20,7 +20,7 @@ import { textOf } from "../../sign-in.ts";
 /** The chosen account: what it is, all that it has as one file, and its end. */
 export function AccountSection() {
   const session = useQuery(sessionQuery);
-  if (session.isError) return <QueryFailure what="The account" query={session} />;
+  if (session.isLoadingError) return <QueryFailure what="The account" query={session} />;
   const account = session.data?.accounts.find(({ accountId }) => accountId === chosenAccount());
   if (account === undefined) return <RowShapes what="the account" title="Account" rows={3} />;
   const isOwner = account.role === "owner";
@@ -94,7 +94,7 @@ function Export({ account }: AccountProps) {
   return (
     <Panel title="Export">
       <div className="grid justify-items-start gap-3">
-        {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
+        <FaultNote fault={action.fault} />
         <p className="max-w-[72ch] text-dim">
           One archive (.tar.gz) of everything stored of this account: members, keys and tokens without their secrets,
           every version of every prompt, runs with inputs and outputs, the journal, usage, and the files that are still

@@ -22,7 +22,7 @@ const membersQuery = queryOptions({
 export function MembersSection() {
   const members = useQuery(membersQuery);
   const { data: session } = useQuery(sessionQuery);
-  if (members.isError) return <QueryFailure what="The members" query={members} />;
+  if (members.isLoadingError) return <QueryFailure what="The members" query={members} />;
   if (members.data === undefined || session === undefined) {
     return <RowShapes what="members" title="Members" rows={3} />;
   }

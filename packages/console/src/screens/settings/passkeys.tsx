@@ -27,7 +27,7 @@ export function Passkeys() {
   const queries = useQueryClient();
   const [isAdding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Passkey | null>(null);
-  if (passkeys.isError) return <QueryFailure what="The passkeys" query={passkeys} />;
+  if (passkeys.isLoadingError) return <QueryFailure what="The passkeys" query={passkeys} />;
   if (passkeys.data === undefined || session === undefined) {
     return <RowShapes what="the passkeys" title="Passkeys" rows={2} />;
   }

@@ -5,7 +5,7 @@ import { ActionForm } from "../../components/action-form.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { PasswordField } from "../../components/shell/person-fields.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Failure } from "../../components/ui/empty.tsx";
+import { FaultNote } from "../../components/fault-note.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { useAction } from "../../components/use-action.ts";
@@ -14,7 +14,7 @@ import { loginsQuery, sessionsQuery } from "./auth-queries.ts";
 
 export function Password() {
   const logins = useQuery(loginsQuery);
-  if (logins.isError) return <QueryFailure what="The ways to sign in" query={logins} />;
+  if (logins.isLoadingError) return <QueryFailure what="The ways to sign in" query={logins} />;
   if (logins.data === undefined) return <RowShapes what="the password" title="Password" rows={3} />;
   const hasPassword = logins.data.some(({ providerId }) => providerId === "credential");
   return <Panel title="Password">{hasPassword ? <ChangePassword /> : <FirstPassword />}</Panel>;
@@ -67,7 +67,7 @@ function FirstPassword() {
     });
   return (
     <div className="grid justify-items-start gap-3">
-      {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
+      <FaultNote fault={action.fault} />
       <p className="text-dim">You do not have a password yet. Set one to sign in without a link.</p>
       <Button tone="main" disabled={action.isBusy} onClick={() => void open()}>
         Set a password

@@ -30,7 +30,7 @@ export function SecondFactor() {
   const [asking, setAsking] = useState<Asking>(null);
   const [enabling, setEnabling] = useState<Enabling | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
-  if (own.isError) return <QueryFailure what="The second factor" query={own} />;
+  if (own.isLoadingError) return <QueryFailure what="The second factor" query={own} />;
   if (own.data === undefined) return <RowShapes what="the second factor" title="Second factor" rows={2} />;
   const hasPassword = logins?.some(({ providerId }) => providerId === "credential") === true;
   const isOn = own.data.user.twoFactorEnabled === true;

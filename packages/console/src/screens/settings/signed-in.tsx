@@ -15,7 +15,7 @@ export function SignedIn() {
   const sessions = useQuery(sessionsQuery);
   const { data: own } = useQuery(ownSessionQuery);
   const queries = useQueryClient();
-  if (sessions.isError) return <QueryFailure what="The sessions" query={sessions} />;
+  if (sessions.isLoadingError) return <QueryFailure what="The sessions" query={sessions} />;
   if (sessions.data === undefined || own === undefined)
     return <RowShapes what="the sessions" title="Sessions" rows={3} />;
   const isThis = ({ id }: SessionRow) => id === own.session.id;

@@ -8,7 +8,7 @@ import { formatDuration, formatWhole } from "../../../components/format.ts";
 import { Status } from "../../../components/ui/badge.tsx";
 import { Button } from "../../../components/ui/button.tsx";
 import { Dialog } from "../../../components/ui/dialog.tsx";
-import { Failure } from "../../../components/ui/empty.tsx";
+import { FaultNote } from "../../../components/fault-note.tsx";
 import { useAction } from "../../../components/use-action.ts";
 import { causeWords } from "../cause-words.ts";
 
@@ -40,7 +40,7 @@ function Call({ model, onClose }: { readonly model: string; readonly onClose: ()
   const call = () => action.run(async () => setResult(await manage.send("testModel", { body: { model } })));
   return (
     <>
-      {action.fault === null ? null : <Failure title={action.fault.message} requestId={action.fault.requestId} />}
+      <FaultNote fault={action.fault} />
       <div aria-live="polite">{action.isBusy || result === null ? null : <Result result={result} />}</div>
       <div className="flex flex-wrap justify-end gap-2">
         <Button onClick={onClose}>Close</Button>

@@ -15,7 +15,7 @@ export function ProfileSection() {
   const session = useQuery(sessionQuery);
   const queries = useQueryClient();
   const action = useAction();
-  if (session.isError) return <QueryFailure what="The profile" query={session} />;
+  if (session.isLoadingError) return <QueryFailure what="The profile" query={session} />;
   if (session.data === undefined) return <RowShapes what="the profile" title="Profile" rows={3} />;
   const { person, accounts } = session.data;
   const save = (form: FormData) =>

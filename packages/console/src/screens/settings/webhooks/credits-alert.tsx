@@ -15,7 +15,7 @@ export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
   const alert = useQuery(creditsAlertQuery);
   const queries = useQueryClient();
   const action = useAction();
-  if (alert.isError) return <QueryFailure what="The threshold of credits" query={alert} />;
+  if (alert.isLoadingError) return <QueryFailure what="The threshold of credits" query={alert} />;
   if (alert.data === undefined) return null;
   const { below, isLow } = alert.data;
   const save = (form: FormData) =>
