@@ -222,4 +222,30 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       await page.waitForURL(/\/sign-in\?from=%2Fruns/);
     });
   });
+
+  test("a double click and a key that is held down make one run, also where the first one has ended between", async () => {
+    await travel(browser, "pressed-again", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/prompt-number-9`);
+      const made: string[] = [];
+      page.on("request", (request) => {
+        if (request.method() === "POST" && request.url().endsWith("/manage/v1/runs")) made.push(request.url());
+      });
+      const word = page.getByLabel("Word");
+      await word.fill("clicked");
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await page.getByText("Say clicked.").waitFor();
+      await page.mouse.down({ clickCount: 2 });
+      await page.mouse.up({ clickCount: 2 });
+      await word.fill("held");
+      await page.keyboard.down("Control");
+      await page.keyboard.down("Enter");
+      await page.getByText("Say held.").waitFor();
+      await page.keyboard.down("Enter"); // what is down already comes again as a key that is held
+      await page.keyboard.up("Enter");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => made.length).toBe(3);
+      await page.keyboard.up("Control");
+    });
+  });
 });

@@ -1,4 +1,4 @@
-import type { ComponentProps } from "react";
+import type { ComponentProps, MouseEvent } from "react";
 import { cx } from "./class-names.ts";
 
 type Tone = "main" | "plain" | "quiet" | "danger";
@@ -31,6 +31,13 @@ export function buttonClass({ tone = "plain", small = false, square = false }: L
 
 type ButtonProps = ComponentProps<"button"> & Look;
 
-export function Button({ tone, small, square, className, type = "button", ...rest }: ButtonProps) {
-  return <button type={type} className={cx(buttonClass({ tone, small, square }), className)} {...rest} />;
+/** A double click is one press: the second click would find what the first has made, such as a run that has ended. */
+export function Button({ tone, small, square, className, type = "button", onClick, ...rest }: ButtonProps) {
+  const press = (event: MouseEvent<HTMLButtonElement>) => {
+    if (event.detail > 1) event.preventDefault();
+    else onClick?.(event);
+  };
+  return (
+    <button type={type} className={cx(buttonClass({ tone, small, square }), className)} onClick={press} {...rest} />
+  );
 }

@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from "react";
 import { createRun, creditsQuery } from "../../api.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
+import { runKeys } from "../../components/prompt/run-keys.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
 import type { EditorSearch } from "../../search.ts";
@@ -100,14 +101,10 @@ function TestForm(props: TestFormProps) {
         noValidate
         aria-label="Inputs of the test run"
         className="grid grid-cols-[minmax(0,1fr)] gap-5 p-4"
-        onKeyDown={(event) => {
-          if (event.key !== "Enter" || !(event.metaKey || event.ctrlKey) || !canRun) return;
-          event.preventDefault();
-          start();
-        }}
+        onKeyDown={runKeys}
         onSubmit={(event) => {
           event.preventDefault();
-          start();
+          if (canRun) start();
         }}
       >
         <FaultNote fault={running.fault} />

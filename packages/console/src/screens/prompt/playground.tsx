@@ -2,7 +2,7 @@ import type { MarketplacePrompt, RunQuote } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ImageIcon, Play, TextCursorInput } from "lucide-react";
-import { useMemo, type KeyboardEvent } from "react";
+import { useMemo } from "react";
 import { chosenAccount } from "../../account.ts";
 import { creditsQuery, runQuery, sessionQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
@@ -12,6 +12,7 @@ import { formatCredits, formatDuration, formatWhole, tookMsOf } from "../../comp
 import { withExamples } from "../../components/prompt/run-code.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
+import { runKeys } from "../../components/prompt/run-keys.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAction } from "../../components/run/sample-action.tsx";
@@ -89,12 +90,6 @@ interface InputsProps {
 
 function Inputs({ prompt: { configs: config }, form, quote, running, onChange }: InputsProps) {
   const { faults, failure, isSending, start } = running;
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
-      event.preventDefault();
-      void start();
-    }
-  };
   const price = quote.estimate === 0 ? "" : `for ${formatCredits(quote.estimate)}`;
   const hasFields =
     config.imageCount + Object.keys(config.textInputs).length + Object.keys(config.runOptions).length > 0;
@@ -102,7 +97,7 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
     <form
       noValidate
       aria-label="Inputs"
-      onKeyDown={onKeyDown}
+      onKeyDown={runKeys}
       onSubmit={(event) => {
         event.preventDefault();
         void start();
