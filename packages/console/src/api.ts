@@ -131,13 +131,21 @@ export const promptQuery = (slug: string) =>
 
 /** How soon a run that is not final is asked for again. */
 const RUN_POLL_MS = 1_000;
+/** How soon what is followed is asked for again after a failure that may pass. */
+const RETRY_MS = 3_000;
 export const isFinal = (status: RunStatus | undefined) => status === "succeeded" || status === "failed";
+
+/** For `refetchInterval` of what changes by itself: an outage ends, a refusal does not. */
+export function followEvery(ms: number, isLive: boolean, error: unknown): number | false {
+  if (error !== null) return mayPass(error) && RETRY_MS;
+  return isLive && ms;
+}
 
 export const runQuery = (runId: string) =>
   queryOptions({
     queryKey: ["run", runId],
     queryFn: ({ signal }) => manage.send("getRun", { params: { runId }, signal }),
-    refetchInterval: ({ state }) => (state.error !== null || isFinal(state.data?.runStatus) ? false : RUN_POLL_MS),
+    refetchInterval: ({ state }) => followEvery(RUN_POLL_MS, !isFinal(state.data?.runStatus), state.error),
   });
 
 interface PageAsked {
@@ -174,7 +182,7 @@ export const liveRuns = <Row extends ManagedRunRow>(
   ...growingList(queryKey, load, ({ runId }) => runId),
   refetchInterval: ({ state }: { readonly state: QueryState<InfiniteData<Page<Row>>> }) => {
     const isLive = state.data?.pages.some(({ rows }) => rows.some(({ runStatus }) => !isFinal(runStatus))) === true;
-    return isLive && state.error === null ? LIVE_MS : (false as const);
+    return followEvery(LIVE_MS, isLive, state.error);
   },
 });
 

@@ -18,8 +18,14 @@ const queries = new QueryClient({
   }),
   defaultOptions: {
     // The client repeats what may be repeated; what fails then is shown, with a button.
-    queries: { retry: false, staleTime: 10_000, refetchOnWindowFocus: true },
-    mutations: { retry: false },
+    queries: {
+      retry: false,
+      staleTime: 10_000,
+      refetchOnWindowFocus: true,
+      // Without a network a page says so: otherwise it would load until there is one.
+      networkMode: "always",
+      refetchOnReconnect: true,
+    },
   },
 });
 const router = createAppRouter(queries);

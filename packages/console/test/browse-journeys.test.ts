@@ -248,4 +248,23 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       await page.keyboard.up("Control");
     });
   });
+
+  test("a run that is followed while the server cannot be reached says so, and is shown again by itself", async () => {
+    await server.publish(`${prompt("A slow word", "slow")}sandbox: delay=60000\n`);
+    await travel(browser, "unreachable", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/a-slow-word`);
+      await page.getByLabel("Word").fill("slowly");
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await page.getByRole("link", { name: "Open run" }).click();
+      await page.getByText("Running", { exact: true }).waitFor();
+      await page.route(/\/manage\/v1\/runs\//, (route) => route.abort());
+      await page.getByText("The server cannot be reached.").waitFor();
+      const [, runId = ""] = /\/runs\/(.+)/.exec(page.url()) ?? [];
+      await ada.client.send("cancelRun", { params: { runId } });
+      await page.unroute(/\/manage\/v1\/runs\//);
+      await page.getByText("You were not charged.").waitFor();
+      expect(await page.getByText("The server cannot be reached.").count()).toBe(0);
+    });
+  });
 });

@@ -6,11 +6,14 @@ import { Link } from "@tanstack/react-router";
 import { manage, modelsQuery, ownVersionsQuery, runQuery } from "../../api.ts";
 import { formatCredits, formatDuration, tookMsOf } from "../../components/format.ts";
 import { QueryFailure } from "../../components/query-states.tsx";
+import { TextShape } from "../../components/run/output-view.tsx";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAction } from "../../components/run/sample-action.tsx";
+import { StaleNote } from "../../components/run/stale-note.tsx";
 import { buttonClass } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/field.tsx";
+import { Loading } from "../../components/ui/skeleton.tsx";
 import type { Other, Trial } from "./test-run.ts";
 
 interface CompareChoiceProps {
@@ -126,7 +129,15 @@ function Result({ prompt, runId, title }: ResultProps) {
       </div>
     );
   }
-  if (run.data === undefined) return <div className="min-h-40" />;
+  if (run.data === undefined) {
+    return (
+      <div className="p-4">
+        <Loading what="the run">
+          <TextShape />
+        </Loading>
+      </div>
+    );
+  }
   const { runStatus, outputs, model, isTest } = run.data;
   const other = isTest ? model : version === undefined ? "Older version" : `Version ${version.version}`;
   const heading = title === "Other" ? other : title;
@@ -146,6 +157,7 @@ function Result({ prompt, runId, title }: ResultProps) {
         </div>
         <p className="col-span-2 text-12 text-dim tabular-nums">{costOf(run.data, price)}</p>
       </div>
+      <StaleNote query={run} />
       <RunResult run={run.data} isPicture={outputs.some(({ type }) => type !== "text")} />
     </div>
   );

@@ -2,7 +2,7 @@
 import { PromptdError } from "@promptd/client/manage";
 import type { PromptTestCase, TestRunResult } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { creditsQuery, faultOf, isFinal, manage } from "../../api.ts";
+import { creditsQuery, faultOf, followEvery, isFinal, manage } from "../../api.ts";
 import type { FormState } from "../../components/prompt/prompt-form.ts";
 import { Status } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -86,7 +86,7 @@ function TestRow({ promptId, test, ran }: TestRowProps) {
     queryFn: ({ signal }) =>
       manage.send("getTestRun", { params: { promptId, runId: runId ?? "" }, query: { test: test.name }, signal }),
     enabled: runId !== null,
-    refetchInterval: ({ state }) => (state.error !== null || isFinal(state.data?.run.runStatus) ? false : POLL_MS),
+    refetchInterval: ({ state }) => followEvery(POLL_MS, !isFinal(state.data?.run.runStatus), state.error),
   });
   const problem =
     ran !== null && "problem" in ran ? ran.problem : result.isError ? faultOf(result.error).message : null;

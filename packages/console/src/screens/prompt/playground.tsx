@@ -13,13 +13,16 @@ import { withExamples } from "../../components/prompt/run-code.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { runKeys } from "../../components/prompt/run-keys.ts";
+import { TextShape } from "../../components/run/output-view.tsx";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAction } from "../../components/run/sample-action.tsx";
+import { StaleNote } from "../../components/run/stale-note.tsx";
 import { textsOfSample } from "./form-of-run.ts";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { Loading } from "../../components/ui/skeleton.tsx";
 import { Samples } from "./samples.tsx";
 import { useFormOfRun } from "./form-of-run.ts";
 import { useQuote } from "./use-quote.ts";
@@ -192,7 +195,15 @@ function Result({ runId, prompt, onFill }: ResultProps) {
       Open run
     </Link>
   );
-  if (data === undefined) return <Panel title="Result" actions={open} className="min-h-64" />;
+  if (data === undefined) {
+    return (
+      <Panel title="Result" actions={open}>
+        <Loading what="the run">
+          <TextShape />
+        </Loading>
+      </Panel>
+    );
+  }
   const tookMs = tookMsOf(data);
   const { held, charged } = data.receipt;
   return (
@@ -218,7 +229,10 @@ function Result({ runId, prompt, onFill }: ResultProps) {
         </>
       }
     >
-      <RunResult run={data} isPicture={isPicture} />
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+        <StaleNote query={run} />
+        <RunResult run={data} isPicture={isPicture} />
+      </div>
     </Panel>
   );
 }

@@ -2,6 +2,7 @@ import type { PromptConfig } from "@promptd/contract";
 import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { faultOf, isFinal, isMissing, manage, promptQuery, runQuery } from "../../api.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Facts } from "../../components/facts.tsx";
@@ -14,6 +15,7 @@ import { RunIds } from "../../components/run/run-ids.tsx";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAction } from "../../components/run/sample-action.tsx";
+import { StaleNote } from "../../components/run/stale-note.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { BlockShapes, Loading } from "../../components/ui/skeleton.tsx";
@@ -33,10 +35,10 @@ export function RunScreen() {
     );
   }
   if (run.data === undefined) return <RunShapes runId={runId} />;
-  return <WholeRun run={run.data} />;
+  return <WholeRun run={run.data} note={<StaleNote query={run} />} />;
 }
 
-function WholeRun({ run }: { readonly run: ManagedRun }) {
+function WholeRun({ run, note }: { readonly run: ManagedRun; readonly note: ReactNode }) {
   const { data: prompt } = useQuery(promptQuery(run.slug));
   const isPicture = prompt !== undefined && prompt.configs.modality !== "text";
   const tookMs = tookMsOf(run);
@@ -56,7 +58,10 @@ function WholeRun({ run }: { readonly run: ManagedRun }) {
     >
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_304px]">
         <Panel title="Output">
-          <RunResult run={run} isPicture={isPicture} />
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+            {note}
+            <RunResult run={run} isPicture={isPicture} />
+          </div>
         </Panel>
         <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
           <Panel title="Timeline">

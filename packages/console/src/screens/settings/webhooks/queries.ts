@@ -1,7 +1,7 @@
 import type { Delivery, Page, Webhook } from "@promptd/contract/manage";
 import { queryOptions, useQuery, type InfiniteData, type QueryState } from "@tanstack/react-query";
 import { chosenAccount } from "../../../account.ts";
-import { growingList, manage, sessionQuery } from "../../../api.ts";
+import { followEvery, growingList, manage, sessionQuery } from "../../../api.ts";
 import type { StateTone } from "../../../components/ui/badge.tsx";
 
 export const webhooksQuery = growingList(
@@ -32,7 +32,7 @@ export const deliveriesQuery = (webhookId: string) => ({
   ),
   refetchInterval: ({ state }: { readonly state: QueryState<InfiniteData<Page<Delivery>>> }) => {
     const isLive = state.data?.pages.some(({ rows }) => rows.some((row) => row.state === "pending")) === true;
-    return isLive && state.error === null ? LIVE_MS : (false as const);
+    return followEvery(LIVE_MS, isLive, state.error);
   },
 });
 

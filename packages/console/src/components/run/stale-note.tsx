@@ -1,0 +1,15 @@
+import type { ManagedRun } from "@promptd/contract/manage";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { faultOf, isFinal, mayPass } from "../../api.ts";
+import { FaultNote } from "../fault-note.tsx";
+
+/** Above a run that is shown as it was when it could be read last. */
+export function StaleNote({ query }: { readonly query: UseQueryResult<ManagedRun> }) {
+  if (!query.isRefetchError || isFinal(query.data.runStatus)) return null;
+  if (!mayPass(query.error)) return <FaultNote fault={faultOf(query.error)} title="The run could not be read again." />;
+  return (
+    <p role="status" className="rounded-2 bg-warn-soft px-3 py-2 text-warn">
+      The server cannot be reached. The run goes on, and is shown again as soon as it can be read.
+    </p>
+  );
+}
