@@ -151,6 +151,26 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
+  test("a search of runs begins with Enter, keeps the focus, and leaves its field with the filters", async () => {
+    await travel(browser, "runs-search", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/runs`);
+      await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
+      const words = page.getByLabel("Words of an error");
+      await words.fill("no such words ");
+      await words.press("Enter");
+      await page.getByText("No runs match these filters").waitFor();
+      expect([await words.inputValue(), await words.evaluate((one) => one.matches(":focus"))]).toEqual([
+        "no such words",
+        true,
+      ]);
+      await page.getByRole("button", { name: "Clear the filters" }).click();
+      await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
+      expect(await words.inputValue()).toBe("");
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("a vote is counted once, and taken back", async () => {
     await travel(browser, "vote", async ({ page, complaints }) => {
       await signInAs(page, server.url, ada);

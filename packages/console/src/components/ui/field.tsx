@@ -1,5 +1,5 @@
 import { ChevronDown, Search } from "lucide-react";
-import { useId, type ComponentProps, type ReactNode } from "react";
+import { useId, useState, type ComponentProps, type ReactNode } from "react";
 import { cx } from "./class-names.ts";
 
 const CONTROL =
@@ -67,6 +67,44 @@ export function SearchInput({ label, ...rest }: SearchInputProps) {
       />
       <Input type="search" aria-label={label} placeholder={label} maxLength={200} className="pl-8!" {...rest} />
     </span>
+  );
+}
+
+interface SearchFormProps {
+  readonly label: string;
+  /** What is searched for. */
+  readonly value: string | undefined;
+  readonly className: string;
+  readonly onSearch: (text: string | undefined) => void;
+}
+
+/** A search that begins with Enter, since each one reads the database; it ends when the field is emptied. */
+export function SearchForm({ label, value = "", className, onSearch }: SearchFormProps) {
+  const [text, setText] = useState(value);
+  const [shown, setShown] = useState(value);
+  if (shown !== value) {
+    setShown(value);
+    setText(value);
+  }
+  const search = (words: string) => onSearch(words === "" ? undefined : words);
+  return (
+    <form
+      role="search"
+      className={className}
+      onSubmit={(event) => {
+        event.preventDefault();
+        search(text.trim());
+      }}
+    >
+      <SearchInput
+        label={label}
+        value={text}
+        onChange={({ target }) => {
+          setText(target.value);
+          if (target.value === "" && value !== "") search("");
+        }}
+      />
+    </form>
   );
 }
 

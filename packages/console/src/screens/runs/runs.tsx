@@ -11,7 +11,7 @@ import { saveFile } from "../../components/save-file.ts";
 import { RunTable } from "../../components/run/run-table.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { SearchInput, Segments, Select } from "../../components/ui/field.tsx";
+import { SearchForm, Segments, Select } from "../../components/ui/field.tsx";
 import type { RunsSearch } from "../../search.ts";
 
 export function RunsScreen() {
@@ -62,18 +62,12 @@ function Filters({ search, onChange, models, hasKeys }: FiltersProps) {
           onChange={(value) => onChange({ status: RUN_STATUSES.find((status) => status === value) })}
         />
       </div>
-      <div className="w-full sm:w-48">
-        <SearchInput
-          label="Words of an error"
-          defaultValue={search.q ?? ""}
-          onChange={({ target }) => target.value === "" && search.q !== undefined && onChange({ q: undefined })}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter") return;
-            const words = event.currentTarget.value.trim();
-            onChange({ q: words === "" ? undefined : words });
-          }}
-        />
-      </div>
+      <SearchForm
+        label="Words of an error"
+        value={search.q}
+        className="w-full sm:w-48"
+        onSearch={(q) => onChange({ q })}
+      />
       <KeySelect keyId={search.keyId ?? ""} isAsked={hasKeys} onChange={onChange} />
       <ModelSelect chosen={search.model} models={models} onChange={onChange} />
     </div>
