@@ -7,11 +7,9 @@ interface DialogProps {
   readonly title: string;
   readonly description?: ReactNode;
   readonly children?: ReactNode;
-  /** The buttons, the safe one first. */
-  readonly actions?: ReactNode;
 }
 
-export function Dialog({ open, onClose, title, description, children, actions }: DialogProps) {
+export function Dialog({ open, onClose, title, description, children }: DialogProps) {
   const returnFocus = useOpener(open);
   return (
     <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -29,7 +27,6 @@ export function Dialog({ open, onClose, title, description, children, actions }:
               )}
             </div>
             {children}
-            {actions === undefined ? null : <div className="flex flex-wrap justify-end gap-2">{actions}</div>}
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>

@@ -253,19 +253,14 @@ function Floating() {
         <Button onClick={() => setOpen(true)}>Dialog</Button>
         <Button onClick={() => toast("Key copied")}>Toast</Button>
       </div>
-      <Dialog
-        open={isOpen}
+      <FormDialog
+        isOpen={isOpen}
         onClose={() => setOpen(false)}
         title="Revoke “shop-backend”?"
         description="Used 11 s ago from 203.0.113.24. Requests with it return 401 from then on."
-        actions={
-          <>
-            <Button onClick={() => setOpen(false)}>Keep key</Button>
-            <Button tone="danger" onClick={() => setOpen(false)}>
-              Revoke key
-            </Button>
-          </>
-        }
+        submit="Revoke key"
+        isDanger
+        onSubmit={() => Promise.resolve()}
       />
     </Group>
   );

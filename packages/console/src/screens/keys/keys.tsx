@@ -3,13 +3,14 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { Link } from "@tanstack/react-router";
 import { Ellipsis, KeyRound, RotateCw, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { faultOf, keysQuery, manage } from "../../api.ts";
+import { keysQuery, manage } from "../../api.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Dialog } from "../../components/ui/dialog.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
 import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
@@ -133,24 +134,13 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
   const { keyId, name } = row;
   const queries = useQueryClient();
   const [isRevoking, setRevoking] = useState(false);
-  const action = async (work: () => Promise<void>) => {
-    try {
-      await work();
-    } catch (error) {
-      toast(faultOf(error).message, { isBad: true });
-    }
-    await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+  const refresh = () => queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+  const roll = async () => {
+    const work = async () =>
+      onRolled(await manage.send("rollKey", { params: { keyId }, body: { overlapHours: OVERLAP_HOURS } }));
+    await runWithToast(work, "Key rolled. The new one is shown above");
+    await refresh();
   };
-  const roll = () =>
-    action(async () =>
-      onRolled(await manage.send("rollKey", { params: { keyId }, body: { overlapHours: OVERLAP_HOURS } })),
-    );
-  const revoke = () =>
-    action(async () => {
-      setRevoking(false);
-      await manage.send("revokeKey", { params: { keyId } });
-      toast("Key revoked");
-    });
   const use = isUnused(row) ? "It has never been used." : `It was last used ${lastUseOf(row)}.`;
   return (
     <>
@@ -169,19 +159,18 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
           Revoke key
         </MenuItem>
       </Menu>
-      <Dialog
-        open={isRevoking}
+      <FormDialog
+        isOpen={isRevoking}
         onClose={() => setRevoking(false)}
         title={`Revoke “${name}”?`}
         description={`${use} Requests with it return 401 from then on.`}
-        actions={
-          <>
-            <Button onClick={() => setRevoking(false)}>Keep key</Button>
-            <Button tone="danger" onClick={() => void revoke()}>
-              Revoke key
-            </Button>
-          </>
-        }
+        submit="Revoke key"
+        isDanger
+        onSubmit={async () => {
+          await manage.send("revokeKey", { params: { keyId } });
+          toast("Key revoked");
+          await refresh();
+        }}
       />
     </>
   );
