@@ -52,3 +52,16 @@ export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
+
+/** Characters that turn what stands behind them, until their end. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** A text of somebody's without what would turn the words behind it. */
+export const withoutTurning = (text: string) => text.replaceAll(TURNING, "");
+
+/** A name as part of a sentence, whose other words stay in their order, whatever the name is written in. */
+export function nameIn(name: string): string {
+  const plain = withoutTurning(name);
+  return RIGHT_TO_LEFT.test(plain) ? `\u2068${plain}\u2069` : plain;
+}

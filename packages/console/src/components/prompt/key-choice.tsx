@@ -4,6 +4,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { keysQuery } from "../../api.ts";
+import { withoutTurning } from "../format.ts";
 import { Select } from "../ui/field.tsx";
 import type { Language } from "./run-code.ts";
 
@@ -22,7 +23,7 @@ export function useKeyChoice(promptId: string) {
 export function keyLine(language: Language, key: Key | null): string {
   if (key === null) return "";
   const sign = language === "typescript" ? "//" : "#";
-  const name = key.name.replaceAll(/\s+/g, " ");
+  const name = withoutTurning(key.name).replaceAll(/\s+/g, " ");
   return `${sign} PROMPTD_API_KEY is the key ${key.display}, “${name}”\n`;
 }
 

@@ -1,7 +1,7 @@
 /** The form of any prompt, made from its input configuration. */
 import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 import { ImageField } from "./image-field.tsx";
-import { spell } from "../format.ts";
+import { nameIn, spell } from "../format.ts";
 import { countCharacters, type FormFaults, type FormImage, type FormState } from "./prompt-form.ts";
 import { Field, Input, Segments, Select, TextArea } from "../ui/field.tsx";
 
@@ -109,7 +109,7 @@ function Help({ field: { description, required, default: usual, options } }: { r
   const saysSo = /empty|optional/i.test(description);
   const isOptional = !required && (usual === null || usual === "") && !saysSo;
   const about = description === "" || /[.!?]$/.test(description) ? description : `${description}.`;
-  const sent = usual !== null && usual !== "" && options === null ? `Empty sends “${usual}”.` : "";
+  const sent = usual !== null && usual !== "" && options === null ? `Empty sends “${nameIn(usual)}”.` : "";
   const parts = [about, sent, isOptional ? "Optional." : ""].filter((part) => part !== "");
   return parts.length === 0 ? null : parts.join(" ");
 }

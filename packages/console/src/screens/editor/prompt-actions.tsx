@@ -3,6 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Ellipsis, EyeOff, Store, Trash2, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { manage, ownPromptQuery } from "../../api.ts";
+import { nameIn } from "../../components/format.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
@@ -101,7 +102,7 @@ export function PromptActions({ prompt, draft }: Pick<DraftTabProps, "prompt" | 
       <FormDialog
         isOpen={asked === "unpublish"}
         onClose={close}
-        title={`Unpublish “${prompt.title}”?`}
+        title={`Unpublish “${nameIn(prompt.title)}”?`}
         description="It is removed from the marketplace, and calls to any of its versions return 404. Runs in progress continue. You can publish it again."
         submit="Unpublish"
         isDanger
@@ -124,7 +125,7 @@ function Discard({ prompt: { promptId, title, latest }, draft, onClose }: Discar
     <FormDialog
       isOpen
       onClose={onClose}
-      title={latest === null ? `Delete “${title}”?` : "Discard this draft?"}
+      title={latest === null ? `Delete “${nameIn(title)}”?` : "Discard this draft?"}
       description={
         latest === null
           ? "It was never published, so it is gone for good."

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { diffQuery, manage } from "../../api.ts";
+import { nameIn } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { TextShape } from "../../components/run/output-view.tsx";
@@ -54,7 +55,7 @@ export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialog
       title={latest === null ? "Publish this prompt?" : `Publish version ${latest.version + 1}?`}
       description={
         latest === null
-          ? `Everyone with an account can find “${checked.prompt?.title ?? prompt.title}” in the marketplace and run it. Callers never see the template.`
+          ? `Everyone with an account can find “${nameIn(checked.prompt?.title ?? prompt.title)}” in the marketplace and run it. Callers never see the template.`
           : "Callers who do not specify a version get this one. Older versions can still be called by their IDs."
       }
       submit="Publish"

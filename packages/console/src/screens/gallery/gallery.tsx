@@ -2,10 +2,10 @@
 import { Coins, Copy, KeyRound, RotateCw, Trash2 } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { DrawnCover } from "../../components/prompt/drawn-cover.tsx";
+import { FormDialog } from "../../components/form-dialog.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge, Status } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Dialog } from "../../components/ui/dialog.tsx";
 import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Field, Input, Segments, Select, TextArea } from "../../components/ui/field.tsx";
 import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";

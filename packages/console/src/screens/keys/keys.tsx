@@ -6,7 +6,7 @@ import { useState } from "react";
 import { keysQuery, manage } from "../../api.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
-import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
+import { formatDay, formatTime, formatWhole, nameIn } from "../../components/format.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -162,7 +162,7 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
       <FormDialog
         isOpen={isRevoking}
         onClose={() => setRevoking(false)}
-        title={`Revoke “${name}”?`}
+        title={`Revoke “${nameIn(name)}”?`}
         description={`${use} Requests with it return 401 from then on.`}
         submit="Revoke key"
         isDanger

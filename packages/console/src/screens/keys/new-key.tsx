@@ -1,4 +1,5 @@
 import type { CreatedKey } from "@promptd/contract/manage";
+import { nameIn } from "../../components/format.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 
@@ -11,7 +12,7 @@ interface NewKeyProps {
 export function NewKey({ created: { name, apiKey }, onDone }: NewKeyProps) {
   const request = `curl -s ${location.origin}/v1/me -H 'Authorization: Bearer ${apiKey}'`;
   return (
-    <OneTimeSecret title={`“${name}” is ready`} secret={apiKey} copyLabel="Copy key" onDone={onDone}>
+    <OneTimeSecret title={`“${nameIn(name)}” is ready`} secret={apiKey} copyLabel="Copy key" onDone={onDone}>
       <div className="grid gap-1">
         <div className="flex items-center justify-between gap-2">
           <p className="text-dim">A first request with it</p>

@@ -5,7 +5,7 @@ import { Ban, CircleCheck, Ellipsis, Percent, ShieldAlert, Star } from "lucide-r
 import { useState } from "react";
 import { manage } from "../../api.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
-import { formatCompact, formatDay } from "../../components/format.ts";
+import { formatCompact, formatDay, nameIn } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -186,7 +186,7 @@ function Block({ isOpen, onClose, onSubmit, title }: DialogProps & { readonly ti
     <FormDialog
       isOpen={isOpen}
       onClose={onClose}
-      title={`Block “${title}”?`}
+      title={`Block “${nameIn(title)}”?`}
       description="It is removed from the marketplace, and its author cannot publish it again. Runs in progress finish normally."
       submit="Block"
       isDanger

@@ -8,7 +8,7 @@ import { creditsQuery, runQuery, sessionQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
-import { formatCredits, formatDuration, formatWhole, tookMsOf } from "../../components/format.ts";
+import { formatCredits, formatDuration, formatWhole, tookMsOf, nameIn } from "../../components/format.ts";
 import { withExamples } from "../../components/prompt/run-code.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
@@ -169,7 +169,7 @@ interface ResultProps {
 function Result({ runId, prompt, onFill }: ResultProps) {
   const run = useQuery({ ...runQuery(runId ?? ""), enabled: runId !== null });
   const isPicture = prompt.configs.modality !== "text";
-  const images = prompt.configs.imageInputs.map(({ label }) => `“${label}”`).join(", ");
+  const images = prompt.configs.imageInputs.map(({ label }) => `“${nameIn(label)}”`).join(", ");
   if (runId === null) {
     return (
       <Panel title="Result">

@@ -6,7 +6,7 @@ import { chooseAccount, chosenAccount } from "../../account.ts";
 import { creditsQuery, download, manage, sessionQuery } from "../../api.ts";
 import { Facts } from "../../components/facts.tsx";
 import { FormDialog } from "../../components/form-dialog.tsx";
-import { formatCredits } from "../../components/format.ts";
+import { formatCredits, nameIn } from "../../components/format.ts";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { saveFile } from "../../components/save-file.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -61,7 +61,7 @@ function Leaving({ account }: AccountProps) {
     await manage.send("leaveAccount");
     chooseAccount(null);
     queries.clear();
-    toast(`You have left ${account.name}`);
+    toast(`You have left ${nameIn(account.name)}`);
     await navigate({ to: "/" });
   };
   return (
@@ -73,7 +73,7 @@ function Leaving({ account }: AccountProps) {
       <FormDialog
         isOpen={isAsking}
         onClose={() => setAsking(false)}
-        title={`Leave ${account.name}?`}
+        title={`Leave ${nameIn(account.name)}?`}
         description="You lose access immediately, and your management tokens for it stop working. An owner can invite you again."
         submit="Leave"
         isDanger
@@ -192,7 +192,7 @@ function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
     <FormDialog
       isOpen={isOpen}
       onClose={close}
-      title={`Delete the account ${account.name}?`}
+      title={`Delete the account ${nameIn(account.name)}?`}
       submit="Delete for good"
       isDanger
       isReady={isMatch}

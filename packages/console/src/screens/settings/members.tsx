@@ -4,7 +4,7 @@ import { useState } from "react";
 import { chosenAccount } from "../../account.ts";
 import { manage, sessionQuery } from "../../api.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
-import { formatDay } from "../../components/format.ts";
+import { formatDay, nameIn } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -48,11 +48,11 @@ function Members({ rows, isOwner, accountName }: MembersProps) {
   const refresh = () => queries.invalidateQueries({ queryKey: membersQuery.queryKey });
   const change = async ({ personId, name }: Member, role: MemberRole) => {
     const work = () => manage.send("updateMember", { params: { personId }, body: { role } });
-    await runWithToast(work, `${name} is ${role === "owner" ? "an owner" : "a member"} now`);
+    await runWithToast(work, `${nameIn(name)} is ${role === "owner" ? "an owner" : "a member"} now`);
     await refresh();
   };
   return (
-    <Panel title="Members" aside={`of ${accountName}`} flush>
+    <Panel title="Members" aside={`of ${nameIn(accountName)}`} flush>
       <Table
         label="Members"
         columns={[{ label: "Person", fill: true }, "Role", { label: "Since", from: "sm" }, ACTIONS_COLUMN]}
@@ -70,7 +70,7 @@ function Members({ rows, isOwner, accountName }: MembersProps) {
       <FormDialog
         isOpen={removing !== null}
         onClose={() => setRemoving(null)}
-        title={`Remove ${removing?.name ?? ""}?`}
+        title={`Remove ${nameIn(removing?.name ?? "")}?`}
         description="They lose access immediately. API keys that they know keep working until you revoke them."
         submit="Remove"
         isDanger

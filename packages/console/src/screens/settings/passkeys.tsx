@@ -2,7 +2,7 @@ import type { Passkey } from "@promptd/contract/manage";
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { manage, sessionQuery } from "../../api.ts";
-import { formatDay, formatTime } from "../../components/format.ts";
+import { formatDay, formatTime, nameIn } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -101,7 +101,7 @@ function RemovePasskey({ passkey, onClose, onDone }: DialogProps & { readonly pa
     <FormDialog
       isOpen={passkey !== null}
       onClose={onClose}
-      title={`Remove “${passkey?.name ?? ""}”?`}
+      title={`Remove “${nameIn(passkey?.name ?? "")}”?`}
       description="You can no longer sign in with it. Delete it from your device or password manager as well."
       submit="Remove passkey"
       isDanger

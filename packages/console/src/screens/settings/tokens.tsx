@@ -4,7 +4,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { KeySquare } from "lucide-react";
 import { useState } from "react";
 import { growingList, manage, sessionQuery } from "../../api.ts";
-import { formatDay, formatTime } from "../../components/format.ts";
+import { formatDay, formatTime, nameIn } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
@@ -39,7 +39,7 @@ export function TokensSection() {
     <>
       {created === null ? null : (
         <OneTimeSecret
-          title={`“${created.name}” is ready`}
+          title={`“${nameIn(created.name)}” is ready`}
           secret={created.token}
           copyLabel="Copy token"
           onDone={() => setCreated(null)}
@@ -70,7 +70,7 @@ export function TokensSection() {
       <FormDialog
         isOpen={revoking !== null}
         onClose={() => setRevoking(null)}
-        title={`Revoke “${revoking?.name ?? ""}”?`}
+        title={`Revoke “${nameIn(revoking?.name ?? "")}”?`}
         description="Requests with it return 401 from then on."
         submit="Revoke token"
         isDanger
