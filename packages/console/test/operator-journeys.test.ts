@@ -130,6 +130,8 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.locator("code", { hasText: "/welcome#" }).waitFor();
       await page.getByRole("button", { name: /^Actions for/ }).click();
       await page.getByRole("menuitem", { name: "Take access away" }).click();
+      const dialog = page.getByRole("dialog", { name: "Take the access of" });
+      await dialog.getByRole("button", { name: "Take access away" }).click();
       await page.getByText("no access", { exact: true }).waitFor();
     });
     const answer = await ada.client.request({ method: "GET", path: "/manage/v1/session" });

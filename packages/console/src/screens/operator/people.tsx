@@ -4,8 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { AtSign, Ellipsis, Link2, ShieldCheck, Snowflake, Users } from "lucide-react";
 import { useState } from "react";
 import { faultOf, manage } from "../../api.ts";
-import { runWithToast } from "../../components/run-with-toast.ts";
-import { formatDay } from "../../components/format.ts";
+import { formatDay, nameIn } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
@@ -89,8 +88,10 @@ function People({ q, onMade }: PeopleProps) {
                 <span className="font-medium">{row.name}</span> <span className="text-dim">{row.email}</span>
               </Td>
               <Td>
-                {row.isFrozen ? <Badge tone="bad">no access</Badge> : null}
-                {row.isOperator ? <Badge tone="live">operator</Badge> : null}
+                <span className="inline-flex gap-1">
+                  {row.isFrozen ? <Badge tone="bad">no access</Badge> : null}
+                  {row.isOperator ? <Badge tone="live">operator</Badge> : null}
+                </span>
               </Td>
               <Td from="sm">{formatDay(row.createdAt)}</Td>
               <Td num>
@@ -104,19 +105,16 @@ function People({ q, onMade }: PeopleProps) {
   );
 }
 
-interface PersonActsProps {
+interface PersonActionsProps {
   readonly row: PersonOfInstallation;
   readonly onMade: (made: Made) => void;
 }
 
-function PersonActions({ row, onMade }: PersonActsProps) {
+type Asking = "address" | "operator" | "access" | null;
+
+function PersonActions({ row, onMade }: PersonActionsProps) {
   const { personId, name, email, isOperator, isFrozen } = row;
-  const queries = useQueryClient();
-  const [isMoving, setMoving] = useState(false);
-  const change = async (body: { readonly isOperator?: boolean; readonly isFrozen?: boolean }, done: string) => {
-    await runWithToast(() => manage.send("updatePerson", { params: { personId }, body }), done);
-    await queries.invalidateQueries({ queryKey: PEOPLE });
-  };
+  const [asking, setAsking] = useState<Asking>(null);
   const makeLink = async () => {
     try {
       const { link } = await manage.send("createSignInLink", { params: { personId } });
@@ -141,33 +139,75 @@ function PersonActions({ row, onMade }: PersonActsProps) {
         <MenuItem icon={Link2} onClick={() => void makeLink()}>
           Make a sign-in link
         </MenuItem>
-        <MenuItem icon={AtSign} onClick={() => setMoving(true)}>
+        <MenuItem icon={AtSign} onClick={() => setAsking("address")}>
           Change the address
         </MenuItem>
-        <MenuItem
-          icon={ShieldCheck}
-          onClick={() =>
-            void change({ isOperator: !isOperator }, `${name} is ${isOperator ? "no longer" : "now"} an operator`)
-          }
-        >
+        <MenuItem icon={ShieldCheck} onClick={() => setAsking("operator")}>
           {isOperator ? "No longer an operator" : "Make an operator"}
         </MenuItem>
-        <MenuItem
-          icon={Snowflake}
-          danger={!isFrozen}
-          onClick={() =>
-            void change({ isFrozen: !isFrozen }, isFrozen ? `${name} may sign in again` : `${name} is locked out`)
-          }
-        >
+        <MenuItem icon={Snowflake} danger={!isFrozen} onClick={() => setAsking("access")}>
           {isFrozen ? "Give access again" : "Take access away"}
         </MenuItem>
       </Menu>
-      <AddressDialog row={row} isOpen={isMoving} onClose={() => setMoving(false)} />
+      <PersonDialogs row={row} asking={asking} onClose={() => setAsking(null)} />
     </>
   );
 }
 
 const PEOPLE = ["operator", "people"];
+
+interface PersonDialogsProps {
+  readonly row: PersonOfInstallation;
+  readonly asking: Asking;
+  readonly onClose: () => void;
+}
+
+/** What is asked before what a person may do is changed. */
+function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
+  const { personId, isOperator, isFrozen } = row;
+  const name = nameIn(row.name);
+  const queries = useQueryClient();
+  const change = async (body: { readonly isOperator?: boolean; readonly isFrozen?: boolean }, done: string) => {
+    await manage.send("updatePerson", { params: { personId }, body });
+    await queries.invalidateQueries({ queryKey: PEOPLE });
+    toast(done);
+  };
+  return (
+    <>
+      <AddressDialog row={row} isOpen={asking === "address"} onClose={onClose} />
+      <FormDialog
+        isOpen={asking === "operator"}
+        onClose={onClose}
+        title={isOperator ? `Make ${name} no longer an operator?` : `Make ${name} an operator?`}
+        description={
+          isOperator
+            ? "They keep their accounts, and see nothing of the installation from then on."
+            : "They may do everything that you may: read all runs, grant credits, block prompts and take access away."
+        }
+        submit={isOperator ? "No longer an operator" : "Make an operator"}
+        isDanger={isOperator}
+        onSubmit={() =>
+          change({ isOperator: !isOperator }, `${name} is ${isOperator ? "no longer" : "now"} an operator`)
+        }
+      />
+      <FormDialog
+        isOpen={asking === "access"}
+        onClose={onClose}
+        title={isFrozen ? `Give ${name} access again?` : `Take the access of ${name} away?`}
+        description={
+          isFrozen
+            ? "They can sign in again, and their management tokens work again."
+            : "The console and their management tokens refuse them from then on. API keys of their accounts work until they are revoked."
+        }
+        submit={isFrozen ? "Give access again" : "Take access away"}
+        isDanger={!isFrozen}
+        onSubmit={() =>
+          change({ isFrozen: !isFrozen }, isFrozen ? `${name} may sign in again` : `${name} is locked out`)
+        }
+      />
+    </>
+  );
+}
 
 interface AddressDialogProps {
   readonly row: PersonOfInstallation;
@@ -181,13 +221,13 @@ function AddressDialog({ row: { personId, name, email }, isOpen, onClose }: Addr
     const body = { email: textOf(form, "email") };
     const moved = await manage.send("updatePerson", { params: { personId }, body });
     await queries.invalidateQueries({ queryKey: PEOPLE });
-    toast(`${name} signs in as ${moved.email} from now on`);
+    toast(`${nameIn(name)} signs in as ${moved.email} from now on`);
   };
   return (
     <FormDialog
       isOpen={isOpen}
       onClose={onClose}
-      title={`Change the address of ${name}`}
+      title={`Change the address of ${nameIn(name)}`}
       description="They sign in with it, and their own account is named after it. Links sent to the old address stop working."
       submit="Change"
       onSubmit={change}
