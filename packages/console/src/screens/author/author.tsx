@@ -155,7 +155,7 @@ function NothingYet() {
 function NothingFound({ onClear }: { readonly onClear: () => void }) {
   return (
     <Empty icon={SearchX} title="No prompts match" action={<Button onClick={onClear}>Show all prompts</Button>}>
-      None of your prompts has this status and these words in its title.
+      None of your prompts is in this state and has these words in its title.
     </Empty>
   );
 }

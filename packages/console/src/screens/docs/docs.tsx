@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useDeferredValue, useMemo, type ReactNode } from "react";
+import { QueryFailure } from "../../components/query-states.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Input } from "../../components/ui/field.tsx";
 import { useTyped } from "../../components/use-typed.ts";
@@ -86,7 +87,7 @@ function Group({ label, children }: { readonly label: string; readonly children:
 
 /** All guides are small enough to be searched whole, once somebody searches. */
 function FoundParts({ query }: { readonly query: string }) {
-  const { data: parts } = useQuery({
+  const all = useQuery({
     queryKey: ["docs", "parts"],
     queryFn: async () => {
       const names = GUIDES.flatMap(({ guides }) => guides.map(({ name }) => name));
@@ -94,8 +95,10 @@ function FoundParts({ query }: { readonly query: string }) {
     },
     staleTime: Infinity,
   });
+  const parts = all.data;
   const words = useDeferredValue(query);
   const found = useMemo(() => (parts === undefined ? [] : searchParts(parts, words)), [parts, words]);
+  if (all.isLoadingError) return <QueryFailure what="The guides" query={all} />;
   return (
     <section aria-label="Found" className="grid gap-1">
       <p role="status" className="pb-2 text-12 text-dim">

@@ -1,21 +1,32 @@
 /** Every endpoint of an API, from the OpenAPI document that the server gives to generators. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { operationsOf, type Operation } from "./operations-of.ts";
 
-const DOCUMENTS = { v1: "/openapi.json", manage: "/manage/openapi.json" } as const;
+const DOCUMENTS: ReadonlyMap<string, string> = new Map([
+  ["v1", "/openapi.json"],
+  ["manage", "/manage/openapi.json"],
+]);
 
 export function ReferenceSection() {
   const { api } = useParams({ from: "/open/docs/reference/$api" });
-  const address = api === "manage" ? DOCUMENTS.manage : DOCUMENTS.v1;
+  const address = DOCUMENTS.get(api);
   const operations = useQuery({
     queryKey: ["docs", "reference", address],
-    queryFn: async ({ signal }) => operationsOf(await (await fetch(address, { signal })).json()),
+    queryFn: async ({ signal }) => operationsOf(await (await fetch(address ?? "", { signal })).json()),
+    enabled: address !== undefined,
     staleTime: Infinity,
   });
+  if (address === undefined) {
+    return (
+      <Missing title="Reference not found" to="/docs" label="All guides">
+        Check the address. There is one for /v1 and one for /manage/v1.
+      </Missing>
+    );
+  }
   if (operations.isError) return <QueryFailure what="The reference" query={operations} />;
   if (operations.data === undefined) return <RowShapes what="the reference" rows={10} />;
   return (

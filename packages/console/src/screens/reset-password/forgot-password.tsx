@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { featuresQuery } from "../../api.ts";
 import { ActionForm } from "../../components/action-form.tsx";
@@ -18,6 +19,7 @@ export function ForgotPasswordScreen() {
         <p className="text-dim text-pretty">
           If somebody signs in here with {email}, a link is on its way. It works once, within an hour.
         </p>
+        <BackToSignIn />
       </SignedOutPage>
     );
   }
@@ -43,6 +45,17 @@ export function ForgotPasswordScreen() {
       >
         <EmailField />
       </ActionForm>
+      <BackToSignIn />
     </SignedOutPage>
+  );
+}
+
+function BackToSignIn() {
+  return (
+    <p className="text-12 text-dim">
+      <Link to="/sign-in" search={{}} className="text-accent underline underline-offset-2">
+        Back to the sign-in
+      </Link>
+    </p>
   );
 }

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { manage, sessionQuery } from "../../../api.ts";
 import { ActionForm } from "../../../components/action-form.tsx";
+import { RowShapes } from "../../../components/query-states.tsx";
 import { PasswordField } from "../../../components/shell/person-fields.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
@@ -15,7 +16,9 @@ export function EmailAddress() {
   const { data: logins } = useQuery(loginsQuery);
   const action = useAction();
   const [asked, setAsked] = useState<string | null>(null);
-  if (session === undefined || logins === undefined) return null;
+  if (session === undefined || logins === undefined) {
+    return <RowShapes what="the email address" title="Email address" rows={2} />;
+  }
   const { person, features } = session;
   if (!features.mail) {
     return (

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { manage } from "../../../api.ts";
 import { ActionForm } from "../../../components/action-form.tsx";
 import { formatCredits } from "../../../components/format.ts";
-import { QueryFailure } from "../../../components/query-states.tsx";
+import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { toast } from "../../../components/ui/toast.tsx";
@@ -16,7 +16,7 @@ export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
   const queries = useQueryClient();
   const action = useAction();
   if (alert.isLoadingError) return <QueryFailure what="The threshold of credits" query={alert} />;
-  if (alert.data === undefined) return null;
+  if (alert.data === undefined) return <RowShapes what="the threshold" title="Low credits" rows={2} />;
   const { below, isLow } = alert.data;
   const save = (form: FormData) =>
     action.run(async () => {

@@ -1,7 +1,7 @@
 import type { CreatedWebhook, Delivery, Webhook } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { EllipsisVertical, Send } from "lucide-react";
+import { Ellipsis, PencilLine, PowerOff, RotateCw, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { isMissing, manage } from "../../../api.ts";
 import { runWithToast } from "../../../components/run-with-toast.ts";
@@ -30,8 +30,8 @@ export function WebhookSection() {
   if (webhook.data !== undefined) return <Shown key={webhookId} webhook={webhook.data} />;
   if (isMissing(webhook.error)) {
     return (
-      <Missing title="This webhook does not exist" to="/settings/webhooks" label="All webhooks">
-        It was deleted, or belongs to another account.
+      <Missing title="Webhook not found" to="/settings/webhooks" label="Open the webhooks">
+        It was deleted, or it belongs to another account.
       </Missing>
     );
   }
@@ -176,34 +176,6 @@ function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
   const { url, events, disabledAt, disabledReason, failingSince, previousSecretUntil, createdAt } = webhook;
   const isEnabled = disabledAt === null;
   const { word, tone } = stateOf(webhook);
-  const actions = isOwner ? (
-    <>
-      {isEnabled ? (
-        <Button small onClick={onTest}>
-          <Send aria-hidden className="size-4" /> Send test event
-        </Button>
-      ) : (
-        <Button small tone="main" onClick={() => onEnable(true)}>
-          Enable
-        </Button>
-      )}
-      <Menu
-        trigger={
-          <Button small tone="quiet" aria-label="More actions">
-            <EllipsisVertical aria-hidden className="size-4" />
-          </Button>
-        }
-      >
-        <MenuItem onClick={() => onAsk("change")}>Change</MenuItem>
-        <MenuItem onClick={() => onAsk("roll")}>Roll secret</MenuItem>
-        {isEnabled ? <MenuItem onClick={() => onEnable(false)}>Disable</MenuItem> : null}
-        <MenuRule />
-        <MenuItem danger onClick={() => onAsk("delete")}>
-          Delete
-        </MenuItem>
-      </Menu>
-    </>
-  ) : undefined;
   return (
     <Panel
       title={
@@ -214,7 +186,7 @@ function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
           <span className="font-normal text-dim">/</span> Webhook
         </>
       }
-      actions={actions}
+      actions={isOwner ? <HeadActions {...{ isEnabled, onTest, onEnable, onAsk }} /> : undefined}
     >
       <Facts
         facts={[
@@ -240,6 +212,50 @@ function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
         ]}
       />
     </Panel>
+  );
+}
+
+interface HeadActionsProps extends Pick<HeadProps, "onTest" | "onEnable" | "onAsk"> {
+  readonly isEnabled: boolean;
+}
+
+function HeadActions({ isEnabled, onTest, onEnable, onAsk }: HeadActionsProps) {
+  return (
+    <>
+      {isEnabled ? (
+        <Button small onClick={onTest}>
+          <Send aria-hidden className="size-3.5" strokeWidth={1.75} />
+          Send test event
+        </Button>
+      ) : (
+        <Button small tone="main" onClick={() => onEnable(true)}>
+          Enable
+        </Button>
+      )}
+      <Menu
+        trigger={
+          <Button small square tone="quiet" aria-label="More actions">
+            <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
+          </Button>
+        }
+      >
+        <MenuItem icon={PencilLine} onClick={() => onAsk("change")}>
+          Change
+        </MenuItem>
+        <MenuItem icon={RotateCw} onClick={() => onAsk("roll")}>
+          Roll secret
+        </MenuItem>
+        {isEnabled ? (
+          <MenuItem icon={PowerOff} onClick={() => onEnable(false)}>
+            Disable
+          </MenuItem>
+        ) : null}
+        <MenuRule />
+        <MenuItem icon={Trash2} danger onClick={() => onAsk("delete")}>
+          Delete
+        </MenuItem>
+      </Menu>
+    </>
   );
 }
 
@@ -285,7 +301,11 @@ function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
   );
 }
 
-const TONES = { pending: "live", delivered: "ok", failed: "bad" } as const satisfies Record<string, StateTone>;
+const STATES = {
+  pending: { tone: "live", word: "Pending" },
+  delivered: { tone: "ok", word: "Delivered" },
+  failed: { tone: "bad", word: "Failed" },
+} as const satisfies Record<string, { tone: StateTone; word: string }>;
 
 interface DeliveryRowProps {
   readonly row: Delivery;
@@ -307,7 +327,7 @@ function DeliveryRow({ row, canRepeat, onRepeat }: DeliveryRowProps) {
         )}
       </Td>
       <Td>
-        <Status tone={TONES[row.state]}>{row.state}</Status>
+        <Status tone={STATES[row.state].tone}>{STATES[row.state].word}</Status>
       </Td>
       <Td fill>
         <span title={answer}>{answer}</span>
