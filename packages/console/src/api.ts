@@ -9,6 +9,7 @@ import {
   type ManagedRunRow,
   type MarketplaceQuery,
   type Page,
+  type PageQuery,
   type PreviewBody,
 } from "@promptd/contract/manage";
 import { infiniteQueryOptions, queryOptions, type InfiniteData, type QueryState } from "@tanstack/react-query";
@@ -148,15 +149,10 @@ export const runQuery = (runId: string) =>
     refetchInterval: ({ state }) => followEvery(RUN_POLL_MS, !isFinal(state.data?.runStatus), state.error),
   });
 
-interface PageAsked {
-  readonly limit: number;
-  readonly startingAfter?: string;
-}
-
 /** A list, newest first, that is read page by page. `idOf`: what the next page begins after. */
 export function growingList<Row>(
   queryKey: readonly unknown[],
-  load: (page: PageAsked, signal: AbortSignal) => Promise<Page<Row>>,
+  load: (page: PageQuery, signal: AbortSignal) => Promise<Page<Row>>,
   idOf: (row: Row) => string,
 ) {
   return infiniteQueryOptions({

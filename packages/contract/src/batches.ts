@@ -72,18 +72,6 @@ export interface Batch {
   readonly finishedAt: string | null;
 }
 
-export interface BatchList {
-  readonly rows: readonly Batch[];
-  readonly hasMore: boolean;
-}
-
-export interface ListBatchesQuery {
-  /** 1 to 50; 10 when absent. */
-  readonly limit?: number | undefined;
-  readonly startingAfter?: string | undefined;
-  readonly endingBefore?: string | undefined;
-}
-
 /** What became of one item. */
 export interface BatchResult {
   /** Its place in the request, from 0. */

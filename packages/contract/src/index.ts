@@ -7,6 +7,7 @@ export * from "./models.ts";
 export * from "./names/prompt-names.ts";
 export * from "./names/suggest-name.ts";
 export * from "./names/unknown-names.ts";
+export type * from "./pages.ts";
 export * from "./prompts.ts";
 export * from "./printable-text.ts";
 export * from "./runs.ts";

@@ -1,3 +1,5 @@
+import type { PageQuery } from "./pages.ts";
+
 export const RUN_STATUSES = ["queued", "running", "succeeded", "failed"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
@@ -64,11 +66,6 @@ export interface RunListRow {
   readonly batch?: BatchOfRun | null | undefined;
 }
 
-export interface RunList {
-  readonly rows: readonly RunListRow[];
-  readonly hasMore: boolean;
-}
-
 export type ImageInput =
   /** A publicly accessible HTTPS address. */
   | { readonly type: "url"; readonly url: string }
@@ -86,11 +83,7 @@ export interface CreateRunBody {
   readonly runOptions?: Readonly<Record<string, string>> | null | undefined;
 }
 
-export interface ListRunsQuery {
-  /** 1 to 50; 10 when absent. */
-  readonly limit?: number | undefined;
-  readonly startingAfter?: string | undefined;
-  readonly endingBefore?: string | undefined;
+export interface ListRunsQuery extends PageQuery {
   readonly status?: RunStatus | undefined;
   /** Unix time in seconds or milliseconds, inclusive. */
   readonly since?: number | undefined;

@@ -1,4 +1,4 @@
-import { RUN_STATUSES, type ListRunsQuery, type RunList, type RunListRow, type RunStatus } from "@promptd/contract";
+import { RUN_STATUSES, type ListRunsQuery, type Page, type RunListRow, type RunStatus } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
 import { formatRun, formatRunRows } from "../output.ts";
 import { readTime } from "../read-time.ts";
@@ -29,7 +29,7 @@ More: promptd runs list --after 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
     const query = readQuery(args);
     const isAll = args.flag("all");
     if (isAll && query.endingBefore !== undefined) throw new CommandFailure("--all and --before do not go together.");
-    const page = await withSession(io, async ({ client }): Promise<RunList> => {
+    const page = await withSession(io, async ({ client }): Promise<Page<RunListRow>> => {
       if (!isAll) return client.runs.list(query, { signal: io.signal });
       const rows: RunListRow[] = [];
       for await (const row of client.runs.listAll(query, { signal: io.signal })) rows.push(row);

@@ -1,10 +1,10 @@
 import {
   ENDPOINTS,
   type Batch,
-  type BatchList,
   type BatchResult,
   type CreateBatchBody,
-  type ListBatchesQuery,
+  type Page,
+  type PageQuery,
 } from "@promptd/contract";
 import { requestOf } from "../call-endpoint.ts";
 import type { ClientContext } from "../client-context.ts";
@@ -40,9 +40,9 @@ interface ResultsOptions extends CallOptions {
 export interface BatchesClient {
   create(body: CreateBatchBody, options?: CreateBatchOptions): Promise<Batch>;
   get(batchId: string, options?: CallOptions): Promise<Batch>;
-  list(query?: ListBatchesQuery, options?: CallOptions): Promise<BatchList>;
+  list(query?: PageQuery, options?: CallOptions): Promise<Page<Batch>>;
   /** All pages, newest first. */
-  listAll(query?: Pick<ListBatchesQuery, "limit">, options?: CallOptions): AsyncGenerator<Batch, void>;
+  listAll(query?: Pick<PageQuery, "limit">, options?: CallOptions): AsyncGenerator<Batch, void>;
   /** Items that have ended, in their order. A lost connection is opened again and goes on behind the last item. */
   results(batchId: string, options?: ResultsOptions): AsyncGenerator<BatchResult, void>;
   /** The same as the text of a CSV file. */

@@ -1,7 +1,4 @@
-interface Page<Row> {
-  readonly rows: readonly Row[];
-  readonly hasMore: boolean;
-}
+import type { Page } from "@promptd/contract";
 
 /** The rows of all pages. @param read gives the page behind the row with this id; undefined: the first one. */
 export async function* readPages<Row>(

@@ -1,4 +1,4 @@
-import type { CreateRunBody, ListRunsQuery, Run, RunEvent, RunList, RunListRow } from "@promptd/contract";
+import type { CreateRunBody, ListRunsQuery, Page, Run, RunEvent, RunListRow } from "@promptd/contract";
 import type { ClientContext } from "../client-context.ts";
 import { PromptdError } from "../errors.ts";
 import { readPages } from "./pages.ts";
@@ -58,7 +58,7 @@ export interface RunsClient {
   follow(runId: string, options?: CallOptions): AsyncGenerator<RunEvent, void>;
   /** Stays with a run until it is final, however long that takes and whatever breaks in between. */
   watch(runId: string, options?: WatchOptions): Promise<Run>;
-  list(query?: ListRunsQuery, options?: CallOptions): Promise<RunList>;
+  list(query?: ListRunsQuery, options?: CallOptions): Promise<Page<RunListRow>>;
   /** All pages, newest first; `limit` is the size of a page (50 when absent). */
   listAll(query?: Omit<ListRunsQuery, "endingBefore">, options?: CallOptions): AsyncGenerator<RunListRow, void>;
   /** Final runs are answered unchanged. */

@@ -1,3 +1,4 @@
+export type * from "../pages.ts";
 export * from "./accounts.ts";
 export * from "./credits.ts";
 export * from "./endpoints.ts";

@@ -130,20 +130,6 @@ export interface AuditEntry {
   readonly outcome: string;
 }
 
-/** A page of a list, newest first. */
-export interface Page<Row> {
-  readonly rows: readonly Row[];
-  /** True: more rows lie beyond the page in the direction of travel. */
-  readonly hasMore: boolean;
-}
-
-export interface PageQuery {
-  /** 1 to 50; 10 when absent. */
-  readonly limit?: number | undefined;
-  readonly startingAfter?: string | undefined;
-  readonly endingBefore?: string | undefined;
-}
-
 /** A passkey as it is listed. */
 export interface Passkey {
   readonly passkeyId: string;

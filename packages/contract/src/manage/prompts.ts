@@ -1,4 +1,5 @@
 import type { Issue } from "../errors.ts";
+import type { PageQuery } from "../pages.ts";
 import type { Modality, PromptConfig } from "../prompts.ts";
 import type { CreateRunBody, OutputItem, Run } from "../runs.ts";
 import type { Report } from "./usage.ts";
@@ -99,10 +100,7 @@ export interface PromptSampleBody {
   readonly runId: string;
 }
 
-export interface ListPromptsQuery {
-  readonly limit?: number | undefined;
-  readonly startingAfter?: string | undefined;
-  readonly endingBefore?: string | undefined;
+export interface ListPromptsQuery extends PageQuery {
   readonly state?: PromptState | undefined;
   /** Part of the title or of the slug, in any case. */
   readonly q?: string | undefined;

@@ -11,12 +11,11 @@ import {
   BATCH_STATUSES,
   type Batch,
   type BatchItem,
-  type BatchList,
   type BatchResult,
   type CreateBatchBody,
-  type ListBatchesQuery,
   type ResultLines,
 } from "../batches.ts";
+import type { Page, PageQuery } from "../pages.ts";
 
 /** A caller's own short text; absent, null and "" are equal. */
 function nameField(name: string, lengthMax: number): z.ZodType<string | null> {
@@ -93,7 +92,7 @@ export const createBatchBodySchema: z.ZodType<CreateBatchBody> = z.object(
   { error: (issue) => `The request body must be a JSON object, got ${describeType(issue.input)}.` },
 );
 
-export const listBatchesQuerySchema = z.object(pageMembers).check(checkPageQuery) satisfies z.ZodType<ListBatchesQuery>;
+export const listBatchesQuerySchema = z.object(pageMembers).check(checkPageQuery) satisfies z.ZodType<PageQuery>;
 
 const INDEX_FORM = /^[0-9]{1,9}$/;
 
@@ -131,7 +130,7 @@ export const batchSchema = z.strictObject({
   finishedAt: timeSchema.nullable(),
 }) satisfies z.ZodType<Batch>;
 
-export const batchListSchema: z.ZodType<BatchList> = z.strictObject({
+export const batchListSchema: z.ZodType<Page<Batch>> = z.strictObject({
   rows: z.array(batchSchema).max(50),
   hasMore: z.boolean(),
 });

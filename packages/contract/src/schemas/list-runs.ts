@@ -1,6 +1,7 @@
 import { z } from "zod";
+import type { Page } from "../pages.ts";
 import { quoteText } from "../printable-text.ts";
-import { type BatchOfRun, type ListRunsQuery, RUN_STATUSES, type RunList, type RunListRow } from "../runs.ts";
+import { type BatchOfRun, type ListRunsQuery, RUN_STATUSES, type RunListRow } from "../runs.ts";
 import { countSchema, idSchema, timeSchema } from "./answer-fields.ts";
 import { checkPageQuery, defineField, pageMembers, rawText, report } from "./request-fields.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
@@ -93,7 +94,7 @@ export const runListRowSchema = z.strictObject({
   batch: batchOfRunSchema.nullable().optional(),
 }) satisfies z.ZodType<RunListRow>;
 
-export const runListSchema: z.ZodType<RunList> = z.strictObject({
+export const runListSchema: z.ZodType<Page<RunListRow>> = z.strictObject({
   rows: z.array(runListRowSchema).max(REQUEST_LIMITS.pageMax),
   hasMore: z.boolean(),
 });

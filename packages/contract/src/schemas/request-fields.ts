@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { IssueCode } from "../errors.ts";
+import type { PageQuery } from "../pages.ts";
 import { describeType, quoteText } from "../printable-text.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 
@@ -96,12 +97,7 @@ export const pageMembers = {
   endingBefore: uuidField("endingBefore").optional(),
 } as const;
 
-interface PageAsked {
-  readonly startingAfter?: string | undefined;
-  readonly endingBefore?: string | undefined;
-}
-
-export function checkPageQuery(payload: { value: PageAsked; issues: unknown[] }): void {
+export function checkPageQuery(payload: { value: PageQuery; issues: unknown[] }): void {
   const { startingAfter, endingBefore } = payload.value;
   if (startingAfter === undefined || endingBefore === undefined) return;
   const message = "Give startingAfter or endingBefore, not both.";

@@ -1,6 +1,7 @@
 /** All SQL of API keys but their admission (sql/key-plan-and-rate-limit.sql) and their part in creating a run (runs/sql/create.sql). */
+import type { Page, PageQuery } from "@promptd/contract";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
-import { readPage, type PageOf } from "../platform/database/pages.ts";
+import { readPage } from "../platform/database/pages.ts";
 
 /** What its owner decides about a key. */
 export interface KeyTerms {
@@ -79,11 +80,7 @@ export function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
 }
 
 /** Newest first. Null: the cursor is not a key of the account. */
-export function readKeyPage(
-  db: Queryable,
-  accountId: string,
-  page: PageOf,
-): Promise<{ rows: ApiKey[]; hasMore: boolean } | null> {
+export function readKeyPage(db: Queryable, accountId: string, page: PageQuery): Promise<Page<ApiKey> | null> {
   return readPage<ApiKey, ApiKey>(db, page, {
     columns: COLUMNS,
     from: "api_keys k",

@@ -1,6 +1,6 @@
-import type { JournalEntry, Page } from "@promptd/contract/manage";
+import type { JournalEntry, Page, PageQuery } from "@promptd/contract/manage";
 import type { Queryable } from "../platform/database/database.ts";
-import { readPage, type PageOf } from "../platform/database/pages.ts";
+import { readPage } from "../platform/database/pages.ts";
 
 interface JournalRow {
   id: number;
@@ -15,7 +15,7 @@ interface JournalRow {
 }
 
 /** Rows of the account's journal, newest first. Null: the cursor is none of them. */
-export function listJournal(db: Queryable, accountId: string, query: PageOf): Promise<Page<JournalEntry> | null> {
+export function listJournal(db: Queryable, accountId: string, query: PageQuery): Promise<Page<JournalEntry> | null> {
   return readPage(db, query, {
     columns: `t.id, t.at, t.kind, t.amount, t.posted_after - t.held_after as credits_after, t.run_id, r.run_name as title,
       t.actor, t.expires_at`,

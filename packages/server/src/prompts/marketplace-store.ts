@@ -1,5 +1,5 @@
 import type { Modality } from "@promptd/contract";
-import type { MarketplaceRow, MarketplaceVersion, PageQuery, PromptLabel } from "@promptd/contract/manage";
+import type { MarketplaceRow, MarketplaceVersion, Page, PageQuery, PromptLabel } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { LABELS } from "./own/own-prompts-store.ts";
@@ -96,7 +96,7 @@ export function listPublicVersions(
   db: Queryable,
   promptId: string,
   query: PageQuery,
-): Promise<{ rows: PublicVersionRow[]; hasMore: boolean } | null> {
+): Promise<Page<PublicVersionRow> | null> {
   return readPage<PublicVersionRow, PublicVersionRow>(db, query, {
     columns: `v.id as "promptVersionId", v.number as version, v.title, v.published_at as "publishedAt", v.note,
       v.id = p.latest_version_id as "isLatest",

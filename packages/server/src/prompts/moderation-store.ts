@@ -1,5 +1,5 @@
 /** SQL of what operators decide about prompts: block and allow, feature, and the author's share. */
-import type { ModeratedPrompt, PageQuery } from "@promptd/contract/manage";
+import type { ModeratedPrompt, Page, PageQuery } from "@promptd/contract/manage";
 import { isoTime } from "../platform/clock.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
@@ -33,10 +33,7 @@ export interface ModeratedQuery extends PageQuery {
 }
 
 /** Null: the cursor is not in the list. */
-export function listModerated(
-  db: Queryable,
-  query: ModeratedQuery,
-): Promise<{ rows: ModeratedPrompt[]; hasMore: boolean } | null> {
+export function listModerated(db: Queryable, query: ModeratedQuery): Promise<Page<ModeratedPrompt> | null> {
   return readPage<ModeratedRow, ModeratedPrompt>(db, query, {
     columns: COLUMNS,
     from: FROM,

@@ -1,6 +1,6 @@
 /** Requests as the tests of the wire send them, and what they read out of the answers. */
 import type { Client, RawAnswer } from "@promptd/client";
-import type { CreateRunBody, ErrorEnvelope, Issue, Run, RunList } from "@promptd/contract";
+import type { CreateRunBody, ErrorEnvelope, Issue, Page, Run, RunListRow } from "@promptd/contract";
 
 /** An id of no run, prompt or version. */
 export const RANDOM_ID = "3f2b8c1e-7a54-4d1b-9f0a-6c2e5d7b8a90";
@@ -39,8 +39,8 @@ export function runOf(answer: RawAnswer): Run {
   return dataOf(answer) as Run; // its form is checked by the server under test and by the audited fetch
 }
 
-export function listOf(answer: RawAnswer): RunList {
-  return dataOf(answer) as RunList;
+export function listOf(answer: RawAnswer): Page<RunListRow> {
+  return dataOf(answer) as Page<RunListRow>;
 }
 
 export function errorOf(answer: RawAnswer): ErrorEnvelope {

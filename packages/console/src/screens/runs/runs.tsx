@@ -1,5 +1,5 @@
 import { RUN_STATUSES } from "@promptd/contract";
-import type { ManagedRunRow, Page as PageOf } from "@promptd/contract/manage";
+import type { ManagedRunRow, Page as PageOfRows } from "@promptd/contract/manage";
 import { useInfiniteQuery, type InfiniteData } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Download, ListTree, X } from "lucide-react";
@@ -117,7 +117,7 @@ function KeySelect({ keyId, isAsked, onChange }: KeySelectProps) {
   );
 }
 
-function modelsOf(data: InfiniteData<PageOf<ManagedRunRow>> | undefined): string[] {
+function modelsOf(data: InfiniteData<PageOfRows<ManagedRunRow>> | undefined): string[] {
   return data?.pages.flatMap(({ rows }) => rows.map(({ model }) => model)) ?? [];
 }
 

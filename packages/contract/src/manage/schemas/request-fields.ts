@@ -4,7 +4,7 @@ import { describeType, isVisible, quoteText } from "../../printable-text.ts";
 import { REQUEST_LIMITS } from "../../schemas/request-limits.ts";
 import { defineField, pageMembers, report, textFault, uuidField } from "../../schemas/request-fields.ts";
 import { ACCOUNT_QUERY } from "../accounts.ts";
-import type { Page } from "../people.ts";
+import type { Page } from "../../pages.ts";
 
 /*
  * Fields that requests of the management API share. Like those of /v1 each reports its faults in our own words.

@@ -1,12 +1,6 @@
+import type { Page, PageQuery } from "@promptd/contract";
 import { invalid, type Problem } from "../problem.ts";
 import type { Queryable } from "./database.ts";
-
-/** Which page of a list: the cursors are ids of rows, in lower case. */
-export interface PageOf {
-  readonly limit?: number | undefined;
-  readonly startingAfter?: string | undefined;
-  readonly endingBefore?: string | undefined;
-}
 
 export interface PageSource<Row, Item> {
   readonly columns: string;
@@ -23,14 +17,13 @@ export interface PageSource<Row, Item> {
 const LIMIT_DEFAULT = 10;
 
 /**
- * One page of a list, newest first, by ids that rise with time. `hasMore`: more rows lie beyond the page in the direction of
- * travel. Null: the cursor is not a row of the list, which includes one that belongs to somebody else.
+ * One page of a list, newest first, by ids that rise with time; the cursors are ids of rows, in lower case. Null: the cursor is not a row of the list, which includes one that belongs to somebody else.
  */
 export async function readPage<Row extends object, Item>(
   db: Queryable,
-  query: PageOf,
+  query: PageQuery,
   source: PageSource<Row, Item>,
-): Promise<{ rows: Item[]; hasMore: boolean } | null> {
+): Promise<Page<Item> | null> {
   const { columns, from, where, values, id = "id" } = source;
   const cursor = query.startingAfter ?? query.endingBefore ?? null;
   const parameter = `$${values.length + 1}`;
@@ -50,7 +43,7 @@ export async function readPage<Row extends object, Item>(
 }
 
 /** The answer to a cursor that is not in the list. `what`: of what it would be the id. */
-export function unknownCursor(query: PageOf, what: string): Problem {
+export function unknownCursor(query: PageQuery, what: string): Problem {
   const name = query.startingAfter === undefined ? "endingBefore" : "startingAfter";
   return invalid([
     { path: ["query", name], code: "unknown_cursor", message: `${name} is the id of no ${what} in this list.` },

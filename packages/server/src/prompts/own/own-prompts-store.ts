@@ -1,5 +1,12 @@
 /** SQL of what authors see of their prompts. Every statement names the account: another's prompt is as absent as none. */
-import type { ListPromptsQuery, OwnVersionRow, PageQuery, PromptLabel, PromptState } from "@promptd/contract/manage";
+import type {
+  ListPromptsQuery,
+  OwnVersionRow,
+  Page,
+  PageQuery,
+  PromptLabel,
+  PromptState,
+} from "@promptd/contract/manage";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import type { NewVersion } from "../publishing/publish-store.ts";
@@ -58,7 +65,7 @@ export function listOwnPrompts(
   db: Queryable,
   accountId: string,
   query: ListPromptsQuery,
-): Promise<{ rows: OwnPromptRecord[]; hasMore: boolean } | null> {
+): Promise<Page<OwnPromptRecord> | null> {
   return readPage<OwnPromptRecord, OwnPromptRecord>(db, query, {
     columns: COLUMNS,
     from: FROM,
@@ -131,7 +138,7 @@ export function listOwnVersions(
   db: Queryable,
   promptId: string,
   query: PageQuery,
-): Promise<{ rows: OwnVersionRecord[]; hasMore: boolean } | null> {
+): Promise<Page<OwnVersionRecord> | null> {
   return readPage<OwnVersionRecord, OwnVersionRecord>(db, query, {
     columns: VERSION_COLUMNS,
     from: VERSION_FROM,

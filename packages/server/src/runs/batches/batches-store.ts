@@ -1,5 +1,5 @@
 /** All SQL of batches but their functions (sql/batches.sql). */
-import type { Batch, BatchItem, BatchList, BatchPause, BatchStatus, ListBatchesQuery } from "@promptd/contract";
+import type { Batch, BatchItem, BatchPause, BatchStatus, Page, PageQuery } from "@promptd/contract";
 import { isoTime } from "../../platform/clock.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { readPage, unknownCursor } from "../../platform/database/pages.ts";
@@ -140,7 +140,7 @@ export async function findBatch(db: Queryable, { accountId, batchId }: BatchOfAc
 }
 
 /** @throws Problem VALIDATION_ERROR for a cursor that is not one of the account's batches. */
-export async function listBatches(db: Queryable, accountId: string, query: ListBatchesQuery): Promise<BatchList> {
+export async function listBatches(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Batch>> {
   const page = await readPage(db, query, {
     columns: COLUMNS,
     from: FROM,

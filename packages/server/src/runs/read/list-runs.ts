@@ -1,4 +1,4 @@
-import type { ListRunsQuery, RunList } from "@promptd/contract";
+import type { ListRunsQuery, Page, RunListRow } from "@promptd/contract";
 import { unixTimeMs } from "@promptd/contract/schemas";
 import type { Database } from "../../platform/database/database.ts";
 import { firstIdOfMs } from "../../platform/ids.ts";
@@ -16,7 +16,7 @@ const ID_MIN = "00000000-0000-0000-0000-000000000000";
  * page in the direction of travel.
  * @throws Problem VALIDATION_ERROR for a cursor that is not one of the caller's runs.
  */
-export async function listRuns(db: Database, accountId: string, query: ListRunsQuery): Promise<RunList> {
+export async function listRuns(db: Database, accountId: string, query: ListRunsQuery): Promise<Page<RunListRow>> {
   const range = readRange(query);
   await checkCursors(db, accountId, query);
   const cursor = query.startingAfter?.toLowerCase() ?? ID_MAX;
