@@ -4,7 +4,7 @@ import type { JsonSchema, StepMessage, WebSearchChoice } from "../prompt-definit
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
-import { blankLinesBefore, cleanTemplate, type TemplateText } from "./template-text.ts";
+import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
 
 const COUNT_MAX = 4;
 export const MESSAGES_MAX = 40;

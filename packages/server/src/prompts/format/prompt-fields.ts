@@ -6,7 +6,7 @@ import { readInputFields } from "./text-input-fields.ts";
 import type { ImageSlot, InputField } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { readTests, type RawTest } from "./test-fields.ts";
-import type { TemplateText } from "./template-text.ts";
+import type { TemplateText } from "../template/template-text.ts";
 import { kindName, lineFinder, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 const STEPS_MAX = 10;

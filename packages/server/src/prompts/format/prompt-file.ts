@@ -6,7 +6,7 @@ import type { FaultList } from "../prompt-fault.ts";
 import { FieldReader, NOT_TEXT } from "./field-reader.ts";
 import { checkFormat, notStepId, readPromptFields, STEP_ID, type RawPrompt, type RawStep } from "./prompt-fields.ts";
 import { NO_CALL } from "./call-fields.ts";
-import { blankLinesBefore, cleanTemplate, type TemplateText } from "./template-text.ts";
+import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
 import { importHint } from "./foreign-format.ts";
 import { readJsonSource, readYamlSource } from "./read-source.ts";
 import { kindName } from "./source-tree.ts";

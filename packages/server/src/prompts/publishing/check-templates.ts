@@ -4,7 +4,7 @@ import { locator, shortened, type Locate } from "../template/locate.ts";
 import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../text-input-rules.ts";
 import type { Conversion, InputField, StepMessage } from "../prompt-definition.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
-import type { TemplateText } from "../format/template-text.ts";
+import type { TemplateText } from "../template/template-text.ts";
 import type { FaultCode, FaultList } from "../prompt-fault.ts";
 import { expressionOf } from "../template/template-language.ts";
 import type { Read, ScanFault } from "../template/expression-scan.ts";

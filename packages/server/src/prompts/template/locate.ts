@@ -1,5 +1,6 @@
 /** Where a piece of a template stands in the file of its author. */
 import { lineOf } from "./template-scan.ts";
+import type { TemplateText } from "./template-text.ts";
 
 interface TemplateLocation {
   readonly line: number;
@@ -17,12 +18,6 @@ export interface Locate {
   at(offset: number): TemplateLocation;
 }
 
-interface WrittenText {
-  readonly text: string;
-  readonly line: number;
-  readonly indent: number | null;
-}
-
 interface Change {
   readonly offset: number;
   readonly from: string;
@@ -30,7 +25,7 @@ interface Change {
 }
 
 /** @param changes what was rewritten, in order, with offsets of the text as its author wrote it. */
-export function locator(source: WrittenText, changes: readonly Change[]): Locate {
+export function locator(source: TemplateText, changes: readonly Change[]): Locate {
   const line = (offset: number) =>
     source.indent === null ? source.line : source.line + lineOf(source.text, offset) - 1;
   return {
