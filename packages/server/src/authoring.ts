@@ -22,16 +22,11 @@ import {
   type TrialResult,
   type Validation,
 } from "./prompts/authoring/authoring.ts";
-import { parsePromptFile, PromptFileError, type PromptSource } from "./prompts/index.ts";
+import { parsePromptFile, PromptFileError, type PromptFile, type PromptSource } from "./prompts/index.ts";
 import { Problem } from "./platform/problem.ts";
 import { loadCatalogueOf } from "./read-catalogue.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-interface NamedText {
-  readonly name: string;
-  readonly text: string;
-}
 
 export interface TestedPrompt {
   readonly title: string;
@@ -45,6 +40,7 @@ interface TrialParts {
   readonly signal: AbortSignal;
 }
 
+export type { CheckedImport, PromptDiff, PromptFile, TrialResult };
 export { FOREIGN_FORMATS, promptFileSchema } from "./prompts/authoring/authoring.ts";
 
 /** Text for the author of a failure that is no bug: a faulty file, bad settings; else null. */
@@ -72,12 +68,12 @@ export class Authoring {
     this.#secret = config.secret;
   }
 
-  check({ text }: NamedText): Validation {
+  check({ text }: PromptFile): Validation {
     return validatePrompts(text, this.#catalogue, { creditsMax: this.#creditsMax });
   }
 
   /** @param title null: the file holds one prompt. */
-  preview(file: NamedText, request: PreviewRequest, title: string | null): PromptPreview {
+  preview(file: PromptFile, request: PreviewRequest, title: string | null): PromptPreview {
     return previewPrompt(this.#sourceOf(file, title), request, this.#catalogue);
   }
 
@@ -87,7 +83,7 @@ export class Authoring {
    * @param readImage the bytes of an image that a test names.
    */
   async test(
-    file: NamedText,
+    file: PromptFile,
     readImage: (path: string) => Promise<Uint8Array>,
     signal: AbortSignal,
   ): Promise<TestedPrompt[]> {
@@ -144,16 +140,16 @@ export class Authoring {
    * Prompt files out of a file of another tool, each with what publishing would still refuse.
    * @throws Problem VALIDATION_ERROR when the file is not of this format.
    */
-  import(file: NamedText, format: ForeignFormat): CheckedImport[] {
+  import(file: PromptFile, format: ForeignFormat): CheckedImport[] {
     return importChecked(file, format, { catalogue: this.#catalogue, limits: { creditsMax: this.#creditsMax } });
   }
 
-  diff(before: NamedText, after: NamedText): PromptDiff {
+  diff(before: PromptFile, after: PromptFile): PromptDiff {
     return diffPrompts(this.#sourceOf(before, null), this.#sourceOf(after, null), this.#catalogue);
   }
 
   /** @throws PromptFileError; Problem VALIDATION_ERROR when it is not clear which prompt is meant. */
-  #sourceOf({ name, text }: NamedText, title: string | null): PromptSource {
+  #sourceOf({ name, text }: PromptFile, title: string | null): PromptSource {
     const sources = parsePromptFile(text, this.#catalogue, { creditsMax: this.#creditsMax });
     const found =
       title === null ? sources : sources.filter((source) => source.title === title || source.slug === title);

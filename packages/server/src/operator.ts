@@ -32,7 +32,7 @@ import { StartFailure, throughOutage } from "./start-failure.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type { Demo, LedgerReport, Plan, Role };
-export type { PromptFile, PublishReport } from "./operator/prompt-actions.ts";
+export type { PublishReport } from "./operator/prompt-actions.ts";
 
 export interface ServeOptions {
   readonly environment: Environment;

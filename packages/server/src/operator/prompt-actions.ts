@@ -23,6 +23,7 @@ import {
   republishPrompt,
   setAuthorShare,
   unpublishPrompt,
+  type PromptFile,
   type PromptSource,
   type Publication,
   type PublishedPrompt,
@@ -32,11 +33,6 @@ import { vacuumIndex } from "../search/index.ts";
 
 /** From so many prompts on, reading the index before its next vacuum would be slower. */
 const VACUUM_FROM_PROMPTS = 200;
-
-export interface PromptFile {
-  readonly name: string;
-  readonly text: string;
-}
 
 interface PublishWarning {
   readonly file: string;

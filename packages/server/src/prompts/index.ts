@@ -1,6 +1,7 @@
 export { checkInputs, type CheckedInputs } from "./inputs/check-inputs.ts";
 export { refreshEstimates } from "./publishing/estimates.ts";
 export type { ImageSlot, LiveVersion, PromptSource, StepDefinition } from "./prompt-definition.ts";
+export type { PromptFile } from "./format/prompt-file.ts";
 export { parsePromptFile, PromptFileError } from "./publishing/parse-prompt-file.ts";
 export { marketplaceManageRoutes, promptsRoutes } from "./marketplace-manage-routes.ts";
 export { addUses, listPopularity, listPromptsOfModels, listSearchedVersions, setAuthorShare } from "./prompts-store.ts";

@@ -1,9 +1,10 @@
+import type { PromptFile } from "@promptd/server/authoring";
 import type { PublishReport } from "@promptd/server/operator";
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
-import { readPromptFile, type PromptFile } from "../prompt/author-files.ts";
+import { readPromptFile } from "../prompt/author-files.ts";
 import { withPromptId } from "../prompt/prompt-id-line.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
@@ -55,10 +56,8 @@ Published 1.`,
   },
 };
 
-type Published = PublishReport["published"];
-
 /** Unchanged prompts are counted only: a folder of thousands has mostly those. */
-function describePublished(published: Published): string {
+function describePublished(published: PublishReport["published"]): string {
   const made = published.filter(({ outcome }) => outcome !== "unchanged");
   const lines = made.map((prompt) => `${prompt.promptVersionId}  ${prompt.slug}  ${prompt.title}`);
   const unchanged = published.length - made.length;
@@ -66,7 +65,11 @@ function describePublished(published: Published): string {
 }
 
 /** A file of several prompts stays as it is: which id belongs where is the author's to say. */
-async function writeIds(files: readonly PromptFile[], published: Published, io: CommandIo): Promise<void> {
+async function writeIds(
+  files: readonly PromptFile[],
+  published: PublishReport["published"],
+  io: CommandIo,
+): Promise<void> {
   for (const { name, text } of files) {
     const [prompt, ...others] = published.filter(({ file }) => file === name);
     const changed = prompt === undefined || others.length > 0 ? null : withPromptId(text, prompt.promptId);

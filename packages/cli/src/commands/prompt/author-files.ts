@@ -1,12 +1,8 @@
+import type { Authoring, PromptFile } from "@promptd/server/authoring";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type CommandIo } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
-
-export interface PromptFile {
-  readonly name: string;
-  readonly text: string;
-}
 
 /** Why a file could not be read: one sentence. */
 export interface UnreadFile {
@@ -31,13 +27,10 @@ export async function requirePromptFile(name: string, io: CommandIo): Promise<Pr
   return read;
 }
 
-type Server = typeof import("@promptd/server/authoring");
-export type Authoring = import("@promptd/server/authoring").Authoring;
-
 /** Loads the server only now, and shows what an author did wrong as a message without a stack. */
 export async function runAsAuthor<Result>(
   io: CommandIo,
-  work: (authoring: Authoring, server: Server) => Promise<Result> | Result,
+  work: (authoring: Authoring, server: typeof import("@promptd/server/authoring")) => Promise<Result> | Result,
 ): Promise<Result> {
   const server = await import("@promptd/server/authoring");
   try {

@@ -1,9 +1,10 @@
 import type { ManageClient } from "@promptd/client/manage";
 import type { PromptFileCheck } from "@promptd/contract/manage";
+import type { PromptFile } from "@promptd/server/authoring";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { readPromptFile, runAsAuthor, type PromptFile } from "./author-files.ts";
+import { readPromptFile, runAsAuthor } from "./author-files.ts";
 import { runOnServerOrLocally } from "./own-prompts.ts";
 
 /** What both say, the server and the catalogue here. */

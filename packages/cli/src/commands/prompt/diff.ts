@@ -1,11 +1,10 @@
 import type { ManageClient } from "@promptd/client/manage";
+import type { PromptDiff, PromptFile } from "@promptd/server/authoring";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
-import { requirePromptFile, runAsAuthor, type Authoring, type PromptFile } from "./author-files.ts";
+import { requirePromptFile, runAsAuthor } from "./author-files.ts";
 import { AUTHOR_OPTION, WHERE, runOnServerOrLocally, workOnDatabase } from "./own-prompts.ts";
-
-type Diff = ReturnType<Authoring["diff"]>;
 
 export const promptDiff: Command = {
   summary: "Compare a prompt file with what is published, or with another file",
@@ -25,7 +24,7 @@ price: about 2 credits, at most 8`,
   },
 };
 
-async function readDiff(args: CommandArgs, io: CommandIo): Promise<Diff | null> {
+async function readDiff(args: CommandArgs, io: CommandIo): Promise<PromptDiff | null> {
   const [first = "", second] = args.positionals;
   const file = await requirePromptFile(first, io);
   if (second === undefined) {
@@ -39,7 +38,7 @@ async function readDiff(args: CommandArgs, io: CommandIo): Promise<Diff | null> 
 }
 
 /** With the latest version at the server; both files are compared here. */
-async function diffThere(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<Diff | null> {
+async function diffThere(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<PromptDiff | null> {
   const { signal } = io;
   const { prompts, message } = await manage.send("checkPromptFile", { body: { source: file.text }, signal });
   const [checked] = prompts;
@@ -55,7 +54,7 @@ async function diffThere(manage: ManageClient, file: PromptFile, io: CommandIo):
 
 const LINES_AROUND = 3;
 
-function formatDiff(diff: Diff): string {
+function formatDiff(diff: PromptDiff): string {
   if (diff.isSame) return "Nothing differs.";
   const fields = [...diff.fields, ...diff.inputs, ...diff.options].map(
     ({ field, before, after }) => `${printableLine(field)}: ${show(before)} -> ${show(after)}`,
@@ -69,7 +68,7 @@ function show(value: unknown): string {
 }
 
 /** Changed lines with three around them; what lies between is left out. */
-function formatLines(lines: Diff["texts"][number]["lines"]): string {
+function formatLines(lines: PromptDiff["texts"][number]["lines"]): string {
   const isNear = (at: number) =>
     lines.slice(Math.max(0, at - LINES_AROUND), at + LINES_AROUND + 1).some(({ kind }) => kind !== "same");
   const signs = { same: " ", removed: "-", added: "+" } as const;
@@ -81,7 +80,7 @@ function formatLines(lines: Diff["texts"][number]["lines"]): string {
     .join("\n");
 }
 
-function formatPrice({ price: { before, after } }: Diff): string {
-  const shown = (price: Diff["price"]["before"]) => (price === null ? "unknown" : formatPromptPrice(price));
+function formatPrice({ price: { before, after } }: PromptDiff): string {
+  const shown = (price: PromptDiff["price"]["before"]) => (price === null ? "unknown" : formatPromptPrice(price));
   return shown(before) === shown(after) ? `price: ${shown(after)}` : `price: ${shown(before)} -> ${shown(after)}`;
 }

@@ -1,12 +1,13 @@
+import type { CheckedImport } from "@promptd/server/authoring";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
 import { printableLine } from "../../printable.ts";
 import { requireText } from "../operator/run-operator.ts";
-import { readPromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+import { readPromptFile, runAsAuthor } from "./author-files.ts";
 
-type Made = ReturnType<Authoring["import"]>[number] & { readonly from: string };
+type Made = CheckedImport & { readonly from: string };
 
 export const promptImport: Command = {
   summary: "Make prompt files of files of other tools",

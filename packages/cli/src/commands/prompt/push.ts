@@ -1,6 +1,7 @@
 import { PromptdError } from "@promptd/client";
 import type { ManageClient } from "@promptd/client/manage";
 import type { CheckedPrompt } from "@promptd/contract/manage";
+import type { PromptFile } from "@promptd/server/authoring";
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
@@ -8,7 +9,7 @@ import { describeWriteFailure } from "../../file-failure.ts";
 import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
-import { readPromptFile, type PromptFile } from "./author-files.ts";
+import { readPromptFile } from "./author-files.ts";
 import { withPromptId } from "./prompt-id-line.ts";
 
 export interface Pushed {

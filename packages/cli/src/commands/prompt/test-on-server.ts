@@ -1,34 +1,24 @@
 import type { ManageClient } from "@promptd/client/manage";
 import type { PromptTestCase, TestRunResult } from "@promptd/contract/manage";
+import type { PromptFile, TestedPrompt, TrialResult } from "@promptd/server/authoring";
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandFailure, type CommandIo } from "../../command.ts";
 import { printableLine } from "../../printable.ts";
-import type { PromptFile } from "./author-files.ts";
 import { pushFile } from "./push.ts";
 
-export interface ServerTests {
-  readonly title: string;
-  readonly model: string;
+export interface TestedFile extends TestedPrompt {
   readonly file: string;
-  readonly results: readonly ServerTest[];
-}
-
-interface ServerTest {
-  readonly name: string;
-  readonly passed: boolean;
-  readonly failures: readonly string[];
-  readonly output: string | null;
 }
 
 /** Between two looks at a run that its server has not ended within its own wait. */
 const POLL_MS = 1_000;
 
 /** Saves a file as a draft and runs its samples and tests at the server, as the author's own runs. */
-export async function testOnServer(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<ServerTests> {
+export async function testOnServer(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<TestedFile> {
   const { checked, ...draft } = await pushFile(manage, file, { io, isForced: false, writesId: false });
   if (checked === null) throw new CommandFailure(`${file.name} has faults and cannot be run. Its draft is saved.`);
-  const results: ServerTest[] = [];
+  const results: TrialResult[] = [];
   for (const test of checked.tests) {
     if (test.images === 0) results.push(await runTest(manage, { ...draft, test, io }));
     else io.note(`${printableLine(test.name)} needs images, which only --here can give it.`);
@@ -43,7 +33,7 @@ interface Trial {
   readonly io: CommandIo;
 }
 
-async function runTest(manage: ManageClient, { promptId, revision, test, io }: Trial): Promise<ServerTest> {
+async function runTest(manage: ManageClient, { promptId, revision, test, io }: Trial): Promise<TrialResult> {
   const { signal } = io;
   const headers = { prefer: "respond-async, wait=30", "idempotency-key": randomUUID() };
   const body = { revision, test: test.name };

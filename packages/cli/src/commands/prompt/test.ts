@@ -1,15 +1,14 @@
 import type { ManageClient } from "@promptd/client/manage";
+import type { PromptFile } from "@promptd/server/authoring";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
 import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { requirePromptFile, runAsAuthor, type Authoring, type PromptFile } from "./author-files.ts";
+import { requirePromptFile, runAsAuthor } from "./author-files.ts";
 import { runOnServerOrLocally } from "./own-prompts.ts";
-import { testOnServer, type ServerTests } from "./test-on-server.ts";
-
-type Tested = Awaited<ReturnType<Authoring["test"]>>[number] & { readonly file: string };
+import { testOnServer, type TestedFile } from "./test-on-server.ts";
 
 export const promptTest: Command = {
   summary: "Run the samples and tests of prompt files against their models",
@@ -23,7 +22,7 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const files = await Promise.all(args.positionals.map((name) => requirePromptFile(name, io)));
-    const tested = await runOnServerOrLocally<readonly (Tested | ServerTests)[]>(args, io, {
+    const tested = await runOnServerOrLocally(args, io, {
       onServer: (manage) => testAllThere(manage, files, io),
       locally: () => testHere(files, io),
     });
@@ -35,15 +34,15 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
   },
 };
 
-async function testAllThere(manage: ManageClient, files: readonly PromptFile[], io: CommandIo): Promise<ServerTests[]> {
-  const all: ServerTests[] = [];
+async function testAllThere(manage: ManageClient, files: readonly PromptFile[], io: CommandIo): Promise<TestedFile[]> {
+  const all: TestedFile[] = [];
   for (const file of files) all.push(await testOnServer(manage, file, io));
   return all;
 }
 
-function testHere(files: readonly PromptFile[], io: CommandIo): Promise<Tested[]> {
+function testHere(files: readonly PromptFile[], io: CommandIo): Promise<TestedFile[]> {
   return runAsAuthor(io, async (authoring) => {
-    const all: Tested[] = [];
+    const all: TestedFile[] = [];
     for (const file of files) {
       const folder = dirname(resolve(io.directory, file.name));
       const results = await authoring.test(file, (path) => readImage(path, folder), io.signal);
@@ -67,7 +66,7 @@ function noteNothing(io: CommandIo): void {
   io.note('There is nothing to run: give the file "samples" or "tests".');
 }
 
-function formatResults(tested: readonly (Tested | ServerTests)[]): string {
+function formatResults(tested: readonly TestedFile[]): string {
   const rows = tested.flatMap(({ title, model, results }) =>
     results.map(({ name, passed, failures, output }) => [
       passed ? "ok" : "FAILED",

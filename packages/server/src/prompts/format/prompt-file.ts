@@ -14,6 +14,12 @@ import { kindName } from "./source-tree.ts";
 const FRONT_MATTER_BYTES_MAX = 64 * 1_024;
 const FILE_BYTES_MAX = 64 * 1_024 * 1_024;
 
+/** A prompt file as its author has it: what messages call it, and its text. */
+export interface PromptFile {
+  readonly name: string;
+  readonly text: string;
+}
+
 /** One prompt of a file, and the list for its faults. */
 export interface WrittenPrompt {
   readonly raw: RawPrompt;
