@@ -31,7 +31,9 @@ import { catalogueOptions, readCatalogue } from "./read-catalogue.ts";
 import { StartFailure, throughOutage } from "./start-failure.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-export type { Demo, LedgerReport, Plan, Role };
+export type { Demo, LedgerReport, ModelLine, Plan, Role };
+export type { AccountReport } from "./operator/account-actions.ts";
+export type { ApiKeyReport } from "./operator/key-actions.ts";
 export type { PublishReport } from "./operator/prompt-actions.ts";
 
 export interface ServeOptions {

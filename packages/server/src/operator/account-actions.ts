@@ -6,7 +6,7 @@ import type { Database } from "../platform/database/database.ts";
 /** The most that PROMPTD_ACTIVE_RUNS_MAX allows. */
 const ACTIVE_RUNS_MAX = 1_000_000;
 
-interface AccountReport {
+export interface AccountReport {
   readonly userId: string;
   readonly email: string;
   readonly plan: Plan;

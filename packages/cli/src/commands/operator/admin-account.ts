@@ -1,7 +1,6 @@
+import type { AccountReport } from "@promptd/server/operator";
 import type { Command, CommandIo } from "../../command.ts";
-import { requireReason, runAsOperator, type Operator } from "./run-operator.ts";
-
-type AccountReport = Awaited<ReturnType<Operator["accounts"]["show"]>>;
+import { requireReason, runAsOperator } from "./run-operator.ts";
 
 const POSITIONALS = { min: 1, max: 1 };
 const USAGE = "<EMAIL|USERID>";

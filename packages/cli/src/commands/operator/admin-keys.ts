@@ -1,6 +1,7 @@
+import type { ApiKeyReport } from "@promptd/server/operator";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { readTime } from "../../read-time.ts";
-import { readAmount, readText, requireText, runAsOperator, warnOfPast, type Operator } from "./run-operator.ts";
+import { readAmount, readText, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
 
 const NAME_HELP =
   "A key is named by its id, by what is displayed of it (pd_01234…6789, three dots will do), or by the key itself; - reads it from standard input, so that it stands in no shell history.";
@@ -54,9 +55,7 @@ export const keyList: Command = {
   },
 };
 
-type ShownKey = Awaited<ReturnType<Operator["keys"]["list"]>>[number];
-
-function lineOf(key: ShownKey): string {
+function lineOf(key: ApiKeyReport): string {
   const cap = key.monthlyCap === null ? "" : ` of ${key.monthlyCap}`;
   const prompts = key.promptIds === null ? "" : `, ${key.promptIds.length} allowed prompts`;
   const end = key.revokedAt ?? key.expiresAt;

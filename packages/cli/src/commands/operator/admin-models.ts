@@ -1,10 +1,11 @@
+import { suggestName } from "@promptd/contract";
+import type { ModelLine } from "@promptd/server/operator";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
 import { formatTable } from "../../output.ts";
-import { suggestName } from "@promptd/contract";
-import { runAsOperator, type Operator } from "./run-operator.ts";
+import { runAsOperator } from "./run-operator.ts";
 
 export const modelsList: Command = {
   summary:
@@ -114,8 +115,6 @@ export const modelsCheck: Command = {
     return faults.length === 0 ? 0 : 1;
   },
 };
-
-type ModelLine = Awaited<ReturnType<Operator["listModels"]>>[number];
 
 function stateOf({ enabled, requires, status }: ModelLine): string {
   if (status === "retired") return status;

@@ -1,11 +1,11 @@
 import { isVisible } from "@promptd/contract";
+import type { Operator } from "@promptd/server/operator";
 import { CommandFailure, type CommandIo } from "../../command.ts";
 
-type Server = typeof import("@promptd/server/operator");
-export type Operator = import("@promptd/server/operator").Operator;
-
 /** Loads the server only now, and shows what an operator did wrong as a message without a stack. */
-export async function runOnServer<Result>(work: (server: Server) => Promise<Result>): Promise<Result> {
+export async function runOnServer<Result>(
+  work: (server: typeof import("@promptd/server/operator")) => Promise<Result>,
+): Promise<Result> {
   const server = await import("@promptd/server/operator");
   try {
     return await work(server);

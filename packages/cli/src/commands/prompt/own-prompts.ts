@@ -1,11 +1,12 @@
 import type { ManageClient } from "@promptd/client/manage";
 import { ID_FORM, suggestName } from "@promptd/contract";
 import type { OwnPrompt, OwnPromptRow, OwnVersionRow } from "@promptd/contract/manage";
+import type { Operator } from "@promptd/server/operator";
 import { CommandFailure, type CommandArgs, type CommandIo } from "../../command.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
 import { readConnection } from "../../user-config.ts";
-import { runOnServer, type Operator } from "../operator/run-operator.ts";
+import { runOnServer } from "../operator/run-operator.ts";
 
 /** What every command says that works in both ways. */
 export const WHERE = `With a management token ("promptd login") this works on your account at the server. Without one, or with --author, it works on the database of a server on this machine.`;
