@@ -1,6 +1,12 @@
+/** Of names that are much alike, such as emails: with more slips of the hand it is another name. */
+export const SLIPS_MAX = 2;
+
 /** The known name closest to what was typed, when it is close enough to be a slip of the hand; else null. */
-export function suggestName(typed: string, known: readonly string[]): string | null {
-  const limit = Math.max(1, Math.floor(typed.length / 3));
+export function suggestName(
+  typed: string,
+  known: readonly string[],
+  limit = Math.max(1, Math.floor(typed.length / 3)),
+): string | null {
   let best: string | null = null;
   let bestDistance = limit + 1;
   for (const name of known) {

@@ -1,6 +1,6 @@
+import { SLIPS_MAX, suggestName } from "@promptd/contract";
 import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
-import { nearestName, SLIPS_MAX } from "../platform/nearest-name.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
 import {
@@ -68,7 +68,7 @@ export async function getAccountEvenDeleted(db: Database, who: string): Promise<
 
 /** The address that is most like the one typed; null: none is like it. */
 async function nearestEmail(db: Database, typed: string): Promise<string | null> {
-  return nearestName(typed, await listEmails(db, typed.length, SLIPS_MAX));
+  return suggestName(typed.toLowerCase(), await listEmails(db, typed.length, SLIPS_MAX), SLIPS_MAX);
 }
 
 /** `until`: milliseconds since 1970, null = without an end. A plan of "none" ends at once. */

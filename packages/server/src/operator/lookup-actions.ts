@@ -1,3 +1,4 @@
+import { SLIPS_MAX, suggestName } from "@promptd/contract";
 import type {
   ListedAccount,
   InstallationRunRow,
@@ -13,7 +14,6 @@ import { describePerson, type PersonReport } from "../people/end-account-access-
 import { listPeople } from "../people/members-store.ts";
 import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
-import { nearestName, SLIPS_MAX } from "../platform/nearest-name.ts";
 import { findModerated, findPromptId, listModerated, listSlugs } from "../prompts/moderation-store.ts";
 import { listUsage, type UsageRow as MeasuredUsage } from "../runs/usage/usage-store.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -67,7 +67,7 @@ export class LookupActions {
     const promptId = isUuid(name) ? name.toLowerCase() : await findPromptId(this.#db, name.toLowerCase());
     const prompt = promptId === null ? null : await findModerated(this.#db, promptId);
     if (prompt !== null) return prompt;
-    const near = nearestName(name, await listSlugs(this.#db, name.length, SLIPS_MAX));
+    const near = suggestName(name.toLowerCase(), await listSlugs(this.#db, name.length, SLIPS_MAX), SLIPS_MAX);
     const next = near === null ? '"promptd admin prompt list" shows all.' : `Did you mean ${near}?`;
     throw new Problem("NOT_FOUND_ERROR", `No published prompt has the slug or id "${name}". ${next}`);
   }

@@ -1,4 +1,4 @@
-import { editDistance } from "@promptd/contract";
+import { suggestName } from "@promptd/contract";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
@@ -115,18 +115,12 @@ function unknownNames(environment: Environment): string[] {
     .map((name) => `${name} is not a setting${suggestionFor(name)}`);
 }
 
-/** One typo for every three letters of the distinguishing part, and four at most. */
-function suggestionFor(name: string): string {
-  const near = Object.keys(SETTINGS)
-    .map((known) => ({ known, distance: editDistance(withoutPrefix(name), withoutPrefix(known)) }))
-    .sort((a, b) => a.distance - b.distance)[0];
-  return near !== undefined && near.distance <= Math.min(4, Math.ceil(withoutPrefix(name).length / 3))
-    ? `; did you mean ${near.known}?`
-    : "; docs/settings.md lists all of them.";
-}
+const withoutPrefix = (name: string) => name.replace(/^PROMPTD_/, "");
 
-function withoutPrefix(name: string): string {
-  return name.replace(/^PROMPTD_/, "");
+function suggestionFor(name: string): string {
+  const known = new Map(Object.keys(SETTINGS).map((setting) => [withoutPrefix(setting), setting]));
+  const meant = suggestName(withoutPrefix(name), [...known.keys()]);
+  return meant === null ? "; docs/settings.md lists all of them." : `; did you mean ${known.get(meant)}?`;
 }
 
 /**
