@@ -9,8 +9,7 @@ import {
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import { z } from "zod";
 import { RESPONSE_HEADERS } from "./response/response-headers.ts";
-
-type Json = Readonly<Record<string, unknown>>;
+import type { PlainObject } from "../platform/json.ts";
 
 interface Example {
   readonly parameters?: ParameterExamples;
@@ -20,7 +19,7 @@ interface Example {
 
 /** One API as its document describes it. */
 export interface DescribedApi {
-  readonly info: Json;
+  readonly info: PlainObject;
   readonly entries: Readonly<Record<string, EndpointEntry>>;
   readonly schemas: Readonly<Record<string, EndpointSchemas>>;
   readonly examples: Readonly<Record<string, Example>>;
@@ -29,11 +28,11 @@ export interface DescribedApi {
     Record<ErrorCode, Readonly<Record<string, { readonly message: string; readonly data: unknown }>>>
   >;
   /** By name, one for each credential. */
-  readonly securitySchemes: Readonly<Record<string, Json>>;
+  readonly securitySchemes: Readonly<Record<string, PlainObject>>;
   /** Request headers of every endpoint. */
   readonly headers: readonly { readonly name: string; readonly description: string }[];
   /** Paths beside those of the contract. */
-  readonly otherPaths: () => Record<string, Json>;
+  readonly otherPaths: () => Record<string, PlainObject>;
 }
 
 /** Of every answer to a request that was admitted or counted. */
@@ -46,7 +45,7 @@ type ParameterExamples = Readonly<Record<string, string | number>>;
  * @param publicUrl under which callers reach the server.
  */
 export function openApiText(publicUrl: string, api: DescribedApi): string {
-  const paths: Record<string, Record<string, Json>> = {};
+  const paths: Record<string, Record<string, PlainObject>> = {};
   for (const [name, { method, path }] of Object.entries(api.entries)) {
     const template = path.replace(/:(\w+)/g, "{$1}");
     paths[template] = { ...paths[template], [method.toLowerCase()]: operation(name, api) };
@@ -66,7 +65,7 @@ export function openApiText(publicUrl: string, api: DescribedApi): string {
   });
 }
 
-function operation(name: string, api: DescribedApi): Json {
+function operation(name: string, api: DescribedApi): PlainObject {
   const { [name]: entry } = api.entries;
   const { [name]: schemas } = api.schemas;
   const { [name]: example } = api.examples;
@@ -104,7 +103,7 @@ function operation(name: string, api: DescribedApi): Json {
   };
 }
 
-function successContent(entry: EndpointEntry, data: z.ZodType, answer: unknown): Json {
+function successContent(entry: EndpointEntry, data: z.ZodType, answer: unknown): PlainObject {
   if (entry.file !== undefined) return { [entry.file]: { schema: { type: "string", format: "binary" } } };
   if (entry.isStream === true) return eventContent(data, answer as EventStream);
   if (entry.isLines === true) return lineContent(data, answer as ResultLines<unknown>);
@@ -113,7 +112,7 @@ function successContent(entry: EndpointEntry, data: z.ZodType, answer: unknown):
 }
 
 /** Where it is not what the document says of all: which credentials are taken, and what the caller must be. */
-function rightsOf({ auth, role, scope }: EndpointEntry, { securitySchemes }: DescribedApi): Json {
+function rightsOf({ auth, role, scope }: EndpointEntry, { securitySchemes }: DescribedApi): PlainObject {
   const kinds = auth === "none" ? [] : [auth].flat();
   const isUsual = kinds.length === Object.keys(securitySchemes).length;
   return {
@@ -124,13 +123,13 @@ function rightsOf({ auth, role, scope }: EndpointEntry, { securitySchemes }: Des
 }
 
 /** A path that needs no credential. */
-export function openPath(operationId: string, summary: string, responses: Json): Json {
+export function openPath(operationId: string, summary: string, responses: PlainObject): PlainObject {
   const errors = errorReferences(["BAD_REQUEST_ERROR"]);
   return { get: { operationId, summary, security: [], responses: { ...responses, ...errors } } };
 }
 
 /** A JSON answer outside the envelopes of an API. */
-export function openJson(description: string, example: Json, headers: readonly string[] = []): Json {
+export function openJson(description: string, example: PlainObject, headers: readonly string[] = []): PlainObject {
   return {
     description,
     headers: headersOf(["X-Request-Id", ...headers]),
@@ -139,7 +138,7 @@ export function openJson(description: string, example: Json, headers: readonly s
 }
 
 /** One path outside /v1 each; they need no key. */
-export function openPaths(): Record<string, Json> {
+export function openPaths(): Record<string, PlainObject> {
   const ready = {
     status: "SUCCESS",
     data: {
@@ -174,7 +173,7 @@ export function openPaths(): Record<string, Json> {
 }
 
 /** Its whole address comes from an output; the query holds the signature. */
-function fileOperation(): Json {
+function fileOperation(): PlainObject {
   const parameter = (name: string, location: "path" | "query", meaning: string, example: string) => ({
     name,
     in: location,
@@ -214,26 +213,26 @@ function fileOperation(): Json {
   };
 }
 
-function headerParameter(name: string, description: string, examples: ParameterExamples): Json {
+function headerParameter(name: string, description: string, examples: ParameterExamples): PlainObject {
   return { name, in: "header", required: false, description, schema: { type: "string" }, ...exampleOf(name, examples) };
 }
 
-function exampleOf(name: string, examples: ParameterExamples): Json {
+function exampleOf(name: string, examples: ParameterExamples): PlainObject {
   return examples[name] === undefined ? {} : { example: examples[name] };
 }
 
-function jsonContent(schema: Json, examples: Readonly<Record<string, unknown>>): Json {
+function jsonContent(schema: PlainObject, examples: Readonly<Record<string, unknown>>): PlainObject {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
   return { "application/json": { schema, examples: Object.fromEntries(named) } };
 }
 
 /** OpenAPI 3.1 has no form for events: the schema is that of all of them as a list, the example what is sent. */
-function eventContent(schema: z.ZodType, { events }: EventStream): Json {
+function eventContent(schema: z.ZodType, { events }: EventStream): PlainObject {
   const lines = events.map(({ event, data, ...rest }) => {
     const id = "id" in rest ? `id: ${rest.id}\n` : "";
     return `event: ${event}\n${id}data: ${JSON.stringify(data)}\n\n`;
   });
-  const { properties } = z.toJSONSchema(schema) as { properties?: Record<string, Json> };
+  const { properties } = z.toJSONSchema(schema) as { properties?: Record<string, PlainObject> };
   return {
     "text/event-stream": {
       schema: { type: "string", "x-events": properties?.["events"] ?? {} },
@@ -243,8 +242,8 @@ function eventContent(schema: z.ZodType, { events }: EventStream): Json {
 }
 
 /** As with events: the schema is that of all lines as a list, the example what is sent. */
-function lineContent(schema: z.ZodType, { lines }: ResultLines<unknown>): Json {
-  const { properties } = z.toJSONSchema(schema) as { properties?: Record<string, Json> };
+function lineContent(schema: z.ZodType, { lines }: ResultLines<unknown>): PlainObject {
+  const { properties } = z.toJSONSchema(schema) as { properties?: Record<string, PlainObject> };
   return {
     "application/x-ndjson": {
       schema: { type: "string", "x-lines": properties?.["lines"] ?? {} },
@@ -254,11 +253,11 @@ function lineContent(schema: z.ZodType, { lines }: ResultLines<unknown>): Json {
   };
 }
 
-const CSV: Json = { "text/csv": { schema: { type: "string" } } };
+const CSV: PlainObject = { "text/csv": { schema: { type: "string" } } };
 
-function parametersOf(schema: z.ZodObject, location: "path" | "query", examples: ParameterExamples): Json[] {
+function parametersOf(schema: z.ZodObject, location: "path" | "query", examples: ParameterExamples): PlainObject[] {
   const { properties = {}, required = [] } = input(schema) as {
-    properties?: Record<string, Json>;
+    properties?: Record<string, PlainObject>;
     required?: readonly string[];
   };
   return Object.entries(properties).map(([name, field]) => ({
@@ -270,11 +269,11 @@ function parametersOf(schema: z.ZodObject, location: "path" | "query", examples:
   }));
 }
 
-function input(schema: z.ZodType): Json {
+function input(schema: z.ZodType): PlainObject {
   return withoutDialect(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
 }
 
-function envelope(data: z.ZodType): Json {
+function envelope(data: z.ZodType): PlainObject {
   return {
     type: "object",
     properties: {
@@ -287,11 +286,11 @@ function envelope(data: z.ZodType): Json {
 }
 
 /** OpenAPI 3.1 names the dialect once for the document. */
-function withoutDialect(schema: object): Json {
+function withoutDialect(schema: object): PlainObject {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== "$schema" && key !== "~standard"));
 }
 
-function errorReferences(codes: readonly ErrorCode[]): Json {
+function errorReferences(codes: readonly ErrorCode[]): PlainObject {
   return Object.fromEntries(
     codes.map((code) => [String(ERRORS[code].httpStatus), { $ref: `#/components/responses/${code}` }]),
   );
@@ -310,7 +309,7 @@ const HEADERS_OF_ERRORS: Readonly<Record<ErrorCode, readonly string[]>> = {
   GATEWAY_TIMEOUT_ERROR: [...COMMON_HEADERS, "Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
 };
 
-function errorResponses({ errorSchemas, errorExamples }: DescribedApi): Json {
+function errorResponses({ errorSchemas, errorExamples }: DescribedApi): PlainObject {
   return Object.fromEntries(
     (Object.keys(ERRORS) as ErrorCode[]).map((code) => {
       const schema = withoutDialect(z.toJSONSchema(errorSchemas[code]));
@@ -328,7 +327,7 @@ function errorResponses({ errorSchemas, errorExamples }: DescribedApi): Json {
 }
 
 /** Those that some answer refers to. `otherPaths`: as text. */
-function sharedHeaders({ entries }: DescribedApi, otherPaths: string): Json {
+function sharedHeaders({ entries }: DescribedApi, otherPaths: string): PlainObject {
   const used = new Set([
     "x-should-retry",
     ...Object.values(HEADERS_OF_ERRORS).flat(),
@@ -342,6 +341,6 @@ function sharedHeaders({ entries }: DescribedApi, otherPaths: string): Json {
   );
 }
 
-function headersOf(names: readonly string[]): Json {
+function headersOf(names: readonly string[]): PlainObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

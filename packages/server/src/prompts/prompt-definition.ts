@@ -1,5 +1,6 @@
 import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
 import type { TextSettings } from "../models/index.ts";
+import type { JsonObject } from "../platform/json.ts";
 
 /** One choice of a select. Callers know `name` only; `text` is template and never leaves the server. */
 export interface Choice {
@@ -59,7 +60,7 @@ export interface StepDefinition {
   readonly settings?: TextSettings;
   readonly messages?: readonly StepMessage[];
   /** JSON Schema of the text. */
-  readonly outputSchema?: JsonSchema;
+  readonly outputSchema?: JsonObject;
   /** The model may search the web. */
   readonly webSearch?: WebSearchChoice;
   /** Models that answer in place of `model` when it cannot, best first. */
@@ -79,9 +80,6 @@ export interface StepRole {
   readonly maxOutputTokens: number | null;
 }
 
-export type JsonSchema = { readonly [key: string]: JsonValue };
-type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonSchema;
-
 /** Everything behind a prompt version that is not shown: stored as it is, in this order. */
 export interface PromptDefinition {
   readonly inputs: readonly InputField[];
@@ -97,10 +95,10 @@ export interface ImageSlot {
   readonly mask?: true;
 }
 
-/** A published version as a run needs it. The object is shared by a cache: never change it. */
 /** What is stored of a version's config; its prices follow the catalogue, and stand in columns of their own. */
 export type StoredConfig = Omit<PromptConfig, "estimatedCredits" | "creditsRequired">;
 
+/** A published version as a run needs it. The object is shared by a cache: never change it. */
 export interface LiveVersion {
   readonly promptId: string;
   readonly promptVersionId: string;

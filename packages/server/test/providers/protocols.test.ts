@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import type { JsonValue } from "../../src/models/catalogue/mapping.ts";
+import type { JsonValue } from "../../src/platform/json.ts";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import { createGuardedFetch } from "../../src/files/index.ts";
 import { callOf, entryOf, IMAGE } from "./adapter-rig.ts";

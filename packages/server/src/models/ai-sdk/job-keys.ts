@@ -1,6 +1,6 @@
 /** Which of a provider's keys started a job: another account does not know it. */
 import { createHash } from "node:crypto";
-import type { JsonObject, JsonValue } from "../catalogue/mapping.ts";
+import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { ProviderEndpoint } from "../providers/provider.ts";
 import type { ModelAdapter } from "./model-adapter.ts";
 

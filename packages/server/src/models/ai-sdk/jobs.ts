@@ -1,7 +1,7 @@
 /** What providers make in a queue: started, polled, loaded and canceled; through their own interface or the SDK's. */
 import { collectBytes, type SpooledFile } from "../../files/index.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { JsonValue } from "../catalogue/mapping.ts";
+import type { JsonValue } from "../../platform/json.ts";
 import { imageUsage, videoUsage } from "../pricing/usage.ts";
 import { classifyAnswer, classifyJobFailure, failure } from "../providers/failure.ts";
 import { providerOf } from "../providers/index.ts";

@@ -3,7 +3,8 @@ import type { SpooledFile } from "../../files/index.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
 import type { TextSettings } from "../providers/text-features.ts";
-import type { JsonObject, JsonValue, Mapping } from "../catalogue/mapping.ts";
+import type { Mapping } from "../catalogue/mapping.ts";
+import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
 
 export interface ModelImage {

@@ -4,8 +4,7 @@
  */
 
 import { answerWhole, wholeAnswer } from "../whole-answer.ts";
-
-type Members = Record<string, unknown>;
+import { isPlainObject } from "../../platform/json.ts";
 
 /** @param onUnreadable told once for each answer that counts in a way that nobody can read. */
 export function withReadableUsage(fetch: typeof globalThis.fetch, onUnreadable: () => void): typeof globalThis.fetch {
@@ -74,7 +73,7 @@ function mendText(text: string, onUnreadable: () => void): string | null {
   } catch {
     return null;
   }
-  if (!isObject(answer)) return null;
+  if (!isPlainObject(answer)) return null;
   const mending = new Mending();
   mending.mendAnswer(answer);
   if (mending.isUnreadable) onUnreadable();
@@ -86,30 +85,30 @@ class Mending {
   /** Something stood where a count belongs; one that is absent is usual. */
   isUnreadable = false;
 
-  mendAnswer(answer: Members): void {
+  mendAnswer(answer: Record<string, unknown>): void {
     const { type, response, message } = answer;
-    if (isObject(response)) this.#mendUsage(response, "usage", REQUIRED); // an event of Responses
-    if (isObject(message)) this.#mendUsage(message, "usage", REQUIRED); // an event of Anthropic
+    if (isPlainObject(response)) this.#mendUsage(response, "usage", REQUIRED); // an event of Responses
+    if (isPlainObject(message)) this.#mendUsage(message, "usage", REQUIRED); // an event of Anthropic
     if (type === "message") this.#mendUsage(answer, "usage", REQUIRED, true);
     // What came before the last event of Anthropic counts on.
     else if (type === "message_delta") this.#mendUsage(answer, "usage", ["output_tokens"], true);
-    else this.#mendUsage(answer, "usage", isObject(answer["choices"]) || "data" in answer ? [] : REQUIRED);
+    else this.#mendUsage(answer, "usage", isPlainObject(answer["choices"]) || "data" in answer ? [] : REQUIRED);
     this.#mendUsage(answer, "usageMetadata", []);
   }
 
-  #mendUsage(owner: Members, name: string, required: readonly string[], mustBe = false): void {
+  #mendUsage(owner: Record<string, unknown>, name: string, required: readonly string[], mustBe = false): void {
     const usage = owner[name];
     const isAbsent = usage === undefined || usage === null;
     if (isAbsent && !mustBe) return;
-    if (!isAbsent && !isObject(usage)) this.isUnreadable = true;
-    if (!isObject(usage)) this.#set(owner, name, {});
-    const counts = owner[name] as Members;
+    if (!isAbsent && !isPlainObject(usage)) this.isUnreadable = true;
+    if (!isPlainObject(usage)) this.#set(owner, name, {});
+    const counts = owner[name] as Record<string, unknown>;
     this.#mendCounts(counts, false);
     for (const count of required) if (counts[count] === undefined) this.#set(counts, count, 0); // which is none
   }
 
   /** In a list each part must have its counts, so that 0 stands for one that is none. */
-  #mendCounts(members: Members, isInList: boolean): void {
+  #mendCounts(members: Record<string, unknown>, isInList: boolean): void {
     for (const [name, value] of Object.entries(members)) {
       const isPart = !COUNT.test(name);
       if (!isPart) this.#mendCount(members, name, isInList);
@@ -118,7 +117,7 @@ class Mending {
     }
   }
 
-  #mendCount(members: Members, name: string, isInList: boolean): void {
+  #mendCount(members: Record<string, unknown>, name: string, isInList: boolean): void {
     const value = members[name];
     if (isCount(value)) return;
     const isWritten = typeof value === "string" && /^\d{1,12}(?:\.\d{1,6})?$/.test(value.trim());
@@ -126,12 +125,12 @@ class Mending {
     this.#set(members, name, isWritten ? Number(value) : isInList ? 0 : undefined);
   }
 
-  #drop(members: Members, name: string): void {
+  #drop(members: Record<string, unknown>, name: string): void {
     this.isUnreadable = true;
     this.#set(members, name, undefined);
   }
 
-  #set(members: Members, name: string, value: unknown): void {
+  #set(members: Record<string, unknown>, name: string, value: unknown): void {
     members[name] = value;
     this.isChanged = true;
   }
@@ -141,17 +140,13 @@ class Mending {
 function hasForm(name: string, value: unknown): boolean {
   if (value === null) return true;
   if (/Details$|^iterations$/.test(name)) return Array.isArray(value);
-  return !name.endsWith("_details") || isObject(value);
+  return !name.endsWith("_details") || isPlainObject(value);
 }
 
-function partsOf(value: unknown): Members[] {
-  return (Array.isArray(value) ? value : [value]).filter(isObject);
+function partsOf(value: unknown): Record<string, unknown>[] {
+  return (Array.isArray(value) ? value : [value]).filter(isPlainObject);
 }
 
 function isCount(value: unknown): boolean {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@
 import type { Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
 import { experimental_getVideoStatus as getVideoStatus, experimental_startVideo as startWithSdk } from "ai";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { JsonValue } from "../catalogue/mapping.ts";
+import type { JsonValue } from "../../platform/json.ts";
 import { providerOf } from "../providers/index.ts";
 import {
   FILE_ANSWER_BYTES_MAX,

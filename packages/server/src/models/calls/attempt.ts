@@ -14,7 +14,7 @@ import type { CallFailure } from "../providers/failure.ts";
 import { callBytes, costMicro } from "../pricing/usage.ts";
 import { makesJobs } from "../providers/provider.ts";
 import { providerOf } from "../providers/index.ts";
-import type { JsonValue } from "../catalogue/mapping.ts";
+import type { JsonValue } from "../../platform/json.ts";
 import { runJob } from "./provider-jobs.ts";
 import { TIMED_OUT, withinTime } from "./time-limit.ts";
 import type { ModelRequest } from "./model-request.ts";

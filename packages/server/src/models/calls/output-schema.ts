@@ -1,6 +1,6 @@
 /** JSON that a text model is to return: checked against the author's schema. */
 import { z } from "zod";
-import type { JsonObject } from "../catalogue/mapping.ts";
+import { isPlainObject, type JsonObject } from "../../platform/json.ts";
 
 /** Compiled once per schema: the object lives as long as its prompt version in the cache. */
 const compiled = new WeakMap<JsonObject, z.ZodType>();
@@ -30,12 +30,11 @@ const NAMED_SCHEMAS = ["properties", "$defs", "definitions"];
 const SCHEMAS =
   "items prefixItems additionalItems additionalProperties contains propertyNames not allOf anyOf oneOf".split(" ");
 
-const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 const isFilled = (value: unknown) => Array.isArray(value) && value.length > 0;
 
 /** What keywords hold. The compiler reads other values as it likes, or fails with words about itself. */
 const FORMS: readonly (readonly [keywords: string, fits: (value: unknown) => boolean, expected: string])[] = [
-  [NAMED_SCHEMAS.join(" "), isMap, "a map of schemas"],
+  [NAMED_SCHEMAS.join(" "), isPlainObject, "a map of schemas"],
   ["allOf anyOf oneOf prefixItems", isFilled, "a list of schemas"],
   ["enum", isFilled, "a list of values"],
   ["required", (value) => Array.isArray(value) && value.every((name) => typeof name === "string"), "a list of names"],
@@ -50,7 +49,7 @@ const FORMS: readonly (readonly [keywords: string, fits: (value: unknown) => boo
 /** The first part that is no schema, or holds a regular expression: it would run on what a model writes, and hold up everything else meanwhile. */
 function findUnfit(schema: unknown, path: string): string | null {
   if (typeof schema === "boolean") return null;
-  if (!isMap(schema)) return `${path} must be a schema, such as { type: string }`;
+  if (!isPlainObject(schema)) return `${path} must be a schema, such as { type: string }`;
   const members = schema as JsonObject;
   const expression = EXPRESSIONS.find((name) => Object.hasOwn(members, name));
   if (expression !== undefined)

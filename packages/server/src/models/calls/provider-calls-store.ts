@@ -1,7 +1,7 @@
 /** SQL of the calls of providers (migration 0005). Every statement changes rows of one item of one run only. */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { JsonValue } from "../catalogue/mapping.ts";
+import type { JsonValue } from "../../platform/json.ts";
 import { ATTEMPTS_MAX } from "./attempt-limits.ts";
 import type { Usage } from "../providers/failure.ts";
 

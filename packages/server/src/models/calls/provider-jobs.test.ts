@@ -5,7 +5,7 @@ import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { ModelAdapter, ModelResult, ReadyJob } from "../ai-sdk/model-adapter.ts";
 import { failure } from "../providers/failure.ts";
-import type { JsonValue } from "../catalogue/mapping.ts";
+import type { JsonValue } from "../../platform/json.ts";
 import { createCallCounter } from "./provider-calls.ts";
 import { storeOperation } from "./provider-calls-store.ts";
 import { NO_USAGE } from "../pricing/usage.ts";

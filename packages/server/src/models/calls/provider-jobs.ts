@@ -6,7 +6,7 @@ import { faultPoint } from "../../platform/fault-injection.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { CallContext } from "./call-context.ts";
-import type { JsonValue } from "../catalogue/mapping.ts";
+import type { JsonValue } from "../../platform/json.ts";
 import type { ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import type { FailureCause } from "../providers/failure.ts";
 import { withinTime } from "./time-limit.ts";

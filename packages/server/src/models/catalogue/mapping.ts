@@ -4,15 +4,11 @@
  */
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../platform/json.ts";
 
 /** The SDK's one scale for every provider. */
 const REASONING_LEVELS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 type Reasoning = (typeof REASONING_LEVELS)[number];
-
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-export interface JsonObject {
-  readonly [key: string]: JsonValue;
-}
 
 export const RATE_NAMES = ["inputPer1k", "cachedInputPer1k", "outputPer1k", "perImage", "perSecond"] as const;
 export type RateName = (typeof RATE_NAMES)[number];
@@ -69,7 +65,7 @@ function mergeObjects(left: JsonObject, right: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(right)) {
     const before = merged[key];
     if (value === undefined) continue;
-    merged[key] = isObject(before) && isObject(value) ? mergeObjects(before, value) : value;
+    merged[key] = isPlainObject(before) && isPlainObject(value) ? mergeObjects(before, value) : value;
   }
   return merged;
 }
@@ -81,10 +77,6 @@ export function mappingMembers(mapping: Mapping): string[] {
 
 function leafPaths(object: JsonObject, prefix: string): string[] {
   return Object.entries(object).flatMap(([key, value]) =>
-    isObject(value) ? leafPaths(value, `${prefix}${key}.`) : [`${prefix}${key}`],
+    isPlainObject(value) ? leafPaths(value, `${prefix}${key}.`) : [`${prefix}${key}`],
   );
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

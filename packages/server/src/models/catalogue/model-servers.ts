@@ -11,6 +11,7 @@ import { compatible } from "../providers/openai-compatible.ts";
 import { LOCAL_PROVIDER } from "../providers/index.ts";
 import { openai } from "../providers/openai.ts";
 import { compatibleEndpoint, resolveEndpoint, type ReadSecret } from "../providers/provider-endpoint.ts";
+import { isPlainObject, type PlainObject } from "../../platform/json.ts";
 
 export interface ProbeOptions {
   readonly secret: ReadSecret;
@@ -106,13 +107,13 @@ function readIds(body: string, { provider }: ServerToAsk): string[] | null {
   } catch {
     return null; // some other server lives at this port
   }
-  if (typeof list !== "object" || list === null) return null;
-  const { object, data } = list as Record<string, unknown>;
+  if (!isPlainObject(list)) return null;
+  const { object, data } = list;
   // OpenRouter does not call its list one; a server that was not named must use the word.
   const isList = object === "list" || (object === undefined && provider === compatible.id);
   if (!isList || !Array.isArray(data)) return null;
   return data.flatMap((item: unknown) => {
-    const id = typeof item === "object" && item !== null ? (item as Record<string, unknown>)["id"] : null;
+    const id = isPlainObject(item) ? item["id"] : null;
     return typeof id === "string" && id.length <= 200 ? [id] : [];
   });
 }
@@ -188,7 +189,7 @@ function readListed(body: string): Map<string, string | null> | null {
   } catch {
     return null;
   }
-  const { data, models } = (typeof list === "object" && list !== null ? list : {}) as Record<string, unknown>;
+  const { data, models } = isPlainObject(list) ? list : ({} as PlainObject);
   const items: unknown = data ?? models ?? list; // Together answers with the list itself
   if (!Array.isArray(items)) return null;
   return new Map(

@@ -14,6 +14,7 @@ import {
   type OverlayRecord,
 } from "./catalogue-file.ts";
 import { RATE_NAMES, type RateName } from "./mapping.ts";
+import { isPlainObject } from "../../platform/json.ts";
 
 export interface ReadOverlay {
   /** What of the file can be used; all of it when there is no fault. */
@@ -55,16 +56,15 @@ export function readOverlay(file: string): ReadOverlay {
   return { ...readRest(json, parsed.error.issues), faults: describeIssues(parsed.error, file) };
 }
 
-type Members = Readonly<Record<string, unknown>>;
 type Issues = readonly { readonly path: readonly PropertyKey[] }[];
 
 /** The file without what has a fault: of providers and models these alone, of the rest whole members. */
 function readRest(json: unknown, issues: Issues): Omit<ReadOverlay, "faults"> {
-  if (!isObject(json)) return NO_OVERLAY;
+  if (!isPlainObject(json)) return NO_OVERLAY;
   const paths = new Set(issues.flatMap(({ path }) => [path.slice(0, 1).join("."), path.slice(0, 2).join(".")]));
   const given = Array.isArray(json["models"]) ? (json["models"] as unknown[]) : [];
   const isFaulty = (_: unknown, i: number): boolean => paths.has(`models.${i}`);
-  const providers = isObject(json["providers"]) ? Object.entries(json["providers"]) : [];
+  const providers = isPlainObject(json["providers"]) ? Object.entries(json["providers"]) : [];
   const others = Object.entries(json).filter(([key]) => Object.hasOwn(overlayFileSchema.shape, key) && !paths.has(key));
   const rest = overlayFileSchema.safeParse({
     ...Object.fromEntries(others),
@@ -80,7 +80,7 @@ function readRest(json: unknown, issues: Issues): Omit<ReadOverlay, "faults"> {
 }
 
 function readEntry(entry: unknown): FaultyEntry {
-  const members = isObject(entry) ? entry : {};
+  const members = isPlainObject(entry) ? entry : {};
   const text = (name: string) => (typeof members[name] === "string" ? members[name] : undefined);
   return {
     model: text("model"),
@@ -89,10 +89,6 @@ function readEntry(entry: unknown): FaultyEntry {
     successor: text("successor"),
     fallback: text("fallback"),
   };
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export interface MergedOverlay {

@@ -5,7 +5,7 @@ import {
   JobFailure,
   memberOf,
   ownAddress,
-  parseMembers,
+  parseObject,
   sendOrder,
   splitMask,
   UnreadableAnswer,
@@ -15,13 +15,13 @@ import {
   type JobOrder,
   type JobSource,
   type JobState,
-  type Members,
 } from "./jobs.ts";
 import { cancelOf, type Provider } from "./provider.ts";
+import type { PlainObject } from "../../platform/json.ts";
 
 const QUEUE = "https://queue.fal.run";
 
-function bodyOf(order: JobOrder): Members {
+function bodyOf(order: JobOrder): PlainObject {
   const { prompt, options } = order;
   const { pictures: images, mask } = splitMask(order.images);
   const { useMultipleImages, ...sent } = options;
@@ -94,7 +94,7 @@ async function readResult(url: string, source: JobSource): Promise<JobFile> {
   const answer = await source.fetch(url, { headers: { authorization: authorization(source) }, signal: source.signal });
   const text = await answer.text();
   if (!answer.ok) throw resultFailure(answer, text);
-  const result = parseMembers(text);
+  const result = parseObject(text);
   const flags = result["has_nsfw_concepts"] ?? result["nsfw_content_detected"];
   // One picture is ordered, so that whatever is flagged is that one.
   if (flags === true || (Array.isArray(flags) && flags.includes(true))) return { kind: "declined" };

@@ -4,9 +4,7 @@
  * fal and Replicate go through their own interfaces.
  */
 import type { Modality } from "@promptd/contract";
-
-/** Structured JSON, as a job's name is stored. */
-type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+import { isPlainObject, type JsonValue, type PlainObject } from "../../platform/json.ts";
 
 export interface JobImage {
   readonly bytes: Uint8Array;
@@ -62,7 +60,7 @@ export type JobFile =
 
 export interface JobInterface {
   /** @returns how the provider names the job, to be stored. */
-  readonly start: (order: JobOrder, source: JobSource) => Promise<Json>;
+  readonly start: (order: JobOrder, source: JobSource) => Promise<JsonValue>;
   readonly poll: (operation: unknown, source: JobSource) => Promise<JobState>;
 }
 
@@ -96,41 +94,39 @@ export class UnreadableAnswer extends Error {
   override readonly name = "UnreadableAnswer";
 }
 
-export type Members = Readonly<Record<string, unknown>>;
-
 /** Sends an order. @throws AnswerFailure for everything but a success. */
 export async function sendOrder(
   url: string,
   { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: unknown },
   { fetch, signal }: JobSource,
-): Promise<Members> {
+): Promise<PlainObject> {
   const sent = { ...headers, "content-type": "application/json" };
-  return membersOf(await fetch(url, { method: "POST", headers: sent, body: JSON.stringify(body), signal }));
+  return objectOf(await fetch(url, { method: "POST", headers: sent, body: JSON.stringify(body), signal }));
 }
 
 /** Asks for the state of a job. @throws AnswerFailure, or PollAnswerFailure where the question may be asked again. */
-export async function askState(url: string, authorization: string, { fetch, signal }: JobSource): Promise<Members> {
+export async function askState(url: string, authorization: string, { fetch, signal }: JobSource): Promise<PlainObject> {
   const answer = await fetch(url, { headers: { authorization }, signal });
-  if (answer.status !== 404) return membersOf(answer);
+  if (answer.status !== 404) return objectOf(answer);
   await answer.body?.cancel();
   throw new JobFailure("the provider no longer knows the job");
 }
 
-async function membersOf(answer: Response): Promise<Members> {
+async function objectOf(answer: Response): Promise<PlainObject> {
   const text = await answer.text();
   if (!answer.ok) throw new AnswerFailure(answer, text);
-  return parseMembers(text);
+  return parseObject(text);
 }
 
-export function parseMembers(text: string): Members {
+export function parseObject(text: string): PlainObject {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw new UnreadableAnswer(); // cut short, or a page of something between
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new UnreadableAnswer();
-  return value as Members;
+  if (!isPlainObject(value)) throw new UnreadableAnswer();
+  return value;
 }
 
 /** An address of the provider's own: nowhere else is the key sent. @throws UnreadableAnswer */
@@ -165,6 +161,6 @@ export function splitMask(images: readonly JobImage[]): {
 }
 
 /** Without members that are not given. */
-export function withoutAbsent(body: Members): Members {
+export function withoutAbsent(body: PlainObject): PlainObject {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && value !== null));
 }

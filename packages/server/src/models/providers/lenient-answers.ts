@@ -4,6 +4,7 @@
  */
 
 import { answerWhole, wholeAnswer } from "../whole-answer.ts";
+import { isPlainObject, type PlainObject } from "../../platform/json.ts";
 
 /** As a transport's fetch; what it cannot read goes on as it is. */
 export async function readLeniently(answer: Response): Promise<Response> {
@@ -22,36 +23,30 @@ export async function readLeniently(answer: Response): Promise<Response> {
   return answerWhole(Buffer.from(JSON.stringify(spoken)), whole);
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function readJson(text: string): Members | null {
+function readJson(text: string): PlainObject | null {
   try {
     const parsed: unknown = JSON.parse(text);
-    return isObject(parsed) ? parsed : null;
+    return isPlainObject(parsed) ? parsed : null;
   } catch {
     return null; // the SDK says that it could not be read
   }
 }
 
-function choicesOf({ choices }: Members): readonly Members[] {
-  return Array.isArray(choices) ? choices.filter(isObject) : [];
+function choicesOf({ choices }: PlainObject): readonly PlainObject[] {
+  return Array.isArray(choices) ? choices.filter(isPlainObject) : [];
 }
 
 /** OpenRouter reports a provider that failed after its first words in the choice. */
-function errorInside(answer: Members): Members | null {
+function errorInside(answer: PlainObject): PlainObject | null {
   const errors = [answer["error"], ...choicesOf(answer).map((choice) => choice["error"])];
-  const [error] = errors.filter((each) => isObject(each) || (typeof each === "string" && each !== ""));
+  const [error] = errors.filter((each) => isPlainObject(each) || (typeof each === "string" && each !== ""));
   if (error === undefined) return null;
-  return isObject(error) ? error : { message: error };
+  return isPlainObject(error) ? error : { message: error };
 }
 
 const BAD_GATEWAY = 502;
 
-function statusOf({ code, status }: Members): number {
+function statusOf({ code, status }: PlainObject): number {
   const named = [code, status].map(Number).find((each) => Number.isInteger(each) && each >= 400 && each < 600);
   return named ?? BAD_GATEWAY;
 }
@@ -75,9 +70,9 @@ export function withoutThought(text: string): string {
   return end === -1 ? "" : start.slice(end + CLOSING.length).trimStart();
 }
 
-function withoutThoughts(choice: Members): Members {
+function withoutThoughts(choice: PlainObject): PlainObject {
   const { message } = choice;
-  if (!isObject(message) || typeof message["content"] !== "string") return choice;
+  if (!isPlainObject(message) || typeof message["content"] !== "string") return choice;
   return { ...choice, message: { ...message, content: withoutThought(message["content"]) } };
 }
 
@@ -108,11 +103,11 @@ function filterLine(line: string, filters: Map<unknown, ThoughtFilter>): string 
     const filter = filters.get(choice["index"]) ?? createThoughtFilter();
     filters.set(choice["index"], filter);
     const { delta } = choice;
-    const given = isObject(delta) && typeof delta["content"] === "string" ? delta["content"] : "";
+    const given = isPlainObject(delta) && typeof delta["content"] === "string" ? delta["content"] : "";
     const isLast = typeof choice["finish_reason"] === "string";
     const content = filter(given, isLast);
     if (content === given) return choice;
-    return { ...choice, delta: { ...(isObject(delta) ? delta : {}), content } };
+    return { ...choice, delta: { ...(isPlainObject(delta) ? delta : {}), content } };
   });
   return `data: ${JSON.stringify({ ...event, choices })}`;
 }

@@ -14,18 +14,18 @@ import {
   type JobOrder,
   type JobSource,
   type JobState,
-  type Members,
 } from "./jobs.ts";
 import { cancelOf, type Provider } from "./provider.ts";
+import type { PlainObject } from "../../platform/json.ts";
 
 /** By the model's own schema, as its page shows it (read 2026-11). */
-const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly JobImage[]) => Members])[] = [
+const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly JobImage[]) => PlainObject])[] = [
   [/^black-forest-labs\/flux-2-/, (images) => ({ input_images: images.map(dataUri) })],
   [/^black-forest-labs\/flux-kontext-/, ([first]) => ({ input_image: first && dataUri(first) })],
   [/^/, ([first]) => ({ image: first && dataUri(first) })],
 ];
 
-function inputOf(order: JobOrder): Members {
+function inputOf(order: JobOrder): PlainObject {
   const { prompt, aspectRatio, options } = order;
   const { pictures: images, mask } = splitMask(order.images);
   const name = IMAGE_MEMBERS.find(([model]) => model.test(order.providerModel))?.[1];

@@ -1,18 +1,16 @@
 /** A value that fits a JSON Schema, the same for the same schema: what the sandbox answers where JSON is asked for. */
-interface Schema {
-  readonly [key: string]: unknown;
-}
+import { isPlainObject, type PlainObject } from "../../platform/json.ts";
 
 const DEPTH_MAX = 8;
 
-export function sampleOf(schema: Schema, root: Schema = schema, depth = 0): unknown {
+export function sampleOf(schema: PlainObject, root: PlainObject = schema, depth = 0): unknown {
   if (depth > DEPTH_MAX) return null;
   const { $ref, enum: values, anyOf, oneOf, allOf } = schema;
   if ("const" in schema) return schema["const"];
   if (Array.isArray(values)) return values[0];
   if (typeof $ref === "string") return sampleOf(resolve(root, $ref), root, depth + 1);
   const [choice] = [anyOf, oneOf, allOf].flatMap((list) => (Array.isArray(list) ? list : []));
-  if (isSchema(choice)) return sampleOf(choice, root, depth + 1);
+  if (isPlainObject(choice)) return sampleOf(choice, root, depth + 1);
   const type: unknown = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"];
   if (type === "object") return sampleObject(schema, root, depth);
   if (type === "array") return sampleArray(schema, root, depth);
@@ -22,16 +20,16 @@ export function sampleOf(schema: Schema, root: Schema = schema, depth = 0): unkn
   return Number(schema["minimum"] ?? Number(schema["exclusiveMinimum"] ?? 0) + 1);
 }
 
-function sampleObject({ properties }: Schema, root: Schema, depth: number): Record<string, unknown> {
-  const members = isSchema(properties) ? Object.entries(properties) : [];
+function sampleObject({ properties }: PlainObject, root: PlainObject, depth: number): Record<string, unknown> {
+  const members = isPlainObject(properties) ? Object.entries(properties) : [];
   return Object.fromEntries(
-    members.map(([key, member]) => [key, isSchema(member) ? sampleOf(member, root, depth + 1) : null]),
+    members.map(([key, member]) => [key, isPlainObject(member) ? sampleOf(member, root, depth + 1) : null]),
   );
 }
 
-function sampleArray({ items, minItems }: Schema, root: Schema, depth: number): unknown[] {
+function sampleArray({ items, minItems }: PlainObject, root: PlainObject, depth: number): unknown[] {
   const length = Math.max(1, Number(minItems ?? 1));
-  return Array.from({ length }, () => (isSchema(items) ? sampleOf(items, root, depth + 1) : null));
+  return Array.from({ length }, () => (isPlainObject(items) ? sampleOf(items, root, depth + 1) : null));
 }
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -43,18 +41,14 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: "00000000-0000-7000-8000-000000000000",
 };
 
-function sampleText({ format, minLength, maxLength }: Schema): string {
+function sampleText({ format, minLength, maxLength }: PlainObject): string {
   const text = FORMATS[String(format)] ?? "sandbox".padEnd(Number(minLength ?? 0), ".");
   return maxLength === undefined ? text : text.slice(0, Number(maxLength));
 }
 
 /** Such as `#/$defs/item`. */
-function resolve(root: Schema, reference: string): Schema {
+function resolve(root: PlainObject, reference: string): PlainObject {
   const names = reference.split("/").slice(1);
-  const found = names.reduce<unknown>((schema, name) => (isSchema(schema) ? schema[name] : undefined), root);
-  return isSchema(found) ? found : {};
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const found = names.reduce<unknown>((schema, name) => (isPlainObject(schema) ? schema[name] : undefined), root);
+  return isPlainObject(found) ? found : {};
 }

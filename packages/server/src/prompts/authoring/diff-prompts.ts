@@ -5,6 +5,7 @@ import type { Catalogue } from "../../models/index.ts";
 import type { InputField, PromptContent, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
 import { diffLines } from "./diff-lines.ts";
 import { usualPrice } from "./prompt-price.ts";
+import type { PlainObject } from "../../platform/json.ts";
 
 export type PromptDiff = Omit<OwnPromptDiff, "conflicts">;
 type FieldChange = PromptDiff["fields"][number];
@@ -44,19 +45,17 @@ function stepPairs(left: readonly StepDefinition[], right: readonly StepDefiniti
   return [...ids].map((id) => ({ id, left: find(left, id), right: find(right, id) }));
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-function headOf({ title, description, tags, model, definition }: PromptContent): Members {
+function headOf({ title, description, tags, model, definition }: PromptContent): PlainObject {
   const { images, steps } = definition;
   return { title, description, tags, model, images, steps: steps.map(({ id }) => id).join(", ") };
 }
 
-function samplesOf({ samples }: PromptContent): Members {
+function samplesOf({ samples }: PromptContent): PlainObject {
   return { ...samples.inputs, outputs: samples.outputs };
 }
 
 /** What stands beside texts and options; `reads` follows from the texts. */
-function settingsOf(step: StepDefinition | undefined): Members {
+function settingsOf(step: StepDefinition | undefined): PlainObject {
   if (step === undefined) return {};
   const { model, role, fallback, images, maxOutputTokens, count, settings, outputSchema, webSearch } = step;
   return { model, role, fallback, images, maxOutputTokens, count, ...settings, output: outputSchema, webSearch };
@@ -69,7 +68,7 @@ function textsOf(step: StepDefinition | undefined): Readonly<Record<string, stri
 }
 
 /** `topic.default` -> value; the order counts as a member of its own. */
-function inputsOf({ inputs }: PromptDefinition): Members {
+function inputsOf({ inputs }: PromptDefinition): PlainObject {
   const members = inputs.flatMap((input) =>
     Object.entries(input satisfies InputField)
       .filter(([name]) => name !== "key")
@@ -78,7 +77,7 @@ function inputsOf({ inputs }: PromptDefinition): Members {
   return { ...Object.fromEntries(members), order: inputs.map(({ key }) => key).join(", ") };
 }
 
-function compare(path: string, left: Members, right: Members): FieldChange[] {
+function compare(path: string, left: PlainObject, right: PlainObject): FieldChange[] {
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return [...names].flatMap((name) => {
     const [before, after] = [left[name] ?? null, right[name] ?? null];

@@ -10,10 +10,11 @@ import {
 } from "../../models/index.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
 import { stepOptions } from "../inputs/step-plans.ts";
-import type { JsonSchema, LiveVersion, PromptSource, StepDefinition } from "../prompt-definition.ts";
+import type { LiveVersion, PromptSource, StepDefinition } from "../prompt-definition.ts";
 import { buildConfig } from "../publishing/prompt-config.ts";
 import { renderStep, type RenderedStep } from "../template/render-step.ts";
 import { priceWith } from "./prompt-price.ts";
+import type { JsonObject } from "../../platform/json.ts";
 
 type PreviewStep = PromptPreview["steps"][number];
 
@@ -79,7 +80,7 @@ function messagesOf(
   }: {
     readonly images: readonly string[];
     readonly entry: CatalogueEntry;
-    readonly outputSchema: JsonSchema | undefined;
+    readonly outputSchema: JsonObject | undefined;
   },
 ): PreviewStep["messages"] {
   if (call.entry.modality !== "text") return [{ role: "user", text: wholePrompt({ instructions, prompt }), images }];

@@ -1,10 +1,11 @@
 /** What both the top level of a file and each of its steps say about a model call. */
 import type { TextSettings } from "../../models/index.ts";
-import type { JsonSchema, StepMessage, WebSearchChoice } from "../prompt-definition.ts";
+import type { StepMessage, WebSearchChoice } from "../prompt-definition.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
+import type { JsonObject, JsonValue } from "../../platform/json.ts";
 
 const COUNT_MAX = 4;
 export const MESSAGES_MAX = 40;
@@ -26,7 +27,7 @@ export interface RawCall {
   readonly count: number | null;
   readonly settings: TextSettings | null;
   readonly messages: readonly RawMessage[] | null;
-  readonly outputSchema: JsonSchema | null;
+  readonly outputSchema: JsonObject | null;
   /** False: written as false. */
   readonly webSearch: WebSearchChoice | false | null;
   readonly fallback: readonly string[] | null;
@@ -147,7 +148,7 @@ function readMessage(map: SourceMap, reader: FieldReader): RawMessage[] {
 }
 
 /** `output: { schema: … }` */
-function readOutputSchema(reader: FieldReader): JsonSchema | null {
+function readOutputSchema(reader: FieldReader): JsonObject | null {
   const map = reader.map("output");
   if (map === null) return null;
   const output = new FieldReader(map, reader.fieldPath("output"), reader.faults);
@@ -157,7 +158,7 @@ function readOutputSchema(reader: FieldReader): JsonSchema | null {
     output.fault("schema", `must be a JSON Schema, got ${node === null ? "nothing" : kindName(node)}`);
     return null;
   }
-  const schema = toJson(node) as JsonSchema;
+  const schema = toJson(node) as JsonObject;
   if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_BYTES_MAX)
     output.fault("schema", `is too long; the limit is ${SCHEMA_BYTES_MAX.toLocaleString("en")} bytes`);
   return schema;
@@ -178,7 +179,7 @@ function readWebSearch(reader: FieldReader): WebSearchChoice | false | null {
   return { sources };
 }
 
-export function toJson(node: SourceNode): JsonSchema[string] {
+export function toJson(node: SourceNode): JsonValue {
   if (node.kind === "nothing") return null;
   if (node.kind === "list") return node.items.map(toJson);
   if (node.kind === "map") return Object.fromEntries(node.entries.map(({ key, value }) => [key, toJson(value)]));

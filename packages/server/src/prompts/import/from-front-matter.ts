@@ -1,16 +1,17 @@
 /** Dotprompt (`*.prompt`, Handlebars) and Prompty (`*.prompty`, Jinja): YAML between two lines, then the template. */
 import { parse } from "yaml";
 import type { ImportedInput, ImportedPrompt } from "./imported-prompt.ts";
-import { membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } from "./read-values.ts";
+import { objectOf, notesOnOthers, numberOf, textOf, textsOf } from "./read-values.ts";
+import type { PlainObject } from "../../platform/json.ts";
 
-function split(text: string): { readonly front: Members; readonly body: string } {
+function split(text: string): { readonly front: PlainObject; readonly body: string } {
   const [, front = "", body = text] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$\n?([\s\S]*)$/m.exec(text) ?? [];
-  return { front: membersOf(parse(front, { schema: "core", logLevel: "error" })), body: body.replaceAll("\r\n", "\n") };
+  return { front: objectOf(parse(front, { schema: "core", logLevel: "error" })), body: body.replaceAll("\r\n", "\n") };
 }
 
 export function readDotprompt(text: string, fallbackName: string): ImportedPrompt[] {
   const { front, body } = split(text);
-  const [config, input, output] = [membersOf(front["config"]), membersOf(front["input"]), membersOf(front["output"])];
+  const [config, input, output] = [objectOf(front["config"]), objectOf(front["input"]), objectOf(front["output"])];
   const notes = notesOnOthers(front, [
     "name",
     "description",
@@ -40,7 +41,7 @@ export function readDotprompt(text: string, fallbackName: string): ImportedPromp
       settings: readSettings(config, "topP", "stopSequences"),
       maxOutputTokens: numberOf(config["maxOutputTokens"]),
       outputSchema: isJsonSchema(output["schema"]) ? output["schema"] : noteOnSchema(output["schema"], notes),
-      inputs: readPicoschema(input["schema"], membersOf(input["default"])),
+      inputs: readPicoschema(input["schema"], objectOf(input["default"])),
       samples: [],
       notes,
     },
@@ -49,9 +50,9 @@ export function readDotprompt(text: string, fallbackName: string): ImportedPromp
 
 export function readPrompty(text: string, fallbackName: string): ImportedPrompt[] {
   const { front, body } = split(text);
-  const model = membersOf(front["model"]);
-  const configuration = membersOf(model["configuration"]);
-  const parameters = membersOf(model["parameters"] ?? model["options"]);
+  const model = objectOf(front["model"]);
+  const configuration = objectOf(model["configuration"]);
+  const parameters = objectOf(model["parameters"] ?? model["options"]);
   const notes = notesOnOthers(
     front,
     "name description authors tags version model inputs sample outputs template $schema".split(" "),
@@ -61,7 +62,7 @@ export function readPrompty(text: string, fallbackName: string): ImportedPrompt[
       (note) => `parameters.${note}`,
     ),
   );
-  const sample = membersOf(front["sample"]);
+  const sample = objectOf(front["sample"]);
   const images = /!\[[^\]]*\]\([^)]*\)/g;
   if (images.test(body)) notes.push('Images of the text were left out; add them as slots under "images".');
   const samples = Object.fromEntries(Object.entries(sample).flatMap(([key, value]) => pairOf(key, value)));
@@ -75,14 +76,14 @@ export function readPrompty(text: string, fallbackName: string): ImportedPrompt[
       syntax: "jinja",
       settings: readSettings(parameters, "top_p", "stop"),
       maxOutputTokens: numberOf(parameters["max_tokens"] ?? parameters["maxOutputTokens"]),
-      inputs: readPromptyInputs(membersOf(front["inputs"])),
+      inputs: readPromptyInputs(objectOf(front["inputs"])),
       samples: Object.keys(samples).length === 0 ? [] : [samples],
       notes,
     },
   ];
 }
 
-function readSettings(members: Members, topP: string, stop: string) {
+function readSettings(members: PlainObject, topP: string, stop: string) {
   return {
     temperature: numberOf(members["temperature"]),
     topP: numberOf(members[topP]),
@@ -103,7 +104,7 @@ function splitByRole(body: string, marker: RegExp): { role: string; text: string
 }
 
 function isJsonSchema(value: unknown): boolean {
-  return membersOf(value)["type"] === "object" && typeof membersOf(value)["properties"] === "object";
+  return objectOf(value)["type"] === "object" && typeof objectOf(value)["properties"] === "object";
 }
 
 function noteOnSchema(schema: unknown, notes: string[]): undefined {
@@ -112,19 +113,19 @@ function noteOnSchema(schema: unknown, notes: string[]): undefined {
 }
 
 /** `name?: string, description` */
-function readPicoschema(schema: unknown, defaults: Members): ReadonlyMap<string, ImportedInput> {
-  const members = isJsonSchema(schema) ? membersOf(membersOf(schema)["properties"]) : membersOf(schema);
+function readPicoschema(schema: unknown, defaults: PlainObject): ReadonlyMap<string, ImportedInput> {
+  const members = isJsonSchema(schema) ? objectOf(objectOf(schema)["properties"]) : objectOf(schema);
   const pairs = Object.entries(members).map(([name, value]): [string, ImportedInput] => {
     const key = name.replace(/\?$/, "").replace(/\(.*\)$/, "");
-    const description = textOf(value)?.split(",").slice(1).join(",").trim() ?? textOf(membersOf(value)["description"]);
+    const description = textOf(value)?.split(",").slice(1).join(",").trim() ?? textOf(objectOf(value)["description"]);
     return [key, { description: description === "" ? undefined : description, default: textOf(defaults[key]) }];
   });
   return new Map(pairs);
 }
 
-function readPromptyInputs(inputs: Members): ReadonlyMap<string, ImportedInput> {
+function readPromptyInputs(inputs: PlainObject): ReadonlyMap<string, ImportedInput> {
   const pairs = Object.entries(inputs).map(([name, value]): [string, ImportedInput] => {
-    const { description, default: usual } = membersOf(value);
+    const { description, default: usual } = objectOf(value);
     return [name, { description: textOf(description), default: textOf(usual) }];
   });
   return new Map(pairs);

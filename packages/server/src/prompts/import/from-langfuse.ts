@@ -1,15 +1,7 @@
 /** Prompts as the interface of Langfuse gives them: `{name, type, prompt, config, tags, labels}`, one or a list. */
 import type { ImportedPrompt } from "./imported-prompt.ts";
-import {
-  listOf,
-  membersOf,
-  notesOnOthers,
-  numberOf,
-  refuseErrors,
-  textOf,
-  textsOf,
-  type Members,
-} from "./read-values.ts";
+import { listOf, objectOf, notesOnOthers, numberOf, refuseErrors, textOf, textsOf } from "./read-values.ts";
+import type { PlainObject } from "../../platform/json.ts";
 
 const KNOWN =
   "id name type prompt config tags labels version createdAt updatedAt projectId createdBy isActive lastUpdatedAt lastConfig versions commitMessage resolutionGraph".split(
@@ -22,17 +14,17 @@ const KNOWN_CONFIG =
 
 export function readLangfuse(value: unknown, fallbackName: string): ImportedPrompt[] {
   refuseErrors(value);
-  const data = listOf(membersOf(value)["data"]);
+  const data = listOf(objectOf(value)["data"]);
   const list = Array.isArray(value) ? value : data.length > 0 ? data : [value];
-  return list.map((one) => readOne(membersOf(one), fallbackName));
+  return list.map((one) => readOne(objectOf(one), fallbackName));
 }
 
-function readOne(all: Members, fallbackName: string): ImportedPrompt {
-  const config = membersOf(all["config"]);
+function readOne(all: PlainObject, fallbackName: string): ImportedPrompt {
+  const config = objectOf(all["config"]);
   const notes = [...notesOnOthers(all, KNOWN), ...notesOnOthers(config, KNOWN_CONFIG).map((note) => `config.${note}`)];
   const labels = textsOf(all["labels"]);
   if (labels !== undefined) notes.push(`It had the labels ${labels.join(", ")}.`);
-  const format = membersOf(config["response_format"]);
+  const format = objectOf(config["response_format"]);
   return {
     name: textOf(all["name"])?.split("/").at(-1) ?? fallbackName,
     tags: textsOf(all["tags"]),
@@ -47,7 +39,7 @@ function readOne(all: Members, fallbackName: string): ImportedPrompt {
     },
     reasoningEffort: textOf(config["reasoning_effort"]),
     maxOutputTokens: numberOf(config["max_tokens"] ?? config["max_output_tokens"] ?? config["maxTokens"]),
-    outputSchema: config["json_schema"] ?? membersOf(format["json_schema"])["schema"],
+    outputSchema: config["json_schema"] ?? objectOf(format["json_schema"])["schema"],
     inputs: new Map(),
     samples: [],
     notes,
@@ -57,7 +49,7 @@ function readOne(all: Members, fallbackName: string): ImportedPrompt {
 function readPrompt(value: unknown, notes: string[]): { role: string; text: string }[] {
   if (typeof value === "string") return [{ role: "user", text: value }];
   return listOf(value).flatMap((one) => {
-    const { role, content, type, name } = membersOf(one);
+    const { role, content, type, name } = objectOf(one);
     if (type === "placeholder") {
       notes.push(`The placeholder "${textOf(name) ?? ""}" for messages was left out.`);
       return [];

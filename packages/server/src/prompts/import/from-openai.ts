@@ -3,16 +3,8 @@
  * dashboard shows, or the answer to a request that used the prompt, whose `instructions` hold its messages.
  */
 import type { ImportedInput, ImportedPrompt } from "./imported-prompt.ts";
-import {
-  listOf,
-  membersOf,
-  notesOnOthers,
-  numberOf,
-  refuseErrors,
-  textOf,
-  textsOf,
-  type Members,
-} from "./read-values.ts";
+import { listOf, objectOf, notesOnOthers, numberOf, refuseErrors, textOf, textsOf } from "./read-values.ts";
+import type { PlainObject } from "../../platform/json.ts";
 
 const KNOWN =
   "id object name title description version model instructions input messages prompt variables reasoning text temperature top_p seed stop max_output_tokens max_tokens max_completion_tokens response_format created_at metadata status output usage error incomplete_details store parallel_tool_calls previous_response_id background truncation user service_tier top_logprobs tools completed_at safety_identifier prompt_cache_key max_tool_calls tool_choice billing billed_to frequency_penalty presence_penalty".split(
@@ -23,16 +15,16 @@ export function readOpenAi(value: unknown, fallbackName: string): ImportedPrompt
   refuseErrors(value);
   const list = Array.isArray(value)
     ? value
-    : listOf(membersOf(value)["data"]).length > 0
-      ? listOf(membersOf(value)["data"])
+    : listOf(objectOf(value)["data"]).length > 0
+      ? listOf(objectOf(value)["data"])
       : [value];
-  return list.map((one, at) => readOne(membersOf(one), list.length === 1 ? fallbackName : `${fallbackName} ${at + 1}`));
+  return list.map((one, at) => readOne(objectOf(one), list.length === 1 ? fallbackName : `${fallbackName} ${at + 1}`));
 }
 
-function readOne(all: Members, fallbackName: string): ImportedPrompt {
-  const prompt = membersOf(all["prompt"]);
-  const format = membersOf(membersOf(all["text"])["format"] ?? all["response_format"]);
-  const schema = format["schema"] ?? membersOf(format["json_schema"])["schema"];
+function readOne(all: PlainObject, fallbackName: string): ImportedPrompt {
+  const prompt = objectOf(all["prompt"]);
+  const format = objectOf(objectOf(all["text"])["format"] ?? all["response_format"]);
+  const schema = format["schema"] ?? objectOf(format["json_schema"])["schema"];
   const notes = notesOnOthers(all, KNOWN);
   if (format["type"] === "json_object") notes.push("The answer was to be JSON of any form: give it an output.schema.");
   const searchesWeb = readTools(all["tools"], notes);
@@ -56,7 +48,7 @@ function readOne(all: Members, fallbackName: string): ImportedPrompt {
       seed: numberOf(all["seed"]),
       stop: textsOf(all["stop"]),
     },
-    reasoningEffort: textOf(membersOf(all["reasoning"])["effort"]),
+    reasoningEffort: textOf(objectOf(all["reasoning"])["effort"]),
     maxOutputTokens: numberOf(all["max_output_tokens"] ?? all["max_completion_tokens"] ?? all["max_tokens"]),
     outputSchema: schema,
     searchesWeb,
@@ -71,8 +63,8 @@ const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 
 /** Whether the web is searched; other tools, and how it is searched, have no counterpart. */
 function readTools(value: unknown, notes: string[]): boolean {
-  const tools = listOf(value).map(membersOf);
-  const isSearch = ({ type }: Members) => WEB_SEARCH.test(textOf(type) ?? "");
+  const tools = listOf(value).map(objectOf);
+  const isSearch = ({ type }: PlainObject) => WEB_SEARCH.test(textOf(type) ?? "");
   const others = tools.filter((tool) => !isSearch(tool));
   const [search] = tools.filter(isSearch);
   if (search !== undefined)
@@ -85,10 +77,10 @@ function readTools(value: unknown, notes: string[]): boolean {
 function readMessages(value: unknown, role: string, notes: string[]): { role: string; text: string }[] {
   if (typeof value === "string") return [{ role, text: value }];
   return listOf(value).flatMap((one) => {
-    const message = membersOf(one);
+    const message = objectOf(one);
     const { content } = message;
     const parts =
-      typeof content === "string" ? [content] : listOf(content).map((part) => textOf(membersOf(part)["text"]));
+      typeof content === "string" ? [content] : listOf(content).map((part) => textOf(objectOf(part)["text"]));
     const texts = parts.flatMap((part) => part ?? []);
     if (texts.length < parts.length)
       notes.push("A part of a message that is not text was left out; add images as slots.");
@@ -100,10 +92,10 @@ function readMessages(value: unknown, role: string, notes: string[]): { role: st
 function readVariables(value: unknown): ReadonlyMap<string, ImportedInput> {
   if (Array.isArray(value)) {
     const pairs = value.map((one): [string, ImportedInput] => {
-      const { name, description, default: usual, default_value: other } = membersOf(one);
+      const { name, description, default: usual, default_value: other } = objectOf(one);
       return [textOf(one) ?? textOf(name) ?? "", { description: textOf(description), default: textOf(usual ?? other) }];
     });
     return new Map(pairs);
   }
-  return new Map(Object.keys(membersOf(value)).map((name) => [name, {}]));
+  return new Map(Object.keys(objectOf(value)).map((name) => [name, {}]));
 }

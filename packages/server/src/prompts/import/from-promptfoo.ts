@@ -1,23 +1,24 @@
 /** `promptfooconfig.yaml`: prompts (texts, or lists of messages as JSON), providers and tests. */
 import type { ImportedPrompt, ImportedTest } from "./imported-prompt.ts";
-import { listOf, membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } from "./read-values.ts";
+import { listOf, objectOf, notesOnOthers, numberOf, textOf, textsOf } from "./read-values.ts";
+import type { PlainObject } from "../../platform/json.ts";
 
 export function readPromptfoo(value: unknown, fallbackName: string): ImportedPrompt[] {
-  const all = membersOf(value);
+  const all = objectOf(value);
   const [provider] = listOf(all["providers"]);
-  const config = membersOf(membersOf(provider)["config"]);
-  const tests = listOf(all["tests"]).map(membersOf);
+  const config = objectOf(objectOf(provider)["config"]);
+  const tests = listOf(all["tests"]).map(objectOf);
   const others = notesOnOthers(all, ["description", "prompts", "providers", "tests", "$schema"]);
   const read = tests.map(readTest);
   const notes = [...others, ...read.flatMap(({ lost }) => lost)];
   return listOf(all["prompts"]).map((one, at) => {
-    const written = textOf(one) ?? textOf(membersOf(one)["raw"]) ?? "";
+    const written = textOf(one) ?? textOf(objectOf(one)["raw"]) ?? "";
     const isFile = FILE.test(written.trim());
     return {
       name:
-        textOf(membersOf(one)["label"]) ??
+        textOf(objectOf(one)["label"]) ??
         (at === 0 ? (textOf(all["description"]) ?? fallbackName) : `${fallbackName} ${at + 1}`),
-      model: textOf(provider) ?? textOf(membersOf(provider)["id"]) ?? null,
+      model: textOf(provider) ?? textOf(objectOf(provider)["id"]) ?? null,
       messages: isFile ? [{ role: "user", text: "…" }] : readMessages(written),
       syntax: "jinja",
       settings: { temperature: numberOf(config["temperature"]), topP: numberOf(config["top_p"]) },
@@ -36,7 +37,7 @@ const FILE = /^(?:file:\/\/\S+|[\w./*-]+\.(?:txt|json|ya?ml|[cm]?[jt]s|py|md|csv
 function readMessages(text: string): { role: string; text: string }[] {
   if (!text.trimStart().startsWith("[")) return [{ role: "user", text }];
   try {
-    const messages = listOf(JSON.parse(text)).map(membersOf);
+    const messages = listOf(JSON.parse(text)).map(objectOf);
     return messages.map(({ role, content }) => ({ role: textOf(role) ?? "user", text: textOf(content) ?? "" }));
   } catch {
     return [{ role: "user", text }];
@@ -51,9 +52,9 @@ interface ReadTest {
   readonly lost: readonly string[];
 }
 
-function readTest({ vars, assert, description }: Members): ReadTest {
-  const inputs = sampleOf(membersOf(vars));
-  const all = listOf(assert).map(membersOf);
+function readTest({ vars, assert, description }: PlainObject): ReadTest {
+  const inputs = sampleOf(objectOf(vars));
+  const all = listOf(assert).map(objectOf);
   const texts = (type: string) =>
     all.filter((one) => one["type"] === type).flatMap((one) => textsOf(one["value"]) ?? []);
   const [contains, notContains, matches, judge] = [
@@ -83,7 +84,7 @@ function readTest({ vars, assert, description }: Members): ReadTest {
 
 const KNOWN_ASSERTS = new Set(["contains", "contains-all", "not-contains", "regex", "llm-rubric"]);
 
-function sampleOf(vars: Members): Record<string, string> | null {
+function sampleOf(vars: PlainObject): Record<string, string> | null {
   const pairs = Object.entries(vars).flatMap(([key, value]) => {
     const text = textOf(value);
     return text === undefined || text.startsWith("file://") ? [] : [[key, text] as const];

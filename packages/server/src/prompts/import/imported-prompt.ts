@@ -6,6 +6,7 @@ import { TESTS_MAX } from "../format/test-fields.ts";
 import { writePromptFile } from "../format/write-prompt-file.ts";
 import { scanTemplate } from "../template/template-scan.ts";
 import { convertTemplate, type TemplateSyntax } from "./convert-template.ts";
+import { isPlainObject } from "../../platform/json.ts";
 
 export interface ImportedInput {
   readonly description?: string | undefined;
@@ -291,24 +292,20 @@ function webSearchOf(
 
 function schemaOf({ outputSchema }: ImportedPrompt, notes: string[]): { schema: unknown } | undefined {
   if (outputSchema === undefined) return undefined;
-  if (!isMembers(outputSchema) || outputSchema["type"] !== "object") {
+  if (!isPlainObject(outputSchema) || outputSchema["type"] !== "object") {
     notes.push("The schema of the output is not one of an object, so it was left out.");
     return undefined;
   }
   return { schema: withoutPatterns(outputSchema, notes) };
 }
 
-function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Regular expressions of a schema are not checked here: one can take minutes for a short text. */
 function withoutPatterns(schema: unknown, notes: string[]): unknown {
   if (Array.isArray(schema)) return schema.map((each) => withoutPatterns(each, notes));
-  if (!isMembers(schema)) return schema;
+  if (!isPlainObject(schema)) return schema;
   const others = Object.entries(schema).filter(([name, value]) => {
     const isPattern =
-      (name === "pattern" && typeof value === "string") || (name === "patternProperties" && isMembers(value));
+      (name === "pattern" && typeof value === "string") || (name === "patternProperties" && isPlainObject(value));
     if (isPattern)
       notes.push(`${name} of the schema was left out: ${JSON.stringify(value)}. Describe the text instead.`);
     return !isPattern;

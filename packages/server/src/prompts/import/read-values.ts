@@ -1,8 +1,7 @@
 /** Values of files that nobody checked before. */
-export type Members = Readonly<Record<string, unknown>>;
-
-export function membersOf(value: unknown): Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
+import { isPlainObject, type PlainObject } from "../../platform/json.ts";
+export function objectOf(value: unknown): PlainObject {
+  return isPlainObject(value) ? value : {};
 }
 
 export function listOf(value: unknown): readonly unknown[] {
@@ -26,7 +25,7 @@ export function textsOf(value: unknown): readonly string[] | undefined {
 }
 
 /** Sentences for members that have no counterpart. */
-export function notesOnOthers(members: Members, known: readonly string[]): string[] {
+export function notesOnOthers(members: PlainObject, known: readonly string[]): string[] {
   return Object.entries(members)
     .filter(([name, value]) => !known.includes(name) && value !== null && value !== undefined)
     .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
@@ -39,7 +38,7 @@ function shorten(text: string): string {
 
 /** @throws Error when it is what a server said instead of a prompt. */
 export function refuseErrors(value: unknown): void {
-  const { error, message } = membersOf(value);
-  const said = textOf(membersOf(error)["message"]) ?? (error === undefined ? undefined : textOf(message));
+  const { error, message } = objectOf(value);
+  const said = textOf(objectOf(error)["message"]) ?? (error === undefined ? undefined : textOf(message));
   if (said !== undefined) throw new Error(`it is the error of a server, "${shorten(said)}"`);
 }

@@ -1,5 +1,6 @@
 import { featuresOf, schemaFault, type CatalogueEntry } from "../../models/index.ts";
-import type { JsonSchema, StepDefinition } from "../prompt-definition.ts";
+import type { StepDefinition } from "../prompt-definition.ts";
+import { isPlainObject, type JsonObject } from "../../platform/json.ts";
 
 type AddFault = (field: string, message: string) => void;
 
@@ -54,7 +55,7 @@ export function webSearchFault(
   return `${model} does not search the web and fit a schema in one call: search in a step before`;
 }
 
-function checkSchema(schema: JsonSchema, addFault: AddFault): void {
+function checkSchema(schema: JsonObject, addFault: AddFault): void {
   if (schema["type"] !== "object") addFault("output", "output.schema must have type: object, as providers ask of it");
   const untyped = findUntyped(schema, "schema");
   if (untyped !== null) addFault("output", `output.${untyped} needs a type: without one, any value would fit`);
@@ -66,11 +67,11 @@ const TYPED_BY = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "n
 
 /** Path of the first schema of a member that says nothing about its type. */
 function findUntyped(schema: unknown, path: string): string | null {
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return null;
-  const { properties, items, $defs } = schema as Record<string, unknown>;
+  if (!isPlainObject(schema)) return null;
+  const { properties, items, $defs } = schema;
   if (!TYPED_BY.some((name) => Object.hasOwn(schema, name))) return path;
   for (const [name, members] of Object.entries({ properties, $defs })) {
-    if (typeof members !== "object" || members === null) continue;
+    if (!isPlainObject(members)) continue;
     for (const [key, member] of Object.entries(members)) {
       const found = findUntyped(member, `${path}.${name}.${key}`);
       if (found !== null) return found;

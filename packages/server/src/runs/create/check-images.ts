@@ -1,5 +1,6 @@
 import type { Issue } from "@promptd/contract";
 import { checkImageInputs } from "../../files/index.ts";
+import { isPlainObject } from "../../platform/json.ts";
 
 /** Issues about images have the path `body, inputs, imageInputs` and, unless they are about all images, an index. */
 const indexOf = ({ path }: Issue) => path[3] ?? "all";
@@ -16,6 +17,5 @@ export function checkImages(body: unknown, issues: readonly Issue[]): readonly I
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
+  return isPlainObject(value) ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
 }

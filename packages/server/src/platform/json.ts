@@ -1,0 +1,12 @@
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: JsonValue;
+}
+
+/** An object whose members nobody has checked. */
+export type PlainObject = Readonly<Record<string, unknown>>;
+
+/** What JSON calls an object: no list, and not null. */
+export function isPlainObject(value: unknown): value is PlainObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
