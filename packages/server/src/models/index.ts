@@ -7,7 +7,13 @@ export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
 export { createEnabledModels, type RunLimit } from "./catalogue/enabled-models.ts";
 export { callDirectly, featuresOf, readJsonAnswer, schemaFault, wholeInstructions } from "./text-rules.ts";
-export { wholePrompt, type DirectAnswer, type DirectRequest, type TextSettings } from "./text-rules.ts";
+export {
+  wholePrompt,
+  type DirectAnswer,
+  type DirectRequest,
+  type TextSettings,
+  type WebSearchChoice,
+} from "./text-rules.ts";
 export { CountedCall, createProviderCallsTick, firstCallOf, type FirstCall } from "./calls/provider-calls.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";

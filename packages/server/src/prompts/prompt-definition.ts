@@ -1,5 +1,5 @@
 import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
-import type { TextSettings } from "../models/index.ts";
+import type { TextSettings, WebSearchChoice } from "../models/index.ts";
 import type { JsonObject } from "../platform/json.ts";
 
 /** One choice of a select. Callers know `name` only; `text` is template and never leaves the server. */
@@ -67,12 +67,6 @@ export interface StepDefinition {
   readonly fallback?: readonly string[];
 }
 
-/** That the model may search the web. */
-export interface WebSearchChoice {
-  /** True: what the provider names as sources is listed below the text. */
-  readonly sources: boolean;
-}
-
 /** A role, and what the author chose before a model was found for it: the next model may take more of it. */
 export interface StepRole {
   readonly name: string;
@@ -123,7 +117,7 @@ export interface Expectations {
   readonly notContains?: readonly string[];
   /** A regular expression. */
   readonly matches?: string;
-  readonly schema?: JsonSchema;
+  readonly schema?: JsonObject;
   /** Characters. */
   readonly shorterThan?: number;
   /** Statements that a model checks. */

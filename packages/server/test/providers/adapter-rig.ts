@@ -12,7 +12,8 @@ import {
   type Catalogue,
   type CatalogueEntry,
 } from "../../src/models/catalogue/catalogue.ts";
-import type { ModelAdapter, ModelCall, ModelImage } from "../../src/models/ai-sdk/model-adapter.ts";
+import type { ModelAdapter, ModelCall } from "../../src/models/ai-sdk/model-adapter.ts";
+import type { ModelImage } from "../../src/models/model-image.ts";
 import { providerOf } from "../../src/models/providers/index.ts";
 import { makesJobs } from "../../src/models/providers/provider.ts";
 import { systemClock } from "../../src/platform/clock.ts";

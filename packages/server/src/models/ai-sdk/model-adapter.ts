@@ -2,17 +2,11 @@
 import type { SpooledFile } from "../../files/index.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
+import type { ModelImage } from "../model-image.ts";
 import type { TextSettings } from "../providers/text-features.ts";
 import type { Mapping } from "../catalogue/mapping.ts";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
-
-export interface ModelImage {
-  readonly bytes: Uint8Array;
-  readonly mediaType: "image/png" | "image/jpeg";
-  /** It says what of the others may change. */
-  readonly isMask?: boolean;
-}
 
 /** What was said before the prompt. */
 interface ChatMessage {
@@ -21,7 +15,7 @@ interface ChatMessage {
 }
 
 /** That an author lets the model search the web. */
-interface WebSearchChoice {
+export interface WebSearchChoice {
   /** True: what the provider names as sources is listed below the text. */
   readonly sources: boolean;
 }

@@ -4,21 +4,15 @@
  * fal and Replicate go through their own interfaces.
  */
 import type { Modality } from "@promptd/contract";
+import type { ModelImage } from "../model-image.ts";
 import { isPlainObject, type JsonValue, type PlainObject } from "../../platform/json.ts";
-
-export interface JobImage {
-  readonly bytes: Uint8Array;
-  readonly mediaType: string;
-  /** It says what of the others may change. */
-  readonly isMask?: boolean;
-}
 
 /** What is to be made, in the words of the catalogue. */
 export interface JobOrder {
   readonly providerModel: string;
   readonly modality: Modality;
   readonly prompt: string;
-  readonly images: readonly JobImage[];
+  readonly images: readonly ModelImage[];
   readonly size: string | undefined;
   readonly aspectRatio: string | undefined;
   /** Seconds. */
@@ -146,13 +140,13 @@ export function memberOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (Reflect.get(value, name) as unknown) : undefined;
 }
 
-export function dataUri({ bytes, mediaType }: JobImage): string {
+export function dataUri({ bytes, mediaType }: ModelImage): string {
   return `data:${mediaType};base64,${Buffer.from(bytes).toString("base64")}`;
 }
 
-export function splitMask(images: readonly JobImage[]): {
-  readonly pictures: readonly JobImage[];
-  readonly mask: JobImage | undefined;
+export function splitMask(images: readonly ModelImage[]): {
+  readonly pictures: readonly ModelImage[];
+  readonly mask: ModelImage | undefined;
 } {
   return {
     pictures: images.filter(({ isMask = false }) => !isMask),

@@ -9,17 +9,17 @@ import {
   UnreadableAnswer,
   withoutAbsent,
   type JobFile,
-  type JobImage,
   type JobInterface,
   type JobOrder,
   type JobSource,
   type JobState,
 } from "./jobs.ts";
 import { cancelOf, type Provider } from "./provider.ts";
+import type { ModelImage } from "../model-image.ts";
 import type { PlainObject } from "../../platform/json.ts";
 
 /** By the model's own schema, as its page shows it (read 2026-11). */
-const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly JobImage[]) => PlainObject])[] = [
+const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly ModelImage[]) => PlainObject])[] = [
   [/^black-forest-labs\/flux-2-/, (images) => ({ input_images: images.map(dataUri) })],
   [/^black-forest-labs\/flux-kontext-/, ([first]) => ({ input_image: first && dataUri(first) })],
   [/^/, ([first]) => ({ image: first && dataUri(first) })],

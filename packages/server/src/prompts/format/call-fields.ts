@@ -1,6 +1,6 @@
 /** What both the top level of a file and each of its steps say about a model call. */
-import type { TextSettings } from "../../models/index.ts";
-import type { StepMessage, WebSearchChoice } from "../prompt-definition.ts";
+import type { TextSettings, WebSearchChoice } from "../../models/index.ts";
+import type { StepMessage } from "../prompt-definition.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
