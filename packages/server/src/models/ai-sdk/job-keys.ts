@@ -2,14 +2,13 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { ProviderEndpoint } from "../providers/provider.ts";
-import type { ModelAdapter } from "./model-adapter.ts";
-
-export type JobOfKey = Parameters<ModelAdapter["pollJob"]>[0] & { readonly key: number };
-
-type Keys = Pick<ProviderEndpoint, "apiKeys">;
 
 /** What is stored: with one key the provider's own name of the job alone, which older programs read as well. */
-export function nameWithKey(operation: JsonValue, key: number, { apiKeys }: Keys): JsonValue {
+export function nameWithKey(
+  operation: JsonValue,
+  key: number,
+  { apiKeys }: Pick<ProviderEndpoint, "apiKeys">,
+): JsonValue {
   const own = apiKeys[key];
   return apiKeys.length < 2 || own === undefined ? operation : { job: operation, startedBy: markOf(own) };
 }
@@ -17,7 +16,7 @@ export function nameWithKey(operation: JsonValue, key: number, { apiKeys }: Keys
 /** Of a key that is not set any more the first one: nobody else can ask either. */
 export function splitName(
   stored: JsonValue,
-  { apiKeys }: Keys,
+  { apiKeys }: Pick<ProviderEndpoint, "apiKeys">,
 ): { readonly operation: JsonValue; readonly key: number } {
   if (!isMarked(stored)) return { operation: stored, key: 0 };
   const key = apiKeys.findIndex((each) => markOf(each) === stored["startedBy"]);

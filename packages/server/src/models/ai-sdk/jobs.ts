@@ -7,19 +7,19 @@ import { classifyAnswer, classifyJobFailure, failure } from "../providers/failur
 import { providerOf } from "../providers/index.ts";
 import type { JobFile, JobInterface, JobSource } from "../providers/jobs.ts";
 import { FILE_ANSWER_BYTES_MAX, sourceOf, wholePrompt, type Adapter } from "./call-settings.ts";
-import { nameWithKey, splitName, type JobOfKey } from "./job-keys.ts";
-import type { JobCancel, ModelAdapter, ModelCall, ModelResult, ReadyJob } from "./model-adapter.ts";
+import { nameWithKey, splitName } from "./job-keys.ts";
+import type { JobCancel, JobPoll, ModelAdapter, ModelCall, ModelResult, PollAnswer, ReadyJob } from "./model-adapter.ts";
 import { settledFile } from "./read-error.ts";
 
 const importVideo = () => import("./video.ts"); // and the SDK with it
 
 const VIDEO_BYTES_MAX = 209_715_200;
 
-type Started = { readonly kind: "started"; readonly operation: JsonValue };
-type Poll = Parameters<ModelAdapter["pollJob"]>[0];
-type Polled = Awaited<ReturnType<ModelAdapter["pollJob"]>>;
-
-export async function startJob(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<Started> {
+export async function startJob(
+  adapter: Adapter,
+  call: ModelCall,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "started"; readonly operation: JsonValue }> {
   const { jobs } = providerOf(call.entry.provider);
   const started =
     jobs === null
@@ -61,7 +61,7 @@ function jobSource(
   return { endpoint, fetch, signal };
 }
 
-export async function pollJob(adapter: Adapter, asked: Poll, signal: AbortSignal): Promise<Polled> {
+export async function pollJob(adapter: Adapter, asked: JobPoll, signal: AbortSignal): Promise<PollAnswer> {
   const { entry } = asked.call;
   const poll = { ...asked, ...splitName(asked.operation, adapter.connectionOf(entry).endpoint) };
   const { jobs } = providerOf(entry.provider);
@@ -91,9 +91,9 @@ function ready(adapter: Adapter, entry: CatalogueEntry, load: (signal: AbortSign
 
 async function pollOwn(
   adapter: Adapter,
-  { call, operation, key, jobs }: JobOfKey & { readonly jobs: JobInterface },
+  { call, operation, key, jobs }: JobPoll & { readonly key: number; readonly jobs: JobInterface },
   signal: AbortSignal,
-): Promise<Polled> {
+): Promise<PollAnswer> {
   const { entry } = call;
   const state = await jobs.poll(operation, jobSource(adapter, entry, { isPoll: true, key, signal }));
   if (state.kind === "pending") return state;
@@ -105,7 +105,7 @@ async function pollOwn(
 
 async function loadFile(
   adapter: Adapter,
-  call: Poll["call"],
+  call: JobPoll["call"],
   { file, signal }: { readonly file: JobFile; readonly signal: AbortSignal },
 ): Promise<ModelResult> {
   if (file.kind === "declined") return { kind: "refused", usage: null };

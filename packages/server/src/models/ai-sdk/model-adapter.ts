@@ -89,6 +89,14 @@ export type ModelResult =
   | { readonly kind: "refused"; readonly usage: Usage | null }
   | CallFailure;
 
+export interface JobPoll {
+  readonly call: Pick<ModelCall, "entry" | "mapping" | "images">;
+  /** How the provider names the job. */
+  readonly operation: JsonValue;
+}
+
+export type PollAnswer = { readonly kind: "pending" } | ReadyJob | ModelResult;
+
 /** What a job made, and is still with the provider: fetching it takes longer than polling it. */
 export interface ReadyJob {
   readonly kind: "ready";
@@ -107,10 +115,7 @@ export interface ModelAdapter {
     call: ModelCall,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "started"; readonly operation: JsonValue } | ModelResult>;
-  pollJob(
-    poll: { readonly call: Pick<ModelCall, "entry" | "mapping" | "images">; readonly operation: JsonValue },
-    signal: AbortSignal,
-  ): Promise<{ readonly kind: "pending" } | ReadyJob | ModelResult>;
+  pollJob(poll: JobPoll, signal: AbortSignal): Promise<PollAnswer>;
   /** Asks the provider to stop a started job; `impossible`: it knows no such request. */
   cancelJob(
     job: { readonly entry: CatalogueEntry; readonly operation: JsonValue },

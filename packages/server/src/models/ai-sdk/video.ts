@@ -13,7 +13,6 @@ import {
   wholePrompt,
   type Adapter,
 } from "./call-settings.ts";
-import type { JobOfKey } from "./job-keys.ts";
 import type { ModelCall } from "./model-adapter.ts";
 
 export async function startVideo(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<JsonValue> {
@@ -51,7 +50,7 @@ type VideoState =
 
 export async function askVideo(
   adapter: Adapter,
-  { call, operation, key }: JobOfKey,
+  { call, operation, key }: JobPoll & { readonly key: number },
   signal: AbortSignal,
 ): Promise<VideoState> {
   const model = await videoModel(adapter, call.entry, { call: null, key });
