@@ -7,7 +7,7 @@ import { setPlan } from "./accounts.ts";
 import { findListedAccount, listAccounts } from "./accounts-store.ts";
 
 /** What operators see and decide of accounts. */
-export function accountsManageRoutes(db: Database): Pick<ManageHandlers, "listAccounts" | "setPlan"> {
+export function accountsManageRoutes(db: Database) {
   return {
     listAccounts: async ({ query }) => {
       const page = await listAccounts(db, query);
@@ -19,7 +19,7 @@ export function accountsManageRoutes(db: Database): Pick<ManageHandlers, "listAc
       await setPlan(db, accountId, { plan, untilMs: until === null ? null : Date.parse(until) });
       return { data: await requireAccount(db, accountId) };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 async function requireAccount(db: Database, accountId: string): Promise<AccountOfInstallation> {

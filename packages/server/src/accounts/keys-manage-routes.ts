@@ -18,10 +18,8 @@ export interface KeysRoutesOptions {
 const OVERLAP_HOURS_DEFAULT = 24;
 const UNUSED: UsageOfKey = { runs: 0, failed: 0, credits: 0 };
 
-type Handlers = Pick<ManageHandlers, "listKeys" | "createKey" | "getKey" | "updateKey" | "rollKey" | "revokeKey">;
-
 /** Keys of the chosen account. Another account's key and none give the same 404. */
-export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOptions): Handlers {
+export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOptions) {
   const show = async (accountId: string, key: ApiKey | null, keyId: string): Promise<Key> => {
     if (key === null) throw notFound("API key", keyId);
     return toKey(key, await usageOfKeys(accountId));
@@ -59,7 +57,7 @@ export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOp
     revokeKey: async ({ params: { keyId } }, { caller: { accountId } }) => ({
       data: await show(accountId, await revokeOwnKey(db, { accountId, keyId }), keyId),
     }),
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 /** Of a new key alone: one that there is may be ended by a moment in the past, and begun again. */

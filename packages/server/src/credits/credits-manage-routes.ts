@@ -9,10 +9,7 @@ import { giveCredits } from "./grants.ts";
 import { listJournal } from "./journal-store.ts";
 
 /** For operators, and for a payment system with an operator's token. */
-export function creditsManageRoutes(
-  db: Database,
-  clock: Clock,
-): Pick<ManageHandlers, "getCredits" | "listJournal" | "grantCredits" | "freezeAccount"> {
+export function creditsManageRoutes(db: Database, clock: Clock) {
   return {
     getCredits: async (_input, { caller }) => ({ data: await findStanding(db, caller.accountId) }),
     listJournal: async ({ query }, { caller }) => {
@@ -38,7 +35,7 @@ export function creditsManageRoutes(
       const { credits, isGranted } = await giveCredits(db, grant, clock.nowMs());
       return { data: { accountId, amount, expiresAt, isRepeated: !isGranted, credits } };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 function unknownAccount(name: string): Problem {

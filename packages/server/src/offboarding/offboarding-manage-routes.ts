@@ -12,12 +12,7 @@ export interface OffboardingOptions extends ExportPorts {
   readonly deletions: Deletions;
 }
 
-type OffboardingHandlers = Pick<
-  ManageHandlers,
-  "exportAccount" | "deleteAccount" | "exportAccountOf" | "deleteAccountOf" | "getAccountDeletion"
->;
-
-export function offboardingManageRoutes(options: OffboardingOptions): OffboardingHandlers {
+export function offboardingManageRoutes(options: OffboardingOptions) {
   return {
     exportAccount: (_input, { caller }) => download(caller.accountId, options),
     exportAccountOf: ({ params: { accountId } }) => download(accountId, options),
@@ -33,7 +28,7 @@ export function offboardingManageRoutes(options: OffboardingOptions): Offboardin
       if (data === null) throw notFound("deletion of an account", accountId);
       return { data };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 async function deleteConfirmed(

@@ -22,24 +22,7 @@ import { findPerson } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
-type MembersHandlers = Pick<
-  ManageHandlers,
-  | "listMembers"
-  | "updateMember"
-  | "removeMember"
-  | "leaveAccount"
-  | "listInvitations"
-  | "createInvitation"
-  | "revokeInvitation"
-  | "acceptInvitation"
-  | "joinAccount"
-  | "listPeople"
-  | "invitePerson"
-  | "updatePerson"
-  | "createSignInLink"
->;
-
-export function membersManageRoutes(options: InvitationOptions): MembersHandlers {
+export function membersManageRoutes(options: InvitationOptions) {
   return { ...membersOf(options), ...invitationsOf(options), ...peopleOf(options) };
 }
 
@@ -47,9 +30,7 @@ export function membersManageRoutes(options: InvitationOptions): MembersHandlers
 const PERSON = ["path", "personId"] as const;
 const CHOSEN = ["header", ACCOUNT_HEADER] as const;
 
-type MemberHandlerName = "listMembers" | "updateMember" | "removeMember" | "leaveAccount";
-
-function membersOf({ db }: InvitationOptions): Pick<MembersHandlers, MemberHandlerName> {
+function membersOf({ db }: InvitationOptions) {
   return {
     listMembers: async (_input, { caller }) => ({ data: { rows: await listMembers(db, caller.accountId) } }),
     updateMember: async ({ params: { personId }, body: { role } }, { caller: { accountId } }) => {
@@ -68,7 +49,7 @@ function membersOf({ db }: InvitationOptions): Pick<MembersHandlers, MemberHandl
       data: await removeMember(db, { accountId, personId }, PERSON),
     }),
     leaveAccount: async (_input, context) => ({ data: await removeMember(db, ownerOf(context), CHOSEN) }),
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 /**
@@ -86,12 +67,7 @@ function removeMember(db: Database, { accountId, personId }: MemberOfAccount, pa
   });
 }
 
-function invitationsOf(
-  options: InvitationOptions,
-): Pick<
-  MembersHandlers,
-  "listInvitations" | "createInvitation" | "revokeInvitation" | "acceptInvitation" | "joinAccount"
-> {
+function invitationsOf(options: InvitationOptions) {
   const { db } = options;
   return {
     listInvitations: async ({ query }, { caller }) => {
@@ -115,12 +91,10 @@ function invitationsOf(
     joinAccount: async ({ body: { code } }, context) => ({
       data: { accountId: await joinAccount(code, actorOf(context).personId, options) },
     }),
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
-function peopleOf(
-  options: InvitationOptions,
-): Pick<MembersHandlers, "listPeople" | "invitePerson" | "updatePerson" | "createSignInLink"> {
+function peopleOf(options: InvitationOptions) {
   const { db, publicUrl } = options;
   return {
     listPeople: async ({ query }) => {
@@ -152,7 +126,7 @@ function peopleOf(
       const code = await mintCode(db, { personId, accountId: null, makesOperator: false, signsIn: false });
       return { data: { link: welcomeLink(publicUrl(), code) } };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 function requireMember(members: readonly Member[], personId: string): Member {

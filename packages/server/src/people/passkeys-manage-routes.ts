@@ -15,15 +15,10 @@ export interface PasskeysRoutesOptions {
   readonly sessions: Sessions;
 }
 
-type PasskeysHandlers = Pick<
-  ManageHandlers,
-  "listPasskeys" | "beginPasskey" | "addPasskey" | "removePasskey" | "beginPasskeySignIn" | "signInWithPasskey"
->;
-
 /** Loaded when a passkey is first used: a start does not wait for it. */
 const load = () => import("./sign-in/passkeys.ts");
 
-export function passkeysManageRoutes(options: PasskeysRoutesOptions): PasskeysHandlers {
+export function passkeysManageRoutes(options: PasskeysRoutesOptions) {
   const { db, publicUrl, sessions } = options;
   const party = () => requireParty(publicUrl());
   return {
@@ -59,7 +54,7 @@ export function passkeysManageRoutes(options: PasskeysRoutesOptions): PasskeysHa
       const cookies = await sessions.signIn(personId, { userAgent: context.header("user-agent") });
       return { data: { personId }, headers: { "set-cookie": cookies } };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 /** Every answer that does not do is refused with one text: nobody learns which passkeys there are. */

@@ -24,19 +24,7 @@ export interface PeopleRoutesOptions {
   readonly features: () => Features;
 }
 
-type HandlerName =
-  | "getSession"
-  | "getFeatures"
-  | "requestEmailChange"
-  | "confirmEmailChange"
-  | "welcome"
-  | "listTokens"
-  | "createToken"
-  | "revokeToken"
-  | "listAudit"
-  | "getAccount";
-
-export function peopleManageRoutes(options: PeopleRoutesOptions): Pick<ManageHandlers, HandlerName> {
+export function peopleManageRoutes(options: PeopleRoutesOptions) {
   const { db, newId, sessions } = options;
   return {
     getFeatures: async () => ({ data: options.features() }),
@@ -76,7 +64,7 @@ export function peopleManageRoutes(options: PeopleRoutesOptions): Pick<ManageHan
       if (page === null) throw unknownCursor(query, "row of the audit log");
       return { data: page };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 /** Who acts. @throws Error where the endpoint takes no session and no token, which is a bug of its entry. */

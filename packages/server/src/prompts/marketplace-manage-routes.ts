@@ -1,4 +1,4 @@
-import type { MarketplaceRow, ModeratedPrompt, Page, Vote } from "@promptd/contract/manage";
+import type { MarketplaceQuery, MarketplaceRow, ModeratedPrompt, Page, Vote } from "@promptd/contract/manage";
 import { printable, type SearchRow } from "@promptd/contract";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { isoTime } from "../platform/clock.ts";
@@ -25,24 +25,12 @@ export { promptsRoutes };
 const PAGE_ROWS = 50;
 const NO_EXTRAS: MarketplaceExtras = { author: null, tags: [], isFeatured: false };
 
-type Handlers = Pick<
-  ManageHandlers,
-  | "searchMarketplace"
-  | "getMarketplacePrompt"
-  | "listMarketplaceVersions"
-  | "voteForPrompt"
-  | "listModeratedPrompts"
-  | "moderatePrompt"
-  | "featurePrompt"
-  | "setAuthorShare"
->;
-
 type MarketplacePorts = Omit<PromptsRoutesOptions, "chargesAuthors">;
 /** Pages ask for the price of a run when its form is filled in. */
 const LIST_PRICES = { freeAuthorId: null };
 
 /** The marketplace as pages show it: found as under /v1, and listed without a query. */
-export function marketplaceManageRoutes(ports: MarketplacePorts): Handlers {
+export function marketplaceManageRoutes(ports: MarketplacePorts) {
   const options = { ...ports, ...LIST_PRICES };
   const { db } = options;
   const shownOf = (found: readonly FoundPrompt[]) => found.flatMap((prompt) => searchRow(prompt, options) ?? []);
@@ -86,14 +74,12 @@ export function marketplaceManageRoutes(ports: MarketplacePorts): Handlers {
       return { data: await castVote(db, { voter, slug, promptId: found.prompt.promptId, vote }) };
     },
     ...moderationRoutes(db),
-  };
+  } satisfies Partial<ManageHandlers>;
 }
-
-type MarketplaceQuestion = Parameters<Handlers["searchMarketplace"]>[0]["query"];
 
 /** Null: the cursor is not a prompt that is listed. */
 async function readMarketplace(
-  query: MarketplaceQuestion,
+  query: MarketplaceQuery,
   options: MarketplacePorts & typeof LIST_PRICES,
 ): Promise<Page<SearchRow> | null> {
   const { db, search } = options;
@@ -124,9 +110,7 @@ function noSuchSlug(slug: string): Problem {
   return new Problem("NOT_FOUND_ERROR", `No published prompt has the slug ${printable(slug)}.`);
 }
 
-function moderationRoutes(
-  db: Database,
-): Pick<Handlers, "listModeratedPrompts" | "moderatePrompt" | "featurePrompt" | "setAuthorShare"> {
+function moderationRoutes(db: Database) {
   const show = async (promptId: string): Promise<{ data: ModeratedPrompt }> => {
     const prompt = await findModerated(db, promptId);
     if (prompt === null) throw notFound("prompt", promptId);
@@ -161,5 +145,5 @@ function moderationRoutes(
       await setAuthorShare(db, promptId, percent);
       return show(promptId);
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }

@@ -32,28 +32,8 @@ import type { PromptSource } from "./prompt-definition.ts";
 export { requireOwnPrompt };
 export { findFrozen, freezeTest, judgeTest } from "./own/test-runs.ts";
 
-type Names =
-  | "listPrompts"
-  | "createDraft"
-  | "getPrompt"
-  | "saveDraft"
-  | "deleteDraft"
-  | "publishDraft"
-  | "rollBackPrompt"
-  | "unpublishPrompt"
-  | "republishPrompt"
-  | "listVersions"
-  | "getVersion"
-  | "diffPrompt"
-  | "setLabel"
-  | "deleteLabel"
-  | "checkPromptFile"
-  | "previewPromptFile"
-  | "publishPromptFile";
-type OwnHandlers = Pick<ManageHandlers, Names>;
-
 /** Prompts of the chosen account. Another account's prompt and none give the same 404. */
-export function promptsManageRoutes(options: OwnPromptsOptions): OwnHandlers {
+export function promptsManageRoutes(options: OwnPromptsOptions) {
   return { ...draftRoutes(options), ...versionRoutes(options), ...labelRoutes(options), ...fileRoutes(options) };
 }
 
@@ -61,9 +41,7 @@ function authorOf({ caller }: Pick<RequestContext, "caller">): Author {
   return { accountId: caller.accountId, personId: caller.actor?.personId ?? null };
 }
 
-function draftRoutes(
-  options: OwnPromptsOptions,
-): Pick<OwnHandlers, "listPrompts" | "createDraft" | "getPrompt" | "saveDraft" | "deleteDraft" | "publishDraft"> {
+function draftRoutes(options: OwnPromptsOptions) {
   return {
     listPrompts: async ({ query }, { caller }) => ({ data: await readOwnPrompts(caller.accountId, query, options) }),
     createDraft: async ({ body }, context) => {
@@ -83,15 +61,10 @@ function draftRoutes(
     publishDraft: async ({ params: { promptId }, body }, context) => ({
       data: await publishDraft(authorOf(context), { promptId, ...body, note: body.note ?? null }, options),
     }),
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
-function versionRoutes(
-  options: OwnPromptsOptions,
-): Pick<
-  OwnHandlers,
-  "rollBackPrompt" | "unpublishPrompt" | "republishPrompt" | "listVersions" | "getVersion" | "diffPrompt"
-> {
+function versionRoutes(options: OwnPromptsOptions) {
   const { db } = options;
   return {
     rollBackPrompt: async ({ params: { promptId }, body: { promptVersionId, note = null } }, context) => ({
@@ -116,12 +89,12 @@ function versionRoutes(
     diffPrompt: async ({ params: { promptId }, query }, { caller }) => ({
       data: await diffOwnPrompt({ accountId: caller.accountId, promptId }, query, options),
     }),
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 const LABELS_MAX = 50;
 
-function labelRoutes({ db }: OwnPromptsOptions): Pick<OwnHandlers, "setLabel" | "deleteLabel"> {
+function labelRoutes({ db }: OwnPromptsOptions) {
   return {
     setLabel: async ({ params: { promptId, label }, body: { promptVersionId } }, { caller }) => {
       await requireOwnPrompt(db, caller.accountId, promptId);
@@ -140,12 +113,10 @@ function labelRoutes({ db }: OwnPromptsOptions): Pick<OwnHandlers, "setLabel" | 
       if (!(await deleteLabelRow(db, promptId, label))) throw notFound(`label "${label}" on the prompt that`, promptId);
       return { data: { labels: await listLabels(db, promptId) } };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
-function fileRoutes(
-  options: OwnPromptsOptions,
-): Pick<OwnHandlers, "checkPromptFile" | "previewPromptFile" | "publishPromptFile"> {
+function fileRoutes(options: OwnPromptsOptions) {
   const { catalogue, creditsMax } = options;
   return {
     checkPromptFile: async ({ body: { source } }, { caller }) => {
@@ -170,7 +141,7 @@ function fileRoutes(
     publishPromptFile: async ({ body: { source, note = null } }, context) => ({
       data: { published: await publishPromptFile(authorOf(context), { source, note }, options) },
     }),
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 const UNKNOWN_ID =

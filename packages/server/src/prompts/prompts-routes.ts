@@ -28,9 +28,7 @@ export interface PromptsRoutesOptions {
 }
 
 /** Drafts, unpublished prompts, other prompts' versions and ids that never existed answer the same bytes. */
-export function promptsRoutes(
-  options: PromptsRoutesOptions,
-): Pick<Handlers, "searchPrompts" | "getPrompt" | "getPromptVersion" | "resolveSlug" | "listSlugs"> {
+export function promptsRoutes(options: PromptsRoutesOptions) {
   const { db, catalogue } = options;
   const shownTo = ({ accountId }: { readonly accountId: string }): Shown => ({
     catalogue,
@@ -63,7 +61,7 @@ export function promptsRoutes(
           ? await findLabeled(caller.accountId, label ?? LABEL_OF_LATEST, { db, ...shownTo(caller) })
           : await findNamed(slugNames(slugs), label, { db, ...shownTo(caller) }),
     }),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Leads to the latest version of every prompt, so no author can set it. */

@@ -16,27 +16,8 @@ import { testRunsManageRoutes } from "./test-runs-manage-routes.ts";
 
 export { runsRoutes, type CreateRunOptions, type RunsRoutesOptions };
 
-type RunsManageHandlers = Pick<
-  ManageHandlers,
-  | "createRun"
-  | "createTestRun"
-  | "getTestRun"
-  | "setPromptSample"
-  | "deletePromptSample"
-  | "quoteRun"
-  | "listRuns"
-  | "exportRuns"
-  | "getRun"
-  | "followRun"
-  | "cancelRun"
-  | "getSystem"
-  | "listInstallationRuns"
-  | "getInstallationRun"
-  | "listModelHealth"
->;
-
 /** What creates, follows and cancels a run is the same as under /v1; what is read is more. */
-export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: Clock }): RunsManageHandlers {
+export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: Clock }) {
   const { db } = options;
   const { createRun, followRun, cancelRun } = runsRoutes(options);
   return {
@@ -70,5 +51,5 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
     },
     listModelHealth: async () => ({ data: { rows: await listModelHealth(db) } }),
     getSystem: async () => ({ data: { version: VERSION, mail: await readMailState(db), ...(await readSystem(db)) } }),
-  };
+  } satisfies Partial<ManageHandlers>;
 }

@@ -29,8 +29,6 @@ export interface RunsRoutesOptions extends CreateRunOptions {
   readonly onCanceled: (runId: string) => void;
 }
 
-type RunsHandlers = Pick<Handlers, "createRun" | "getRun" | "listRuns" | "cancelRun" | "followRun">;
-
 /** No proxy may gather or store what is meant for now. */
 const EVENT_STREAM = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -42,14 +40,14 @@ const POLL_SECONDS = "2";
 /** With the hub's last poll a caller is still answered within a second of its window's end. */
 const REPLAY_VIEW_MS_MAX = 500;
 
-export function runsRoutes(options: RunsRoutesOptions): RunsHandlers {
+export function runsRoutes(options: RunsRoutesOptions) {
   return {
     createRun: ({ body }, context) => createRunOf(body, context, options),
     getRun: ({ params }, context) => retrieve(params.runId.toLowerCase(), context, options),
     listRuns: async ({ query }, { caller }) => ({ data: await listRuns(options.db, caller.accountId, query) }),
     followRun: ({ params }, context) => follow(params.runId.toLowerCase(), context, options),
     cancelRun: ({ params }, context) => cancel(params.runId.toLowerCase(), context, options),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** A run and this request's wait for it. */

@@ -16,10 +16,7 @@ const TAKE_MS_MAX = 30_000;
 const TEXTS_BYTES_MAX = 64 * 1_024;
 
 /** A run of its author as what a prompt shows: public from then on, and stored with the prompt. */
-export function samplesManageRoutes({
-  db,
-  samples,
-}: SamplesRoutesOptions): Pick<ManageHandlers, "setPromptSample" | "deletePromptSample"> {
+export function samplesManageRoutes({ db, samples }: SamplesRoutesOptions) {
   return {
     setPromptSample: async ({ params: { promptId }, body: { runId } }, { caller }) => {
       const { accountId } = caller;
@@ -47,7 +44,7 @@ export function samplesManageRoutes({
       await db.tx((tx) => deleteSample(tx, promptId, samples.release));
       return { data: { sample: null } };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 async function takeFile(samples: Samples, file: Parameters<Samples["take"]>[0]) {

@@ -6,10 +6,8 @@ import { isFinal } from "./run-state.ts";
 import { createRunOf, type RunsRoutesOptions } from "./runs-routes.ts";
 import { findVersionOfRun } from "./runs-store.ts";
 
-type Handlers = Pick<ManageHandlers, "createTestRun" | "getTestRun">;
-
 /** Runs of drafts: durable and counted among the account's active runs like all others, at the price of an author's own runs. */
-export function testRunsManageRoutes(options: RunsRoutesOptions): Handlers {
+export function testRunsManageRoutes(options: RunsRoutesOptions) {
   const { db, catalogue, newId, holdMaxCredits: creditsMax } = options;
   return {
     createTestRun: async ({ params: { promptId }, body }, context) => {
@@ -37,7 +35,7 @@ export function testRunsManageRoutes(options: RunsRoutesOptions): Handlers {
       const judgement = await judgeTest(judged, isFinal(runStatus) ? test : null, { db, catalogue });
       return { data: { run, ...judgement } };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 /** Addresses of images; a path of the author's own disk says nothing here. */

@@ -30,21 +30,12 @@ const WEBHOOKS_MAX = 10;
 const OVERLAP_HOURS = 24;
 const DISABLED_BY_OWNER = "It was disabled by an owner of the account.";
 
-type WebhookHandlers = Pick<
-  ManageHandlers,
-  "listWebhooks" | "createWebhook" | "getWebhook" | "updateWebhook" | "deleteWebhook" | "rollWebhookSecret"
->;
-type DeliveryHandlers = Pick<ManageHandlers, "testWebhook" | "listDeliveries" | "repeatDelivery">;
-type AlertHandlers = Pick<ManageHandlers, "getCreditsAlert" | "setCreditsAlert">;
-
 /** Webhooks of the chosen account. Another account's webhook and none give the same 404. */
-export function webhooksManageRoutes(
-  options: WebhooksRoutesOptions,
-): WebhookHandlers & DeliveryHandlers & AlertHandlers {
+export function webhooksManageRoutes(options: WebhooksRoutesOptions) {
   return { ...webhookHandlers(options), ...deliveryHandlers(options), ...alertHandlers(options) };
 }
 
-function webhookHandlers({ db, newId, vault, poster }: WebhooksRoutesOptions): WebhookHandlers {
+function webhookHandlers({ db, newId, vault, poster }: WebhooksRoutesOptions) {
   const requireUrl = (url: string): void => {
     const message = poster.faultOf(url);
     if (message !== null) throw invalid([{ path: ["body", "url"], code: "invalid_value", message }]);
@@ -82,10 +73,10 @@ function webhookHandlers({ db, newId, vault, poster }: WebhooksRoutesOptions): W
       const webhook = await replaceSecret(db, { accountId, webhookId }, sealed, OVERLAP_HOURS);
       return { data: withSecret(orNotFound(webhook, webhookId), secret) };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
-function deliveryHandlers({ db, newId }: WebhooksRoutesOptions): DeliveryHandlers {
+function deliveryHandlers({ db, newId }: WebhooksRoutesOptions) {
   const requireEnabled = async (one: WebhookOfAccount): Promise<void> => {
     const { disabledAt } = orNotFound(await findWebhook(db, one), one.webhookId);
     if (disabledAt === null) return;
@@ -112,10 +103,10 @@ function deliveryHandlers({ db, newId }: WebhooksRoutesOptions): DeliveryHandler
       if (data === null) throw notFound("delivery", deliveryId);
       return { data };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
-function alertHandlers({ db }: WebhooksRoutesOptions): AlertHandlers {
+function alertHandlers({ db }: WebhooksRoutesOptions) {
   const none = { below: null, isLow: false };
   return {
     getCreditsAlert: async (_input, { caller: { accountId } }) => ({ data: (await findAlert(db, accountId)) ?? none }),
@@ -124,7 +115,7 @@ function alertHandlers({ db }: WebhooksRoutesOptions): AlertHandlers {
       await deleteAlert(db, accountId);
       return { data: none };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 function withSecret(webhook: Webhook, secret: Buffer): CreatedWebhook {

@@ -8,7 +8,7 @@ import { listSwitchedOff, switchModel } from "./enabled-models-store.ts";
 import { listModels, type ModelLine } from "./models-report.ts";
 
 /** GET /v1/resources. A client that names the current hash in If-None-Match gets 304 without a body. */
-export function modelsRoutes(catalogue: Catalogue): Pick<Handlers, "getResources"> {
+export function modelsRoutes(catalogue: Catalogue) {
   return {
     getResources: async (_input, context) => {
       const data = catalogue.resources();
@@ -17,7 +17,7 @@ export function modelsRoutes(catalogue: Catalogue): Pick<Handlers, "getResources
       const isKnown = namesEntityTag(context.header("if-none-match"), etag);
       return { status: isKnown ? 304 : 200, data, headers };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 export interface ModelsManageOptions {
@@ -29,12 +29,7 @@ export interface ModelsManageOptions {
 }
 
 /** Every model, enabled or not, with what it costs; no name of a key. */
-export function modelsManageRoutes({
-  catalogue,
-  db,
-  refresh,
-  testCall,
-}: ModelsManageOptions): Pick<ManageHandlers, "listModels" | "switchModel" | "testModel"> {
+export function modelsManageRoutes({ catalogue, db, refresh, testCall }: ModelsManageOptions) {
   return {
     listModels: async () => {
       const off = await listSwitchedOff(db);
@@ -61,7 +56,7 @@ export function modelsManageRoutes({
       }
       return { data: await testCall(entry) };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 function describe(line: ModelLine, isOff: boolean): ManagedModel {

@@ -38,12 +38,7 @@ const CREATES_AT_ONCE = 4;
 /** As a body waits for memory; meanwhile its batch waits with it. */
 const CREATE_WAIT_MS = 10_000;
 
-type BatchesHandlers = Pick<
-  Handlers,
-  "createBatch" | "getBatch" | "listBatches" | "getBatchResults" | "cancelBatch" | "resumeBatch"
->;
-
-export function batchesRoutes(options: BatchesRoutesOptions): BatchesHandlers {
+export function batchesRoutes(options: BatchesRoutesOptions) {
   const { db } = options;
   const checks = createSemaphore({
     permits: CREATES_AT_ONCE,
@@ -78,7 +73,7 @@ export function batchesRoutes(options: BatchesRoutesOptions): BatchesHandlers {
       options.onReady();
       return { data: await getBatch(db, batch) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 async function create(

@@ -21,9 +21,7 @@ const DAYS_DEFAULT = 30;
 const DAYS_MAX = 366;
 const DAY_MS = 86_400_000;
 
-type Handlers = Pick<ManageHandlers, "getUsage" | "getInstallationUsage" | "getEarnings" | "getPromptUsage">;
-
-export function usageManageRoutes(db: Database, clock: Clock): Handlers {
+export function usageManageRoutes(db: Database, clock: Clock) {
   return {
     getUsage: ({ query }, { caller }) => {
       return reportUsage({ ...query, accountId: caller.accountId, showsCost: false }, db, clock);
@@ -47,7 +45,7 @@ export function usageManageRoutes(db: Database, clock: Clock): Handlers {
       const rows = await listVersionUse(db, { promptId, from, to, ...groups, rowsMax: ROWS_MAX + 1 });
       return { data: { from, to, rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX } };
     },
-  };
+  } satisfies Partial<ManageHandlers>;
 }
 
 type Format = "json" | "csv" | undefined;
