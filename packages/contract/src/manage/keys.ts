@@ -1,4 +1,5 @@
 import type { Scope } from "../credentials.ts";
+import type { RecentUsage } from "./usage.ts";
 
 /** An API key as it is listed; nothing can show it whole again. */
 export interface Key {
@@ -19,18 +20,11 @@ export interface Key {
   readonly usedThisMonth: number;
   /** The prompts it may run; null: all. */
   readonly promptIds: readonly string[] | null;
-  readonly last30Days: UsageOfKey;
+  readonly last30Days: RecentUsage;
 }
 
 export const KEY_STATES = ["valid", "expired", "revoked"] as const;
 export type KeyState = (typeof KEY_STATES)[number];
-
-/** Of runs that ended in the last 30 days, today (UTC) included. */
-export interface UsageOfKey {
-  readonly runs: number;
-  readonly failed: number;
-  readonly credits: number;
-}
 
 export interface CreatedKey extends Key {
   /** The whole key, for the only time. */
@@ -49,11 +43,6 @@ export interface KeyChanges {
   readonly monthlyCap?: number | null | undefined;
   /** 1 to 100 ids; null: all prompts. */
   readonly promptIds?: readonly string[] | null | undefined;
-}
-
-export interface KeyRoll {
-  /** How long the old key stays valid, 0 to 2,160; 24 when absent. */
-  readonly overlapHours?: number | undefined;
 }
 
 export interface RolledKey extends CreatedKey {

@@ -2,19 +2,11 @@ import type { Issue } from "../errors.ts";
 import type { PageQuery } from "../pages.ts";
 import type { Modality, PromptConfig } from "../prompts.ts";
 import type { CreateRunBody, OutputItem, Run } from "../runs.ts";
-import type { Report } from "./usage.ts";
+import type { RecentUsage, Report } from "./usage.ts";
 
 /** `draft`: never published; `blocked`: unpublished by an operator. */
 export const PROMPT_STATES = ["draft", "published", "unpublished", "blocked"] as const;
 export type PromptState = (typeof PROMPT_STATES)[number];
-
-/** Of runs that ended in the last 30 days, today (UTC) included; test runs are not among them. */
-export interface UseOfPrompt {
-  readonly runs: number;
-  readonly failed: number;
-  /** What was paid for them. */
-  readonly credits: number;
-}
 
 export interface PromptLabel {
   readonly label: string;
@@ -70,7 +62,7 @@ export interface OwnPromptRow {
   readonly labels: readonly PromptLabel[];
   readonly uses: number;
   readonly upVotes: number;
-  readonly last30Days: UseOfPrompt;
+  readonly last30Days: RecentUsage;
   /** Why an operator has unpublished it, and when; null: none has. */
   readonly moderation: { readonly at: string; readonly reason: string } | null;
   readonly isFeatured: boolean;
@@ -255,7 +247,7 @@ export interface OwnVersionRow {
   readonly isLatest: boolean;
   readonly labels: readonly string[];
   readonly estimatedCredits: number;
-  readonly last30Days: UseOfPrompt;
+  readonly last30Days: RecentUsage;
   readonly endingModels: readonly ModelEnding[];
 }
 

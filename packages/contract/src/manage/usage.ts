@@ -11,6 +11,14 @@ export interface UsageQuery {
   readonly format?: "json" | "csv" | undefined;
 }
 
+/** Of runs that ended in the last 30 days, today (UTC) included. Test runs are not among those of a prompt. */
+export interface RecentUsage {
+  readonly runs: number;
+  readonly failed: number;
+  /** What was paid for them. */
+  readonly credits: number;
+}
+
 /** A table that is also answered as CSV. */
 export interface Report<Row> {
   /** First and last day, UTC. */

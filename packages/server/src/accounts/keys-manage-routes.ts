@@ -1,4 +1,4 @@
-import type { CreatedKey, Key, KeyChanges, UsageOfKey } from "@promptd/contract/manage";
+import type { CreatedKey, Key, KeyChanges, RecentUsage } from "@promptd/contract/manage";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { isoTime, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -12,11 +12,11 @@ export interface KeysRoutesOptions {
   readonly clock: Clock;
   readonly newId: () => string;
   /** Of the last 30 days; keys without use are missing. */
-  readonly usageOfKeys: (accountId: string) => Promise<ReadonlyMap<string, UsageOfKey>>;
+  readonly usageOfKeys: (accountId: string) => Promise<ReadonlyMap<string, RecentUsage>>;
 }
 
 const OVERLAP_HOURS_DEFAULT = 24;
-const UNUSED: UsageOfKey = { runs: 0, failed: 0, credits: 0 };
+const UNUSED: RecentUsage = { runs: 0, failed: 0, credits: 0 };
 
 /** Keys of the chosen account. Another account's key and none give the same 404. */
 export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOptions) {
@@ -76,6 +76,6 @@ function toTerms({ name, expiresAt, monthlyCap, promptIds }: KeyChanges): Partia
   };
 }
 
-function toKey(key: ApiKey, usage: ReadonlyMap<string, UsageOfKey>): Key {
+function toKey(key: ApiKey, usage: ReadonlyMap<string, RecentUsage>): Key {
   return { ...describeKey(key), last30Days: usage.get(key.keyId) ?? UNUSED };
 }

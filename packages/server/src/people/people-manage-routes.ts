@@ -7,11 +7,11 @@ import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
 import type { Mailer } from "./mail/mailer.ts";
-import { listMembers } from "./members-store.ts";
+import { listMembers, type MemberOfAccount } from "./members-store.ts";
 import { findPerson, listAccountsOfPerson } from "./people-store.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
-import { createToken, listTokens, revokeToken, type TokenOwner } from "./tokens-store.ts";
+import { createToken, listTokens, revokeToken } from "./tokens-store.ts";
 import { welcome } from "./sign-in-codes.ts";
 
 export interface PeopleRoutesOptions {
@@ -74,7 +74,7 @@ export function actorOf({ caller }: RequestContext): Actor {
 }
 
 /** The person who acts, and the account they act in. */
-export function ownerOf(context: RequestContext): TokenOwner {
+export function ownerOf(context: RequestContext): MemberOfAccount {
   return { personId: actorOf(context).personId, accountId: context.caller.accountId };
 }
 

@@ -4,6 +4,7 @@ import { displayOf, hashApiKey, mintToken } from "../accounts/index.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { invalid } from "../platform/problem.ts";
+import type { MemberOfAccount } from "./members-store.ts";
 import { lockPerson } from "./people-store.ts";
 
 interface TokenRow {
@@ -20,13 +21,8 @@ interface TokenRow {
 
 const COLUMNS = "id, name, display, account_id, scopes, created_at, expires_at, last_used_at, revoked_at";
 
-/** Whose tokens: a person's for one account. */
-export interface TokenOwner {
-  readonly personId: string;
-  readonly accountId: string;
-}
-
-export async function listTokens(db: Queryable, owner: TokenOwner, query: PageQuery): Promise<Page<Token> | null> {
+/** `owner`: whose tokens, a person's for one account. */
+export async function listTokens(db: Queryable, owner: MemberOfAccount, query: PageQuery): Promise<Page<Token> | null> {
   return readPage(db, query, {
     columns: COLUMNS,
     from: "management_tokens",
@@ -42,7 +38,7 @@ const TOKENS_PER_PERSON_MAX = 50;
 export async function createToken(
   db: Database,
   newId: () => string,
-  token: TokenOwner & NewToken,
+  token: MemberOfAccount & NewToken,
 ): Promise<CreatedToken> {
   const secret = mintToken();
   const row = { ...token, tokenId: newId(), hash: hashApiKey(secret), display: displayOf(secret) };
@@ -52,7 +48,7 @@ export async function createToken(
   throw invalid([{ path: ["body", "name"], code: "too_many", message }]);
 }
 
-interface TokenToInsert extends TokenOwner, NewToken {
+interface TokenToInsert extends MemberOfAccount, NewToken {
   readonly tokenId: string;
   readonly hash: Buffer;
   readonly display: string;
@@ -83,7 +79,7 @@ async function insertToken(tx: Tx, token: TokenToInsert): Promise<Token | null> 
 }
 
 /** Once: a token that is revoked already stays at its first time. Null: the owner has no such token. */
-export async function revokeToken(db: Queryable, owner: TokenOwner, tokenId: string): Promise<Token | null> {
+export async function revokeToken(db: Queryable, owner: MemberOfAccount, tokenId: string): Promise<Token | null> {
   const [row] = await db.query<TokenRow>(
     `update management_tokens set revoked_at = coalesce(revoked_at, promptd_now())
      where id = $1 and person_id = $2 and account_id = $3 returning ${COLUMNS}`,

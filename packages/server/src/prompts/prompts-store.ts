@@ -1,6 +1,7 @@
 /** All SQL of prompts. Reads of one row run as prepared statements; publishing works in arrays, 500 rows at a time. */
 import type { Modality, PromptSamples } from "@promptd/contract";
 import type { Database, Queryable } from "../platform/database/database.ts";
+import type { IndexedVersion, Popularity } from "../search/index.ts";
 import type { LiveVersion, PromptDefinition, StoredConfig } from "./prompt-definition.ts";
 import { TAKEN, type TakenSample } from "./own/samples-store.ts";
 import type { StepModel } from "./inputs/run-options.ts";
@@ -256,17 +257,12 @@ export async function findRowsOf(
   }));
 }
 
-export interface SearchedVersion {
-  readonly promptId: string;
-  readonly promptVersionId: string;
-}
-
 /** Of prompts p and versions v: what is searched is the latest version of what is published, and no video. */
 export const IS_SEARCHED = `${IS_LIVE} and v.id = p.latest_version_id and v.modality <> ${MODALITY_NUMBERS.video}`;
 
 /** The version that is searched of each prompt that is, in order of the prompts' ids. */
-export function listSearchedVersions(db: Queryable, afterPromptId: string, limit: number): Promise<SearchedVersion[]> {
-  return db.query<SearchedVersion>(
+export function listSearchedVersions(db: Queryable, afterPromptId: string, limit: number): Promise<IndexedVersion[]> {
+  return db.query<IndexedVersion>(
     `select p.id as "promptId", v.id as "promptVersionId" from prompts p join prompt_versions v on v.prompt_id = p.id
      where p.id > $1 and ${IS_SEARCHED} order by p.id limit $2`,
     [afterPromptId, limit],
@@ -341,11 +337,6 @@ export async function listLiveCallsOf(
      order by "promptVersionId", model`,
     [authorIds, models],
   );
-}
-
-export interface Popularity {
-  readonly uses: number;
-  readonly upVotes: number;
 }
 
 /** For search, which ranks prompts that match equally well by it. */

@@ -12,15 +12,10 @@ import { faultPoint } from "../platform/fault-injection.ts";
 import type { Log } from "../platform/log.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
-import {
-  claimDeliveries,
-  settleAttempt,
-  type AttemptOutcome,
-  type ClaimCursor,
-  type ClaimedDelivery,
-} from "./deliveries-store.ts";
+import { claimDeliveries, settleAttempt, type AttemptOutcome, type ClaimedDelivery } from "./deliveries-store.ts";
 import { signatureHeaders } from "./sign-event.ts";
 import type { SecretVault } from "./webhook-secrets.ts";
+import type { WebhookOfAccount } from "./webhooks-store.ts";
 
 export interface DelivererOptions {
   readonly db: Database;
@@ -61,7 +56,7 @@ const UNREADABLE_SECONDS = 60;
 const GIVE_UP = { days: 3, reason: "No delivery has succeeded for 3 days." };
 const STOP_TIMEOUT_MS = 2_000;
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-const START: ClaimCursor = { accountId: FIRST_ID, webhookId: FIRST_ID };
+const START: WebhookOfAccount = { accountId: FIRST_ID, webhookId: FIRST_ID };
 const GONE = 410;
 
 export function createDeliverer(options: DelivererOptions): Deliverer {

@@ -3,6 +3,7 @@ import type { Delivery, DeliveryState, Page, PageQuery } from "@promptd/contract
 import type { Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { firstIdOfMs } from "../platform/ids.ts";
+import type { WebhookOfAccount } from "./webhooks-store.ts";
 
 export interface ClaimedDelivery {
   readonly accountId: string;
@@ -29,13 +30,8 @@ export interface ClaimRequest {
   readonly ofAccountMax: number;
   readonly ofWebhookMax: number;
   readonly leaseSeconds: number;
-  readonly after: ClaimCursor;
-}
-
-/** Where the round over accounts and webhooks goes on. */
-export interface ClaimCursor {
-  readonly accountId: string;
-  readonly webhookId: string;
+  /** Where the round over accounts and webhooks goes on. */
+  readonly after: WebhookOfAccount;
 }
 
 type ClaimRow = { [Name in keyof ClaimedDelivery]: ClaimedDelivery[Name] } & {
@@ -47,7 +43,7 @@ type ClaimRow = { [Name in keyof ClaimedDelivery]: ClaimedDelivery[Name] } & {
 export async function claimDeliveries(
   db: Queryable,
   { atMost, live, ofAccountMax, ofWebhookMax, leaseSeconds, after }: ClaimRequest,
-): Promise<{ readonly claimed: ClaimedDelivery[]; readonly next: ClaimCursor | null }> {
+): Promise<{ readonly claimed: ClaimedDelivery[]; readonly next: WebhookOfAccount | null }> {
   const rows = await db.query<ClaimRow>(
     {
       name: "webhook_claim",

@@ -2,6 +2,7 @@
 import type { ListInstallationRunsQuery } from "@promptd/contract/manage";
 import { queryOptions } from "@tanstack/react-query";
 import { growingList, liveRuns, manage } from "../../api.ts";
+import type { AuditSearch } from "../../search.ts";
 
 const NOW_MS = 10_000;
 
@@ -72,14 +73,7 @@ export const moderatedQuery = (q: string | undefined) =>
     ({ promptId }) => promptId,
   );
 
-interface AuditFilter {
-  readonly action?: string | undefined;
-  readonly outcome?: "success" | "failure" | undefined;
-  readonly accountId?: string | undefined;
-  readonly personId?: string | undefined;
-}
-
-export const auditQuery = (filter: AuditFilter) =>
+export const auditQuery = (filter: AuditSearch) =>
   growingList(
     ["operator", "audit", filter],
     (page, signal) => manage.send("listAudit", { query: { ...filter, ...page }, signal }),

@@ -2,7 +2,8 @@
 import type { Modality } from "@promptd/contract";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import type { PromptContent, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
-import { IS_SEARCHED, MODALITY_NUMBERS, type SearchedVersion } from "../prompts-store.ts";
+import type { IndexedVersion } from "../../search/index.ts";
+import { IS_SEARCHED, MODALITY_NUMBERS } from "../prompts-store.ts";
 
 /** Taken first by everything that publishes or unpublishes: prompts, versions and index are then locked in one order. */
 const PUBLISH_LOCK = 18_019;
@@ -228,7 +229,7 @@ export async function setUnpublished(tx: Tx, promptId: string, isUnpublished: bo
   return (await tx.query(text, [promptId, isUnpublished])).length > 0;
 }
 
-export interface SearchedText extends SearchedVersion {
+export interface SearchedText extends IndexedVersion {
   readonly title: string;
   readonly description: string;
   readonly tags: readonly string[];

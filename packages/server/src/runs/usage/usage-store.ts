@@ -2,7 +2,7 @@
 import type {
   EarningsRow as ShownEarnings,
   UsageDimension,
-  UsageOfKey,
+  RecentUsage,
   UsageRow as ShownUsage,
 } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../../platform/database/database.ts";
@@ -93,8 +93,8 @@ export async function findUsageOfKeys(
   db: Queryable,
   accountId: string,
   days: number,
-): Promise<Map<string, UsageOfKey>> {
-  const rows = await db.query<UsageOfKey & { readonly keyId: string }>(
+): Promise<Map<string, RecentUsage>> {
+  const rows = await db.query<RecentUsage & { readonly keyId: string }>(
     `select api_key_id as "keyId", sum(runs)::bigint as runs, sum(failed)::bigint as failed,
        sum(credits)::bigint as credits
      from usage_of_all where account_id = $1 and day > (promptd_now() at time zone 'UTC')::date - $2::int and api_key_id is not null group by api_key_id`,

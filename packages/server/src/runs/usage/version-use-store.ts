@@ -1,5 +1,5 @@
 /** SQL of what authors see of the use of their prompts: by version and day, whoever ran them; it names no caller. */
-import type { PromptUsageRow, UseOfPrompt } from "@promptd/contract/manage";
+import type { PromptUsageRow, RecentUsage } from "@promptd/contract/manage";
 import type { Queryable } from "../../platform/database/database.ts";
 
 const SUMS = "sum(runs)::bigint as runs, sum(failed)::bigint as failed, sum(credits)::bigint as credits";
@@ -11,10 +11,10 @@ export async function findUsageOfPrompts(
   db: Queryable,
   promptIds: readonly string[],
   days: number,
-): Promise<Map<string, UseOfPrompt>> {
+): Promise<Map<string, RecentUsage>> {
   const text = `select prompt_id as id, ${SUMS} from version_use_of_all
     where prompt_id = any ($1::uuid[]) and ${IS_RECENT} group by prompt_id`;
-  return toMap(await db.query<UseOfPrompt & { readonly id: string }>(text, [promptIds, days]));
+  return toMap(await db.query<RecentUsage & { readonly id: string }>(text, [promptIds, days]));
 }
 
 /** Of the versions of a prompt; those without use are missing. */
@@ -22,13 +22,13 @@ export async function findUsageOfVersions(
   db: Queryable,
   promptId: string,
   days: number,
-): Promise<Map<string, UseOfPrompt>> {
+): Promise<Map<string, RecentUsage>> {
   const text = `select prompt_version_id as id, ${SUMS} from version_use_of_all
     where prompt_id = $1 and ${IS_RECENT} group by prompt_version_id`;
-  return toMap(await db.query<UseOfPrompt & { readonly id: string }>(text, [promptId, days]));
+  return toMap(await db.query<RecentUsage & { readonly id: string }>(text, [promptId, days]));
 }
 
-function toMap(rows: readonly (UseOfPrompt & { readonly id: string })[]): Map<string, UseOfPrompt> {
+function toMap(rows: readonly (RecentUsage & { readonly id: string })[]): Map<string, RecentUsage> {
   return new Map(rows.map(({ id, ...use }) => [id, use]));
 }
 

@@ -1,5 +1,6 @@
 /** SQL that the processes read the index with. */
 import type { Database, Queryable } from "../../platform/database/database.ts";
+import type { Embedder } from "./embeddings-store.ts";
 
 export interface Change {
   readonly doc: number;
@@ -7,15 +8,10 @@ export interface Change {
   readonly words: readonly string[];
 }
 
-export interface ActiveEmbedder {
-  readonly embedder: string;
-  readonly dims: number;
-}
-
 export interface ChangesRead {
   /** Where the next read begins. */
   readonly cursor: string;
-  readonly active: ActiveEmbedder | null;
+  readonly active: Embedder | null;
   readonly changes: readonly Change[];
 }
 

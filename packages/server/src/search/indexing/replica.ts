@@ -12,7 +12,8 @@ import type { Database } from "../../platform/database/database.ts";
 import { titleKey, titleLetters, unspacedCharacters } from "../text/analyser.ts";
 import { ReplicaVectors, type ReplicatedEmbedder } from "./replica-vectors.ts";
 import * as store from "./replica-store.ts";
-import type { ActiveEmbedder, Change, ReplicaDocument } from "./replica-store.ts";
+import type { Embedder } from "./embeddings-store.ts";
+import type { Change, ReplicaDocument } from "./replica-store.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
 import type { VectorMatrix } from "../meaning/vector-matrix.ts";
 import { Vocabulary } from "../text/vocabulary.ts";
@@ -21,7 +22,7 @@ export interface ReplicaOptions {
   readonly db: Database;
   readonly clock: Clock;
   /** Which vectors to hold, given the active embedder of the installation and the number of documents. */
-  readonly chooseEmbedders: (active: ActiveEmbedder | null, documents: number) => readonly ReplicatedEmbedder[];
+  readonly chooseEmbedders: (active: Embedder | null, documents: number) => readonly ReplicatedEmbedder[];
 }
 
 const PAGE = 1_000;
@@ -42,7 +43,7 @@ export interface IndexReplica {
   /** Every title, as titleKey writes it, with the documents that have it. */
   titles(): Iterable<readonly [title: string, docs: ReadonlySet<number>]>;
   /** The one whose vectors are held: after a flip the one before, until those of the new one are read. */
-  activeEmbedder(): ActiveEmbedder | null;
+  activeEmbedder(): Embedder | null;
   matrixOf(embedder: string): VectorMatrix | null;
   /** Resolves when everything committed before the call is in the copy. */
   refresh(): Promise<void>;
@@ -117,7 +118,7 @@ class State {
   readonly spelled = new Map<string, Set<number>>();
   readonly vocabulary = new Vocabulary();
   readonly matrices: ReplicaVectors;
-  activeEmbedder: ActiveEmbedder | null;
+  activeEmbedder: Embedder | null;
   readAtMs = 0;
   #totalLength = 0;
   #cursor: string;

@@ -98,7 +98,7 @@ function supportedDocs({ lexical, dense, titles, areTitlesTelling }: Evidence): 
   ]);
 }
 
-interface Popularity {
+export interface Popularity {
   readonly uses: number;
   readonly upVotes: number;
 }

@@ -16,7 +16,7 @@ import { createEmbeddingWeight, type EmbeddingWeight } from "./embedding-weight.
 import { findByBuiltIn, findByVector, mixEvidence } from "./nearest-documents.ts";
 import { createReplica, type IndexReplica } from "../indexing/replica.ts";
 import type { ReplicatedEmbedder } from "../indexing/replica-vectors.ts";
-import type { ActiveEmbedder } from "../indexing/replica-store.ts";
+import type { Embedder } from "../indexing/embeddings-store.ts";
 import type { QueryPlan } from "./query-plan.ts";
 import { createQueryVectors, type QueryVectors } from "../meaning/query-vectors.ts";
 import {
@@ -86,7 +86,7 @@ export function createSearch(options: SearchOptions): Search {
   async function openAll(): Promise<Opened> {
     const [base, table, translator] = await Promise.all([loadBuiltInEmbedder(), loadExpansions(), loadTranslator()]);
     const warnOfOther = createWarning(options.log);
-    const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) => {
+    const chooseEmbedders = (active: Embedder | null, documents: number) => {
       if (isOfOtherModel(active, model)) warnOfOther();
       return chooseEmbeddersOf({ base, model, active, documents });
     };
@@ -178,7 +178,7 @@ async function auditIndex({ db, log, published }: SearchOptions): Promise<void> 
 interface EmbedderChoice {
   readonly base: BuiltInEmbedder;
   readonly model: EmbeddingsModel | null;
-  readonly active: ActiveEmbedder | null;
+  readonly active: Embedder | null;
   readonly documents: number;
 }
 
@@ -190,11 +190,11 @@ function chooseEmbeddersOf({ base, model, active, documents }: EmbedderChoice): 
   return documents <= FALLBACK_DOCUMENTS_MAX ? [remote, own] : [remote];
 }
 
-function isOf(model: EmbeddingsModel | null, active: ActiveEmbedder): boolean {
+function isOf(model: EmbeddingsModel | null, active: Embedder): boolean {
   return model !== null && remoteEmbedderId(model, active.dims) === active.embedder;
 }
 
-function isOfOtherModel(active: ActiveEmbedder | null, model: EmbeddingsModel | null): boolean {
+function isOfOtherModel(active: Embedder | null, model: EmbeddingsModel | null): boolean {
   return active !== null && isRemote(active.embedder) && !isOf(model, active);
 }
 

@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import type { TimeSlice } from "../../platform/time-slice.ts";
 import type { VocabularyWord, Vocabulary } from "./vocabulary.ts";
 
-export interface Correction {
+export interface WeightedWord {
   readonly word: string;
   /** 0 to 1, relative to a word that was written right. */
   readonly weight: number;
@@ -37,7 +37,7 @@ const COMPARED_COST = 10;
 const COMPARED_PER_SLICE = 20;
 
 /** What the word may have been meant to be, best first; empty when nothing is spelt alike. */
-export async function correctWord(word: string, vocabulary: Vocabulary, effort: Effort): Promise<Correction[]> {
+export async function correctWord(word: string, vocabulary: Vocabulary, effort: Effort): Promise<WeightedWord[]> {
   if (word.length < LETTERS.min || word.length > LETTERS.max || /^\p{Nd}+$/u.test(word)) return [];
   return recall(`any ${word}`, vocabulary, effort, async () => {
     const edits = word.length < TWO_EDITS_FROM ? 1 : 2;
@@ -49,7 +49,7 @@ export async function correctWord(word: string, vocabulary: Vocabulary, effort: 
 }
 
 /** Words one edit away from a real word, which is probably what was meant: these are only a second reading of it. */
-export async function findNearlySame(word: string, vocabulary: Vocabulary, effort: Effort): Promise<Correction[]> {
+export async function findNearlySame(word: string, vocabulary: Vocabulary, effort: Effort): Promise<WeightedWord[]> {
   if (word.length < TWO_EDITS_FROM || word.length > LETTERS.max) return [];
   return recall(`one edit ${word}`, vocabulary, effort, async () =>
     rankCorrections(await findMisspellings(word, vocabulary, { edits: 1, freeStart: false, effort })),
@@ -60,7 +60,7 @@ const REMEMBERED_MAX = 1_000;
 
 /** What was found in this state of the vocabulary, and what it cost. */
 interface Found {
-  readonly corrections: Correction[];
+  readonly corrections: WeightedWord[];
   readonly cost: number;
 }
 
@@ -79,8 +79,8 @@ async function recall(
   key: string,
   vocabulary: Vocabulary,
   effort: Effort,
-  find: () => Promise<Correction[]>,
-): Promise<Correction[]> {
+  find: () => Promise<WeightedWord[]>,
+): Promise<WeightedWord[]> {
   if (effort.left <= 0) return [];
   const memory = memoryOf(vocabulary);
   const known = memory.get(key);
@@ -125,7 +125,7 @@ function keepBest(scores: Scores, candidate: string, score: number): void {
   if (score > (scores.get(candidate) ?? Number.NEGATIVE_INFINITY)) scores.set(candidate, score);
 }
 
-function rankCorrections(scores: Scores): Correction[] {
+function rankCorrections(scores: Scores): WeightedWord[] {
   const ranked = [...scores].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, SIMILAR_MAX);
   const best = ranked[0]?.[1] ?? 0;
   return ranked
@@ -152,7 +152,7 @@ function countSameStart(a: string, b: string): number {
 }
 
 /** The title words that the last, perhaps unfinished word of a query begins, most frequent first. */
-export function completeWord(token: Token, vocabulary: Vocabulary): Correction[] {
+export function completeWord(token: Token, vocabulary: Vocabulary): WeightedWord[] {
   if (token.word.length > LETTERS.max) return [];
   return [...vocabulary.completionsOf(token.word)]
     .filter((entry) => entry.titleCount > 0)

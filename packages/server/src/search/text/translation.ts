@@ -5,18 +5,13 @@
 import { readFile } from "node:fs/promises";
 import { loadOnce } from "../data/data-file.ts";
 import { foldText, isStopWord } from "./analyser.ts";
+import type { WeightedWord } from "./speller.ts";
 
 export interface Translation {
   /** The query in English. */
   readonly text: string;
   /** English word -> what else is looked for in its place: the word as it was written, and its other meanings. */
-  readonly others: ReadonlyMap<string, readonly OtherWord[]>;
-}
-
-interface OtherWord {
-  readonly word: string;
-  /** 0 to 1. */
-  readonly weight: number;
+  readonly others: ReadonlyMap<string, readonly WeightedWord[]>;
 }
 
 /** What is known of a word beside the list. */
@@ -237,7 +232,7 @@ function splitCompound(word: string, list: WordList): string[] | null {
 function translateWords(words: readonly string[], list: WordList, { isEnglish, isTitled }: Words): Translation | null {
   const isOwn = words.every((word) => isSubjectless(meaningsOf(word, list) ?? [word]) || isTitled(stripAccents(word)));
   const text: string[] = [];
-  const others = new Map<string, OtherWord[]>();
+  const others = new Map<string, WeightedWord[]>();
   for (let i = 0; i < words.length;) {
     const { meanings, length } = longestPhrase(words.slice(i), list);
     const written = words.slice(i, i + length);
@@ -282,7 +277,7 @@ function otherWords(
   written: readonly string[],
   meanings: readonly string[],
   isEnglish: (word: string) => boolean,
-): OtherWord[] {
+): WeightedWord[] {
   return [
     ...written.map((word) => {
       const plain = stripAccents(word);

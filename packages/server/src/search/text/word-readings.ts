@@ -2,7 +2,7 @@
 import { unspacedCharacters, stemEnglish, type Token } from "./analyser.ts";
 import { spellOut, otherSpellings } from "./spellings.ts";
 import type { ExpansionTable } from "./expansion.ts";
-import { completeWord, correctWord, findNearlySame, type Correction, type Effort } from "./speller.ts";
+import { completeWord, correctWord, findNearlySame, type WeightedWord, type Effort } from "./speller.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** What reading a query needs to know of the catalogue. */
@@ -23,7 +23,7 @@ export interface Reading {
   readonly certainty: number;
   readonly isUnfinished: boolean;
   /** What else is looked for in its place, weight 0 to 1. */
-  readonly others: readonly Correction[];
+  readonly others: readonly WeightedWord[];
 }
 
 export interface ReadingRules {
@@ -88,7 +88,7 @@ function mostUsual(terms: Iterable<string>, max: number, countOf: (term: string)
 async function readKnown(
   { word, term }: Token,
   spellings: readonly string[],
-  completions: readonly Correction[],
+  completions: readonly WeightedWord[],
   { counts: { vocabulary, countOf }, effort }: ReadingRules,
 ): Promise<Reading> {
   const others = spellings.map((other) => ({ word: other, weight: OTHER_SPELLING_WEIGHT }));
@@ -104,7 +104,7 @@ async function readKnown(
 
 async function readUnknown(
   token: Token,
-  completions: readonly Correction[],
+  completions: readonly WeightedWord[],
   { counts, table, effort }: ReadingRules,
 ): Promise<Reading> {
   if (table.hasWord(token.word)) {
@@ -121,7 +121,7 @@ async function readUnknown(
   return { ...readAs(best.word, [...corrections, ...completions]), certainty, isUnfinished };
 }
 
-function readAs(word: string, others: readonly Correction[]): Reading {
+function readAs(word: string, others: readonly WeightedWord[]): Reading {
   return { word, term: stemEnglish(word), certainty: 1, isUnfinished: false, others };
 }
 
@@ -132,7 +132,7 @@ function spelledOtherwise(word: string, { vocabulary, countOf }: CatalogueCounts
 }
 
 /** The last word may be unfinished: nobody waits for the end of a word to search. */
-function completionsOf(token: Token, { counts, table }: ReadingRules): Correction[] {
+function completionsOf(token: Token, { counts, table }: ReadingRules): WeightedWord[] {
   if (!token.isLast) return [];
   const completions = completeWord(token, counts.vocabulary);
   if (token.word.length <= SHORT_LAST_WORD || !table.hasWord(token.word)) return completions;
