@@ -98,11 +98,6 @@ export interface ListPromptsQuery extends PageQuery {
   readonly q?: string | undefined;
 }
 
-export interface NewDraft {
-  /** The text of a prompt file; a template to begin with when absent. */
-  readonly source?: string | undefined;
-}
-
 export interface DraftSave {
   /** The text of a prompt file, finished or not. */
   readonly source: string;
@@ -211,12 +206,6 @@ export interface PublishBody {
   readonly note?: string | undefined;
 }
 
-export interface PublishFileBody {
-  /** The text of a prompt file; of one that holds several prompts all are published or none. */
-  readonly source: string;
-  readonly note?: string | undefined;
-}
-
 export interface PromptPublication {
   readonly promptId: string;
   readonly promptVersionId: string;
@@ -227,11 +216,6 @@ export interface PromptPublication {
   readonly outcome: "created" | "changed" | "unchanged";
   /** Sentences an author should read. */
   readonly warnings: readonly string[];
-}
-
-export interface RollBackBody {
-  readonly promptVersionId: string;
-  readonly note?: string | undefined;
 }
 
 export interface OwnVersionRow {
@@ -298,14 +282,6 @@ export interface OwnPromptDiff {
 }
 
 export const PROMPT_USE_DIMENSIONS = ["day", "version"] as const;
-
-export interface PromptUsageQuery {
-  /** `day`, `version` or `day,version`; `day` when absent. */
-  readonly by?: string | undefined;
-  /** First and last day, UTC, `YYYY-MM-DD`; the last 30 days when absent. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
 
 /** Runs of a prompt that ended, today's included, whoever made them; test runs are not among them. */
 export type PromptUsageReport = Report<PromptUsageRow>;

@@ -2,15 +2,6 @@
 export const USAGE_DIMENSIONS = ["day", "key", "prompt", "model", "account"] as const;
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
-export interface UsageQuery {
-  /** One to three of `UsageDimension`, separated by commas; `day` when absent. */
-  readonly by?: string | undefined;
-  /** First and last day, UTC, `YYYY-MM-DD`; the last 30 days when absent. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly format?: "json" | "csv" | undefined;
-}
-
 /** Of runs that ended in the last 30 days, today (UTC) included. Test runs are not among those of a prompt. */
 export interface RecentUsage {
   readonly runs: number;
@@ -50,14 +41,6 @@ export interface UsageRow {
   readonly outputTokens: number;
   /** What providers charge at the catalogue's prices; 1,000,000 are one credit. Null: only an operator sees it. */
   readonly costMicro: number | null;
-}
-
-export interface EarningsQuery {
-  /** `prompt` when absent. */
-  readonly by?: "prompt" | "day" | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly format?: "json" | "csv" | undefined;
 }
 
 /** What others paid for runs of the account's prompts, and what the account earned of it. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { FREE_RATES, isDecimal, nanoCredits, parseCredits, scaleRate, wholeCredits, type PriceRates } from "./price.ts";
+import { isDecimal, nanoCredits, parseCredits, scaleRate, wholeCredits, type PriceRates } from "./price.ts";
 
 /** An exact fraction, written apart from the code under test: prices as numerator over denominator, summed and rounded. */
 interface Fraction {
@@ -90,7 +90,8 @@ describe("a price", () => {
 
   test("of nothing, or at rates of zero, is 0 and not the minimum", () => {
     const used = { inputTokens: 9_000, cachedInputTokens: 0, outputTokens: 9_000, images: 9, seconds: 9 };
-    expect(wholeCredits(nanoCredits(FREE_RATES, used), 5)).toBe(0);
+    const free = { inputPer1k: 0n, cachedInputPer1k: 0n, outputPer1k: 0n, perImage: 0n, perSecond: 0n, perSearch: 0n };
+    expect(wholeCredits(nanoCredits(free, used), 5)).toBe(0);
   });
 
   test("of the smallest use is the minimum", () => {

@@ -29,15 +29,6 @@ export interface PricedUse {
   readonly searches?: number;
 }
 
-export const FREE_RATES: PriceRates = {
-  inputPer1k: 0n,
-  cachedInputPer1k: 0n,
-  outputPer1k: 0n,
-  perImage: 0n,
-  perSecond: 0n,
-  perSearch: 0n,
-};
-
 const MICRO_PER_CREDIT = 1_000_000n;
 const NANO_PER_CREDIT = 1_000_000_000n;
 const NANO_PER_MICRO = 1_000n;
