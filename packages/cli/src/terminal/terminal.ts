@@ -42,9 +42,7 @@ function pictureProtocol(env: Readonly<Record<string, string | undefined>>): Pic
   return program === "iTerm.app" || program === "WezTerm" ? "iterm" : null;
 }
 
-type Shade = "bold" | "dim" | "red" | "green" | "yellow";
-
 /** The text in a color or weight where there are colors; else as it is. */
-export function shade(terminal: Terminal, how: Shade, text: string): string {
+export function shade(terminal: Terminal, how: "dim" | "red" | "green", text: string): string {
   return terminal.hasColors ? styleText(how, text, { validateStream: false }) : text;
 }
