@@ -72,13 +72,3 @@ begin
   left join ranked on ranked.nth = known.nth
   left join rings on rings.scope_id = known.scope_id;
 end $$;
-
--- For processes of a program that does not know admit_requests yet, beside this one during a release or after a rollback.
-create or replace function admit_keys(p_hashes bytea[], p_limit int, p_per_key boolean)
-returns table (
-  nth int, key_id uuid, account_id uuid, revoked_at timestamptz, expired_at timestamptz, pro_until timestamptz,
-  pro boolean, admitted int, rank int, used int, wait_us bigint
-) language sql as $$
-  select nth, key_id, account_id, revoked_at, expired_at, pro_until, pro, admitted, rank, used, wait_us
-  from admit_requests(p_hashes, p_limit, p_per_key)
-$$;
