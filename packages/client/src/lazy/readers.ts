@@ -1,4 +1,4 @@
-import type { Credits, Me, PromptVersion, Resources, SearchResult, SlugVersion } from "@promptd/contract";
+import type { EndpointShapes, PromptVersion, Resources, SearchResult, SlugVersion } from "@promptd/contract";
 import type { Ask } from "../call-endpoint.ts";
 import type { CallOptions } from "./runs.ts";
 
@@ -15,8 +15,8 @@ export interface PromptVersionsClient {
 }
 
 export interface MeClient {
-  get(options?: CallOptions): Promise<Me>;
-  credits(options?: CallOptions): Promise<Credits>;
+  get(options?: CallOptions): Promise<EndpointShapes["getMe"]["data"]>;
+  credits(options?: CallOptions): Promise<EndpointShapes["getCredits"]["data"]>;
 }
 
 export interface ResourcesClient {
