@@ -14,7 +14,7 @@ import {
 } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelAdapter, ModelCall } from "../../src/models/ai-sdk/model-adapter.ts";
 import type { ModelImage } from "../../src/models/model-image.ts";
-import { providerOf } from "../../src/models/providers/index.ts";
+import { providerOf } from "../../src/models/providers/all-providers.ts";
 import { makesJobs } from "../../src/models/providers/provider.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createLog } from "../../src/platform/log.ts";

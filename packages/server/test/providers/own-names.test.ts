@@ -13,7 +13,7 @@ import { createAccount } from "../../src/accounts/index.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
 import { entryOf } from "../../src/models/catalogue/catalogue.ts";
 import { readShipped } from "../../src/models/catalogue/shipped.ts";
-import { ALL_PROVIDERS } from "../../src/models/providers/index.ts";
+import { ALL_PROVIDERS } from "../../src/models/providers/all-providers.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { parsePromptFile, publishPrompts } from "../../src/prompts/index.ts";

@@ -5,7 +5,7 @@
  */
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
 import { resolveEndpoint } from "../providers/provider-endpoint.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import { createTransport, type Transport } from "../providers/transport.ts";
 import { FILE_ANSWER_BYTES_MAX, sourceOf, type Adapter, type AdapterOptions } from "./call-settings.ts";
 import type { ModelAdapter } from "./model-adapter.ts";

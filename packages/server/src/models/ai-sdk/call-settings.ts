@@ -8,7 +8,7 @@ import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import type { Mapping } from "../catalogue/mapping.ts";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { FeaturedModel, TextFeatures } from "../providers/text-features.ts";
-import { ALL_PROVIDERS, providerOf } from "../providers/index.ts";
+import { ALL_PROVIDERS, providerOf } from "../providers/all-providers.ts";
 import type { ModelSource, ProviderEndpoint } from "../providers/provider.ts";
 import type { createTransport, FetchLimits, Transport } from "../providers/transport.ts";
 import type { ModelCall } from "./model-adapter.ts";

@@ -3,7 +3,7 @@ import { generateImage } from "ai";
 import { imageUsage } from "../pricing/usage.ts";
 import { splitMask } from "../providers/jobs.ts";
 import { failure } from "../providers/failure.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import {
   FILE_ANSWER_BYTES_MAX,
   logWarnings,

@@ -4,11 +4,19 @@ import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../../platform/json.ts";
 import { imageUsage, videoUsage } from "../pricing/usage.ts";
 import { classifyAnswer, classifyJobFailure, failure } from "../providers/failure.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import type { JobFile, JobInterface, JobSource } from "../providers/jobs.ts";
 import { FILE_ANSWER_BYTES_MAX, sourceOf, wholePrompt, type Adapter } from "./call-settings.ts";
 import { nameWithKey, splitName } from "./job-keys.ts";
-import type { JobCancel, JobPoll, ModelAdapter, ModelCall, ModelResult, PollAnswer, ReadyJob } from "./model-adapter.ts";
+import type {
+  JobCancel,
+  JobPoll,
+  ModelAdapter,
+  ModelCall,
+  ModelResult,
+  PollAnswer,
+  ReadyJob,
+} from "./model-adapter.ts";
 import { settledFile } from "./read-error.ts";
 
 const importVideo = () => import("./video.ts"); // and the SDK with it

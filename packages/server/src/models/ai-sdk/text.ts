@@ -13,7 +13,7 @@ import type {
 } from "@ai-sdk/provider";
 import { textUsage } from "../pricing/usage.ts";
 import { failure } from "../providers/failure.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import { TransportFailure } from "../providers/transport.ts";
 import {
   hasNativeSchema,

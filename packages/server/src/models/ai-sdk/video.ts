@@ -3,7 +3,7 @@ import type { Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider
 import { experimental_getVideoStatus as getVideoStatus, experimental_startVideo as startWithSdk } from "ai";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../../platform/json.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import {
   FILE_ANSWER_BYTES_MAX,
   logWarnings,
@@ -13,7 +13,7 @@ import {
   wholePrompt,
   type Adapter,
 } from "./call-settings.ts";
-import type { ModelCall } from "./model-adapter.ts";
+import type { JobPoll, ModelCall } from "./model-adapter.ts";
 
 export async function startVideo(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<JsonValue> {
   const { aspectRatio, resolution, duration } = call.mapping;

@@ -1,7 +1,7 @@
 /** A model that searches the web while it answers: what the SDK is told, what is billed, and what the caller reads. */
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Usage } from "../providers/failure.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import type { SearchedAnswer } from "../providers/provider.ts";
 import { withSearches } from "../pricing/usage.ts";
 import type { Adapter } from "./call-settings.ts";

@@ -13,7 +13,7 @@ import { storeOperation, withdrawCall, type CallKey, type CallStart } from "./pr
 import type { CallFailure } from "../providers/failure.ts";
 import { callBytes, costMicro } from "../pricing/usage.ts";
 import { makesJobs } from "../providers/provider.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import type { JsonValue } from "../../platform/json.ts";
 import { runJob } from "./provider-jobs.ts";
 import { TIMED_OUT, withinTime } from "./time-limit.ts";

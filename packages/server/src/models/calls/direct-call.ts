@@ -9,7 +9,7 @@ import { outputTokensMax } from "../pricing/output-limit.ts";
 import { ratesOf } from "../pricing/price-plan.ts";
 import { costMicro } from "../pricing/usage.ts";
 import { makesJobs } from "../providers/provider.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import { ATTEMPTS_MAX, backoffMs, isFinal } from "./attempt-limits.ts";
 import { DECLINED, sentenceFor } from "./caller-text.ts";
 import type { ModelRequest } from "./model-request.ts";

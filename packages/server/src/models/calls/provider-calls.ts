@@ -7,7 +7,7 @@ import { retry } from "../../platform/resilience/retry.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import { availability } from "../catalogue/availability.ts";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import { makesJobs } from "../providers/provider.ts";
 import {
   countCalls,

@@ -1,4 +1,4 @@
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 
 interface Existing<Kind> {

@@ -4,7 +4,7 @@ import { parseCredits, scaleRate } from "../../credits/index.ts";
 import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
 import { makes } from "../providers/provider.ts";
 import { mappingMembers, RATE_NAMES, type Mapping } from "./mapping.ts";
-import { BUILT_IN_PROVIDERS, providerOf, RESERVED_NAMES } from "../providers/index.ts";
+import { BUILT_IN_PROVIDERS, providerOf, RESERVED_NAMES } from "../providers/all-providers.ts";
 import type { MergedOverlay, ReadOverlay } from "./overlay.ts";
 
 interface Known {

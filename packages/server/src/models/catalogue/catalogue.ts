@@ -8,7 +8,7 @@ import { systemClock, type Clock } from "../../platform/clock.ts";
 import { checkRecords } from "./catalogue-checks.ts";
 import { CatalogueError, dayOf, recordOn, type ModelRecord } from "./catalogue-file.ts";
 import type { OwnServer } from "../providers/provider-endpoint.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
 import { mergeMappings, type Mapping } from "./mapping.ts";
 import { buildResources } from "./resources.ts";

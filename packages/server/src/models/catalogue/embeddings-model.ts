@@ -1,4 +1,4 @@
-import { ALL_PROVIDERS } from "../providers/index.ts";
+import { ALL_PROVIDERS } from "../providers/all-providers.ts";
 import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 

@@ -8,7 +8,7 @@ import { isLoopback } from "../../platform/config/config.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
 import type { FoundModel, FoundServer } from "./enabled-models-store.ts";
 import { compatible } from "../providers/openai-compatible.ts";
-import { LOCAL_PROVIDER } from "../providers/index.ts";
+import { LOCAL_PROVIDER } from "../providers/all-providers.ts";
 import { openai } from "../providers/openai.ts";
 import { compatibleEndpoint, resolveEndpoint, type ReadSecret } from "../providers/provider-endpoint.ts";
 import { isPlainObject, type PlainObject } from "../../platform/json.ts";

@@ -1,6 +1,6 @@
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Mapping } from "../catalogue/mapping.ts";
-import { providerOf } from "../providers/index.ts";
+import { providerOf } from "../providers/all-providers.ts";
 
 /**
  * The output limit of a text step whose author set none: about 3,000 English words, five times a usual answer. A hold

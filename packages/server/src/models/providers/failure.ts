@@ -4,7 +4,7 @@
  */
 import type { Modality } from "@promptd/contract";
 import type { PricedUse } from "../../credits/index.ts";
-import { ALL_PROVIDERS } from "./index.ts";
+import { ALL_PROVIDERS } from "./all-providers.ts";
 import { memberOf } from "./jobs.ts";
 import { FLAGGED_INPUT } from "./openai-compatible.ts";
 import type { Meaning } from "./provider.ts";

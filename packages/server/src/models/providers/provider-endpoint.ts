@@ -1,6 +1,6 @@
 /** Where a provider is reached and with which key. The names of its settings stand in the provider's own file. */
 import { compatible } from "./openai-compatible.ts";
-import { providerOf } from "./index.ts";
+import { providerOf } from "./all-providers.ts";
 import type { ProviderAddress, ProviderEndpoint, ProviderSettings, ServerQuirks } from "./provider.ts";
 
 /** A setting or secret by its name in the environment; null: not set. */

@@ -4,7 +4,7 @@ import { MODALITIES, type Modality } from "@promptd/contract";
 import { systemClock } from "../../platform/clock.ts";
 import { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
 import { resolveEndpoint } from "./provider-endpoint.ts";
-import { ALL_PROVIDERS, BUILT_IN_PROVIDERS, LOCAL_PROVIDER, providerOf, RESERVED_NAMES } from "./index.ts";
+import { ALL_PROVIDERS, BUILT_IN_PROVIDERS, LOCAL_PROVIDER, providerOf, RESERVED_NAMES } from "./all-providers.ts";
 import { classifyAnswer, classifyJobFailure } from "./failure.ts";
 import { makes, type CancelRequest, type Meaning, type ModelSource } from "./provider.ts";
 
