@@ -1,7 +1,6 @@
 import type { ImageInput } from "@promptd/contract";
 import { join } from "node:path";
 import type { OpenFile } from "../http/endpoint.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
 import { OUTAGE_POLICY } from "../platform/database/errors.ts";
 import { retry } from "../platform/resilience/retry.ts";
@@ -9,10 +8,7 @@ import type { Log } from "../platform/log.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import type { Tick } from "../platform/ticks.ts";
 import { createAccountFiles, type AccountFiles } from "./account-files.ts";
-import type { BlobStore } from "./blobs/blob-store.ts";
-import { createDiskBlobs } from "./blobs/disk-blobs.ts";
-import { createS3Blobs } from "./blobs/s3-blobs.ts";
-import type { S3Options } from "./blobs/s3-client.ts";
+import { chooseBlobStore, type BlobStoreOptions } from "./blobs/choose-blob-store.ts";
 import { createSpool, type Spool } from "./blobs/spool.ts";
 import { watchStorage } from "./blobs/watched-blobs.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./fetch/guarded-fetch.ts";
@@ -28,12 +24,8 @@ import { createSamples, type Samples } from "./outputs/samples.ts";
 import { createSweeps } from "./outputs/sweep-files.ts";
 import type { Refused, StoredFile, StoredImage } from "./stored-file.ts";
 
-export interface FilesOptions {
+export interface FilesOptions extends BlobStoreOptions {
   readonly db: Database;
-  /** Blobs go to `files` below it unless there is a bucket. All API and worker processes must share it. */
-  readonly dataDir: string;
-  /** Blobs go to this bucket instead. */
-  readonly bucket?: S3Options | null;
   /** Address callers reach the service under, without a slash at the end. */
   readonly publicUrl: () => string;
   /** Life of a generated file; 86,400 by the specification. */
@@ -42,7 +34,6 @@ export interface FilesOptions {
   readonly secret: SecretReadings;
   /** What may be the secret before a rotation. */
   readonly previousSecrets?: readonly Buffer[];
-  readonly clock: Clock;
   readonly newId: () => string;
   readonly log: Log;
   /** For tests: another network. No setting leads here. */
@@ -101,21 +92,12 @@ const FETCHES_AT_ONCE = 32;
  */
 const FETCHES = { permits: FETCHES_AT_ONCE, keyShareMax: FETCHES_AT_ONCE / 4, leavesFree: true };
 
-/** Where the bytes are, for who reads them without a server. */
-export async function openBlobs({
-  dataDir,
-  bucket,
-  clock,
-}: Pick<FilesOptions, "dataDir" | "bucket" | "clock">): Promise<BlobStore> {
-  return bucket ? createS3Blobs(bucket, clock) : createDiskBlobs(join(dataDir, "files"));
-}
-
 /** @throws Error when the secret is not the one this database knows. */
 export async function createFiles(options: FilesOptions): Promise<Files> {
   const { db, clock, log, newId, ttlSeconds, publicUrl } = options;
   const secrets = { current: options.secret, previous: options.previousSecrets ?? [] };
   const [store, keys] = await Promise.all([
-    openBlobs(options),
+    chooseBlobStore(options),
     retry(() => registerFileKeys(db, secrets, ttlSeconds), OUTAGE_POLICY),
   ]);
   const storage = watchStorage(store, createSpool(join(options.dataDir, "files", "incoming")), {

@@ -1,5 +1,6 @@
 export { createAccountFiles, type AccountFiles } from "./account-files.ts";
-export { createFiles, openBlobs, type Files } from "./create-files.ts";
+export { chooseBlobStore } from "./blobs/choose-blob-store.ts";
+export { createFiles, type Files } from "./create-files.ts";
 export { createGuardedFetch, type FetchOutcome, type GuardedFetch } from "./fetch/guarded-fetch.ts";
 export { createGuardedPost, type GuardedPost, type PostOutcome } from "./fetch/guarded-post.ts";
 export { checkImageInputs } from "./inputs/image-inputs.ts";

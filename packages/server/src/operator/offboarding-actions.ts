@@ -24,12 +24,12 @@ export class OffboardingActions {
   /** @param file must not exist: an archive is worth more than what a typing error replaces. */
   async export(user: string, file: string): Promise<{ userId: string; file: string; bytes: number }> {
     const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    const [{ exportAccount }, { createAccountFiles, openBlobs, readBucket }] = await Promise.all([
+    const [{ exportAccount }, { createAccountFiles, chooseBlobStore, readBucket }] = await Promise.all([
       load(),
       import("../files/index.ts"),
     ]);
     const bucket = readBucket(this.#config);
-    const blobs = await openBlobs({ dataDir: this.#config.dataDir, bucket, clock: systemClock });
+    const blobs = await chooseBlobStore({ dataDir: this.#config.dataDir, bucket, clock: systemClock });
     const ports = { db: this.#db, files: createAccountFiles(this.#db, blobs), clock: systemClock };
     await pipeline(await exportAccount(accountId, ports), createWriteStream(file, { flags: "wx", mode: 0o600 }));
     return { userId: accountId, file, bytes: (await stat(file)).size };
