@@ -13,7 +13,7 @@ const TESTS = [
 ];
 /**
  * Fewer of them, joined by commas, for one file: every mutant starts a process for each test file that meets it.
- * `PROMPTD_MUTATION_TESTS=packages/server/test/accounts/admission.test.ts npm run mutate -- --mutate packages/server/src/accounts/admission.ts`
+ * `PROMPTD_MUTATION_TESTS=packages/server/test/accounts/key-plan-and-rate-limit.test.ts npm run mutate -- --mutate packages/server/src/accounts/key-plan-and-rate-limit.ts`
  */
 const chosen = process.env["PROMPTD_MUTATION_TESTS"]?.split(",");
 
