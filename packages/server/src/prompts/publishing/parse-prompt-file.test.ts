@@ -11,19 +11,8 @@ import {
   textPrompt,
 } from "../../../test/prompts/prompt-fixtures.ts";
 import { parsePromptFile } from "./parse-prompt-file.ts";
-import { PromptFileError } from "../prompt-fault.ts";
 
 const messagesOf = (file: string) => faultsOf(file).map((fault) => `${fault.field}: ${fault.message}`);
-
-function errorOf(file: string): PromptFileError | null {
-  try {
-    parsePromptFile(file, catalogue);
-    return null;
-  } catch (error) {
-    if (error instanceof PromptFileError) return error;
-    throw error;
-  }
-}
 
 describe("the documentation's examples", () => {
   test("a text prompt with a select", () => {
@@ -294,86 +283,6 @@ describe("foreign placeholders", () => {
     const body = "{% raw %}{{Child's Age}}{% endraw %}{% comment %}{{a/b}}{% endcomment %}{{ a | append: ' x' }}";
     const { conversions, definition } = parseOne(textPrompt(body));
     expect([conversions, definition.steps[0]?.template]).toEqual([[], body]);
-  });
-});
-
-describe("the JSON import form", () => {
-  const json = (prompts: unknown[]) => JSON.stringify({ promptd: 1, prompts }, null, 1);
-  const one = { title: "One", model: "sandbox/text", template: "Say {{ a }}." };
-
-  test("prompts are read in order, with the fields of a prompt file", () => {
-    const sources = parsePromptFile(
-      json([
-        { ...one, id: "1FDA4CAA-0ede-5aa4-b0ad-a38961c84766", inputs: { a: { default: "x" } }, "x-source": 1 },
-        {
-          title: "Two",
-          model: "sandbox/image",
-          steps: [
-            { id: "a", model: "sandbox/text", template: "t" },
-            { id: "b", template: "{{ steps.a }}" },
-          ],
-        },
-      ]),
-      catalogue,
-    );
-    expect(sources.map(({ promptId, slug, line }) => [promptId, slug, line])).toEqual([
-      ["1fda4caa-0ede-5aa4-b0ad-a38961c84766", "one", 4],
-      [null, "two", 16],
-    ]);
-    expect(sources[1]?.definition.steps.map((step) => step.reads)).toEqual([[], ["a"]]);
-  });
-
-  test("inputs keep the order of the text, integer-like keys too", () => {
-    const text = `{"promptd":1,"prompts":[{"title":"T","model":"sandbox/text","template":"{{b}}{{input['2']}}","inputs":{"b":{},"2":{}}}]}`;
-    expect(parsePromptFile(text, catalogue)[0]?.definition.inputs.map((input) => input.key)).toEqual(["b", "2"]);
-  });
-
-  test("two prompts of one title stay two prompts", () => {
-    expect(
-      parsePromptFile(json([one, one, { ...one, slug: "one-2" }]), catalogue).map((source) => source.slug),
-    ).toEqual(["one", "one-3", "one-2"]);
-  });
-
-  test.each([
-    ["text that is not JSON", '{"promptd": 1,\n "prompts": [}', "file", 2],
-    ["a key twice", '{"promptd":1,"promptd":1,"prompts":[]}', "promptd", 1],
-    ["no list", '{"promptd":1}', "prompts", 1],
-    ["another version", '{"promptd":2,"prompts":[]}', "promptd", 1],
-    ["a prompt that is no object", '{"promptd":1,"prompts":[7]}', "prompts[1]", 1],
-    [
-      "one id twice",
-      json([
-        { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
-        { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
-      ]),
-      "prompts[2].id",
-      14,
-    ],
-    [
-      "one slug twice",
-      json([
-        { ...one, slug: "a" },
-        { ...one, slug: "a" },
-      ]),
-      "prompts[2].slug",
-      14,
-    ],
-    ["a front matter field of files", json([{ ...one, promptd: 1 }]), "prompts[1].promptd", 8],
-  ])("%s is refused with its place", (_name, text, field, line) => {
-    expect(faultsOf(text).map((fault) => [fault.field, fault.line])).toContainEqual([field, line]);
-  });
-
-  test("deep nesting is refused, not followed", () => {
-    const text = `{"promptd":1,"prompts":${"[".repeat(3_000)}${"]".repeat(3_000)}}`;
-    expect(codesOf(text)).toContain("LIMITS");
-  });
-
-  test("the faults of every prompt come at once, and a flood of them is cut in the message only", () => {
-    const bad = Array.from({ length: 300 }, () => ({ ...one, template: "{{ a b }}" }));
-    const error = errorOf(json(bad));
-    expect(error?.faults).toHaveLength(300);
-    expect(error?.message.split("\n")).toHaveLength(101);
-    expect(error?.message).toMatch(/and 200 more$/);
   });
 });
 
