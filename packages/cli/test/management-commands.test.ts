@@ -309,6 +309,19 @@ describe("credits and usage", () => {
     expect(seen[0]?.route).toBe("GET /manage/v1/credits/journal?limit=1");
   });
 
+  test.each([
+    ["credits", "--journal"],
+    ["webhooks", "deliveries", RUN],
+  ])("%s %s refuses a --limit that is no number before anything is sent", async (...argv) => {
+    const { run, seen } = await setupToken({});
+    const { code, stderr } = await run(...argv, "--limit", "ten");
+    expect({ code, seen, stderr }).toEqual({
+      code: 1,
+      seen: [],
+      stderr: '--limit must be a whole number, got "ten".\n',
+    });
+  });
+
   test("usage is a table by what was asked for, or the CSV of the server", async () => {
     const row = {
       day: "2026-11-20",

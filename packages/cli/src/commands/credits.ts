@@ -1,5 +1,6 @@
 import { USAGE_DIMENSIONS, type UsageRow } from "@promptd/contract/manage";
 import { CommandFailure, type Command } from "../command.ts";
+import { readWholeNumber } from "../flag-values.ts";
 import { formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { withManagement, withSession } from "../session.ts";
@@ -19,7 +20,7 @@ held       12`,
   async run(args, io) {
     const { signal } = io;
     if (args.flag("journal")) {
-      const query = { limit: args.text("limit") === undefined ? undefined : Number(args.text("limit")) };
+      const query = { limit: readWholeNumber(args.text("limit"), "--limit") };
       const page = await withManagement(io, (manage) => manage.send("listJournal", { query, signal }));
       const rows = page.rows.map((row) => [
         row.at.slice(0, 19).replace("T", " "),

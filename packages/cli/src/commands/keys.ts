@@ -1,8 +1,8 @@
 import type { CreatedKey, Key } from "@promptd/contract/manage";
-import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
+import type { Command, CommandArgs, CommandIo } from "../command.ts";
 import { formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
-import { readTime } from "../read-time.ts";
+import { readTime, readWholeNumber } from "../flag-values.ts";
 import { withManagement } from "../session.ts";
 
 export const keysList: Command = {
@@ -47,7 +47,7 @@ The key is shown only once.`,
     const body = {
       name: args.positionals[0] ?? "",
       expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
-      monthlyCap: readCount("--cap", args.text("cap")) ?? null,
+      monthlyCap: readWholeNumber(args.text("cap"), "--cap") ?? null,
       promptIds: prompts.length === 0 ? null : prompts,
     };
     showKey(await withManagement(io, (manage) => manage.send("createKey", { body, signal: io.signal })), io);
@@ -69,7 +69,7 @@ The key is shown only once. The old one is valid until 2026-11-23T10:15:00.000Z.
   },
   positionals: { min: 1, max: 1 },
   async run(args, io) {
-    const overlapHours = readCount("--overlap", args.text("overlap"));
+    const overlapHours = readWholeNumber(args.text("overlap"), "--overlap");
     const call = { params: keyOf(args), body: { overlapHours }, signal: io.signal };
     const rolled = await withManagement(io, (manage) => manage.send("rollKey", call));
     showKey(rolled, io, ` The old one is valid until ${rolled.oldKeyExpiresAt}.`);
@@ -103,12 +103,6 @@ function keyOf(args: CommandArgs): { keyId: string } {
 function showKey(created: CreatedKey, io: CommandIo, more = ""): void {
   io.result(created, created.apiKey);
   io.note(`The key is shown only once.${more}`);
-}
-
-function readCount(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[0-9]{1,12}$/.test(text)) return Number(text);
-  throw new CommandFailure(`${flag} must be a whole number, got "${text}".`);
 }
 
 function formatKey(key: Key): string[] {

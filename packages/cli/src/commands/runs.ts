@@ -1,7 +1,7 @@
 import { RUN_STATUSES, type ListRunsQuery, type Page, type RunListRow, type RunStatus } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
 import { formatRun, formatRunRows } from "../output.ts";
-import { readTime } from "../read-time.ts";
+import { readTime, readWholeNumber } from "../flag-values.ts";
 import { reportRun } from "../runs/report-run.ts";
 import { createRunView } from "../runs/run-view.ts";
 import { withSession } from "../session.ts";
@@ -54,7 +54,7 @@ A kettle hums, the window steams …`,
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [runId = ""] = args.positionals;
-    const waitSeconds = readNumber("--wait", args.text("wait"));
+    const waitSeconds = readWholeNumber(args.text("wait"), "--wait");
     const run = await withSession(io, ({ client }) => client.runs.get(runId, { waitSeconds, signal: io.signal }));
     return reportRun(run, { folder: args.text("out") }, io);
   },
@@ -102,7 +102,7 @@ Error: Canceled by user.`,
 function readQuery(args: CommandArgs): ListRunsQuery {
   const [after, before] = [args.text("after"), args.text("before")];
   return {
-    limit: readNumber("--limit", args.text("limit")),
+    limit: readWholeNumber(args.text("limit"), "--limit"),
     status: readStatus(args.text("status")),
     since: readMoment("--since", args.text("since")),
     until: readMoment("--until", args.text("until")),
@@ -110,12 +110,6 @@ function readQuery(args: CommandArgs): ListRunsQuery {
     endingBefore: before,
     include: "batch",
   };
-}
-
-function readNumber(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^[0-9]{1,10}$/.test(text)) throw new CommandFailure(`${flag} must be a whole number, got "${text}".`);
-  return Number(text);
 }
 
 function readStatus(text: string | undefined): RunStatus | undefined {

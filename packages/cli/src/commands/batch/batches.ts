@@ -1,6 +1,7 @@
-import { CommandFailure, type Command } from "../../command.ts";
+import type { Command } from "../../command.ts";
 import { formatBatch, formatBatchRows } from "../../batches/batch-view.ts";
 import { giveResults, readResultsFile, watchBatch } from "../../batches/watch-batch.ts";
+import { readWholeNumber } from "../../flag-values.ts";
 import { withSession } from "../../session.ts";
 
 const ID = "01a1f90c-6c02-7e4f-9b1d-3d8e5f20a7c4";
@@ -17,11 +18,7 @@ ${ID}  running   1196  6       5000  2380     2026-11-20 09:15:30  topics.csv`,
     after: { type: "string", value: "BATCH", summary: "the page of older batches that follows this one" },
   },
   async run(args, io) {
-    const limit = args.text("limit");
-    if (limit !== undefined && !/^[0-9]{1,10}$/.test(limit)) {
-      throw new CommandFailure(`--limit must be a whole number, got "${limit}".`);
-    }
-    const query = { limit: limit === undefined ? undefined : Number(limit), startingAfter: args.text("after") };
+    const query = { limit: readWholeNumber(args.text("limit"), "--limit"), startingAfter: args.text("after") };
     const page = await withSession(io, ({ client }) => client.batches.list(query, { signal: io.signal }));
     const last = page.rows.at(-1);
     const more = page.hasMore && last !== undefined ? `\n\nMore: promptd batches list --after ${last.batchId}` : "";

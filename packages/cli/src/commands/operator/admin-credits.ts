@@ -1,5 +1,5 @@
 import type { Command } from "../../command.ts";
-import { readTime } from "../../read-time.ts";
+import { readTime } from "../../flag-values.ts";
 import { readAmount, readText, requireText, runAsOperator } from "./run-operator.ts";
 
 export const creditsGrant: Command = {

@@ -1,6 +1,6 @@
 import type { ApiKeyReport } from "@promptd/server/operator";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { readTime } from "../../read-time.ts";
+import { readTime } from "../../flag-values.ts";
 import { readAmount, readText, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
 
 const NAME_HELP =

@@ -1,5 +1,5 @@
 import { CommandFailure, type Command } from "../../command.ts";
-import { readTime } from "../../read-time.ts";
+import { readTime } from "../../flag-values.ts";
 import { readPlan, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
 
 export const planSet: Command = {

@@ -1,5 +1,6 @@
 import { DELIVERY_STATES, type Delivery, type DeliveryState } from "@promptd/contract/manage";
 import type { Command } from "../../command.ts";
+import { readWholeNumber } from "../../flag-values.ts";
 import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
@@ -17,10 +18,10 @@ DELIVERY                              TIME                 EVENT         STATE  
   },
   positionals: { min: 1, max: 1 },
   async run(args, io) {
-    const [state, limit] = [args.text("state"), args.text("limit")];
+    const state = args.text("state");
     const query = {
       state: state === undefined ? undefined : wordOf<DeliveryState>("--state", state, DELIVERY_STATES),
-      limit: limit === undefined ? undefined : Number(limit),
+      limit: readWholeNumber(args.text("limit"), "--limit"),
     };
     const call = { params: webhookOf(args), query, signal: io.signal };
     const page = await withManagement(io, (manage) => manage.send("listDeliveries", call));

@@ -12,3 +12,10 @@ export function readTime(value: string | undefined, flag: string): number | null
   if (isRealDay && ms >= 0) return ms;
   throw new CommandFailure(`${flag} must be a time such as 2027-01-31T18:00:00Z, got "${value}".`);
 }
+
+/** @returns undefined when nothing was given. */
+export function readWholeNumber(value: string | undefined, flag: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^[0-9]{1,12}$/.test(value)) return Number(value);
+  throw new CommandFailure(`${flag} must be a whole number, got "${value}".`);
+}
