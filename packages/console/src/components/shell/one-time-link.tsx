@@ -7,6 +7,7 @@ import { ActionForm } from "../action-form.tsx";
 import { buttonClass } from "../ui/button.tsx";
 import { Failure } from "../ui/empty.tsx";
 import { Field, Input } from "../ui/field.tsx";
+import { Loading, Skeleton } from "../ui/skeleton.tsx";
 import { useAction } from "../use-action.ts";
 import { SignedOutPage } from "./signed-out-page.tsx";
 import { EmailField, PasswordField } from "./person-fields.tsx";
@@ -44,6 +45,19 @@ export function BrokenLink({ title, fault }: BrokenLinkProps) {
         Sign in with a password
       </Link>
     </SignedOutPage>
+  );
+}
+
+/** While the code of a link is sent. */
+export function SetUpShapes({ what }: { readonly what: string }) {
+  return (
+    <Loading what={what}>
+      <div className="grid gap-3">
+        <Skeleton className="h-3 w-2/3" />
+        <Skeleton className="h-8" />
+        <Skeleton className="h-8" />
+      </div>
+    </Loading>
   );
 }
 

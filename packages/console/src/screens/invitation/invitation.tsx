@@ -3,9 +3,8 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { faultOf, isSignedOut, manage, sessionQuery, type Fault } from "../../api.ts";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
-import { BrokenLink, SetUpForm, takeCode, useEnter } from "../../components/shell/one-time-link.tsx";
+import { BrokenLink, SetUpForm, takeCode, useEnter, SetUpShapes } from "../../components/shell/one-time-link.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
-import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { textOf } from "../../sign-in.ts";
 
 type Stage =
@@ -98,13 +97,7 @@ export function InvitationScreen() {
   }
   return (
     <SignedOutPage title="Invitation">
-      <Loading what="your invitation">
-        <div className="grid gap-3">
-          <Skeleton className="h-3 w-2/3" />
-          <Skeleton className="h-8" />
-          <Skeleton className="h-8" />
-        </div>
-      </Loading>
+      <SetUpShapes what="your invitation" />
     </SignedOutPage>
   );
 }

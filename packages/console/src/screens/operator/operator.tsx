@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { Activity, Boxes, ListTree, ScrollText, ShieldAlert, Users, Wallet } from "lucide-react";
 import { sessionQuery } from "../../api.ts";
-import { Missing } from "../../components/query-states.tsx";
+import { NoSuchPage } from "../../components/shell/no-such-page.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Sections, type Section } from "../../components/shell/sections.tsx";
 
@@ -20,15 +20,7 @@ const SECTIONS: readonly Section[] = [
 export function OperatorScreen() {
   const { data: session } = useQuery(sessionQuery);
   if (session === undefined) return null;
-  if (!session.person.isOperator) {
-    return (
-      <Page title="No such page" hasHead={false}>
-        <Missing title="Page not found" to="/" label="Open the marketplace">
-          Check the address. The page may have been deleted.
-        </Missing>
-      </Page>
-    );
-  }
+  if (!session.person.isOperator) return <NoSuchPage />;
   return (
     <Page title="Operator">
       <Sections label="Operator" sections={SECTIONS}>

@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { faultOf, manage, type Fault } from "../../api.ts";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
-import { BrokenLink, SetUpForm, takeCode, useEnter } from "../../components/shell/one-time-link.tsx";
-import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { BrokenLink, SetUpForm, takeCode, useEnter, SetUpShapes } from "../../components/shell/one-time-link.tsx";
 import { textOf } from "../../sign-in.ts";
 
 type Stage =
@@ -30,13 +29,7 @@ export function WelcomeScreen() {
   if (stage.kind === "set_up") return <SetUp code={code} email={stage.email} onDone={() => enter()} />;
   return (
     <SignedOutPage title="Welcome">
-      <Loading what="your account">
-        <div className="grid gap-3">
-          <Skeleton className="h-3 w-2/3" />
-          <Skeleton className="h-8" />
-          <Skeleton className="h-8" />
-        </div>
-      </Loading>
+      <SetUpShapes what="your account" />
     </SignedOutPage>
   );
 }
