@@ -9,19 +9,12 @@ import { callDirectly, CatalogueError, openAdapter, type Catalogue, type DirectR
 import { systemClock } from "./platform/clock.ts";
 import { createLog } from "./platform/log.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config/config.ts";
-import {
-  diffPrompts,
-  importChecked,
-  previewPrompt,
-  tryPrompt,
-  validatePrompts,
-  type CheckedImport,
-  type ForeignFormat,
-  type PreviewRequest,
-  type PromptDiff,
-  type TrialResult,
-  type Validation,
-} from "./prompts/authoring/authoring.ts";
+import { diffPrompts, type PromptDiff } from "./prompts/authoring/diff-prompts.ts";
+import { importChecked, type CheckedImport } from "./prompts/authoring/import-checked.ts";
+import { previewPrompt, type PreviewRequest } from "./prompts/authoring/preview-prompt.ts";
+import { tryPrompt, type TrialResult } from "./prompts/authoring/try-prompt.ts";
+import { validatePrompts, type Validation } from "./prompts/authoring/validate-prompts.ts";
+import type { ForeignFormat } from "./prompts/format/foreign-format.ts";
 import { parsePromptFile, PromptFileError, type PromptFile, type PromptSource } from "./prompts/index.ts";
 import { Problem } from "./platform/problem.ts";
 import { loadCatalogueOf } from "./read-catalogue.ts";
@@ -41,7 +34,8 @@ interface TrialParts {
 }
 
 export type { CheckedImport, PromptDiff, PromptFile, TrialResult };
-export { FOREIGN_FORMATS, promptFileSchema } from "./prompts/authoring/authoring.ts";
+export { promptFileSchema } from "./prompts/format/field-schema.ts";
+export { FOREIGN_FORMATS } from "./prompts/format/foreign-format.ts";
 
 /** Text for the author of a failure that is no bug: a faulty file, bad settings; else null. */
 export function explainAuthorFailure(error: unknown): string | null {

@@ -1,21 +1,22 @@
-export { createModelCaller, createTestCall, RunGone, type LimitChange, type ModelCaller } from "./calls/call-model.ts";
-export { createAbandonedJobsTick } from "./calls/abandoned-jobs.ts";
-export { CatalogueError, loadCatalogue, meetsNeeds, requireEntry } from "./catalogue/catalogue.ts";
-export type { Catalogue, CatalogueEntry, CatalogueOptions, RoleNeeds } from "./catalogue/catalogue.ts";
-export { availability, isSimulated, unavailableSentence, type Availability } from "./catalogue/availability.ts";
+export { featuresOf, wholeInstructions, wholePrompt } from "./ai-sdk/call-settings.ts";
+export type { WebSearchChoice } from "./ai-sdk/model-adapter.ts";
 export { openAdapter } from "./ai-sdk/open-adapter.ts";
+export { createAbandonedJobsTick } from "./calls/abandoned-jobs.ts";
+export { createModelCaller } from "./calls/call-model.ts";
+export { callDirectly, createTestCall, type DirectAnswer, type DirectRequest } from "./calls/direct-call.ts";
+export type { LimitChange, ModelCaller } from "./calls/model-request.ts";
+export { readJsonAnswer, schemaFault } from "./calls/output-schema.ts";
+export { CountedCall, createProviderCallsTick, firstCallOf, type FirstCall } from "./calls/provider-calls.ts";
+export { RunGone } from "./calls/provider-jobs.ts";
+export { availability, isSimulated, unavailableSentence, type Availability } from "./catalogue/availability.ts";
+export { CatalogueError } from "./catalogue/catalogue-file.ts";
+export { loadCatalogue, requireEntry } from "./catalogue/catalogue.ts";
+export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/catalogue.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
 export { createEnabledModels, type RunLimit } from "./catalogue/enabled-models.ts";
-export { callDirectly, featuresOf, readJsonAnswer, schemaFault, wholeInstructions } from "./text-rules.ts";
-export {
-  wholePrompt,
-  type DirectAnswer,
-  type DirectRequest,
-  type TextSettings,
-  type WebSearchChoice,
-} from "./text-rules.ts";
-export { CountedCall, createProviderCallsTick, firstCallOf, type FirstCall } from "./calls/provider-calls.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";
+export { meetsNeeds, type RoleNeeds } from "./catalogue/roles.ts";
 export { outputTokensOf, priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";
 export { reasoningShortage, type PriceSnapshot, type StepPlan, type StepUsage } from "./pricing/price-plan.ts";
+export type { TextSettings } from "./providers/text-features.ts";

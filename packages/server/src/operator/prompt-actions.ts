@@ -6,16 +6,10 @@ import type { Database } from "../platform/database/database.ts";
 import { createIdSource, isUuid } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { notFound, Problem } from "../platform/problem.ts";
-import {
-  addSample,
-  describePublication,
-  diffPrompts,
-  fileOfPrompt,
-  findLatestContent,
-  listLatestPrompts,
-  type ListedPrompt,
-  type PromptDiff,
-} from "../prompts/authoring/authoring.ts";
+import { describePublication } from "../prompts/authoring/describe-publication.ts";
+import { diffPrompts, type PromptDiff } from "../prompts/authoring/diff-prompts.ts";
+import { addSample, fileOfPrompt } from "../prompts/format/write-prompt-file.ts";
+import { findLatestContent, listLatestPrompts, type ListedPrompt } from "../prompts/publishing/publish-store.ts";
 import {
   parsePromptFile,
   PromptFileError,

@@ -13,14 +13,12 @@ import {
   type MarketplaceExtras,
 } from "./marketplace-store.ts";
 import { allowRow, blockRow, findModerated, listModerated, setFeatured } from "./moderation-store.ts";
-import { promptsRoutes, type PromptsRoutesOptions } from "./prompts-routes.ts";
+import type { PromptsRoutesOptions } from "./prompts-routes.ts";
 import { searchRow, SEARCH_RANKED_MAX } from "./search-prompts.ts";
 import { findRowsOf, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
 import { indexLatest } from "./publishing/unpublish.ts";
 import { lockPublishing } from "./publishing/publish-store.ts";
 import { findVote, findVotingAccount, voteForPrompt } from "./votes-store.ts";
-
-export { promptsRoutes };
 
 const PAGE_ROWS = 50;
 const NO_EXTRAS: MarketplaceExtras = { author: null, tags: [], isFeatured: false };

@@ -29,9 +29,6 @@ import { parsePromptFile } from "./publishing/parse-prompt-file.ts";
 import { withOwnIds } from "./publishing/publish.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 
-export { requireOwnPrompt };
-export { findFrozen, freezeTest, judgeTest } from "./own/test-runs.ts";
-
 /** Prompts of the chosen account. Another account's prompt and none give the same 404. */
 export function promptsManageRoutes(options: OwnPromptsOptions) {
   return { ...draftRoutes(options), ...versionRoutes(options), ...labelRoutes(options), ...fileRoutes(options) };

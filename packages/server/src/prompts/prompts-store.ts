@@ -6,8 +6,6 @@ import type { LiveVersion, PromptDefinition, StoredConfig } from "./prompt-defin
 import { TAKEN, type TakenSample } from "./own/samples-store.ts";
 import type { StepModel } from "./inputs/run-options.ts";
 
-export { deleteSample, findSample, saveSample } from "./own/samples-store.ts";
-
 export const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
 export const MODALITY_NAMES = ["text", "image", "video"] as const;
 

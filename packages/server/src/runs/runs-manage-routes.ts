@@ -4,7 +4,7 @@ import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
 import type { Clock } from "../platform/clock.ts";
-import { quoteRun, type CreateRunOptions } from "./create/create-run.ts";
+import { quoteRun } from "./create/create-run.ts";
 import { exportRuns } from "./read/export-runs.ts";
 import { findInstallationRun, listInstallationRuns } from "./read/installation-runs-store.ts";
 import { listModelHealth } from "./read/model-health-store.ts";
@@ -13,8 +13,6 @@ import { readSystem } from "./read/system-store.ts";
 import { runsRoutes, type RunsRoutesOptions } from "./runs-routes.ts";
 import { samplesManageRoutes } from "./samples-manage-routes.ts";
 import { testRunsManageRoutes } from "./test-runs-manage-routes.ts";
-
-export { runsRoutes, type CreateRunOptions, type RunsRoutesOptions };
 
 /** What creates, follows and cancels a run is the same as under /v1; what is read is more. */
 export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: Clock }) {

@@ -256,6 +256,3 @@ function toListRow(row: ListRow): PageOfRuns["rows"][number] {
   };
   return { listed, requestId: row.request_id };
 }
-
-export { findFinishedRun } from "./read/run-finished-event-store.ts";
-export { runsOfAccount } from "./runs-of-account-store.ts";

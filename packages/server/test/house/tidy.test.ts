@@ -93,6 +93,11 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
     seeded: { path: "packages/server/src/runs/x.ts", text: "\n".repeat(401) },
   },
   {
+    rule: rules.oneHop,
+    promise: "what a slice gives is named with the file it stands in",
+    seeded: { path: "packages/server/src/runs/x.ts", text: 'export { y } from "./y.ts";\n' },
+  },
+  {
     rule: rules.plainFaces,
     promise: "what a file gives is named",
     seeded: { path: "packages/server/src/runs/index.ts", text: 'export * from "./x.ts";\n' },

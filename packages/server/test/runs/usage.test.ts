@@ -2,7 +2,8 @@
 import type { UsageDimension } from "@promptd/contract/manage";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApiKey } from "../../src/accounts/index.ts";
-import { createUsageRollUp, deleteOldUsage } from "../../src/runs/usage/index.ts";
+import { createUsageRollUp } from "../../src/runs/usage/roll-up.ts";
+import { deleteOldUsage } from "../../src/runs/usage/usage-store.ts";
 import { findUsageOfKeys, listEarnings, listUsage, type UsageRow } from "../../src/runs/usage/usage-store.ts";
 import { until } from "../support/promptd-process.ts";
 import { openEngine, stopClock, type Engine, type RunWish } from "./engine-fixture.ts";

@@ -6,7 +6,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import { classifyAnswer, classifyJobFailure, classifyTransport, failure, type Failure } from "../providers/failure.ts";
 import { AnswerFailure, JobFailure, UnreadableAnswer } from "../providers/jobs.ts";
 import { PollAnswerFailure, TransportFailure } from "../providers/transport.ts";
-import { SandboxFailure } from "../sandbox/sandbox-provider.ts";
+import { SandboxFailure } from "../sandbox/sandbox-failure.ts";
 import type { Adapter } from "./call-settings.ts";
 import type { ModelResult } from "./model-adapter.ts";
 

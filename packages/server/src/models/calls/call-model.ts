@@ -9,7 +9,8 @@ import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { CallContext } from "./call-context.ts";
 import { availability, unavailableSentence } from "../catalogue/availability.ts";
-import { meetsNeeds, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
+import { meetsNeeds } from "../catalogue/roles.ts";
 import { ATTEMPTS_USED_UP, cleanText, DECLINED, NOT_JSON, sentenceFor } from "./caller-text.ts";
 import { readJsonAnswer } from "./output-schema.ts";
 import { embeddingsModel } from "../catalogue/embeddings-model.ts";
@@ -26,10 +27,6 @@ import { attempt, withdraw, type Attempt, type Job } from "./attempt.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
 import type { FailedOutcome, ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
-
-export type { LimitChange, ModelCaller } from "./model-request.ts";
-export { createTestCall } from "./direct-call.ts";
-export { RunGone } from "./provider-jobs.ts";
 
 export interface ModelCallerOptions {
   readonly catalogue: Catalogue;

@@ -12,10 +12,8 @@ import { providerOf } from "../providers/all-providers.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
 import { mergeMappings, type Mapping } from "./mapping.ts";
 import { buildResources } from "./resources.ts";
-import { bindRole, checkRoles, meetsNeeds, type RoleNeeds, type Roles } from "./roles.ts";
+import { bindRole, checkRoles, type RoleNeeds, type Roles } from "./roles.ts";
 import { readShipped } from "./shipped.ts";
-
-export { CatalogueError, meetsNeeds, type RoleNeeds };
 
 /** One model, as the file gives it, with what the installation adds. */
 export interface CatalogueEntry extends ModelRecord {

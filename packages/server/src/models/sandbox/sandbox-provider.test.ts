@@ -5,11 +5,11 @@ import {
   pollSandboxVideo,
   runSandboxImage,
   runSandboxText,
-  SandboxFailure,
   startSandboxVideo,
   type SandboxTextRequest,
   type SandboxTimer,
 } from "./sandbox-provider.ts";
+import { SandboxFailure } from "./sandbox-failure.ts";
 
 /** A timer that never waits: it moves its own clock and remembers what it was asked for. */
 function setup() {

@@ -6,8 +6,6 @@ import { SandboxFailure } from "./sandbox-failure.ts";
 import { countInputTokens, writeSandboxText } from "./text.ts";
 import { chooseClip, isClip, loadClip } from "./video.ts";
 
-export { SandboxFailure } from "./sandbox-failure.ts";
-
 /**
  * The provider that needs no key: same boundary, errors and metering as a real one, without network.
  * What comes out is a function of prompt, options and image bytes alone; directive lines in the prompt

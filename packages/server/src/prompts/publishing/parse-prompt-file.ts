@@ -6,8 +6,6 @@ import { tryModel } from "./bind-roles.ts";
 import { joinSlug } from "./prompt-slug.ts";
 import { resolvePrompt } from "./resolve-prompt.ts";
 
-export { PromptFileError };
-
 const CREDITS_MAX_DEFAULT = 10_000;
 
 /** What the text of a file gives: prompts that can be published, if `faults` is empty. */

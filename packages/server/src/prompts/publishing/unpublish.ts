@@ -71,5 +71,3 @@ export function requireNotBlocked(prompts: Iterable<PromptRow>): void {
     throw invalid([{ path: ["path", "promptId"], code: "not_allowed", message }]);
   }
 }
-
-export { promptsOfAccount } from "../prompts-of-account-store.ts";

@@ -16,10 +16,8 @@ import {
 import type { Database, Queryable, TxOptions } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } from "./create-store.ts";
-import { AccountLockQueue, LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
+import { LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
 import { commitOnce, isTransientFailure, type CommitOptions } from "./commit-once.ts";
-
-export { AccountLockQueue };
 
 /** A statement of so many takes some 30 ms; the next group begins as soon as it has ended. */
 const RUNS_MAX = 32;

@@ -76,5 +76,3 @@ function splitPieces(pieces: readonly TextPiece[]): { readonly whole: TextPiece[
   }
   return { whole, rest };
 }
-
-export { deleteOldPieces } from "../run-events-store.ts";
