@@ -56,7 +56,7 @@ function spawnPromptd(
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "/",
       NODE_COMPILE_CACHE: COMPILE_CACHE,
-      ...(program.endsWith(LAUNCHER) ? {} : { MALLOC_ARENA_MAX: "2" }), // as the launcher sets it for a server
+      MALLOC_ARENA_MAX: "2", // as `npm start` sets it, and the launcher otherwise, which starts Node twice then
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
