@@ -19,4 +19,4 @@ export { publishPrompts, type Publication, type PublishedPrompt } from "./publis
 export { announceRoles, rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, republishPrompt, unpublishPrompt } from "./publishing/unpublish.ts";
 export { authorsText, renderStep, type RenderedStep } from "./template/render-step.ts";
-export { findLivePrompt, findVersion, type LivePrompt } from "./version-cache.ts";
+export { findLivePrompt, findVersion, recallLivePrompt, type LivePrompt } from "./version-cache.ts";

@@ -12,6 +12,7 @@ const UNITS_BESIDE_TEXTS = 2_000;
 /** One per database; it goes when the database does. */
 interface Reads {
   readonly versions: LRUCache<string, LiveVersion>;
+  readonly terms: LRUCache<string, LiveTerms>;
   readonly findTerms: (versionId: string) => Promise<LiveTerms | null>;
 }
 
@@ -20,7 +21,8 @@ const readsOf = new WeakMap<Database, Reads>();
 
 export interface LivePrompt {
   readonly version: LiveVersion;
-  readonly terms: LiveTerms;
+  /** Null: a frozen draft, whose author alone runs it. */
+  readonly terms: LiveTerms | null;
 }
 
 /**
@@ -29,13 +31,27 @@ export interface LivePrompt {
  */
 export async function findLivePrompt(db: Database, promptVersionId: string): Promise<LivePrompt | null> {
   const id = promptVersionId.toLowerCase();
-  const [terms, version] = await Promise.all([getReads(db).findTerms(id), findVersion(db, id)]);
+  const { findTerms, terms: remembered } = getReads(db);
+  const [terms, version] = await Promise.all([findTerms(id), findVersion(db, id)]);
+  if (terms === null) remembered.delete(id);
+  else remembered.set(id, terms);
   return terms === null || version === null ? null : { version, terms };
 }
 
 /**
+ * The same as it was last read, without asking the database: only for who compares the terms with those that hold now, in the
+ * transaction that uses them, and refuses nothing before. Null: nothing is remembered.
+ */
+export function recallLivePrompt(db: Database, promptVersionId: string): LivePrompt | null {
+  const id = promptVersionId.toLowerCase();
+  const reads = getReads(db);
+  const [version, terms] = [reads.versions.get(id), reads.terms.get(id)];
+  return version === undefined || terms === undefined ? null : { version, terms };
+}
+
+/**
  * A version, whatever has become of its prompt, also one that was frozen for a test run: for executing runs that exist. A
- * version never changes, so a cached one is never stale; whether it may be run now is read from the database every time.
+ * version never changes, so a cached one is never stale; whether it may be run now is asked of the database every time.
  */
 export async function findVersion(db: Database, promptVersionId: string): Promise<LiveVersion | null> {
   const id = promptVersionId.toLowerCase();
@@ -55,6 +71,7 @@ function getReads(db: Database): Reads {
     const send = (ids: readonly string[]) => findLiveTerms(db, ids);
     reads = {
       versions: new LRUCache({ max: VERSIONS_MAX, maxSize: CACHED_UNITS_MAX, sizeCalculation: unitsOf }),
+      terms: new LRUCache({ max: VERSIONS_MAX }),
       findTerms: createBatcher({ send, max: TERMS_MAX, inFlightMax: 3 }),
     };
     readsOf.set(db, reads);

@@ -43,6 +43,28 @@ test("a prompt's own share counts before the installation's, 0 as well, and the 
   expect(earned).toEqual([4, 4, 5, 7]);
 });
 
+test("a change of the share counts in every process from the next run on, and for items of batches", async () => {
+  const { author, prompt, caller } = await setUp();
+  const body = bodyOf(prompt.promptVersionId);
+  const other = await server.startAnother("api", { PROMPTD_AUTHOR_SHARE: "50" });
+  const there = server.clientOf(caller.apiKey, other.listenUrl ?? "");
+  const runItem = async () => {
+    const item = { inputs: body.inputs };
+    const { batchId } = await caller.client.batches.create({ promptVersionId: prompt.promptVersionId, items: [item] });
+    await caller.client.batches.wait(batchId, { pollMs: 50 });
+  };
+  const earned: number[] = [];
+  for (const percent of [100, 0, 25]) {
+    await setAuthorShare(server.app.db, prompt.promptId, percent);
+    for (const run of [() => postRun(caller.client, body), () => postRun(there, body), runItem]) {
+      await run();
+      earned.push((await author.client.me.credits()).credits);
+    }
+  }
+  expect(earned).toEqual([4, 8, 12, 12, 12, 12, 13, 14, 15]);
+  expect((await server.checkLedger()).mismatches).toEqual([]);
+});
+
 test("a run keeps the author and the share of its creation", async () => {
   const { author, prompt, caller } = await setUp();
   const runId = await startRun(caller.client, bodyOf(prompt.promptVersionId));

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createApiKey } from "../../src/accounts/index.ts";
 import { grantCredits } from "../../src/credits/index.ts";
+import { setAuthorShare } from "../../src/prompts/index.ts";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createRunCreates, type RunCreates } from "../../src/runs/create/create-group.ts";
 import { createRunRows, type CreateOutcome } from "../../src/runs/create/create-store.ts";
@@ -55,6 +56,29 @@ test("the last credits, the last free place and a key are given once within one 
   const keyed = await engine.createAccount();
   const joined = await createTogether(keyed, [{}, { key: "k" }, { key: "k" }, { key: "k", body: "another" }]);
   expect(kindsOf(joined.outcomes)).toEqual(["created", "created", "joined", "key_conflict"]);
+  expect(await engine.audit()).toEqual([]);
+});
+
+test("a run on other terms than those that hold now leaves nothing, and the others of its statement are created", async () => {
+  const account = await engine.createAccount(100);
+  const [{ prompt_id: prompt } = { prompt_id: "" }] = await engine.db.query<{ prompt_id: string }>(
+    "select prompt_id from prompt_versions",
+  );
+  onTestFinished(async () => {
+    await setAuthorShare(engine.db, prompt, null);
+  });
+  const on = (authorShare: number | null) => ({ ...engine.runToCreate(account, { hold: 1 }), terms: { authorShare } });
+  const create = async () =>
+    kindsOf(await createRunRows(engine.db, [...[null, 0, 30, 31].map(on), engine.runToCreate(account)], null));
+  const other = "other_terms";
+  expect(await create()).toEqual(["created", other, other, other, "created"]);
+  await setAuthorShare(engine.db, prompt, 30);
+  expect(await create()).toEqual([other, other, "created", other, "created"]);
+  await setAuthorShare(engine.db, prompt, 0);
+  expect(await create()).toEqual([other, "created", other, other, "created"]);
+  expect(await engine.db.query("select count(*)::int as n from credit_holds where account_id = $1", [account])).toEqual(
+    [{ n: 3 }],
+  );
   expect(await engine.audit()).toEqual([]);
 });
 

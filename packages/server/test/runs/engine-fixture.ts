@@ -166,6 +166,7 @@ function runOf(accountId: string, wish: RunWish & { readonly runId: string }, ve
     model: wish.model ?? "sandbox/text",
     hold: wish.hold ?? null,
     prices: { author: wish.author ?? null },
+    terms: null,
     inputs: wish.inputs ?? {},
     runOptions: {},
     deadlineSeconds: wish.deadlineSeconds ?? 600,

@@ -93,7 +93,7 @@ test("a create that can only be said to be unknown leaves its image to the run t
     direct,
     () => postRun(client, body),
     async (created) => {
-      await direct.query("alter function run_create_calling rename to run_create_away"); // nobody can look what became of it
+      await direct.query("alter function run_create_on_terms rename to run_create_away"); // nobody can look what became of it
       cut();
       expect((await created).headers.get("x-should-retry")).toBe("false");
     },
@@ -110,15 +110,15 @@ test("a create that lost its connection often is sent once more", async () => {
   const { promptVersionId } = await server.publish(promptFile());
   const { client } = await server.createCaller();
   await server.app.db.query(`create sequence sendings;
-    alter function run_create_calling rename to run_create_itself;
-    create function run_create_calling(uuid[], uuid[], bigint[], uuid[], text[], text[], bigint[], json[], json[], json[], int[],
-      int[], text[], bytea[], uuid[], uuid[], uuid, int, interval, int, text[], text[], text[])
+    alter function run_create_on_terms rename to run_create_itself;
+    create function run_create_on_terms(uuid[], uuid[], bigint[], uuid[], text[], text[], bigint[], json[], json[], json[], int[],
+      int[], text[], bytea[], uuid[], uuid[], uuid, int, interval, int, text[], text[], text[], int[])
     returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql as $$
     declare nth bigint := nextval('sendings');
     begin
       if nth <= 4 then raise 'gone' using errcode = '08006'; end if;
       return query select * from run_create_itself($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-        $18, $19, $20, $21, $22, $23);
+        $18, $19, $20, $21, $22, $23, $24);
     end $$`);
   const answer = await postRun(client, bodyOf(promptVersionId), { "idempotency-key": "k" });
   expect(answer.httpStatus).toBe(200);

@@ -102,6 +102,19 @@ test("404 before 422 of the config: an option that nobody has on an unknown vers
   expect(answer.httpStatus).toBe(404);
 });
 
+test("404 before 422 and 402 also of a prompt that has just been run here", async () => {
+  const prompt = await server.publish(promptFile({ fields: "inputs: { topic: {} }", body: "{{ topic }}" }));
+  const [rich, poor] = [await server.createCaller(), await server.createCaller({ credits: 0 })];
+  const whole = bodyOf(prompt.promptVersionId, { topic: "tea" });
+  expect((await postRun(rich.client, whole)).httpStatus).toBe(200);
+  await server.unpublish(prompt.promptId);
+  expect((await postRun(rich.client, bodyOf(prompt.promptVersionId))).httpStatus).toBe(404);
+  expect((await postRun(poor.client, whole)).httpStatus).toBe(404);
+  await server.republish(prompt.promptId);
+  expect((await postRun(rich.client, bodyOf(prompt.promptVersionId))).httpStatus).toBe(422);
+  expect((await postRun(rich.client, whole)).httpStatus).toBe(200);
+});
+
 test("404 before 410: an unpublished prompt of a retired model is 404", async () => {
   const { client } = await strictCaller();
   const prompt = await server.publish(promptFile({ model: "sandbox/text-free" }));

@@ -53,7 +53,7 @@ function unknownTest(path: ["body" | "query", string], names: readonly string[])
 /** A frozen draft as its author's account may run it; null: it is none, or another account's. */
 export async function findFrozen(db: Database, accountId: string, promptVersionId: string): Promise<LivePrompt | null> {
   const version = await findVersion(db, promptVersionId);
-  return version?.authorId === accountId ? { version, terms: { authorShare: null } } : null;
+  return version?.authorId === accountId ? { version, terms: null } : null;
 }
 
 export interface RunToJudge {

@@ -12,6 +12,7 @@ import {
   findFrozen,
   findLivePrompt,
   findGoneModel,
+  recallLivePrompt,
   type CheckedInputs,
   type LivePrompt,
   type LiveVersion,
@@ -67,34 +68,23 @@ const RUN_NAME_CODE_POINTS = 120;
 
 /** @throws Problem 404, 410, 422, 401, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
-  const { body, idempotency } = request;
-  const asked = getRunnablePrompt(request, options); // 404, 410
+  const { idempotency } = request;
+  const recalled = recallPrompt(request, options);
+  const asked = recalled === null ? getRunnablePrompt(request, options) : Promise.resolve(recalled); // 404, 410
   asked.catch(() => {}); // heard below, unless the key has a run: both are asked for at once
   const earlier = idempotency === null ? null : await findRunByIdempotency(options.db, request.accountId, idempotency);
   if (earlier !== null) return replayOf(earlier);
-  const prompt = await asked;
-  const { version } = prompt;
-  const checked = requireValidInputs(request, version, options.catalogue); // 422
-  const price = quote(request.accountId, prompt, checked, options); // 422 above the most that a run may hold
-  const planned: PlannedRun = {
-    accountId: request.accountId,
-    keyId: request.keyId,
-    requestId: request.requestId,
-    runId: request.runId,
-    promptVersionId: version.promptVersionId,
-    runName: Array.from(version.title).slice(0, RUN_NAME_CODE_POINTS).join(""),
-    model: version.model,
-    ...price,
-    runOptions: checked.options,
-    deadlineSeconds: deadlineSeconds(version, options.catalogue),
-    activeRunsMax: options.activeRunsMax,
-    idempotency,
-    firstCall: countableCall(request, version, options.catalogue),
-  };
+  let planned: PlannedRun;
+  try {
+    planned = planRun(request, await asked, options); // 422
+  } catch (error) {
+    if (recalled === null || !isRefusal(error)) throw error;
+    planned = await planAnew(request, options); // the prompt may be unpublished by now, which is to be said first
+  }
   // Before the run exists, so that its first model call is streamed already.
   if (request.isFollowed === true) await followRuns(options.db, [request.runId]);
   try {
-    return await storeAndInsert(planned, checked, body.inputs.imageInputs ?? [], options); // 401, 402, 422 of the key, 429
+    return await storeAndInsert(request, planned, options); // 401, 402, 422 of the key, 429
   } catch (error) {
     const meanwhile = await findEarlierRun(error, request, options.db);
     if (meanwhile === null) throw error;
@@ -104,6 +94,46 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
 
 function replayOf(runId: string): CreatedRun {
   return { runId, isReplay: true, isClaimed: false };
+}
+
+/**
+ * The prompt as this process last read it, which saves a round trip: the statement that creates the run compares its terms.
+ * Null where it must be read: a request with images may be refused before that statement.
+ */
+function recallPrompt({ body }: RunRequest, { db, catalogue, isTest = false }: CreateRunOptions): LivePrompt | null {
+  if (isTest || (body.inputs.imageInputs ?? []).length > 0) return null;
+  const prompt = recallLivePrompt(db, body.promptVersionId);
+  const isGone = prompt !== null && findGoneModel(prompt.version.definition.steps, catalogue) !== null;
+  return isGone ? null : prompt;
+}
+
+/** @throws Problem 422 */
+function planRun(request: RunRequest, prompt: LivePrompt, options: CreateRunOptions): PlannedRun {
+  const { version, terms } = prompt;
+  const checked = requireValidInputs(request, version, options.catalogue);
+  const price = quote(request.accountId, prompt, checked, options); // 422 above the most that a run may hold
+  return {
+    accountId: request.accountId,
+    keyId: request.keyId,
+    requestId: request.requestId,
+    runId: request.runId,
+    promptVersionId: version.promptVersionId,
+    runName: Array.from(version.title).slice(0, RUN_NAME_CODE_POINTS).join(""),
+    model: version.model,
+    ...price,
+    terms,
+    textInputs: checked.textInputs,
+    runOptions: checked.options,
+    deadlineSeconds: deadlineSeconds(version, options.catalogue),
+    activeRunsMax: options.activeRunsMax,
+    idempotency: request.idempotency,
+    firstCall: countableCall(request, version, options.catalogue),
+  };
+}
+
+/** On what holds now. @throws Problem 404, 410 or 422 */
+async function planAnew(request: RunRequest, options: CreateRunOptions): Promise<PlannedRun> {
+  return planRun(request, await getRunnablePrompt(request, options), options);
 }
 
 /** What such a run would cost. Its images do not change that, so they may be missing. @throws Problem 404, 410 or 422. */
@@ -121,7 +151,7 @@ export async function quoteRun(
 }
 
 /** A run of which everything is known but where its images are stored. */
-type PlannedRun = Omit<RunToCreate, "inputs"> & Quote;
+type PlannedRun = Omit<RunToCreate, "inputs"> & Quote & Pick<CheckedInputs, "textInputs">;
 
 interface AskedPrompt {
   readonly accountId: string;
@@ -171,24 +201,36 @@ function countableCall(
 
 /** Images are durable before their run exists. They stay unless it is known that it never will. */
 async function storeAndInsert(
+  request: RunRequest,
   planned: PlannedRun,
-  { textInputs }: CheckedInputs,
-  given: NonNullable<CreateRunBody["inputs"]["imageInputs"]>,
   options: CreateRunOptions,
 ): Promise<CreatedRun> {
   const { files } = options;
+  const given = request.body.inputs.imageInputs ?? [];
   if (given.some((image) => image.type === "base64")) await refuseBeforehand(planned, options);
   const images = await files.storeInputImages(given);
   if (images.length > 0) await faultPoint("create.blob_stored");
-  const run = { ...planned, inputs: { textInputs, images } };
   try {
-    const created = judge(await insertRun(run, images, options), run);
+    const created = await insertOnTerms(request, planned, images, options);
     if (created.isReplay) files.discardInputImages(images);
     return created;
   } catch (error) {
     if (isKnownNotCreated(error)) files.discardInputImages(images);
     throw error instanceof OutcomeUnknown ? outcomeUnknown(planned.runId, error) : error;
   }
+}
+
+/** No run is made on terms that do not hold any more: then it is planned anew, as often as they change meanwhile. */
+async function insertOnTerms(
+  request: RunRequest,
+  planned: PlannedRun,
+  images: readonly StoredImage[],
+  options: CreateRunOptions,
+): Promise<CreatedRun> {
+  const { textInputs } = planned;
+  const outcome = await insertRun({ ...planned, inputs: { textInputs, images } }, images, options);
+  if (outcome.kind !== "other_terms") return judge(outcome, planned);
+  return insertOnTerms(request, await planAnew(request, options), images, options);
 }
 
 /** A transaction of its own only where something commits with the run. */
@@ -236,7 +278,7 @@ async function findEarlierRun(error: unknown, request: RunRequest, db: Database)
   return findRunByIdempotency(db, request.accountId, request.idempotency);
 }
 
-function judge(outcome: CreateOutcome, row: PlannedRun): CreatedRun {
+function judge(outcome: Exclude<CreateOutcome, { kind: "other_terms" }>, row: PlannedRun): CreatedRun {
   if (outcome.kind === "revoked") throw keyRevoked(outcome.at);
   if (outcome.kind === "expired") throw keyExpired(outcome.at);
   if (outcome.kind === "key_conflict") throw keyConflict();

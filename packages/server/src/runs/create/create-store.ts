@@ -1,5 +1,6 @@
 /** The statement that creates runs (runs/sql/create.sql). */
 import type { FirstCall } from "../../models/index.ts";
+import type { LivePrompt } from "../../prompts/index.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { idTimeMs } from "../../platform/ids.ts";
 
@@ -16,6 +17,8 @@ export interface RunToCreate {
   /** Credits to hold; null: a free run, which leaves no trace in the ledger. */
   readonly hold: number | null;
   readonly prices: unknown;
+  /** On which hold and prices were made; null: a test run, which has none. */
+  readonly terms: LivePrompt["terms"];
   readonly inputs: unknown;
   readonly runOptions: Readonly<Record<string, string>>;
   readonly deadlineSeconds: number;
@@ -37,6 +40,8 @@ export type CreateOutcome =
   | { readonly kind: "created" | "claimed" | "joined"; readonly runId: string }
   | { readonly kind: "key_conflict" }
   | { readonly kind: "not_found" }
+  /** The terms of the prompt have changed. */
+  | { readonly kind: "other_terms" }
   | { readonly kind: "frozen" }
   /** The account has as many queued and running runs as it may have. */
   | { readonly kind: "too_many_active" }
@@ -53,6 +58,9 @@ type CreateRow = { run_id: string | null; available: number | null } & (
   | { outcome: Exclude<CreateOutcome["kind"], "revoked" | "expired" | "capped"> }
   | { outcome: "revoked" | "expired" | "capped"; at: Date }
 );
+
+/** In place of a share of the prompt's own. */
+const INSTALLATION_SHARE = -1;
 
 /** Of the first `runsMax` runs of a statement. */
 export interface ClaimOfSome extends ClaimLease {
@@ -83,9 +91,9 @@ export async function createRunRows(
   const columns = values[0]?.map((_, column) => values.map((row) => row[column])) ?? [];
   const rows = await db.query<CreateRow>(
     {
-      name: "run_create_calling",
-      text: `select outcome, run_id, available, at from run_create_calling($1, $2, $3, $4, $5, $6, $7, $8::json[], $9::json[],
-        $10::json[], $11, $12, $13, $14, $15, $16, $17, $18, make_interval(secs => $19::float8 / 1000), $20, $21, $22, $23)`,
+      name: "run_create_on_terms",
+      text: `select outcome, run_id, available, at from run_create_on_terms($1, $2, $3, $4, $5, $6, $7, $8::json[], $9::json[],
+        $10::json[], $11, $12, $13, $14, $15, $16, $17, $18, make_interval(secs => $19::float8 / 1000), $20, $21, $22, $23, $24)`,
     },
     [
       ...columns,
@@ -96,16 +104,17 @@ export async function createRunRows(
       runs.map(({ firstCall }) => firstCall?.model ?? null),
       runs.map(({ firstCall }) => firstCall?.provider ?? null),
       runs.map(({ firstCall }) => firstCall?.providerModel ?? null),
+      runs.map(({ terms }) => terms && (terms.authorShare ?? INSTALLATION_SHARE)),
     ],
   );
   return runs.map(({ runId }, i) => {
     const row = rows[i];
-    if (row === undefined) throw new Error("run_create_calling did not answer for every run.");
+    if (row === undefined) throw new Error("run_create_on_terms did not answer for every run.");
     return toOutcome(row, runId);
   });
 }
 
-/** In the order of the parameters of `run_create_calling`. */
+/** In the order of the parameters of `run_create_on_terms`. */
 function createValues(run: RunToCreate): readonly unknown[] {
   return [
     run.accountId,
@@ -142,12 +151,13 @@ function toOutcome(row: CreateRow, runId: string): CreateOutcome {
       return { kind: row.outcome, available: row.available ?? 0 };
     case "key_conflict":
     case "not_found":
+    case "other_terms":
     case "not_allowed":
     case "too_many_active":
     case "frozen":
       return { kind: row.outcome };
     default: // of a newer release: no run is better than one that does not exist
       row satisfies never;
-      throw new Error(`run_create_calling answered ${JSON.stringify(row)}.`);
+      throw new Error(`run_create_on_terms answered ${JSON.stringify(row)}.`);
   }
 }

@@ -46,7 +46,7 @@ export function quote(
     throw invalid([{ path: ["body", "inputs"], code: "too_long", message }]);
   }
   const { authorId } = version;
-  const author = earnerOf({ accountId, authorId, share: terms.authorShare, defaultShare: authorShare });
+  const author = earnerOf({ accountId, authorId, share: terms?.authorShare ?? null, defaultShare: authorShare });
   const prices = { ...rates, author };
   return { hold: credits, estimate: priceEstimate(catalogue, steps, version.model), prices };
 }

@@ -1,4 +1,4 @@
--- Records what run_create_calling holds for the runs at these places. Internal.
+-- Records what run_create_on_terms holds for the runs at these places. Internal.
 create or replace function run_holds_record(
   p_places int[], p_budget uuid[], p_posted_after bigint[], p_held_after bigint[], p_month date,
   p_account uuid[], p_id uuid[], p_hold bigint[], p_prices json[]
@@ -16,24 +16,26 @@ end $$;
 -- is locked.
 -- Outcomes: created; claimed (created, and p_worker, which may be null, has it already, as its first attempt: a repeat is
 -- never told so, since that worker may have claimed it meanwhile); joined (the key has made a run before: this is it);
--- key_conflict; not_found; not_allowed (the API key may not run this prompt); capped (the run does not fit into what is left of the API key's monthly cap, `available`;
--- the next month begins `at`); no_credits; frozen (the account is); too_many_active (the account has p_max_active runs);
--- revoked, expired (the API key is no longer valid since `at`; null: the caller has no API key). What a key may do is read
--- here, whatever its admission has seen. After a refusal nothing of the run is written.
+-- key_conflict; not_found; other_terms (the prompt's author's share is not p_author_share any more, on which the hold and
+-- prices were made; -1: the installation's, null: whatever it is); not_allowed (the API key may not run this prompt); capped
+-- (the run does not fit into what is left of the API key's monthly cap, `available`; the next month begins `at`); no_credits;
+-- frozen (the account is); too_many_active (the account has p_max_active runs); revoked, expired (the API key is no longer
+-- valid since `at`; null: the caller has no API key). What a key may do is read here, whatever its admission has seen. After a
+-- refusal nothing of the run is written.
 -- Of a claimed run with a p_call_model the first call is counted here as well, since its worker makes it at once.
 -- Runs, holds and calls are inserted together at the end: to begin an insert, with the checks of its table, costs several times
 -- what a row does. So what is decided of a run counts those before it besides what is stored. One plan serves every statement:
 -- each row is found by its key.
-create or replace function run_create_calling(
+create or replace function run_create_on_terms(
   p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
   p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
   p_fingerprint bytea[], p_api_key uuid[], p_request uuid[], p_worker uuid, p_lane int, p_lease interval, p_claims_max int,
-  p_call_model text[], p_call_provider text[], p_call_provider_model text[]
+  p_call_model text[], p_call_provider text[], p_call_provider_model text[], p_author_share int[]
 ) returns table (outcome text, run_id uuid, available bigint, at timestamptz)
 language plpgsql set lock_timeout = 200 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  v_account uuid; v_is_full boolean; v_is_short boolean; v_prompt uuid; v_left bigint; v_api_key record; v_earlier record;
+  v_account uuid; v_is_full boolean; v_is_short boolean; v_prompt record; v_left bigint; v_api_key record; v_earlier record;
   v_balance record; v_is_claimed boolean;
   v_may_claim boolean; -- null: nobody has asked yet
   v_account_room int; v_model text; v_model_room int;
@@ -74,13 +76,16 @@ begin
         run_id := v_earlier.run_id; return next; continue;
       end if;
     end if;
-    select p.id into v_prompt from prompt_versions v join prompts p on p.id = v.prompt_id
+    select p.id, p.author_share into v_prompt from prompt_versions v join prompts p on p.id = v.prompt_id
       where v.id = p_version[i] and (v.published_at is not null and p.unpublished_at is null
         or v.published_at is null and p.author_id = v_account); -- a test run of a draft
     if not found then
       outcome := 'not_found'; return next; continue;
     end if;
-    if v_prompt <> all (v_api_key.prompt_ids) then
+    if coalesce(v_prompt.author_share, -1) <> p_author_share[i] then
+      outcome := 'other_terms'; return next; continue;
+    end if;
+    if v_prompt.id <> all (v_api_key.prompt_ids) then
       outcome := 'not_allowed'; return next; continue;
     end if;
     if p_hold[i] is not null and v_api_key.monthly_cap is not null then
@@ -171,7 +176,19 @@ begin
   end if;
 end $$;
 
--- The same for programs that count the first call afterwards, while they run beside this one or take its place again.
+-- The same for programs that read the terms before each create, while they run beside this one or take its place again.
+create or replace function run_create_calling(
+  p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
+  p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
+  p_fingerprint bytea[], p_api_key uuid[], p_request uuid[], p_worker uuid, p_lane int, p_lease interval, p_claims_max int,
+  p_call_model text[], p_call_provider text[], p_call_provider_model text[]
+) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language sql as $$
+  select * from run_create_on_terms(p_account, p_id, p_created_ms, p_version, p_name, p_model, p_hold, p_prices, p_inputs,
+    p_options, p_deadline_seconds, p_max_active, p_key, p_fingerprint, p_api_key, p_request, p_worker, p_lane, p_lease,
+    p_claims_max, p_call_model, p_call_provider, p_call_provider_model, '{}')
+$$;
+
+-- The same for programs that count the first call afterwards.
 create or replace function run_create_all(
   p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
   p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
