@@ -14,7 +14,7 @@ export { promptsRoutes } from "./prompts-routes.ts";
 export { addUses, listLiveCallsOf, listPopularity, listPromptsOfModels } from "./prompts-store.ts";
 export { listSearchedVersions, setAuthorShare, type PromptOfModel } from "./prompts-store.ts";
 export { refreshEstimates } from "./publishing/estimates.ts";
-export { parsePromptFile } from "./publishing/parse-prompt-file.ts";
+export { parsePromptFile } from "./checks/parse-prompt-file.ts";
 export { publishPrompts, type Publication, type PublishedPrompt } from "./publishing/publish.ts";
 export { announceRoles, rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, republishPrompt, unpublishPrompt } from "./publishing/unpublish.ts";

@@ -25,7 +25,7 @@ import {
   type OwnPromptsOptions,
 } from "./own/own-prompts.ts";
 import { findMeant } from "./own/own-prompts-store.ts";
-import { parsePromptFile } from "./publishing/parse-prompt-file.ts";
+import { parsePromptFile } from "./checks/parse-prompt-file.ts";
 import { withOwnIds } from "./publishing/publish.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 

@@ -98,7 +98,7 @@ export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   files: ["blobs", "fetch", "inputs", "outputs"],
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
   search: ["data", "text", "meaning", "indexing", "query"],
-  prompts: ["template", "inputs", "format", "import", "publishing", "authoring", "own"],
+  prompts: ["template", "inputs", "format", "checks", "import", "publishing", "authoring", "own"],
   runs: ["create", "wait", "work", "read", "usage", "batches"],
 };
 

@@ -2,7 +2,7 @@
 import { loadCatalogue, type Catalogue } from "../../src/models/index.ts";
 import type { LiveVersion, PromptSource } from "../../src/prompts/prompt-definition.ts";
 import { PromptFileError, type FaultCode, type PromptFault } from "../../src/prompts/prompt-fault.ts";
-import { parsePromptFile } from "../../src/prompts/publishing/parse-prompt-file.ts";
+import { parsePromptFile } from "../../src/prompts/checks/parse-prompt-file.ts";
 import { buildConfig } from "../../src/prompts/publishing/prompt-config.ts";
 
 export const catalogue: Catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });

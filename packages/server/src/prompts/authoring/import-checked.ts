@@ -3,7 +3,7 @@ import type { Catalogue } from "../../models/index.ts";
 import type { ForeignFormat } from "../format/foreign-format.ts";
 import { importPrompts } from "../import/import-prompts.ts";
 import type { ImportedFile } from "../import/imported-prompt.ts";
-import type { PromptLimits } from "../publishing/parse-prompt-file.ts";
+import type { PromptLimits } from "../checks/parse-prompt-file.ts";
 import { validatePrompts } from "./validate-prompts.ts";
 
 export interface CheckedImport extends ImportedFile {

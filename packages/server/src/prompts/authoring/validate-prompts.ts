@@ -3,7 +3,7 @@ import type { CheckedPrompt, PromptFileCheck, PromptTestCase } from "@promptd/co
 import type { Catalogue } from "../../models/index.ts";
 import type { PromptSource, PromptTest } from "../prompt-definition.ts";
 import { PromptFileError, type PromptFault } from "../prompt-fault.ts";
-import { readPrompts, type PromptLimits } from "../publishing/parse-prompt-file.ts";
+import { readPrompts, type PromptLimits } from "../checks/parse-prompt-file.ts";
 import { buildConfig } from "../publishing/prompt-config.ts";
 import { usualPrice } from "./prompt-price.ts";
 

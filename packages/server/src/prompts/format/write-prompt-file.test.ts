@@ -8,7 +8,7 @@ import {
   TEA_POEM,
   textPrompt,
 } from "../../../test/prompts/prompt-fixtures.ts";
-import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
+import { parsePromptFile } from "../checks/parse-prompt-file.ts";
 import { addSample, textOfPrompt, writePromptFile } from "./write-prompt-file.ts";
 
 const SEED = join(import.meta.dirname, "../../../seed");

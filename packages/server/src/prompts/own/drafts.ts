@@ -9,7 +9,7 @@ import { readPromptFile } from "../format/prompt-file.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
-import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
+import { parsePromptFile } from "../checks/parse-prompt-file.ts";
 import { publishIn, publishVersions, slugOfDraft, withOwnIds, type Publication } from "../publishing/publish.ts";
 import { listVersionNumbers, lockPublishing } from "../publishing/publish-store.ts";
 import {

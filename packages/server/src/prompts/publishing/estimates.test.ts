@@ -5,7 +5,7 @@ import { catalogue, liveVersion, textPrompt } from "../../../test/prompts/prompt
 import { planSteps } from "../inputs/step-plans.ts";
 import type { InputField, PromptSource } from "../prompt-definition.ts";
 import { estimatePrices } from "./estimates.ts";
-import { parsePromptFile } from "./parse-prompt-file.ts";
+import { parsePromptFile } from "../checks/parse-prompt-file.ts";
 
 const SEED = new URL("../../../seed/", import.meta.url);
 const everyModel = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });

@@ -8,7 +8,7 @@ import { createLog } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import { estimateBasis, refreshEstimates } from "./estimates.ts";
 import type { PromptSource } from "../prompt-definition.ts";
-import { parsePromptFile } from "./parse-prompt-file.ts";
+import { parsePromptFile } from "../checks/parse-prompt-file.ts";
 import {
   catalogue,
   parseOne,

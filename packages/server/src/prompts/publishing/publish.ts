@@ -15,7 +15,7 @@ import { estimateBasis, estimatePrices } from "./estimates.ts";
 import { indexLatest, requireNotBlocked, toDocument } from "./unpublish.ts";
 import { buildConfig } from "./prompt-config.ts";
 import type { PromptContent, PromptSource } from "../prompt-definition.ts";
-import { joinSlug } from "./prompt-slug.ts";
+import { joinSlug } from "../checks/prompt-slug.ts";
 import {
   insertPrompts,
   insertVersions,

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
-import { rebindDefinition } from "./bind-roles.ts";
+import { rebindDefinition } from "../checks/bind-roles.ts";
 import { publishVersions, type VersionContent } from "./publish.ts";
 import { lockPublishing } from "./publish-store.ts";
 import {

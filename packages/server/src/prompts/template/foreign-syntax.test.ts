@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { catalogue, faultsOf, parseOne, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
 import { PromptFileError } from "../prompt-fault.ts";
-import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
+import { parsePromptFile } from "../checks/parse-prompt-file.ts";
 import { findForeignSyntax } from "./foreign-syntax.ts";
 
 const found = (text: string, declared: readonly string[] | null = null) =>

@@ -4,7 +4,7 @@ import { catalogue, faultsOf, liveVersion, parseOne, textPrompt } from "../../..
 import { loadCatalogue } from "../../models/index.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
 import { renderStep } from "../template/render-step.ts";
-import { buildConfig } from "./prompt-config.ts";
+import { buildConfig } from "../publishing/prompt-config.ts";
 
 const on = (model: string, fields: string) => textPrompt("x", fields).replace("sandbox/text", model);
 const faults = (file: string) => faultsOf(file).map(({ field, message }) => `${field}: ${message}`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { buildConfig } from "./prompt-config.ts";
+import { buildConfig } from "../publishing/prompt-config.ts";
 import {
   catalogue,
   codesOf,
