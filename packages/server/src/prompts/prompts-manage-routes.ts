@@ -26,7 +26,7 @@ import {
 } from "./own/own-prompts.ts";
 import { findMeant } from "./own/own-prompts-store.ts";
 import { parsePromptFile } from "./checks/parse-prompt-file.ts";
-import { withOwnIds } from "./publishing/publish.ts";
+import { withOwnIds } from "./publishing/new-prompt-or-version.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 
 /** Prompts of the chosen account. Another account's prompt and none give the same 404. */

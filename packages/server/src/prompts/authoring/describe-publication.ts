@@ -1,5 +1,6 @@
 import type { PromptSource } from "../prompt-definition.ts";
-import { describeUnknownId, type Publication } from "../publishing/publish.ts";
+import { describeUnknownId } from "../publishing/new-prompt-or-version.ts";
+import type { Publication } from "../publishing/publish.ts";
 import { describeSource } from "./validate-prompts.ts";
 
 /** What publishing a file did that its author may not have meant, as sentences. What it says was said when it was published. */

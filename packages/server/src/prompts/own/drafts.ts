@@ -10,7 +10,8 @@ import { fileOfPrompt } from "../format/write-prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
 import { parsePromptFile } from "../checks/parse-prompt-file.ts";
-import { publishIn, publishVersions, slugOfDraft, withOwnIds, type Publication } from "../publishing/publish.ts";
+import { slugOfDraft, withOwnIds } from "../publishing/new-prompt-or-version.ts";
+import { publishIn, publishVersions, type Publication } from "../publishing/publish.ts";
 import { listVersionNumbers, lockPublishing } from "../publishing/publish-store.ts";
 import {
   countNewDrafts,

@@ -7,24 +7,18 @@ import { USER_FLAGS } from "@promptd/contract";
 import type { PromptPublication } from "@promptd/contract/manage";
 import { addUserFlags } from "../../accounts/index.ts";
 import type { Catalogue } from "../../models/index.ts";
-import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
-import { isUuid } from "../../platform/ids.ts";
-import { invalid, type Problem } from "../../platform/problem.ts";
+import type { Database, Tx } from "../../platform/database/database.ts";
 import { indexDocuments, removeDocument } from "../../search/index.ts";
 import { estimateBasis, estimatePrices } from "./estimates.ts";
 import { indexLatest, requireNotBlocked, toDocument } from "./unpublish.ts";
 import { buildConfig } from "./prompt-config.ts";
 import type { PromptContent, PromptSource } from "../prompt-definition.ts";
-import { joinSlug } from "../checks/prompt-slug.ts";
+import { findTargets, namePrompts, type Target } from "./new-prompt-or-version.ts";
 import {
   insertPrompts,
   insertVersions,
   listLatestContents,
-  listOwnIds,
-  listOwnSlugs,
   listPrompts,
-  listTakenSlugs,
-  listTitles,
   lockPublishing,
   nameOwnPrompts,
   setLatestVersions,
@@ -33,7 +27,6 @@ import {
   type LatestContent,
   type NewPrompt,
   type NewVersion,
-  type PromptRow,
   type VersionNote,
 } from "./publish-store.ts";
 
@@ -95,146 +88,6 @@ export async function publishIn(
     if (prompt === undefined) return [];
     return [{ ...prompt, replacedTitle, isPublishedAgain: before?.get(promptId)?.isUnpublished ?? false }];
   });
-}
-
-interface Target {
-  readonly source: PromptSource;
-  readonly promptId: string;
-  readonly ownSlug: string;
-  readonly isNew: boolean;
-  /** True: it was begun with a draft, and gets its slugs now. */
-  readonly isUnnamed?: boolean;
-  readonly replacedTitle: string | null;
-}
-
-/** The slug of a prompt that has a draft alone. */
-export function slugOfDraft(promptId: string): string {
-  return `${DRAFT}${promptId}`;
-}
-
-const DRAFT = "draft-";
-/** No prompt is published with such a slug: whether it was free would say whether somebody has that draft. */
-const isSlugOfDraft = (slug: string): boolean => slug.startsWith(DRAFT) && isUuid(slug.slice(DRAFT.length));
-
-/**
- * The sources, without ids of prompts that are not the author's: files move between installations and authors. That
- * somebody else has such a prompt, perhaps as a draft, is not shown: its id is read like one that nobody has.
- */
-export async function withOwnIds<Source extends Pick<PromptSource, "promptId">>(
-  db: Queryable,
-  sources: readonly Source[],
-  authorId: string,
-): Promise<Source[]> {
-  const named = sources.flatMap(({ promptId }) => promptId ?? []);
-  const own = named.length === 0 ? new Set<string>() : await listOwnIds(db, authorId, named);
-  return sources.map((source) =>
-    source.promptId === null || own.has(source.promptId) ? source : { ...source, promptId: null },
-  );
-}
-
-/** What the author is to know when a prompt was published without the id that its file names; else null. */
-export function describeUnknownId(
-  { promptId: named }: PromptSource,
-  { promptId, slug }: Pick<PublishedPrompt, "promptId" | "slug">,
-): string | null {
-  if (named === null || named === promptId) return null;
-  return `No prompt of this author has the id ${named}, so the file was read without it: it is the prompt ${slug} with the id ${promptId}. Write that id into the file, or remove the line "id:".`;
-}
-
-/** Decides for every source whether it is a new prompt or a version of one. */
-async function findTargets(tx: Tx, sources: readonly PromptSource[], options: PublishOptions): Promise<Target[]> {
-  const ownSlugs = await listOwnSlugs(tx, options.authorId);
-  const read = await withOwnIds(tx, sources, options.authorId);
-  const named = await listPrompts(
-    tx,
-    read.flatMap((source) => source.promptId ?? []),
-  );
-  const apart = keepApart(read, ownSlugs);
-  const replacedTitle = await findReplacedTitles(tx, apart, ownSlugs);
-  return apart.map((source) => {
-    const known = source.promptId === null ? undefined : named.get(source.promptId);
-    if (known !== undefined) return targetOfKnown(source, known, { ownSlugs, isDraft: options.isDraft === true });
-    const holder = ownSlugs.get(source.slug);
-    if (holder !== undefined)
-      return { source, promptId: holder, ownSlug: source.slug, isNew: false, replacedTitle: replacedTitle(source) };
-    const promptId = options.newId();
-    const ownSlug = freeSlug(source.slug, ownSlugs);
-    ownSlugs.set(ownSlug, promptId);
-    return { source, promptId, ownSlug, isNew: true, replacedTitle: null };
-  });
-}
-
-/**
- * The sources of one batch with slugs that mean different prompts, since a prompt gets one version at a time: those made
- * from equal titles get numbers, the same ones each time.
- * @param sources with ids of the author's prompts alone.
- * @throws Problem VALIDATION_ERROR when two sources have one id, or name one slug.
- */
-function keepApart(sources: readonly PromptSource[], ownSlugs: ReadonlyMap<string, string>): PromptSource[] {
-  const meant = new Map<string, PromptSource>();
-  const keyOf = ({ promptId }: PromptSource, slug: string) => promptId ?? ownSlugs.get(slug) ?? `slug ${slug}`;
-  const claim = (source: PromptSource, slug: string): PromptSource => {
-    const key = keyOf(source, slug);
-    const other = meant.get(key);
-    if (other !== undefined) throw meantTwice(source, other);
-    meant.set(key, source);
-    return { ...source, slug };
-  };
-  const isDecided = ({ promptId, slugGiven }: PromptSource) => slugGiven || promptId !== null;
-  const decided = new Map(sources.filter(isDecided).map((source) => [source, claim(source, source.slug)]));
-  return sources.map((source) => {
-    const own = decided.get(source);
-    if (own !== undefined) return own;
-    let { slug } = source;
-    for (let number = 2; meant.has(keyOf(source, slug)); number += 1) slug = joinSlug(source.slug, number);
-    return claim(source, slug);
-  });
-}
-
-function meantTwice({ title, slug }: PromptSource, other: PromptSource): Problem {
-  const message = `"${other.title}" and "${title}" mean one prompt, by their id or by the slug ${slug}, and a prompt gets one version at a time. Give one of them another slug, or leave its id out.`;
-  return invalid([{ path: ["body", "source"], code: "conflict", message }]);
-}
-
-function targetOfKnown(
-  source: PromptSource,
-  { id: promptId, slug }: PromptRow,
-  { ownSlugs, isDraft }: { readonly ownSlugs: Map<string, string>; readonly isDraft: boolean },
-): Target {
-  const known = { source, promptId, isNew: false, replacedTitle: null };
-  if (isDraft || slug !== slugOfDraft(promptId)) return { ...known, ownSlug: source.slug };
-  if (source.slugGiven && ownSlugs.has(source.slug)) {
-    const message = `Another prompt of yours has the slug ${source.slug} already. Give this one another slug, or edit that prompt.`;
-    throw invalid([{ path: ["body", "source"], code: "conflict", message }]);
-  }
-  const ownSlug = freeSlug(source.slug, ownSlugs);
-  ownSlugs.set(ownSlug, promptId);
-  return { ...known, ownSlug, isUnnamed: true };
-}
-
-/** @returns what gives the other title of the prompt that a source meets only by the slug of its own title; else null. */
-async function findReplacedTitles(
-  tx: Tx,
-  sources: readonly PromptSource[],
-  ownSlugs: ReadonlyMap<string, string>,
-): Promise<(source: PromptSource) => string | null> {
-  const met = new Map(
-    sources.flatMap((source) => {
-      const holder = source.slugGiven ? undefined : ownSlugs.get(source.slug);
-      return holder === undefined ? [] : [[source, holder] as const];
-    }),
-  );
-  const titles = met.size === 0 ? new Map<string, string>() : await listTitles(tx, [...met.values()]);
-  return (source) => {
-    const title = titles.get(met.get(source) ?? "") ?? source.title;
-    return title === source.title ? null : title;
-  };
-}
-
-function freeSlug(slug: string, taken: { has(slug: string): boolean }): string {
-  let free = slug;
-  for (let number = 2; taken.has(free); number += 1) free = joinSlug(slug, number);
-  return free;
 }
 
 async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOptions): Promise<PublishedPrompt[]> {
@@ -332,25 +185,6 @@ export async function publishVersions(
   await setLatestVersions(tx, versions);
   await indexVersions(tx, contents, versions);
   return versions;
-}
-
-/** Gives new prompts a slug that no author has yet. */
-async function namePrompts(tx: Tx, created: readonly Target[]): Promise<NewPrompt[]> {
-  const taken = await listTakenSlugs(
-    tx,
-    created.map((target) => target.ownSlug),
-  );
-  const prompts: NewPrompt[] = [];
-  for (const { promptId, ownSlug } of created) {
-    let slug = ownSlug;
-    for (let number = 2; taken.has(slug) || isSlugOfDraft(slug); number += 1) {
-      slug = joinSlug(ownSlug, number);
-      if ((await listTakenSlugs(tx, [slug])).size > 0) taken.add(slug);
-    }
-    taken.add(slug);
-    prompts.push({ id: promptId, ownSlug, slug });
-  }
-  return prompts;
 }
 
 function newVersion(
