@@ -25,7 +25,8 @@ import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
 import { pruneChallenges } from "./sign-in/passkeys-store.ts";
 import { relyingPartyOf } from "./sign-in/relying-party.ts";
-import { createLazySessions, type Sessions } from "./sign-in/lazy-sessions.ts";
+import { createLazySessions } from "./sign-in/lazy-sessions.ts";
+import type { Sessions } from "./sign-in/sessions.ts";
 
 export interface PeopleOptions {
   readonly db: Database;

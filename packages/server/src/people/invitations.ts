@@ -11,7 +11,7 @@ import type { Mailer } from "./mail/mailer.ts";
 import { invitationMail } from "./mail/mail-texts.ts";
 import { findOpenInvitation, insertInvitation, useInvitation, type OpenInvitation } from "./members-store.ts";
 import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
-import type { Sessions } from "./sign-in/lazy-sessions.ts";
+import type { Sessions } from "./sign-in/sessions.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
 import { hashCode } from "./sign-in-codes.ts";
 

@@ -3,7 +3,7 @@ import type { Database } from "../platform/database/database.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { actorOf } from "./people-manage-routes.ts";
 import { findPerson } from "./people-store.ts";
-import type { Sessions } from "./sign-in/lazy-sessions.ts";
+import type { Sessions } from "./sign-in/sessions.ts";
 import { deletePasskey, listPasskeys } from "./sign-in/passkeys-store.ts";
 import { relyingPartyOf, type RelyingParty } from "./sign-in/relying-party.ts";
 

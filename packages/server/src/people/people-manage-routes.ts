@@ -10,7 +10,7 @@ import type { Mailer } from "./mail/mailer.ts";
 import { listMembers, type MemberOfAccount } from "./members-store.ts";
 import { findPerson, listAccountsOfPerson } from "./people-store.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
-import type { Sessions } from "./sign-in/lazy-sessions.ts";
+import type { Sessions } from "./sign-in/sessions.ts";
 import { createToken, listTokens, revokeToken } from "./tokens-store.ts";
 import { welcome } from "./sign-in-codes.ts";
 

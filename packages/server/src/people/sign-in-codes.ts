@@ -21,7 +21,7 @@ import {
 } from "./people-store.ts";
 import { adoptAccount } from "./personal-account.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
-import type { Sessions } from "./sign-in/lazy-sessions.ts";
+import type { Sessions } from "./sign-in/sessions.ts";
 
 const CODE_BYTES = 16;
 const CODE_SECONDS = 3_600;

@@ -8,7 +8,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import { ownerOf } from "../people-manage-routes.ts";
 import { findRole } from "../people-store.ts";
-import type { Sessions } from "../sign-in/lazy-sessions.ts";
+import type { Sessions } from "../sign-in/sessions.ts";
 import { countAttempt } from "../sign-in/rate-limit-store.ts";
 import { createToken } from "../tokens-store.ts";
 import { findClient } from "./clients.ts";

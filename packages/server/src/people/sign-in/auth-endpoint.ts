@@ -1,5 +1,5 @@
 import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
-import type { Sessions } from "./lazy-sessions.ts";
+import type { Sessions } from "./sessions.ts";
 
 const METHODS = ["GET", "POST"] as const;
 const BODY_BYTES_MAX = 64 * 1024;

@@ -14,7 +14,7 @@ import type { Mailer } from "../mail/mailer.ts";
 import { addressChangedMail, addressTakenMail, newAddressMail } from "../mail/mail-texts.ts";
 import { countAttempt } from "./rate-limit-store.ts";
 import { changePersonEmail, findPersonalAccount, findPersonWithAddress, isAddressTaken } from "./email-change-store.ts";
-import type { Sessions } from "./lazy-sessions.ts";
+import type { Sessions } from "./sessions.ts";
 
 export interface EmailChangeOptions {
   readonly db: Database;

@@ -1,10 +1,8 @@
-import type { SessionsOptions, SignInMethods } from "./sessions.ts";
+import type { Sessions, SessionsOptions } from "./sessions.ts";
 
 /** Ways in whose library is loaded when they are first used: neither a start nor an operator's command has to wait for it. */
-export type Sessions = SignInMethods;
-
 export function createLazySessions(options: SessionsOptions): Sessions {
-  let made: Promise<SignInMethods> | null = null;
+  let made: Promise<Sessions> | null = null;
   const get = () => (made ??= import("./sessions.ts").then(({ createSessions }) => createSessions(options)));
   return {
     handle: async (request, address) => (await get()).handle(request, address),

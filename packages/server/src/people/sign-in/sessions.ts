@@ -57,7 +57,7 @@ export interface SessionsOptions {
 /** Header that carries the peer's address to better-auth: one of the caller's own could be made up. */
 const ADDRESS_HEADER = "x-promptd-address";
 
-export interface SignInMethods {
+export interface Sessions {
   /** Answers a request under /manage/auth. `address`: of the peer. */
   handle(request: Request, address: string): Promise<Response>;
   /** Makes a person, whose address and password the caller has checked. Null: somebody has the address by now. */
@@ -81,7 +81,7 @@ export interface SignInMethods {
   signIn(personId: string, from: { readonly userAgent: string | null }): Promise<string[]>;
 }
 
-export function createSessions(options: SessionsOptions): SignInMethods {
+export function createSessions(options: SessionsOptions): Sessions {
   let made: { readonly url: string; readonly auth: ReturnType<typeof createAuth> } | null = null;
   /** Made at the first use, and again when the address has changed, which it does when the port becomes known. */
   const get = () => {
