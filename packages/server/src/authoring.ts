@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { callDirectly, CatalogueError, openAdapter, type Catalogue, type DirectRequest } from "./models/index.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createLog } from "./platform/log.ts";
-import { ConfigError, readConfig, type Config } from "./platform/config/config.ts";
+import { ConfigError, readConfig, type Config, type Environment } from "./platform/config/config.ts";
 import { diffPrompts, type PromptDiff } from "./prompts/authoring/diff-prompts.ts";
 import { importChecked, type CheckedImport } from "./prompts/authoring/import-checked.ts";
 import { previewPrompt, type PreviewRequest } from "./prompts/authoring/preview-prompt.ts";
@@ -18,8 +18,6 @@ import type { ForeignFormat } from "./prompts/format/foreign-format.ts";
 import { parsePromptFile, PromptFileError, type PromptFile, type PromptSource } from "./prompts/index.ts";
 import { Problem } from "./platform/problem.ts";
 import { loadCatalogueOf } from "./read-catalogue.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface TestedPrompt {
   readonly title: string;

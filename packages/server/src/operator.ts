@@ -10,7 +10,7 @@ import { openInstallation } from "./installation.ts";
 import { DEMO_ACCOUNT, findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
 import { CatalogueError, checkOverlay, listModels, type ModelLine, type OverlayReport } from "./models/index.ts";
 import { isoTime, systemClock } from "./platform/clock.ts";
-import { ConfigError, readConfig, type Config } from "./platform/config/config.ts";
+import { ConfigError, readConfig, type Config, type Environment } from "./platform/config/config.ts";
 import type { Database } from "./platform/database/database.ts";
 import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault-injection.ts";
@@ -27,11 +27,10 @@ import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
 import { stopOnSignal } from "./platform/shutdown.ts";
 import { listPromptsOfModels, PromptFileError, type PromptOfModel } from "./prompts/index.ts";
-import { catalogueOptions, readCatalogue } from "./read-catalogue.ts";
+import { catalogueOptions, readCatalogue, type CommandContext } from "./read-catalogue.ts";
 import { StartFailure, throughOutage } from "./start-failure.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-export type { Demo, LedgerReport, ModelLine, Plan, Role };
+export type { Demo, Environment, LedgerReport, ModelLine, Plan, Role };
 export type { AccountReport } from "./operator/account-actions.ts";
 export type { ApiKeyReport } from "./operator/key-actions.ts";
 export type { PublishReport } from "./operator/prompt-actions.ts";
@@ -206,12 +205,6 @@ export interface CreditGrant {
   readonly idempotencyKey?: string | undefined;
 }
 
-interface OperatorOptions {
-  readonly db: Database;
-  readonly config: Config;
-  readonly log: Log;
-}
-
 /** The operator's acts. Users are named by email address or id. */
 export class Operator {
   readonly accounts: AccountActions;
@@ -220,11 +213,11 @@ export class Operator {
   readonly prompts: PromptActions;
   readonly people: PeopleActions;
   readonly offboarding: OffboardingActions;
-  readonly #options: OperatorOptions;
+  readonly #options: CommandContext;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
 
-  constructor(options: OperatorOptions) {
+  constructor(options: CommandContext) {
     this.#options = options;
     this.#db = options.db;
     this.accounts = new AccountActions(options.db);

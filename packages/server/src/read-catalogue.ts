@@ -3,14 +3,15 @@ import type { Config } from "./platform/config/config.ts";
 import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
 
-interface ReadCatalogueOptions {
+/** What the commands of an operator work with. */
+export interface CommandContext {
   readonly config: Config;
   readonly db: Database;
   readonly log: Log;
 }
 
 /** What the installation offers, models found at run time included, as its serving processes wrote it down. */
-export async function readCatalogue({ config, db, log }: ReadCatalogueOptions): Promise<Catalogue> {
+export async function readCatalogue({ config, db, log }: CommandContext): Promise<Catalogue> {
   const catalogue = loadCatalogueOf(config);
   const foundConcurrency = config.PROMPTD_COMPATIBLE_CONCURRENCY;
   const settings = { catalogue, db, log, probe: null, foundConcurrency, limitRuns: async () => {} };

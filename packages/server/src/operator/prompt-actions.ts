@@ -1,10 +1,8 @@
 import { getAccountByName, getAccountEvenDeleted } from "../accounts/index.ts";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
-import type { Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
 import { createIdSource, isUuid } from "../platform/ids.ts";
-import type { Log } from "../platform/log.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { describePublication } from "../prompts/authoring/describe-publication.ts";
 import { diffPrompts, type PromptDiff } from "../prompts/authoring/diff-prompts.ts";
@@ -22,7 +20,7 @@ import {
   type Publication,
   type PublishedPrompt,
 } from "../prompts/index.ts";
-import { readCatalogue } from "../read-catalogue.ts";
+import { readCatalogue, type CommandContext } from "../read-catalogue.ts";
 import { vacuumIndex } from "../search/index.ts";
 
 /** From so many prompts on, reading the index before its next vacuum would be slower. */
@@ -41,12 +39,6 @@ export interface PublishReport {
   readonly faults: readonly string[];
 }
 
-interface PromptActionsOptions {
-  readonly db: Database;
-  readonly config: Config;
-  readonly log: Log;
-}
-
 interface ParsedFile {
   readonly name: string;
   readonly sources: readonly PromptSource[];
@@ -54,11 +46,11 @@ interface ParsedFile {
 
 /** What an operator does with prompts. Authors are named by email address or id. */
 export class PromptActions {
-  readonly #options: PromptActionsOptions;
+  readonly #options: CommandContext;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
 
-  constructor(options: PromptActionsOptions) {
+  constructor(options: CommandContext) {
     this.#options = options;
     this.#db = options.db;
   }

@@ -24,7 +24,7 @@ export interface Config extends Values {
   readonly keyFaults: (name: string) => readonly string[];
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** All faults of the environment at once, each with what was expected. */
 export class ConfigError extends Error {
