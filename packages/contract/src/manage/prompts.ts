@@ -248,7 +248,7 @@ export interface DiffQuery {
   readonly to?: string | undefined;
 }
 
-interface FieldChange {
+export interface FieldChange {
   /** Dotted path, such as `inputs.topic.default`. */
   readonly field: string;
   /** Null: it was not there. */
@@ -266,15 +266,22 @@ export interface BreakingChange {
   readonly message: string;
 }
 
+export interface TextChange {
+  readonly field: string;
+  readonly lines: readonly LineChange[];
+}
+
+export interface LineChange {
+  readonly kind: "same" | "removed" | "added";
+  readonly text: string;
+}
+
 export interface OwnPromptDiff {
   readonly isSame: boolean;
   readonly fields: readonly FieldChange[];
   readonly inputs: readonly FieldChange[];
   readonly options: readonly FieldChange[];
-  readonly texts: readonly {
-    readonly field: string;
-    readonly lines: readonly { readonly kind: "same" | "removed" | "added"; readonly text: string }[];
-  }[];
+  readonly texts: readonly TextChange[];
   /** Null where a model of that version is not in the catalogue. */
   readonly price: { readonly before: PriceOfPrompt | null; readonly after: PriceOfPrompt | null };
   /** Empty: what callers send now still fits. */

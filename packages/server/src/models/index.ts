@@ -4,7 +4,7 @@ export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { createAbandonedJobsTick } from "./calls/abandoned-jobs.ts";
 export { createModelCaller } from "./calls/call-model.ts";
 export { callDirectly, createTestCall, type DirectAnswer, type DirectRequest } from "./calls/direct-call.ts";
-export type { LimitChange, ModelCaller } from "./calls/model-request.ts";
+export type { LimitChange, ModelCaller, ModelRequest } from "./calls/model-request.ts";
 export { readJsonAnswer, schemaFault } from "./calls/output-schema.ts";
 export { CountedCall, createProviderCallsTick, firstCallOf, type FirstCall } from "./calls/provider-calls.ts";
 export { RunGone } from "./calls/provider-jobs.ts";

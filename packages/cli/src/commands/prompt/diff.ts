@@ -1,4 +1,5 @@
 import type { ManageClient } from "@promptd/client/manage";
+import type { LineChange } from "@promptd/contract/manage";
 import type { PromptDiff, PromptFile } from "@promptd/server/authoring";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
@@ -68,7 +69,7 @@ function show(value: unknown): string {
 }
 
 /** Changed lines with three around them; what lies between is left out. */
-function formatLines(lines: PromptDiff["texts"][number]["lines"]): string {
+function formatLines(lines: readonly LineChange[]): string {
   const isNear = (at: number) =>
     lines.slice(Math.max(0, at - LINES_AROUND), at + LINES_AROUND + 1).some(({ kind }) => kind !== "same");
   const signs = { same: " ", removed: "-", added: "+" } as const;

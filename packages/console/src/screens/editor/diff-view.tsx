@@ -1,10 +1,7 @@
 /** What differs between two versions of a prompt, and what callers would notice. */
-import type { OwnPromptDiff, PriceOfPrompt } from "@promptd/contract/manage";
+import type { FieldChange, LineChange, OwnPromptDiff, PriceOfPrompt } from "@promptd/contract/manage";
 import { formatCredits } from "../../components/format.ts";
 import { cx } from "../../components/ui/class-names.ts";
-
-type Change = OwnPromptDiff["fields"][number];
-type Line = OwnPromptDiff["texts"][number]["lines"][number];
 
 export function DiffView({ diff }: { readonly diff: OwnPromptDiff }) {
   if (diff.isSame) return <p className="text-dim">No differences.</p>;
@@ -73,7 +70,7 @@ function Price({ price: { before, after } }: Pick<OwnPromptDiff, "price">) {
 const isEmpty = (value: unknown) => value === null || value === undefined || value === "";
 const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-function Values({ change: { before, after } }: { readonly change: Change }) {
+function Values({ change: { before, after } }: { readonly change: FieldChange }) {
   return (
     <>
       {isEmpty(before) ? null : <del className="pr-2 text-bad">{shown(before)}</del>}
@@ -89,7 +86,7 @@ function Values({ change: { before, after } }: { readonly change: Change }) {
 const SIGNS = { same: " ", removed: "−", added: "+" } as const;
 const LINES = { same: "text-dim", removed: "bg-bad-soft text-bad", added: "bg-ok-soft text-ok" } as const;
 
-function Lines({ lines, field }: { readonly lines: readonly Line[]; readonly field: string }) {
+function Lines({ lines, field }: { readonly lines: readonly LineChange[]; readonly field: string }) {
   return (
     <pre
       tabIndex={0}

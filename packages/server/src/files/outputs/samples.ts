@@ -20,7 +20,7 @@ interface StoredSample {
   readonly sha256: string;
 }
 
-type SampleFile = Pick<StoredSample, "fileId" | "mediaType">;
+export type SampleFile = Pick<StoredSample, "fileId" | "mediaType">;
 
 export interface Samples {
   /**

@@ -1,5 +1,5 @@
 /** What differs between two versions of a prompt, published or not: texts line by line, everything else by field. */
-import type { OwnPromptDiff, PriceOfPrompt } from "@promptd/contract/manage";
+import type { FieldChange, OwnPromptDiff, PriceOfPrompt, TextChange } from "@promptd/contract/manage";
 import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
 import type { InputField, PromptContent, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
@@ -8,8 +8,6 @@ import { usualPrice } from "./prompt-price.ts";
 import type { PlainObject } from "../../platform/json.ts";
 
 export type PromptDiff = Omit<OwnPromptDiff, "conflicts">;
-type FieldChange = PromptDiff["fields"][number];
-type TextChange = PromptDiff["texts"][number];
 
 export function diffPrompts(before: PromptContent, after: PromptContent, catalogue: Catalogue): PromptDiff {
   const steps = stepPairs(before.definition.steps, after.definition.steps);

@@ -1,4 +1,5 @@
 /** Tries a prompt that need not be published: its steps run one after another, and the last output is compared. */
+import type { LoadedImage } from "../../files/index.ts";
 import type { Catalogue, DirectAnswer, DirectRequest } from "../../models/index.ts";
 import { Problem } from "../../platform/problem.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
@@ -8,13 +9,11 @@ import { renderStep } from "../template/render-step.ts";
 import { compareText, NO_TEXT } from "./expectations.ts";
 import { versionOf } from "./preview-prompt.ts";
 
-type LoadedImages = DirectRequest["images"];
-
 export interface TrialPorts {
   readonly catalogue: Catalogue;
   call(model: string, request: DirectRequest): Promise<DirectAnswer>;
   /** As the model takes them. */
-  loadImages(model: string, sources: readonly string[]): Promise<LoadedImages>;
+  loadImages(model: string, sources: readonly string[]): Promise<readonly LoadedImage[]>;
 }
 
 export interface TrialResult {

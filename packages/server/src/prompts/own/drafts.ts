@@ -2,7 +2,7 @@
 import { ISSUES_MAX } from "@promptd/contract";
 import type { PromptPublication } from "@promptd/contract/manage";
 import { availability, unavailableSentence, type Catalogue } from "../../models/index.ts";
-import type { Database, Queryable } from "../../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { invalid, notFound, type Problem } from "../../platform/problem.ts";
 import { describePublication } from "../authoring/describe-publication.ts";
 import { readPromptFile } from "../format/prompt-file.ts";
@@ -172,13 +172,11 @@ function publishedMeanwhile(): Problem {
   return invalid([{ path: ["body", "baseVersionId"], code: "conflict", message }]);
 }
 
-type BeforePublishing = (tx: Parameters<typeof publishIn>[0]) => Promise<void>;
-
 async function publishOne(
   { accountId, personId }: Author,
   source: PromptSource,
   { db, catalogue, newId, note }: DraftOptions & { readonly note: string | null },
-  before: BeforePublishing,
+  before: (tx: Tx) => Promise<void>,
 ): Promise<PromptPublication> {
   const options = { authorId: accountId, catalogue, newId, note, publishedBy: personId };
   const { publications, numbers } = await db.tx(async (tx) => {
@@ -192,7 +190,7 @@ async function publishOne(
   return published;
 }
 
-function numbersOf(tx: Parameters<typeof publishIn>[0], publications: readonly Publication[]) {
+function numbersOf(tx: Tx, publications: readonly Publication[]) {
   return listVersionNumbers(
     tx,
     publications.map(({ promptVersionId }) => promptVersionId),
@@ -239,7 +237,7 @@ export async function publishPromptFile(
 
 /** A file that was pushed or tested is the draft too, perhaps before it named its prompt: nothing of it is left to do. */
 async function deleteSameDraft(
-  tx: Parameters<typeof publishIn>[0],
+  tx: Tx,
   accountId: string,
   { promptId, text }: { readonly promptId: string; readonly text: string },
 ): Promise<void> {

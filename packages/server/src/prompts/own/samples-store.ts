@@ -2,12 +2,11 @@
 import type { OutputItem, PromptSamples } from "@promptd/contract";
 import type { PromptSample } from "@promptd/contract/manage";
 import { isoTime } from "../../platform/clock.ts";
-import type { Samples } from "../../files/index.ts";
+import type { SampleFile } from "../../files/index.ts";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 
 /** Where pages find this file. */
-export type SampleUrl = Samples["urlOf"];
-type SampleFile = Parameters<SampleUrl>[0];
+export type SampleUrl = (file: SampleFile) => string;
 
 /** What is public of it. */
 export interface TakenSample {

@@ -1,5 +1,5 @@
-import { isStorageFailure, type Files } from "../../files/index.ts";
-import type { CatalogueEntry, ModelCaller } from "../../models/index.ts";
+import { isStorageFailure, type Files, type GeneratedFile } from "../../files/index.ts";
+import type { CatalogueEntry, ModelCaller, ModelRequest } from "../../models/index.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import { errorItem, type RunItem } from "./output-items.ts";
 import type { Postponed } from "./run-outcome.ts";
@@ -18,9 +18,6 @@ interface OutputPorts {
   /** Rejects when aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
-
-type ModelRequest = Parameters<ModelCaller["call"]>[0];
-type GeneratedFile = Parameters<Files["storeOutput"]>[0];
 
 const STORAGE_RETRY_MS = 5_000;
 const STORE_BACKOFF = { baseMs: 500, capMs: 10_000 };
