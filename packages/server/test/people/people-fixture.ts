@@ -4,6 +4,7 @@ import type { Scope } from "@promptd/contract";
 import { createManageClient, type ManageClient } from "@promptd/client/manage";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { mintCode } from "../../src/people/index.ts";
+import type { Queryable } from "../../src/platform/database/database.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
 import type { TestServer } from "../support/test-server.ts";
 
@@ -27,6 +28,9 @@ export interface NewTestPerson {
 }
 
 export const PASSWORD = "a long enough password";
+/** As better-auth stores it. To hash it for each person takes 60 ms of processor time; people-sessions.test.ts has it done. */
+const PASSWORD_HASH =
+  "0123456789abcdef0123456789abcdef:64609c7f9bb5e41e4fad0c6c33c4a10f5e77301421b4d1fd5d69826369e8835b013b51e4153734220585f4b43e6a96e3992417b15db5b5e3c97a4c90460c38fe";
 let made = 0;
 
 /** What of a server a person needs. */
@@ -37,23 +41,30 @@ export interface ServerOfPeople {
 
 export async function createTestPerson(server: ServerOfPeople, person: NewTestPerson = {}): Promise<TestPerson> {
   made += 1;
-  const email = person.email ?? `person-${made}@example.org`;
-  const { isOperator = false } = person;
-  const code = await mintCode(server.app.db, {
-    personId: null,
-    accountId: null,
-    makesOperator: isOperator,
-    signsIn: false,
-  });
-  const body = { code, email, password: PASSWORD, name: `Person ${made}` };
+  const { email = `person-${made}@example.org`, isOperator: makesOperator = false } = person;
+  const { db } = server.app;
+  const personId = await insertPerson(db, { email, name: `Person ${made}` });
+  const code = await mintCode(db, { personId, accountId: null, makesOperator, signsIn: true });
   const response = await auditedFetch(`${server.url}/manage/v1/welcome`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
+    body: JSON.stringify({ code }),
   });
   if (response.status !== 200) throw new Error(`The test's person was not made: ${await response.text()}`);
   const cookie = response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
   return personOf(server, cookie);
+}
+
+/** Who has set up a password. */
+async function insertPerson(db: Queryable, { email, name }: { email: string; name: string }): Promise<string> {
+  const [row] = await db.query<{ id: string }>(
+    `with person as (
+       insert into auth_users (id, name, email) values (promptd_new_id(), $1, lower($2)) returning id)
+     insert into auth_logins (id, user_id, provider_id, account_id, password)
+     select promptd_new_id(), id, 'credential', id::text, $3 from person returning user_id as id`,
+    [name, email, PASSWORD_HASH],
+  );
+  return row?.id ?? "";
 }
 
 /** Who a session cookie is. */
