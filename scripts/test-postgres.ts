@@ -5,10 +5,10 @@
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, chownSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chownSync, closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { chooseDirectory, THROWAWAY_SETTINGS } from "../packages/server/test/support/throwaway-server.ts";
 import { ensurePgbouncer } from "./pgbouncer.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -37,7 +37,8 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   const programs = findPrograms() ?? installPrograms();
-  const home = mkdtempSync(join(tmpdir(), "promptd-test-postgres-"));
+  // Named as those of global-setup.ts, which removes what a killed run has left.
+  const home = mkdtempSync(join(await chooseDirectory(), `promptd-test-${process.pid}-`));
   if (isRoot) chownSync(home, UNPRIVILEGED, UNPRIVILEGED);
   process.on("SIGINT", () => {}); // Ctrl-C reaches Vitest as well; this script has to outlive it, to stop the server
   try {
@@ -48,7 +49,7 @@ async function main(): Promise<number> {
 }
 
 async function testOn(programs: string, home: string): Promise<number> {
-  const data = join(home, "data");
+  const data = join(home, "server/pg");
   createCluster(programs, data);
   const server = await startServer(programs, home, data);
   try {
@@ -98,10 +99,11 @@ function createCluster(programs: string, data: string): void {
 }
 
 async function startServer(programs: string, home: string, data: string): Promise<ChildProcess> {
-  const settings = ["listen_addresses=", `unix_socket_directories=${home}`, "max_connections=300", "fsync=off"];
+  const settings = { ...THROWAWAY_SETTINGS, listen_addresses: "", unix_socket_directories: home };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const logFile = join(home, "postgres.log");
   const log = openSync(logFile, "a");
-  const server = spawn(join(programs, "postgres"), ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], {
+  const server = spawn(join(programs, "postgres"), ["-D", data, ...flags], {
     ...account,
     env: environment,
     cwd: "/",

@@ -12,7 +12,7 @@ import { startEmbeddedPostgres } from "../../src/platform/embedded/supervise.ts"
 import { createLog } from "../../src/platform/log.ts";
 import { migrate } from "../../src/platform/database/migrate.ts";
 import { buildProgram } from "./built-program.ts";
-import { chooseDirectory } from "./memory-directory.ts";
+import { chooseDirectory, THROWAWAY_SETTINGS } from "./throwaway-server.ts";
 import { withDatabase } from "./database-url.ts";
 
 /** What test files get by `inject("database")`. */
@@ -22,7 +22,7 @@ export interface TestDatabaseServer {
   readonly template: string;
   /** Starts the name of every database of this run. */
   readonly prefix: string;
-  /** How databases are copied: files are quicker where no checkpoint waits for a disk. */
+  /** How databases are copied: as files where no checkpoint waits for a disk. */
   readonly copy: "file_copy" | "wal_log";
 }
 
@@ -40,9 +40,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const server =
     given === undefined ? await startThrowaway(join(home, "server")) : { url: given, stop: async () => {} };
   const prefix = `promptd_test_${process.pid}`;
-  const copy = given === undefined ? "file_copy" : "wal_log";
-  const database: TestDatabaseServer = { url: server.url, template: `${prefix}_template`, prefix, copy };
-  await runOn(database.url, [`create database ${database.template}`]);
+  const template = `${prefix}_template`;
+  const database = { url: server.url, template, prefix, copy: await chooseCopy(server.url) };
+  await runOn(database.url, [`create database ${template}`]);
   await migrate(withDatabase(database.url, database.template), log);
   project.provide("database", database);
   process.env["TEST_PROGRAM"] = await buildProgram(); // the workers inherit it
@@ -63,17 +63,10 @@ async function makeHome(): Promise<string> {
   return home;
 }
 
-/**
- * Nothing here outlives the run, so no commit waits for the disk; a hundred files of twelve connections fit. No database
- * lives long enough to be worth a vacuum of the server's own, whose visits would also disturb what tests observe.
- */
-const THROWAWAY_SETTINGS = {
-  max_connections: "300",
-  fsync: "off",
-  full_page_writes: "off",
-  synchronous_commit: "off",
-  autovacuum: "off",
-};
+async function chooseCopy(url: string): Promise<TestDatabaseServer["copy"]> {
+  const [row] = await runOn<{ fsync: string }>(url, ["show fsync"]);
+  return row?.fsync === "off" ? "file_copy" : "wal_log";
+}
 
 const STOP_MS_MAX = 10_000;
 
@@ -109,11 +102,14 @@ async function dropAll(server: TestDatabaseServer): Promise<void> {
   await connection.end();
 }
 
-async function runOn(url: string, statements: readonly string[]): Promise<void> {
+/** @returns the rows of the last statement. */
+async function runOn<Row extends object>(url: string, statements: readonly string[]): Promise<Row[]> {
   const connection = openConnection(url, "test");
   await connection.connect();
   try {
-    for (const statement of statements) await connection.query(statement);
+    let rows: Row[] = [];
+    for (const statement of statements) ({ rows } = await connection.query<Row>(statement));
+    return rows;
   } finally {
     await connection.end();
   }

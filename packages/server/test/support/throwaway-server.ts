@@ -1,4 +1,4 @@
-/** Where a test run writes what nobody keeps. */
+/** The database server of a test run, which nobody keeps: where it writes, and how. */
 import { readFile, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 
@@ -20,3 +20,15 @@ export async function chooseDirectory(): Promise<string> {
   const { bavail, bsize } = await statfs(MEMORY);
   return bavail * bsize >= BYTES_MIN ? MEMORY : tmpdir();
 }
+
+/**
+ * Nothing outlives the run, so no commit waits for the disk; a hundred files of twelve connections fit. No database lives
+ * long enough to be worth a vacuum of the server's own, whose visits would also disturb what tests observe.
+ */
+export const THROWAWAY_SETTINGS: Readonly<Record<string, string>> = {
+  max_connections: "300",
+  fsync: "off",
+  full_page_writes: "off",
+  synchronous_commit: "off",
+  autovacuum: "off",
+};
