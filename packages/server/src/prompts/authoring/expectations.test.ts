@@ -16,7 +16,7 @@ test("all that is expected of a text must hold, and what does not is said", asyn
 test("a regular expression that takes exponential time holds up nobody, and is a failure", async () => {
   let ticks = 0;
   const timer = setInterval(() => (ticks += 1), 50);
-  const failures = await compareText(`${"a".repeat(60)}!`, { matches: "^(a+)+$" });
+  const failures = await compareText(`${"a".repeat(60)}!`, { matches: "^(a+)+$" }, { matchMsMax: 1_000 });
   clearInterval(timer);
   expect(failures).toEqual(["matches: ^(a+)+$ took too long. Write it without nested repeats."]);
   expect(ticks).toBeGreaterThan(3);

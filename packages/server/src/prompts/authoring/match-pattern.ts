@@ -12,12 +12,20 @@ const MATCH_MS_MAX = 5_000;
 /** One at a time, so that expressions without an end take one core of a process at most; keys (accounts) in turn. */
 const threads = createSemaphore({ permits: 1 });
 
+export interface MatchOptions {
+  /** Keys take turns; accounts. */
+  readonly key?: string;
+  /** In tests: how long it may take. */
+  readonly matchMsMax?: number;
+}
+
 /** @returns null when it took too long to say. */
-export function matchPattern(pattern: string, text: string, key: string): Promise<boolean | null> {
+export function matchPattern(pattern: string, text: string, options: MatchOptions = {}): Promise<boolean | null> {
+  const { key = "", matchMsMax = MATCH_MS_MAX } = options;
   const match = async () => {
     const thread = new Worker(THREAD, { eval: true, workerData: { pattern, text } });
     try {
-      return await withDeadline(MATCH_MS_MAX, async (signal) => {
+      return await withDeadline(matchMsMax, async (signal) => {
         const [matches] = (await orAborted(once(thread, "message"), signal)) as [boolean];
         return matches;
       });

@@ -93,7 +93,7 @@ export async function judgeTest(
 async function failuresOf({ accountId, isSucceeded, outputs }: RunToJudge, { expect }: PromptTest): Promise<string[]> {
   const last = outputs.at(-1);
   if (!isSucceeded) return outputs.filter(({ type }) => type === "error").map(({ data }) => data);
-  if (last?.type === "text") return compareText(last.data, expect, accountId);
+  if (last?.type === "text") return compareText(last.data, expect, { key: accountId });
   const isTextExpected = Object.keys(expect).some((kind) => kind !== "judge" && kind !== "judgeModel");
   return isTextExpected ? [NO_TEXT] : [];
 }
