@@ -21,7 +21,7 @@ interface Group {
 }
 const GROUPS: Readonly<Record<string, Group>> = {
   limiter: {
-    functions: ["ring_take", "admit_requests"],
+    functions: ["take_from_ring", "admit_requests"],
     files: ["accounts/limiter-rules.test.ts", "accounts/limiter.test.ts", "accounts/limiter-flood.test.ts"],
   },
   ledger: {

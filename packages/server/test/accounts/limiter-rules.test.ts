@@ -18,81 +18,87 @@ const at = (...offsets: number[]) => offsets.map((us) => NOW + us);
 describe("a ring", () => {
   interface Ring {
     readonly times: readonly number[];
-    /** Of each time; empty: one each. */
+    /** Of each time. */
     readonly counts: readonly number[];
+    /** All of them; null: a row of an earlier promptd. */
+    readonly used: number | null;
   }
   const ringOf = (times: readonly number[], counts: readonly number[] = times.map(() => 1)): Ring => ({
     times,
     counts,
+    used: counts.reduce((sum, count) => sum + count, 0),
   });
 
-  async function take({ times, counts }: Ring, wanted: number, limit = 5) {
-    const [row] = await engine.db.query<Ring & { admitted: number; wait_us: number }>(
-      "select to_json(times) as times, to_json(counts) as counts, admitted, wait_us from ring_take($1, $2, $3, $4)",
-      [times, counts, wanted, limit],
+  async function take({ times, counts, used }: Ring, wanted: number, limit = 5) {
+    const [row] = await engine.db.query<Ring & { admitted: number }>(
+      "select to_json(times) as times, to_json(counts) as counts, used, admitted from take_from_ring($1, $2, $3, $4, $5)",
+      [times, counts, used, wanted, limit],
     );
     return row;
   }
 
   test.each([
-    ["admits into an empty one", ringOf([]), 1, { ...ringOf(at(0)), admitted: 1, wait_us: 0 }],
-    ["admits as many as the limit", ringOf([]), 7, { ...ringOf(at(0), [5]), admitted: 5, wait_us: 1_000_000 }],
-    ["admits none when none is wanted", ringOf(at(-10)), 0, { ...ringOf(at(-10)), admitted: 0, wait_us: 0 }],
+    ["admits into an empty one", ringOf([]), 1, { ...ringOf(at(0)), admitted: 1 }],
+    ["admits as many as the limit", ringOf([]), 7, { ...ringOf(at(0), [5]), admitted: 5 }],
+    ["admits none when none is wanted", ringOf(at(-10)), 0, { ...ringOf(at(-10)), admitted: 0 }],
     [
       "forgets what is a second old",
       ringOf(at(-1_000_000, -999_999), [4, 1]),
       1,
-      { ...ringOf(at(-999_999, 0)), admitted: 1, wait_us: 0 },
+      { ...ringOf(at(-999_999, 0)), admitted: 1 },
     ],
     [
       "gives the room that is left",
       ringOf(at(-4, -3), [2, 2]),
       3,
-      { ...ringOf(at(-4, -3, 0), [2, 2, 1]), admitted: 1, wait_us: 999_996 },
+      { ...ringOf(at(-4, -3, 0), [2, 2, 1]), admitted: 1 },
     ],
     [
       "refuses when it is full",
       ringOf(at(-999_999, -4, -3), [1, 2, 2]),
       1,
-      { ...ringOf(at(-999_999, -4, -3), [1, 2, 2]), admitted: 0, wait_us: 1 },
+      { ...ringOf(at(-999_999, -4, -3), [1, 2, 2]), admitted: 0 },
     ],
     [
-      "orders its times",
-      ringOf(at(-5, -900_000, -3), [1, 2, 1]),
+      "keeps its times in order where the clock stepped back a little",
+      ringOf(at(-900_000, 5, 7), [1, 2, 1]),
       1,
-      { ...ringOf(at(-900_000, -5, -3, 0), [2, 1, 1, 1]), admitted: 1, wait_us: 100_000 },
+      { ...ringOf(at(-900_000, 0, 5, 7), [1, 1, 2, 1]), admitted: 1 },
+    ],
+    ["counts requests of one moment together", ringOf(at(0), [2]), 1, { ...ringOf(at(0), [3]), admitted: 1 }],
+    [
+      "counts together with the same moment among later ones",
+      ringOf(at(0, 7), [2, 1]),
+      2,
+      { ...ringOf(at(0, 7), [4, 1]), admitted: 2 },
     ],
     [
-      "counts requests of one moment together",
-      ringOf(at(0), [2]),
-      1,
-      { ...ringOf(at(0), [3]), admitted: 1, wait_us: 0 },
-    ],
-    [
-      "takes a time without a count for one request",
-      ringOf(at(-2, -1), []),
+      "begins anew where an earlier promptd wrote no total",
+      { ...ringOf(at(-2, -1), []), used: null },
       4,
-      { ...ringOf(at(-2, -1, 0), [1, 1, 3]), admitted: 3, wait_us: 999_998 },
+      { ...ringOf(at(0), [4]), admitted: 4 },
     ],
     [
-      "counts a time up to a second ahead",
-      ringOf(at(1_000_000)),
+      "mends its total once it is empty, whatever an earlier promptd left in it",
+      { ...ringOf(at(-1_000_000), [2]), used: 7 },
       1,
-      { ...ringOf(at(1_000_000, 0)), admitted: 1, wait_us: 0 },
+      { ...ringOf(at(0)), admitted: 1 },
     ],
+    ["counts a time up to a second ahead", ringOf(at(1_000_000)), 1, { ...ringOf(at(0, 1_000_000)), admitted: 1 }],
     [
-      "drops a time further ahead: the clock stepped back",
-      ringOf(at(1_000_001)),
+      "drops all times further ahead, and keeps what it counted before",
+      ringOf(at(-5, 1_000_001, 1_000_002), [1, 2, 1]),
       1,
-      { ...ringOf(at(0)), admitted: 1, wait_us: 0 },
+      { ...ringOf(at(-5, 0)), admitted: 1 },
     ],
+    ["drops a time further ahead: the clock stepped back", ringOf(at(1_000_001)), 1, { ...ringOf(at(0)), admitted: 1 }],
   ])("%s", async (_, ring, wanted, expected) => {
     expect(await take(ring, wanted)).toEqual(expected);
   });
 
   test("longer than a limit that was lowered admits none, and loses no time", async () => {
     const ring = ringOf(at(-4, -3), [2, 1]);
-    expect(await take(ring, 1, 2)).toEqual({ ...ring, admitted: 0, wait_us: 999_996 });
+    expect(await take(ring, 1, 2)).toEqual({ ...ring, admitted: 0 });
   });
 
   test("of more than 100 a second counts a request from the end of its 10 ms on, and so never admits more", async () => {
@@ -106,7 +112,7 @@ describe("a ring", () => {
     expect(await counted(10_000, ringOf(at(10_000), [2]))).toMatchObject(ringOf(at(10_000), [3]));
     expect(await counted(10_001, ringOf(at(10_000), [3]))).toMatchObject(ringOf(at(10_000, 20_000), [3, 1]));
     const full = ringOf(at(10_000), [101]);
-    expect(await counted(1_009_999, full)).toMatchObject({ ...full, admitted: 0, wait_us: 1 });
+    expect(await counted(1_009_999, full)).toMatchObject({ ...full, admitted: 0 });
     expect(await counted(1_010_000, full)).toMatchObject({ ...ringOf(at(1_010_000)), admitted: 1 });
   });
 });

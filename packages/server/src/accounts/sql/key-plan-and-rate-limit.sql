@@ -4,26 +4,42 @@
 -- not count. Called under the scope's row lock; it reads the time there, once. Times more than 1 s in the future are
 -- dropped, because they mean that the clock stepped back. Above 100 a second a request counts from the end of its 10 ms on,
 -- so that the ring of any limit has 100 times and stays in its row.
-create or replace function ring_take(p_times bigint[], p_counts int[], p_wanted int, p_limit int)
-returns table (times bigint[], counts int[], admitted int, wait_us bigint) language plpgsql volatile as $$
+--
+-- The times are in order, and p_used is the sum of their counts: an admission looks at what it drops and adds, never at the
+-- whole ring. A row of an earlier promptd has no sum, and begins anew.
+create or replace function take_from_ring(
+  p_times bigint[], p_counts int[], p_used int, p_wanted int, p_limit int,
+  out times bigint[], out counts int[], out used int, out admitted int
+) language plpgsql volatile as $$
 declare
   now_us bigint := (extract(epoch from promptd_now()) * 1000000)::bigint;
   counted_us bigint := case when p_limit > 100 then (now_us + 9999) / 10000 * 10000 else now_us end;
-  used int;
+  first int := 1;
+  last int := case when p_used is null then 0 else cardinality(p_times) end;
 begin
-  select coalesce(array_agg(t), '{}'), coalesce(array_agg(n), '{}'), coalesce(sum(n), 0) into times, counts, used
-    from (select t, coalesce(n, 1) as n from unnest(p_times, p_counts) ring (t, n)
-      where t > now_us - 1000000 and t <= now_us + 1000000 order by t) live;
+  used := p_used;
+  while first <= last and p_times[first] <= now_us - 1000000 loop
+    used := used - p_counts[first];
+    first := first + 1;
+  end loop;
+  while first <= last and p_times[last] > now_us + 1000000 loop
+    used := used - p_counts[last];
+    last := last - 1;
+  end loop;
+  if first > last then used := 0; end if;
+  times := p_times[first:last];
+  counts := p_counts[first:last];
   admitted := greatest(0, least(p_wanted, p_limit - used));
-  if admitted > 0 and times[cardinality(times)] = counted_us then
-    counts[cardinality(counts)] := counts[cardinality(counts)] + admitted;
-  elsif admitted > 0 then
-    times := times || counted_us;
-    counts := counts || admitted;
+  if admitted = 0 then return; end if;
+  used := used + admitted;
+  last := cardinality(times);
+  while times[last] > counted_us loop last := last - 1; end loop; -- the clock stepped back a little
+  if times[last] = counted_us then
+    counts[last] := counts[last] + admitted;
+  else
+    times := times[:last] || counted_us || times[last + 1:];
+    counts := counts[:last] || admitted || counts[last + 1:];
   end if;
-  -- there is room for one more when the oldest time of the ring leaves the window
-  wait_us := case when used + admitted < p_limit then 0 else greatest(1, times[1] + 1000000 - now_us) end;
-  return next;
 end $$;
 
 -- Checks key, plan and rate limit of a batch of requests in one statement. Returns one row per known key. A key that was
@@ -54,20 +70,21 @@ begin
   ), wanted as (
     select scope_id, count(*)::int as n from ranked group by scope_id
   ), rings as (
-    insert into rate_rings as ring (scope_id, times, counts, admitted)
+    insert into rate_rings as ring (scope_id, times, counts, used, admitted)
     select scope_id, array[(extract(epoch from promptd_now()) * 1000000)::bigint], array[least(n, p_limit)],
-        least(n, p_limit)
+        least(n, p_limit), least(n, p_limit)
       from wanted order by scope_id -- its first requests
-    on conflict (scope_id) do update set (times, counts, admitted) = (
-      select taken.times, taken.counts, taken.admitted
-      from ring_take(ring.times, ring.counts, (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
-    returning ring.scope_id, ring.times, ring.counts, ring.admitted
+    on conflict (scope_id) do update set (times, counts, used, admitted) = (
+      select taken.times, taken.counts, taken.used, taken.admitted
+      from take_from_ring(ring.times, ring.counts, ring.used,
+        (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
+    returning ring.scope_id, ring.times[1] as oldest, ring.used, ring.admitted
   )
   select known.nth, known.key_id, known.account_id, known.revoked_at, known.expired_at, known.pro_until, known.pro,
     known.username, known.display_name, known.user_flags,
-    coalesce(rings.admitted, 0), coalesce(ranked.rank, 0), coalesce((select sum(n)::int from unnest(rings.counts) n), 0),
-    case when rings.times is null then 0 else
-      greatest(1, rings.times[1] + 1000000 - (extract(epoch from promptd_now()) * 1000000)::bigint) end
+    coalesce(rings.admitted, 0), coalesce(ranked.rank, 0), coalesce(rings.used, 0),
+    case when rings.oldest is null then 0 else
+      greatest(1, rings.oldest + 1000000 - (extract(epoch from promptd_now()) * 1000000)::bigint) end
   from known
   left join ranked on ranked.nth = known.nth
   left join rings on rings.scope_id = known.scope_id;
