@@ -169,6 +169,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       expect(await page.getByLabel("Country").inputValue()).toBe("Elbonia");
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("Add an image.").waitFor();
+      expect(await page.locator("pre").first().innerText()).toContain("$(base64 < photo.jpg)");
       const asked = page.waitForEvent("filechooser");
       await page.getByRole("button", { name: "Choose a file" }).click();
       await (await asked).setFiles({ name: `${WIDE_ATTACK}.png`, mimeType: "image/png", buffer: PNG });

@@ -1,20 +1,19 @@
-import type { CreateRunBody } from "@promptd/contract";
 import { CopyButton } from "../copy-button.tsx";
-import { LANGUAGES, runCode, type Language } from "./run-code.ts";
+import { LANGUAGES, runCode, type Language, type RunCall } from "./run-code.ts";
 import { Tabs } from "../ui/tabs.tsx";
-import { KeyChoice, keyLine, useKeyChoice } from "./key-choice.tsx";
+import { KeyChoice, useKeyChoice } from "./key-choice.tsx";
 
 interface CodeTabsProps {
-  readonly body: CreateRunBody;
+  readonly call: RunCall;
   readonly promptId: string;
   readonly language: Language;
   readonly onLanguage: (language: Language) => void;
 }
 
 /** The present form as code; what is shown is what would be sent. */
-export function CodeTabs({ body, promptId, language, onLanguage }: CodeTabsProps) {
+export function CodeTabs({ call, promptId, language, onLanguage }: CodeTabsProps) {
   const { keys, key, choose } = useKeyChoice(promptId);
-  const codeIn = (one: Language) => keyLine(one, key) + runCode(one, body, location.origin);
+  const codeIn = (one: Language) => runCode(one, call, { baseUrl: location.origin, key });
   return (
     <section className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
       <Tabs

@@ -4,9 +4,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { keysQuery } from "../../api.ts";
-import { withoutTurning } from "../format.ts";
 import { Select } from "../ui/field.tsx";
-import type { Language } from "./run-code.ts";
 
 /** Keys that may run this prompt; the newest is chosen. Undefined: they are not known yet. */
 export function useKeyChoice(promptId: string) {
@@ -17,14 +15,6 @@ export function useKeyChoice(promptId: string) {
     .filter(({ state, promptIds }) => state === "valid" && (promptIds === null || promptIds.includes(promptId)));
   const key = keys?.find((one) => one.keyId === keyId) ?? keys?.[0] ?? null;
   return { keys, key, choose };
-}
-
-/** A comment above the code. */
-export function keyLine(language: Language, key: Key | null): string {
-  if (key === null) return "";
-  const sign = language === "typescript" ? "//" : "#";
-  const name = withoutTurning(key.name).replaceAll(/\s+/g, " ");
-  return `${sign} PROMPTD_API_KEY is the key ${key.display}, “${name}”\n`;
 }
 
 interface KeyChoiceProps {

@@ -1,5 +1,8 @@
-/** The code of a run in the languages that callers write, made from what the form holds. */
-import { orderedInputs, type CreateRunBody, type PromptConfig } from "@promptd/contract";
+/** The code of a run in the languages that callers write, made from what the form holds. It works as it is copied. */
+import { orderedInputs, type PromptConfig } from "@promptd/contract";
+import type { ManagedRun } from "@promptd/contract/manage";
+import { withoutTurning } from "../format.ts";
+import { bodyOf, type FormImage, type FormState } from "./prompt-form.ts";
 
 export const LANGUAGES = [
   { value: "curl", label: "curl" },
@@ -10,122 +13,193 @@ export const LANGUAGES = [
 ] as const;
 export type Language = (typeof LANGUAGES)[number]["value"];
 
-export function runCode(language: Language, body: CreateRunBody, baseUrl: string): string {
-  return WRITERS[language](body, baseUrl);
+/** What the code does. */
+export interface RunCall {
+  readonly promptVersionId: string;
+  readonly texts: Readonly<Record<string, string>>;
+  readonly images: readonly CallImage[];
+  readonly options: Readonly<Record<string, string>>;
 }
 
-type Write = (body: CreateRunBody, baseUrl: string) => string;
+/** An address, or a file beside the program: a page of Base64 in its place helps nobody. */
+type CallImage = { readonly url: string } | { readonly file: string };
+
+/** Where the code sends it, and whose key it needs. */
+interface Target {
+  readonly baseUrl: string;
+  /** Null: not known. */
+  readonly key: { readonly name: string; readonly display: string } | null;
+}
+
+export function runCode(language: Language, call: RunCall, { baseUrl, key }: Target): string {
+  const sign = language === "typescript" ? "//" : "#";
+  const notes = [...(NOTES[language] ?? []), ...keyNotes(key)].map((line) => `${sign} ${line}\n`);
+  return notes.join("") + WRITERS[language](call, baseUrl);
+}
+
+const NOTES: Partial<Record<Language, readonly string[]>> = { typescript: ["npm install @promptd/client"] };
+
+/** A key is shown whole only once, so the code has its name and its display form. */
+function keyNotes(key: Target["key"]): string[] {
+  const which = key === null ? "" : `, here ${key.display}, “${withoutTurning(key.name).replaceAll(/\s+/g, " ")}”`;
+  return [`Set your API key first${which}:`, "export PROMPTD_API_KEY=pd_…"];
+}
+
+/** What the form stands for, with something for each text and image that it still lacks, so that the code shows what it takes. */
+export function callOfForm(promptVersionId: string, config: PromptConfig, form: FormState): RunCall {
+  const { inputs, runOptions } = bodyOf(promptVersionId, config, form);
+  const texts = { ...inputs.textInputs };
+  for (const [name, { required }] of orderedInputs(config)) {
+    if (required) texts[name] ??= `YOUR_${name.toUpperCase()}`;
+  }
+  return { promptVersionId, texts, images: form.images.map(imageOf), options: runOptions ?? {} };
+}
+
+/** The images of a run are not stored. */
+export function callOfRun({ promptVersionId, inputs, runOptions }: ManagedRun): RunCall {
+  const images = Array.from({ length: inputs.images }, (_, index) => imageOf(null, index));
+  return { promptVersionId, texts: inputs.textInputs, images, options: runOptions };
+}
+
+function imageOf(image: FormImage | null, index: number): CallImage {
+  if (image === null) return { file: index === 0 ? "photo.jpg" : `photo-${index + 1}.jpg` };
+  return image.input.type === "url" ? { url: image.input.url } : { file: withoutTurning(image.name) };
+}
+
+type Write = (call: RunCall, baseUrl: string) => string;
 
 const WRITERS: Readonly<Record<Language, Write>> = {
-  curl: (body, baseUrl) =>
-    [
-      `curl -s ${baseUrl}/v1/runs \\`,
-      '  -H "Authorization: Bearer $PROMPTD_API_KEY" \\',
-      '  -H "Content-Type: application/json" \\',
-      `  -d ${shellText(jsonOf(body)).replaceAll("\n", "\n  ")}`,
-    ].join("\n"),
-  typescript: (body, baseUrl) =>
-    [
-      'import { createClient } from "@promptd/client";',
-      "",
-      `const promptd = createClient({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.PROMPTD_API_KEY ?? "" });`,
-      `const run = await promptd.runs.createAndWait(${jsonOf(body)});`,
-      "console.log(run.runStatus, run.outputs);",
-    ].join("\n"),
-  python: (body, baseUrl) =>
-    [
-      "import json, os, urllib.request",
-      "",
-      `body = json.loads(${pythonText(jsonOf(body))})`,
-      "request = urllib.request.Request(",
-      `    ${JSON.stringify(`${baseUrl}/v1/runs`)},`,
-      "    data=json.dumps(body).encode(),",
-      '    headers={"Authorization": "Bearer " + os.environ["PROMPTD_API_KEY"], "Content-Type": "application/json"},',
-      ")",
-      "with urllib.request.urlopen(request) as answer:",
-      '    print(json.load(answer)["data"])',
-    ].join("\n"),
+  curl: curlCode,
+  typescript: typescriptCode,
+  python: pythonCode,
   cli: cliCode,
   mcp: mcpCode,
 };
 
-function cliCode({ promptVersionId, inputs, runOptions }: CreateRunBody, baseUrl: string): string {
-  const texts = Object.entries(inputs.textInputs ?? {}).map(
-    ([name, text]) => `--input ${shellText(`${name}=${text}`)}`,
-  );
-  const images = (inputs.imageInputs ?? []).map(
-    (image) => `--image ${image.type === "url" ? shellText(image.url) : "photo.jpg"}`,
-  );
-  const options = Object.entries(runOptions ?? {}).map(([key, value]) => `--option ${shellText(`${key}=${value}`)}`);
-  const flags = [...texts, ...images, ...options];
-  const command = `npx promptd run ${promptVersionId}`;
-  return [`export PROMPTD_URL=${baseUrl}`, [command, ...flags].join(" \\\n  ")].join("\n");
+/** The body is read from the input: an argument has room for 128 kB. curl leaves the line breaks of the Base64 out. */
+function curlCode(call: RunCall, baseUrl: string): string {
+  const hasFiles = call.images.some((image) => "file" in image);
+  const body = bodyText(call, {
+    text: hasFiles ? (text) => hereText(JSON.stringify(text)) : JSON.stringify,
+    file: (name) => `{ "type": "base64", "base64": "$(base64 < ${shellWord(name)})" }`,
+  });
+  return [
+    `curl -s ${baseUrl}/v1/runs \\`,
+    '  -H "Authorization: Bearer $PROMPTD_API_KEY" \\',
+    '  -H "Content-Type: application/json" \\',
+    `  -d @- <<${hasFiles ? "JSON" : "'JSON'"}`,
+    body,
+    "JSON",
+  ].join("\n");
 }
 
-/** How an agent gets the tools, and what it calls one of them with. */
-function mcpCode({ promptVersionId, inputs, runOptions }: CreateRunBody, baseUrl: string): string {
-  const images = (inputs.imageInputs ?? []).map((image) =>
-    image.type === "url" ? image.url : "https://example.org/photo.jpg",
-  );
+function typescriptCode({ promptVersionId, texts, images, options }: RunCall, baseUrl: string): string {
+  const sources = images.map((image) => ("url" in image ? image.url : image.file));
+  const given = [
+    ...(isEmpty(texts) ? [] : [`inputs: ${JSON.stringify(texts, null, 2)},`]),
+    ...(sources.length === 0 ? [] : [`images: ${JSON.stringify(sources)},`]),
+    ...(isEmpty(options) ? [] : [`options: ${JSON.stringify(options, null, 2)},`]),
+  ];
+  return [
+    'import { createClient } from "@promptd/client";',
+    "",
+    `const promptd = createClient({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.PROMPTD_API_KEY ?? "" });`,
+    `const run = await promptd.run(${JSON.stringify(promptVersionId)}, {`,
+    ...given.map(indent),
+    "});",
+    "console.log(run.runStatus, run.outputs);",
+  ].join("\n");
+}
+
+/** The standard library alone: our package for Python is in no registry, where its name may become somebody else's. */
+function pythonCode(call: RunCall, baseUrl: string): string {
+  const hasFiles = call.images.some((image) => "file" in image);
+  const readsFiles = [
+    "",
+    "def image(path):",
+    '    with open(path, "rb") as file:',
+    '        return {"type": "base64", "base64": base64.b64encode(file.read()).decode()}',
+  ];
+  // A string literal of JSON is one of Python, escapes and all.
+  const body = bodyText(call, { text: JSON.stringify, file: (name) => `image(${JSON.stringify(name)})` });
+  return [
+    `import ${hasFiles ? "base64, " : ""}json, os, urllib.request`,
+    ...(hasFiles ? readsFiles : []),
+    "",
+    `body = ${body}`,
+    "request = urllib.request.Request(",
+    `    ${JSON.stringify(`${baseUrl}/v1/runs`)},`,
+    "    data=json.dumps(body).encode(),",
+    '    headers={"Authorization": "Bearer " + os.environ["PROMPTD_API_KEY"], "Content-Type": "application/json"},',
+    ")",
+    "with urllib.request.urlopen(request) as answer:",
+    '    print(json.load(answer)["data"])',
+  ].join("\n");
+}
+
+function cliCode({ promptVersionId, texts, images, options }: RunCall, baseUrl: string): string {
+  const flags = [
+    ...Object.entries(texts).map(([name, text]) => `--input ${shellText(`${name}=${text}`)}`),
+    ...images.map((image) => `--image ${"url" in image ? shellText(image.url) : shellWord(image.file)}`),
+    ...Object.entries(options).map(([key, value]) => `--option ${shellText(`${key}=${value}`)}`),
+  ];
+  return [`export PROMPTD_URL=${baseUrl}`, [`npx promptd run ${promptVersionId}`, ...flags].join(" \\\n  ")].join("\n");
+}
+
+/** How an agent gets the tools, and as a comment of that command what it calls one of them with. */
+function mcpCode({ promptVersionId, texts, images, options }: RunCall, baseUrl: string): string {
+  const addresses = images.map((image) => ("url" in image ? image.url : "https://example.org/photo.jpg"));
   const call = {
     prompt: promptVersionId,
-    inputs: inputs.textInputs ?? {},
-    ...(images.length === 0 ? {} : { images }),
-    ...(Object.keys(runOptions ?? {}).length === 0 ? {} : { options: runOptions }),
+    inputs: texts,
+    ...(addresses.length === 0 ? {} : { images: addresses }),
+    ...(isEmpty(options) ? {} : { options }),
   };
   return [
     `claude mcp add --transport http promptd ${baseUrl}/mcp \\`,
     '  --header "Authorization: Bearer $PROMPTD_API_KEY"',
     "",
     "# The tool run_prompt then takes:",
-    JSON.stringify(call, null, 2),
+    JSON.stringify(call, null, 2).replaceAll(/^/gm, "# "),
   ].join("\n");
 }
 
-const BASE64_EXAMPLE = "BASE64_OF_YOUR_IMAGE";
-
-/** The body with something for each image and text that it cannot do without, so that the code shows what it takes. */
-export function withExamples(body: CreateRunBody, config: PromptConfig): CreateRunBody {
-  const textInputs = body.inputs.textInputs ?? {};
-  const imageInputs = body.inputs.imageInputs ?? [];
-  const missing = orderedInputs(config).filter(([name, field]) => field.required && textInputs[name] === undefined);
-  const examples = Object.fromEntries(missing.map(([name]) => [name, `YOUR_${name.toUpperCase()}`]));
-  const images = exampleImages(config.imageCount - imageInputs.length);
-  const inputs = { textInputs: { ...textInputs, ...examples }, imageInputs: [...imageInputs, ...images] };
-  return { ...body, inputs };
+interface Notation {
+  readonly text: (text: string) => string;
+  readonly file: (name: string) => string;
 }
 
-/** The places of images that are not at hand. */
-export function exampleImages(count: number) {
-  return Array.from({ length: Math.max(0, count) }, () => ({ type: "base64" as const, base64: BASE64_EXAMPLE }));
-}
-
-const BASE64_SHOWN_MAX = 64;
-
-/** An image from the form is shown as the place of one: a page of Base64 helps nobody. */
-function jsonOf({ promptVersionId, inputs, runOptions }: CreateRunBody): string {
-  const images = (inputs.imageInputs ?? []).map((image) =>
-    image.type === "base64" && image.base64.length > BASE64_SHOWN_MAX
-      ? { type: "base64", base64: BASE64_EXAMPLE }
-      : image,
+/** The body of the request as JSON, in the notation of a language for texts and files. */
+function bodyText({ promptVersionId, texts, images, options }: RunCall, { text, file }: Notation): string {
+  const record = (values: RunCall["texts"]) =>
+    isEmpty(values) ? null : objectText(Object.entries(values).map(([name, value]) => [text(name), text(value)]));
+  const list = images.map((image) =>
+    "url" in image ? `{ "type": "url", "url": ${text(image.url)} }` : file(image.file),
   );
-  const shown = {
-    promptVersionId,
-    inputs: {
-      ...(Object.keys(inputs.textInputs ?? {}).length === 0 ? {} : { textInputs: inputs.textInputs }),
-      ...(images.length === 0 ? {} : { imageInputs: images }),
-    },
-    ...(Object.keys(runOptions ?? {}).length === 0 ? {} : { runOptions }),
-  };
-  return JSON.stringify(shown, null, 2);
+  return objectText([
+    ['"promptVersionId"', text(promptVersionId)],
+    [
+      '"inputs"',
+      objectText([
+        ['"textInputs"', record(texts)],
+        ['"imageInputs"', list.length === 0 ? null : `[\n${list.map(indent).join(",\n")}\n]`],
+      ]),
+    ],
+    ['"runOptions"', record(options)],
+  ]);
 }
+
+/** Null: left out. */
+function objectText(members: readonly (readonly [name: string, value: string | null])[]): string {
+  const lines = members.flatMap(([name, value]) => (value === null ? [] : [indent(`${name}: ${value}`)]));
+  return lines.length === 0 ? "{}" : `{\n${lines.join(",\n")}\n}`;
+}
+
+const indent = (text: string) => text.replaceAll(/^/gm, "  ");
+const isEmpty = (values: Readonly<Record<string, string>>) => Object.keys(values).length === 0;
 
 /** One argument of a POSIX shell. */
-function shellText(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/** A string literal of JSON is one of Python, escapes and all. */
-function pythonText(text: string): string {
-  return text.includes("\\") || text.includes('"""') ? JSON.stringify(text) : `"""${text}"""`;
-}
+const shellText = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+const shellWord = (text: string) => (/^\w[\w.-]*$/.test(text) ? text : shellText(text));
+/** In a text of a POSIX shell that is read to a line of its own: only these letters mean something there. */
+const hereText = (text: string) => text.replaceAll(/[\\$`]/g, "\\$&");

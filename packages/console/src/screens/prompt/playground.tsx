@@ -9,7 +9,7 @@ import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { formatCredits, formatDuration, formatWhole, tookMsOf, nameIn } from "../../components/format.ts";
-import { withExamples } from "../../components/prompt/run-code.ts";
+import { callOfForm } from "../../components/prompt/run-code.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { runKeys } from "../../components/prompt/run-keys.ts";
@@ -68,7 +68,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
           onFill={sampleTexts === null ? null : () => change({ ...form, texts: sampleTexts })}
         />
         <CodeTabs
-          body={withExamples(body, config)}
+          call={callOfForm(promptVersionId, config, form)}
           promptId={prompt.promptId}
           language={tab}
           onLanguage={(language) =>

@@ -10,7 +10,7 @@ import { Missing, QueryFailure } from "../../components/query-states.tsx";
 import { formatDuration, formatMoment, spell, tookMsOf } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Receipt } from "../../components/run/receipt.tsx";
-import { exampleImages, runCode } from "../../components/prompt/run-code.ts";
+import { callOfRun, runCode } from "../../components/prompt/run-code.ts";
 import { RunIds } from "../../components/run/run-ids.tsx";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
@@ -122,9 +122,7 @@ function Actions({ run }: { readonly run: ManagedRun }) {
     }
     await queries.invalidateQueries({ queryKey: runQuery(run.runId).queryKey });
   };
-  const { promptVersionId, inputs, runOptions } = run;
-  const sent = { textInputs: inputs.textInputs, imageInputs: exampleImages(inputs.images) };
-  const code = runCode("curl", { promptVersionId, inputs: sent, runOptions }, location.origin);
+  const code = runCode("curl", callOfRun(run), { baseUrl: location.origin, key: null });
   return (
     <>
       <CopyButton text={code} label="Copy as curl" small={false} />
