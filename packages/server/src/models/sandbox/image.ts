@@ -62,8 +62,8 @@ export async function drawSandboxImage(order: ImageOrder): Promise<Uint8Array> {
   drawPattern(pixels, order.size, digest);
   for (let index = 0; index < order.images.length; index += 1) drawFrame(pixels, order.size, index);
   drawBand(pixels, order.size);
-  const frames = order.images.map((image) => colourOf(createHash("sha256").update(image.bytes).digest(), 0));
-  const palette = [...shadesBetween(colourOf(digest, 0), colourOf(digest, 3)), ...BAND_COLOURS, ...frames];
+  const frames = order.images.map((image) => frameColour(createHash("sha256").update(image.bytes).digest()));
+  const palette = [...shadesOf(digest), ...BAND_COLOURS, ...frames];
   return encodePng(pixels, palette, order.size);
 }
 
@@ -78,19 +78,38 @@ async function encodePng(pixels: Uint8Array, palette: readonly Colour[], size: I
 }
 
 const BAND_COLOURS: readonly Colour[] = [
-  [20, 20, 24],
+  [38, 36, 33],
   [255, 255, 255],
 ];
 
-function colourOf(digest: Uint8Array, at: number): Colour {
-  return [digest[at] ?? 0, digest[at + 1] ?? 0, digest[at + 2] ?? 0];
-}
-
-function shadesBetween(from: Colour, to: Colour): Colour[] {
+/** From a pale tint to a deep tone of nearly the same hue: it stands beside drawn covers, and none should shout. */
+function shadesOf(digest: Uint8Array): Colour[] {
+  const hue = hueOf(digest);
+  const turn = ((digest[2] ?? 0) / 256 - 0.5) * 60;
+  const [from, to] = [toColour(hue, 0.5, 0.92), toColour(hue + turn, 0.36, 0.44)];
   return Array.from({ length: SHADES }, (_, step): Colour => {
     const mix = (a: number, b: number): number => Math.round(a + ((b - a) * step) / (SHADES - 1));
     return [mix(from[0], to[0]), mix(from[1], to[1]), mix(from[2], to[2])];
   });
+}
+
+function frameColour(digest: Uint8Array): Colour {
+  return toColour(hueOf(digest), 0.45, 0.3 + (digest[2] ?? 0) / 1_024);
+}
+
+/** In degrees. */
+function hueOf(digest: Uint8Array): number {
+  return ((((digest[0] ?? 0) << 8) + (digest[1] ?? 0)) / 65_536) * 360;
+}
+
+/** @param hue in degrees, of any size; saturation and lightness from 0 to 1. */
+function toColour(hue: number, saturation: number, lightness: number): Colour {
+  const reach = saturation * Math.min(lightness, 1 - lightness);
+  const channel = (offset: number): number => {
+    const place = (((offset + hue / 30) % 12) + 12) % 12;
+    return Math.round(255 * (lightness - reach * Math.max(-1, Math.min(place - 3, 9 - place, 1))));
+  };
+  return [channel(0), channel(8), channel(4)];
 }
 
 type Pattern = (x: number, y: number, pace: number) => number;
