@@ -201,6 +201,21 @@ describe("the admission statement", () => {
     expect([await proAt(NOW), await proAt(NOW + 1)]).toEqual([false, true]);
   });
 
+  test("takes a key for expired at its very end, and counts it no more", async () => {
+    const { apiKeys, keyIds } = await createKeys(engine, 1);
+    const expireAt = async (us: number) => {
+      const text = "update api_keys set expires_at = to_timestamp($1 / 1000000.0) where id = $2";
+      await engine.db.query(text, [us, keyIds[0]]);
+      const [row] = await engine.db.query<{ expired: boolean; admitted: number }>(
+        "select expired_at is not null as expired, admitted from admit_requests($1, 5, false)",
+        [apiKeys.map(hashOf)],
+      );
+      return row;
+    };
+    expect(await expireAt(NOW)).toEqual({ expired: true, admitted: 0 });
+    expect(await expireAt(NOW + 1)).toEqual({ expired: false, admitted: 1 });
+  });
+
   test("names a wait of at least a microsecond, however late its answer is worked out", async () => {
     const { apiKeys } = await createKeys(engine, 1);
     await engine.db.query("create sequence two_seconds_each");
