@@ -2,11 +2,13 @@
 import { RUN_STATUSES } from "@promptd/contract";
 import type { QueryClient } from "@tanstack/react-query";
 import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { NoSuchPage } from "./components/shell/no-such-page.tsx";
 import { ScreenShapes } from "./components/shell/screen-shapes.tsx";
 import { inside, oneOf, open, root, text, words } from "./routes/frame.ts";
 import { operator } from "./routes/operator.ts";
 import { settings } from "./routes/settings.ts";
 import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
+
 import type {
   AuthorSearch,
   CreditsSearch,
@@ -135,6 +137,9 @@ const docsSections = [
   }),
 ] as const;
 
+/** Every other address. */
+const notFound = createRoute({ getParentRoute: () => open, path: "$", component: NoSuchPage });
+
 const parts = createRoute({
   getParentRoute: () => root,
   path: "/parts",
@@ -202,7 +207,7 @@ const tree = root.addChildren([
     settings,
     operator,
   ]),
-  open.addChildren([docs.addChildren(docsSections)]),
+  open.addChildren([docs.addChildren(docsSections), notFound]),
   parts,
   signIn,
   signUp,

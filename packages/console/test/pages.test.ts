@@ -117,6 +117,7 @@ async function fill(): Promise<void> {
     "/docs/$guide": "/docs/states",
     "/docs/reference/$api": "/docs/reference/v1",
     "/parts": "/parts",
+    "/$": "/no-such-page",
   };
   variants = [
     "/?tag=wide",
@@ -129,7 +130,6 @@ async function fill(): Promise<void> {
     `/author/${broken.promptId}`,
     "/docs/api",
     "/docs/limits",
-    "/no-such-page",
   ];
 }
 
@@ -260,7 +260,7 @@ const OPENINGS: readonly Opening[] = [
 const PARTS = [
   ["of the marketplace", /^\/($|p\/)/],
   ["of runs and keys", /^\/(runs|keys)/],
-  ["of access, credits and parts", /^\/(authorize|credits|parts)/],
+  ["of access, credits and parts, and of no address", /^\/(authorize|credits|parts|\$)/],
   ["for authors", /^\/author($|\/)/],
   ["of the settings of a person", /^\/settings($|\/(security|appearance|tokens))/],
   ["of the settings of an account", /^\/settings\/(webhooks|members|account)/],

@@ -3,7 +3,6 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, Outlet, redirect } from "@tanstack/react-router";
 import { RouteFailure } from "../components/shell/route-failure.tsx";
 import { OpenShell, Shell } from "../components/shell/shell.tsx";
-import { NotFoundScreen } from "../screens/not-found/not-found.tsx";
 import type { WordsSearch } from "../search.ts";
 import { isSignedIn, openSession } from "../session.ts";
 
@@ -13,7 +12,6 @@ interface Context {
 
 export const root = createRootRouteWithContext<Context>()({
   component: Outlet,
-  notFoundComponent: NotFoundScreen,
   errorComponent: RouteFailure,
 });
 
