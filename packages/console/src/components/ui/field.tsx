@@ -180,7 +180,7 @@ export function Segments({ id, label, value, options, onChange }: SegmentsProps)
       {options.map((option) => (
         <label
           key={option.value}
-          className="min-w-max flex-1 rounded-1 border border-transparent px-2 py-[3px] text-center text-dim hover:text-ink has-checked:border-edge has-checked:bg-panel has-checked:font-medium has-checked:text-ink has-focus-visible:outline-2 has-focus-visible:outline-accent"
+          className="min-w-max flex-1 rounded-1 border border-transparent px-2 py-[3px] max-sm:px-1 text-center text-dim hover:text-ink has-checked:border-edge has-checked:bg-panel has-checked:font-medium has-checked:text-ink has-focus-visible:outline-2 has-focus-visible:outline-accent"
         >
           <input
             type="radio"

@@ -20,7 +20,7 @@ const WORDS: Readonly<Record<PromptState, { readonly word: string; readonly tone
   draft: { word: "Draft", tone: "neutral" },
   published: { word: "Published", tone: "ok" },
   unpublished: { word: "Unpublished", tone: "neutral" },
-  blocked: { word: "Taken down", tone: "bad" },
+  blocked: { word: "Blocked", tone: "bad" },
 };
 
 export function AuthorScreen() {
@@ -64,7 +64,7 @@ export function AuthorScreen() {
         empty={
           isFiltered ? <NothingFound onClear={() => change({ q: undefined, state: undefined })} /> : <NothingYet />
         }
-        note={(rows) => `${formatWhole(rows)} shown, newest first. Use is of 30 days.`}
+        note={(rows) => `${formatWhole(rows)} shown, newest first. Figures are of 30 days.`}
       >
         {(rows) => <PromptTable rows={rows} />}
       </ListPanel>

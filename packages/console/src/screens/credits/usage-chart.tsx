@@ -5,7 +5,9 @@ import { roundUp, type UsageOfDays } from "./usage-series.ts";
 
 const COLORS = ["bg-c1", "bg-c2", "bg-c3", "bg-c4", "bg-c5"];
 const LINES = [1, 0.75, 0.5, 0.25, 0];
-const LABELS_MAX = 5;
+const WEEK = 7;
+/** Between the labels of more days. */
+const PARTS = 4;
 
 /** Stacked bars. The figures stand in the table below for who cannot see them. */
 export function UsageChart({ usage: { days, series } }: { readonly usage: UsageOfDays }) {
@@ -73,10 +75,11 @@ export function UsageChart({ usage: { days, series } }: { readonly usage: UsageO
   );
 }
 
-/** Each few days, and the last one, beside which no other stands. */
+/** The first day, the last one, and those at even distances between them; of a week all. */
 function isLabeled(index: number, days: number): boolean {
-  const every = Math.ceil((days - 1) / (LABELS_MAX - 1));
-  return index === days - 1 || (index % every === 0 && index + 0.75 * every <= days - 1);
+  const last = days - 1;
+  if (days <= WEEK) return true;
+  return index === Math.round((Math.round((index / last) * PARTS) / PARTS) * last);
 }
 
 /** From so many days on a label is wider than the room of its day. */

@@ -23,7 +23,7 @@ export function DraftStatus({ prompt, draft: { status, revision } }: DraftStatus
   const isBad = status === "conflict" || status === "retrying" || status === "failed";
   return (
     <>
-      {state === "blocked" ? <Badge tone="bad">taken down</Badge> : null}
+      {state === "blocked" ? <Badge tone="bad">blocked</Badge> : null}
       {state === "unpublished" ? <Badge>unpublished</Badge> : null}
       {latest === null ? <Badge>draft, never published</Badge> : null}
       {latest === null ? null : <Badge tone={state === "published" ? "ok" : "neutral"}>version {latest.version}</Badge>}
