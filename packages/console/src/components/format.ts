@@ -8,10 +8,9 @@ const FULL = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: 
 export const formatWhole = (value: number) => WHOLE.format(value);
 export const formatCompact = (value: number) => (value < 10_000 ? WHOLE.format(value) : COMPACT.format(value));
 
-export function formatCredits(credits: number): string {
-  if (credits === 0) return "free";
-  return `${WHOLE.format(credits)} ${credits === 1 ? "credit" : "credits"}`;
-}
+/** An amount; as a price it is `formatCredits`. */
+export const countCredits = (credits: number) => `${WHOLE.format(credits)} ${credits === 1 ? "credit" : "credits"}`;
+export const formatCredits = (credits: number) => (credits === 0 ? "free" : countCredits(credits));
 
 /** `reasoningEffort` as people say it. */
 export function spell(key: string): string {

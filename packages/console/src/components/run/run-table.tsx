@@ -2,6 +2,7 @@
 import type { InstallationRunRow, ManagedRunRow } from "@promptd/contract/manage";
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
+import { isFinal } from "../../api.ts";
 import { formatDuration, formatTime, formatWhole, tookMsOf } from "../format.ts";
 import { Table, Td } from "../ui/table.tsx";
 import { RunState } from "./run-state.tsx";
@@ -29,7 +30,7 @@ interface InstallationRunTableProps {
 /** With the account of each, and the cause of a failure in place of what its caller was told. */
 export function InstallationRunTable({ rows, causeWords }: InstallationRunTableProps) {
   return (
-    <Table label="Runs" columns={[...FIRST, { label: "Account", from: "sm" }, ...LAST]}>
+    <Table label="Runs" columns={[...FIRST, { label: "Account", from: "xl" }, ...LAST]}>
       {rows.map((row) => (
         <Row
           key={row.runId}
@@ -72,12 +73,12 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
       <Td>
         <RunState status={row.runStatus} />
       </Td>
-      <Td fill>
-        <span className="gap-x-3 max-sm:grid sm:flex sm:items-baseline">
+      <Td fill whole>
+        <span className="gap-x-3 max-lg:grid lg:flex lg:items-baseline">
           <Link
             to={to}
             params={{ runId: row.runId }}
-            className="min-w-0 truncate font-medium hover:underline hover:underline-offset-3"
+            className="min-w-0 font-medium hover:underline hover:underline-offset-3 max-lg:line-clamp-2 lg:truncate"
             title={row.title}
           >
             {row.title}
@@ -91,14 +92,19 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
             </span>
           )}
           {fault === null ? null : (
-            <span className="truncate text-bad sm:min-w-2/5" title={fault}>
+            <span className="text-bad max-lg:line-clamp-2 lg:min-w-2/5 lg:truncate" title={fault}>
               {fault}
+            </span>
+          )}
+          {account === undefined ? null : (
+            <span className="min-w-0 truncate text-12 text-dim xl:hidden" title={accountEmail}>
+              {accountEmail}
             </span>
           )}
         </span>
       </Td>
       {account === undefined ? null : (
-        <Td from="sm">
+        <Td from="xl">
           <Link to="/operator/accounts/$accountId" params={{ accountId: account }} className="hover:underline">
             <span className="block max-w-56 truncate" title={accountEmail}>
               {accountEmail}
@@ -113,7 +119,7 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
         {tookMs === null ? "" : formatDuration(tookMs)}
       </Td>
       <Td num from="sm">
-        {row.credits === null ? "free" : formatWhole(row.credits)}
+        {row.credits === null ? "free" : isFinal(row.runStatus) ? formatWhole(row.credits) : ""}
       </Td>
       <Td num>
         <time dateTime={row.createdAt} title={row.createdAt}>

@@ -23,7 +23,10 @@ export function Timeline({ run }: { readonly run: Pick<ManagedRun, "timeline" | 
   return (
     <ol className="grid">
       {stopsOf(run).map((stop, index, all) => (
-        <li key={index} className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 pb-4 pl-6 last:pb-0">
+        <li
+          key={index}
+          className="relative grid grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-3 pb-4 pl-6 last:pb-0"
+        >
           <i aria-hidden className={cx("absolute top-1.5 left-0.5 size-[9px] rounded-full", DOTS[stop.tone])} />
           {index === all.length - 1 ? null : (
             <i aria-hidden className="absolute top-[19px] bottom-[-2px] left-1.5 w-px bg-edge" />

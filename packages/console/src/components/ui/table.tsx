@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { cx } from "./class-names.ts";
 import { useScrolling } from "./use-scrolling.ts";
 
@@ -15,7 +15,7 @@ interface TableProps {
   readonly children: ReactNode;
 }
 
-/** A dense table: rows of 36 px, one line each, or two on a phone. Scrolls by itself where it does not fit. */
+/** A dense table: rows of 36 px, one line each, or two below 1024 px. Scrolls by itself where it does not fit. */
 export function Table({ label, columns, children }: TableProps) {
   const scrolling = useScrolling(label);
   return (
@@ -38,9 +38,9 @@ export function Table({ label, columns, children }: TableProps) {
 interface CellProps {
   /** A number: to the right, figures below each other. */
   readonly num?: boolean;
-  /** Takes the room that is left, and is cut with an ellipsis: after its second line where that room is narrow. */
+  /** Takes the room that is left, and is cut with an ellipsis: below 1024 px after its second line. */
   readonly fill?: boolean;
-  /** On a phone all of it is shown, in as many lines as it takes: whom something is about. */
+  /** Below 1024 px all of it is shown, in as many lines as it takes: whom something is about. */
   readonly whole?: boolean;
   /** From which width on it is shown. */
   readonly from?: "sm" | "xl";
@@ -53,12 +53,12 @@ function cellClass({ num = false, fill = false, from }: CellProps): string {
   return cx(
     "h-9 border-b border-line px-3 whitespace-nowrap first:pl-4 last:pr-4",
     num && "text-right tabular-nums",
-    fill && "w-full max-w-0 min-w-24 max-sm:py-1.5 sm:min-w-36",
+    fill && "w-full max-w-0 min-w-24 max-lg:py-1.5 sm:min-w-36",
     from !== undefined && FROM[from],
   );
 }
 
-const FILLED = "max-sm:whitespace-normal max-sm:[overflow-wrap:anywhere] sm:truncate";
+const FILLED = "max-lg:whitespace-normal max-lg:[overflow-wrap:anywhere] lg:truncate";
 
 function Th({ column }: { readonly column: Column }) {
   const { label, isHidden = false, ...cell } = typeof column === "string" ? { label: column } : column;
@@ -71,6 +71,16 @@ function Th({ column }: { readonly column: Column }) {
 
 export function Td(props: CellProps) {
   const { fill = false, whole = false, children } = props;
-  const content = fill ? <div className={cx(FILLED, !whole && "max-sm:line-clamp-2")}>{children}</div> : children;
+  const content = fill ? <div className={cx(FILLED, !whole && "max-lg:line-clamp-2")}>{children}</div> : children;
   return <td className={cellClass(props)}>{content}</td>;
+}
+
+/** A word that is as long as a line, such as an address: it breaks behind its signs. */
+export function Breakable({ text }: { readonly text: string }) {
+  return text.split(/(?<=[@./])/).map((part, index) => (
+    <Fragment key={index}>
+      {index === 0 ? null : <wbr />}
+      {part}
+    </Fragment>
+  ));
 }

@@ -84,9 +84,7 @@ export function Warnings({ prompt }: Pick<Checked, "prompt">) {
 function EditorHelp() {
   return (
     <span className="ml-auto inline-flex flex-wrap gap-x-3 text-dim">
-      <span className="@max-[560px]:hidden">
-        Press Ctrl+Space for suggestions. Press Esc, then Tab to leave the editor.
-      </span>
+      <span className="@max-[560px]:hidden">Ctrl+Space suggests. Esc, then Tab leaves the editor.</span>
       <Link
         to="/docs/$guide"
         params={{ guide: "prompt-files" }}

@@ -2,7 +2,7 @@ import { randomKey } from "@promptd/client/manage";
 import type { AccountDetail } from "@promptd/contract/manage";
 import { useMemo } from "react";
 import { manage } from "../../api.ts";
-import { formatWhole } from "../../components/format.ts";
+import { countCredits } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { Field, Input, Select } from "../../components/ui/field.tsx";
 import { toast } from "../../components/ui/toast.tsx";
@@ -46,7 +46,7 @@ function Grant({ isOpen, account, onClose, onDone }: OneProps) {
       body: { account: account.accountId, amount, expiresAt, ...(reason === "" ? {} : { reason }) },
       headers: { "idempotency-key": key },
     });
-    toast(`${formatWhole(amount)} credits granted`);
+    toast(`${countCredits(amount)} granted`);
     await onDone();
   };
   return (

@@ -4,7 +4,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { isMissing } from "../../api.ts";
 import { Facts } from "../../components/facts.tsx";
-import { formatDay, formatWhole } from "../../components/format.ts";
+import { countCredits, formatDay } from "../../components/format.ts";
 import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
@@ -84,8 +84,8 @@ function Details({ account: { accountId, credits, members, plan, planUntil } }: 
         <Facts
           facts={[
             { label: "Plan", value: <PlanBadge plan={plan} until={planUntil} /> },
-            { label: "Available", value: `${formatWhole(credits.available)} credits` },
-            { label: "Held", value: `${formatWhole(credits.held)} credits` },
+            { label: "Available", value: countCredits(credits.available) },
+            { label: "Held", value: countCredits(credits.held) },
             { label: "ID", value: <code className="text-12">{accountId}</code> },
           ]}
         />

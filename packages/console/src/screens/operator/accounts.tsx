@@ -5,7 +5,7 @@ import { formatDay, formatWhole } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { Table, Td } from "../../components/ui/table.tsx";
+import { Breakable, Table, Td } from "../../components/ui/table.tsx";
 import { accountsQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
@@ -46,9 +46,13 @@ function Accounts({ q }: { readonly q: string | undefined }) {
                   params={{ accountId }}
                   className="font-medium hover:underline hover:underline-offset-3"
                 >
-                  {name ?? email}
+                  {name ?? <Breakable text={email} />}
                 </Link>
-                {name === null ? null : <span className="pl-2 text-dim">{email}</span>}
+                {name === null ? null : (
+                  <span className="text-dim max-lg:block lg:pl-2">
+                    <Breakable text={email} />
+                  </span>
+                )}
               </Td>
               <Td>
                 <PlanBadge plan={plan} until={planUntil} />

@@ -69,7 +69,7 @@ function Entries({ search, onChange }: EntriesProps) {
             { label: "Action", fill: true },
             { label: "Who", from: "sm" },
             { label: "From", from: "xl" },
-            "Outcome",
+            { label: "Outcome", from: "sm" },
           ]}
         >
           {rows.map((row) => (
@@ -99,6 +99,11 @@ function Row({ row, onPerson }: RowProps) {
       <Td fill whole>
         <Action row={row} />
         <span className="block truncate text-12 text-dim sm:hidden">{who}</span>
+        {outcome === "SUCCESS" ? null : (
+          <span className="block sm:hidden">
+            <Outcome outcome={outcome} />
+          </span>
+        )}
       </Td>
       <Td from="sm">
         <span className="block max-w-64 truncate" title={who}>
@@ -115,9 +120,9 @@ function Row({ row, onPerson }: RowProps) {
       <Td from="xl">
         <code className="text-12 text-dim">{address}</code>
       </Td>
-      <Td>
+      <Td from="sm">
         <span title={requestId === null ? undefined : `Request ${requestId}`}>
-          {outcome === "SUCCESS" ? <Badge tone="ok">done</Badge> : <Badge tone="warn">{outcomeWords(outcome)}</Badge>}
+          <Outcome outcome={outcome} />
         </span>
       </Td>
     </tr>
@@ -127,15 +132,19 @@ function Row({ row, onPerson }: RowProps) {
 /** What was done, and on what by its name; the ID of that is its title. */
 function Action({ row: { action, actor, subject, subjectName } }: Pick<RowProps, "row">) {
   return (
-    <span className="block max-sm:line-clamp-2 sm:truncate">
+    <span className="block lg:truncate">
       {actor === "terminal" ? <code className="text-12">promptd {action}</code> : spell(action)}
       {subject === null ? null : (
-        <span className="pl-2 text-dim" title={subject}>
+        <span className="text-dim max-sm:block max-sm:truncate sm:pl-2" title={subject}>
           {subjectName ?? <code className="text-12">{subject}</code>}
         </span>
       )}
     </span>
   );
+}
+
+function Outcome({ outcome }: Pick<AuditEntry, "outcome">) {
+  return outcome === "SUCCESS" ? <Badge tone="ok">done</Badge> : <Badge tone="warn">{outcomeWords(outcome)}</Badge>;
 }
 
 /** The code of an error as words: `PAYMENT_REQUIRED_ERROR`. */

@@ -13,7 +13,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
-import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { peopleQuery } from "./queries.ts";
@@ -85,7 +85,10 @@ function People({ q, onMade }: PeopleProps) {
           {rows.map((row) => (
             <tr key={row.personId} className="hover:bg-hover">
               <Td fill whole>
-                <span className="font-medium">{row.name}</span> <span className="text-dim">{row.email}</span>
+                <span className="font-medium">{row.name}</span>{" "}
+                <span className="text-dim">
+                  <Breakable text={row.email} />
+                </span>
               </Td>
               <Td>
                 <span className="inline-flex gap-1">

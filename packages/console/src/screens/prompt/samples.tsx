@@ -16,7 +16,7 @@ export function Samples({ samples: { inputs, outputs }, config }: SamplesProps) 
   }));
   if (texts.length === 0 && outputs.length === 0) return null;
   return (
-    <Panel title={outputs.length === 0 ? "Example inputs" : "What it makes"} aside="a sample of the author">
+    <Panel title={outputs.length === 0 ? "Example inputs" : "What it makes"} aside="the author’s sample">
       <div className="grid gap-4">
         {texts.length === 0 ? null : <Facts facts={texts} />}
         {outputs.length === 0 ? null : (

@@ -63,15 +63,15 @@ function WholeRun({ run, note }: { readonly run: ManagedRun; readonly note: Reac
             <RunResult run={run} isPicture={isPicture} />
           </div>
         </Panel>
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-          <Panel title="Timeline">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-6 sm:max-lg:grid-cols-2 sm:max-lg:grid-rows-[auto_1fr] sm:max-lg:items-start">
+          <Panel title="Timeline" className="sm:max-lg:row-span-2">
             <Timeline run={run} />
           </Panel>
           <Panel title="Receipt">
             <Receipt run={run} />
           </Panel>
           <Inputs run={run} config={prompt?.configs} />
-          <Panel title="IDs">
+          <Panel title="IDs" className="sm:max-lg:col-span-2">
             <RunIds run={run} />
           </Panel>
         </div>

@@ -12,7 +12,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input, Select } from "../../components/ui/field.tsx";
-import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 
@@ -132,7 +132,7 @@ function InvitationTable({ rows, onRevoke }: InvitationTableProps) {
         return (
           <tr key={row.invitationId}>
             <Td fill whole>
-              {row.email}
+              <Breakable text={row.email} />
             </Td>
             <Td from="sm">{row.role}</Td>
             <Td>

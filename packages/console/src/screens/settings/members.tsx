@@ -10,7 +10,7 @@ import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { Invitations } from "./invitations.tsx";
 
@@ -96,7 +96,10 @@ function Row({ row: { name, email, role, since, isPersonal }, isOwner, onRole, o
   return (
     <tr>
       <Td fill whole>
-        <span className="font-medium">{name}</span> <span className="text-dim">{email}</span>
+        <span className="font-medium">{name}</span>{" "}
+        <span className="text-dim">
+          <Breakable text={email} />
+        </span>
       </Td>
       <Td>
         {isChangeable ? (

@@ -13,7 +13,7 @@ import { Button } from "../../../components/ui/button.tsx";
 import { cx } from "../../../components/ui/class-names.ts";
 import { Segments } from "../../../components/ui/field.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
-import { ACTIONS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../../components/ui/table.tsx";
 import { toast } from "../../../components/ui/toast.tsx";
 import { causeWords } from "../cause-words.ts";
 import { TestCall } from "./test-call.tsx";
@@ -78,9 +78,9 @@ interface RowProps {
 function Row({ row, health }: RowProps) {
   return (
     <tr className="hover:bg-hover">
-      <Td fill>
+      <Td fill whole>
         <code className="text-12" title={row.model}>
-          {row.model}
+          <Breakable text={row.model} />
         </code>
         <span className="pl-2 text-12 text-dim">{row.modality}</span>
       </Td>

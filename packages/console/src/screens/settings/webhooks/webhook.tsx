@@ -183,7 +183,10 @@ function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
           <Link to="/settings/webhooks" className="font-normal text-dim hover:text-ink">
             Webhooks
           </Link>{" "}
-          <span className="font-normal text-dim">/</span> Webhook
+          <span aria-hidden className="font-normal text-dim">
+            ›
+          </span>{" "}
+          Webhook
         </>
       }
       actions={isOwner ? <HeadActions {...{ isEnabled, onTest, onEnable, onAsk }} /> : undefined}
@@ -285,7 +288,7 @@ function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
           label="Deliveries"
           columns={[
             "Event",
-            "State",
+            { label: "State", from: "sm" },
             { label: "Answer", fill: true },
             { label: "Attempts", from: "sm", num: true },
             { label: "Time", from: "xl" },
@@ -325,11 +328,14 @@ function DeliveryRow({ row, canRepeat, onRepeat }: DeliveryRowProps) {
             {row.event}
           </Link>
         )}
+        <span className="block sm:hidden">
+          <State state={row.state} />
+        </span>
       </Td>
-      <Td>
-        <Status tone={STATES[row.state].tone}>{STATES[row.state].word}</Status>
+      <Td from="sm">
+        <State state={row.state} />
       </Td>
-      <Td fill>
+      <Td fill whole>
         <span title={answer}>{answer}</span>
       </Td>
       <Td from="sm" num>
@@ -341,7 +347,8 @@ function DeliveryRow({ row, canRepeat, onRepeat }: DeliveryRowProps) {
       <Td num>
         {canRepeat && row.nextAttemptAt === null && row.state === "pending" ? null : canRepeat ? (
           <Button small tone="quiet" aria-label={`Send again: ${row.event}`} onClick={onRepeat}>
-            Send again
+            <RotateCw aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
+            <span className="max-sm:hidden">Send again</span>
           </Button>
         ) : null}
       </Td>
@@ -349,9 +356,14 @@ function DeliveryRow({ row, canRepeat, onRepeat }: DeliveryRowProps) {
   );
 }
 
+function State({ state }: Pick<Delivery, "state">) {
+  const { tone, word } = STATES[state];
+  return <Status tone={tone}>{word}</Status>;
+}
+
 function answerOf({ state, statusCode, fault, durationMs, nextAttemptAt, attempts }: Delivery): string {
   if (state === "pending" && nextAttemptAt === null) return "on its way";
-  const again = nextAttemptAt === null || attempts === 0 ? "" : ` Next attempt: ${formatMoment(nextAttemptAt)}.`;
+  const again = nextAttemptAt === null || attempts === 0 ? "" : ` Next attempt: ${formatTime(nextAttemptAt)}.`;
   if (fault !== null) return `${fault}${again}`;
   return statusCode === null ? "waits for a worker" : `${statusCode} in ${durationMs ?? 0} ms`;
 }
