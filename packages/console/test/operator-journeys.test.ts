@@ -120,6 +120,30 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     expect(plan).toBe("none");
   });
 
+  test("sees who has forgotten a password where no mail is sent, and makes them a link", async () => {
+    const email = "forgetful@example.org";
+    await createTestPerson(server, { email });
+    await travel(browser, "asking", async ({ page, complaints }) => {
+      await page.goto(`${server.url}/forgot-password`);
+      await page.getByLabel("Email").fill(email);
+      await page.getByRole("button", { name: "Ask for a link" }).click();
+      await page.getByRole("heading", { name: "Your request is with the operators" }).waitFor();
+      await signInAs(page, server.url, operator);
+      await page.goto(`${server.url}/operator`);
+      await page.getByText(`${email} asks for a sign-in link`).waitFor();
+      await page.getByRole("link", { name: "Open People" }).click();
+      await page.getByText("asks for a link", { exact: true }).waitFor();
+      await page.getByRole("button", { name: /^Actions for/ }).click();
+      await page.getByRole("menuitem", { name: "Make a sign-in link" }).click();
+      await page.locator("code", { hasText: "/welcome#" }).waitFor();
+      await page.getByText("asks for a link", { exact: true }).waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "Overview" }).click();
+      await page.getByRole("heading", { name: "Everything works" }).waitFor();
+      await page.getByText("asks for a sign-in link").waitFor({ state: "detached" });
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("makes a sign-in link, and takes a person's access away", async () => {
     const ada = await createTestPerson(server, { email: "locked@example.org" });
     await travel(browser, "locking", async ({ page }) => {

@@ -56,6 +56,8 @@ export interface PersonOfInstallation {
   readonly email: string;
   readonly isOperator: boolean;
   readonly isFrozen: boolean;
+  /** When they last asked for a new password where no mail is sent; null: they have not, or have got a link since. */
+  readonly linkAskedAt: string | null;
   readonly createdAt: string;
 }
 

@@ -95,6 +95,13 @@ export interface NewToken {
   readonly expiresInDays: number;
 }
 
+/** Somebody who waits for an operator to make them a link to a new password, where no mail is sent. */
+export interface AskedLink {
+  readonly personId: string;
+  readonly email: string;
+  readonly askedAt: string;
+}
+
 /** What a one-time code led to. */
 export type Welcome =
   | { readonly kind: "signed_in"; readonly personId: string }

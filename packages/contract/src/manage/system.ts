@@ -2,6 +2,7 @@ import type { ListRunsQuery } from "../runs.ts";
 import type { ManagedCredits } from "./credits.ts";
 import type { AccountOfInstallation } from "./accounts.ts";
 import type { Member } from "./members.ts";
+import type { AskedLink } from "./people.ts";
 import type { ManagedRun, ManagedRunRow, NamesOfRun } from "./runs.ts";
 
 /** What a model is to this installation, and what it costs. */
@@ -60,6 +61,8 @@ export interface SystemState {
   /** Runs of the last hour that failed, by cause, most first. */
   readonly failures: readonly { readonly cause: string; readonly model: string; readonly runs: number }[];
   readonly mail: MailState;
+  /** Who has asked for a new password in the last seven days and has no link yet, the longest first; 20 at most. */
+  readonly askedLinks: readonly AskedLink[];
   readonly storage: {
     /** Bytes of the database. */
     readonly databaseBytes: number;

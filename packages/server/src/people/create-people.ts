@@ -19,7 +19,7 @@ import { isLocal } from "./operator-actions.ts";
 import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import { passkeysManageRoutes } from "./passkeys-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
-import { pruneExpired } from "./people-store.ts";
+import { clearAskedLink, noteAskedLink, pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
@@ -80,7 +80,11 @@ export function createPeople(options: PeopleOptions): People {
     services,
     oidc,
     refuseSignUp: (email) => refuseSignUp(email, options),
-    onSignIn: (personId) => ensurePersonalAccount(personId, account),
+    onSignIn: async (personId) => {
+      await ensurePersonalAccount(personId, account);
+      await clearAskedLink(db, personId);
+    },
+    hasMail: mailer !== null,
     onResetAsked: (email, link) => sendReset({ email, link }, mailer, options),
     // Without mail the link came by hand, and shows nothing of the address.
     onPasswordReset: async (personId) => (mailer === null ? undefined : confirmAddress(db, personId)),
@@ -132,15 +136,16 @@ export function openOwnerMails(options: Pick<PeopleOptions, "db" | "log" | "newI
   return createOwnerMails(createMailerOf(options));
 }
 
-/** By mail; without mail in the log of a development start, and elsewhere through an operator, whom a log line asks. */
+/** By mail; without mail through an operator, who sees who has asked. The log of a development start has the link. */
 async function sendReset(
   { email, link }: { readonly email: string; readonly link: string },
   mailer: Mailer | null,
-  { config, log }: PeopleOptions,
+  { db, config, log }: PeopleOptions,
 ): Promise<void> {
-  if (mailer !== null) await mailer.send(email, resetMail(link));
-  else if (isLocal(config)) log.info({ email, link }, "a password reset was asked for; no mail server is set");
-  else log.warn({ email }, 'a password reset was asked for; make a link with "promptd admin sign-in-link"');
+  if (mailer !== null) return mailer.send(email, resetMail(link));
+  await noteAskedLink(db, email);
+  if (isLocal(config)) log.info({ email, link }, "a password reset was asked for; no mail server is set");
+  else log.warn({ email }, "a password reset was asked for; make a link in the console, under Operator, People");
 }
 
 /** The services by which people may sign in. */

@@ -5,4 +5,5 @@ export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
 export { makeWelcome, PeopleActions } from "./operator-actions.ts";
 export { actorOf } from "./people-manage-routes.ts";
+export { listAskedLinks } from "./people-store.ts";
 export { mintCode } from "./sign-in-codes.ts";

@@ -18,7 +18,7 @@ import {
   type MemberOfAccount,
 } from "./members-store.ts";
 import { actorOf, ownerOf } from "./people-manage-routes.ts";
-import { findPerson } from "./people-store.ts";
+import { clearAskedLink, findPerson } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
@@ -124,6 +124,7 @@ function peopleOf(options: InvitationOptions) {
     createSignInLink: async ({ params: { personId } }) => {
       if ((await findPerson(db, personId)) === null) throw notFound("person", personId);
       const code = await mintCode(db, { personId, accountId: null, makesOperator: false, signsIn: false });
+      await clearAskedLink(db, personId);
       return { data: { link: welcomeLink(publicUrl(), code) } };
     },
   } satisfies Partial<ManageHandlers>;

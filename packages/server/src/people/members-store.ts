@@ -177,10 +177,11 @@ interface PersonRow {
   email: string;
   is_operator: boolean;
   is_frozen: boolean;
+  link_asked_at: Date | null;
   created_at: Date;
 }
 
-const PERSON = "id, name, email, is_operator, frozen_at is not null as is_frozen, created_at";
+const PERSON = "id, name, email, is_operator, frozen_at is not null as is_frozen, link_asked_at, created_at";
 
 export function listPeople(
   db: Queryable,
@@ -225,6 +226,7 @@ function toPerson(row: PersonRow): PersonOfInstallation {
     email: row.email,
     isOperator: row.is_operator,
     isFrozen: row.is_frozen,
+    linkAskedAt: row.link_asked_at?.toISOString() ?? null,
     createdAt: row.created_at.toISOString(),
   };
 }

@@ -1,4 +1,4 @@
-import type { AccountOfPerson, MemberRole, Person } from "@promptd/contract/manage";
+import type { AccountOfPerson, AskedLink, MemberRole, Person } from "@promptd/contract/manage";
 import type { Scope } from "@promptd/contract";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 
@@ -102,6 +102,28 @@ export async function lockPerson(
 
 export async function makeOperator(db: Queryable, personId: string): Promise<void> {
   await db.query("update auth_users set is_operator = true where id = $1", [personId]);
+}
+
+/** A person asks operators for a link to a new password. */
+export async function noteAskedLink(db: Queryable, email: string): Promise<void> {
+  await db.query("update auth_users set link_asked_at = promptd_now() where email = $1", [email]);
+}
+
+/** Nobody has to answer the person any more: they have a link, or are in. */
+export async function clearAskedLink(db: Queryable, personId: string): Promise<void> {
+  await db.query("update auth_users set link_asked_at = null where id = $1 and link_asked_at is not null", [personId]);
+}
+
+const ASKED_SPAN = "7 days";
+const ASKED_MAX = 20;
+
+/** Who waits for a link, the longest first. */
+export async function listAskedLinks(db: Queryable): Promise<AskedLink[]> {
+  const rows = await db.query<{ id: string; email: string; link_asked_at: Date }>(
+    `select id, email, link_asked_at from auth_users
+     where link_asked_at > promptd_now() - interval '${ASKED_SPAN}' order by link_asked_at, id limit ${ASKED_MAX}`,
+  );
+  return rows.map((row) => ({ personId: row.id, email: row.email, askedAt: row.link_asked_at.toISOString() }));
 }
 
 export async function hasOperator(db: Queryable): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
-import { readMailState } from "../people/index.ts";
+import { listAskedLinks, readMailState } from "../people/index.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
@@ -48,6 +48,9 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
       return { data: run };
     },
     listModelHealth: async () => ({ data: { rows: await listModelHealth(db) } }),
-    getSystem: async () => ({ data: { version: VERSION, mail: await readMailState(db), ...(await readSystem(db)) } }),
+    getSystem: async () => {
+      const [mail, askedLinks, system] = await Promise.all([readMailState(db), listAskedLinks(db), readSystem(db)]);
+      return { data: { version: VERSION, mail, askedLinks, ...system } };
+    },
   } satisfies Partial<ManageHandlers>;
 }

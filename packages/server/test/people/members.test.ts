@@ -257,6 +257,35 @@ describe("an operator", () => {
     expect((await ada.client.send("getCredits")).frozen).toBeNull();
   });
 
+  test("sees who asks for a new password where no mail is sent, until they have a link or are in", async () => {
+    const person = await createTestPerson(server, { email: "asking@example.org" });
+    let sent = 0;
+    const post = (path: string, body: unknown) => {
+      sent += 1;
+      return fetch(`${server.url}/manage/auth/${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: server.url, "x-forwarded-for": `192.0.2.${100 + sent}` },
+        body: JSON.stringify(body),
+      });
+    };
+    const asked = async () => (await operator.client.send("getSystem")).askedLinks.map(({ email }) => email);
+    const ask = async () => {
+      await post("request-password-reset", { email: "Nobody@example.org" });
+      expect(await (await post("request-password-reset", { email: "Asking@example.org" })).json()).toMatchObject({
+        message: expect.stringContaining("operators see"),
+      });
+      await expect.poll(asked).toEqual(["asking@example.org"]);
+    };
+    await ask();
+    const [row] = (await operator.client.send("listPeople", { query: { q: "asking@" } })).rows;
+    expect(row?.linkAskedAt).not.toBeNull();
+    await operator.client.send("createSignInLink", { params: { personId: person.personId } });
+    expect(await asked()).toEqual([]);
+    await ask();
+    expect((await post("sign-in/email", { email: "asking@example.org", password: PASSWORD })).status).toBe(200);
+    expect(await asked()).toEqual([]);
+  });
+
   test("gives a person a link to a new password, which ends the sessions they had", async () => {
     const person = await createTestPerson(server, { email: "forgot@example.org" });
     const { link } = await operator.client.send("createSignInLink", { params: { personId: person.personId } });

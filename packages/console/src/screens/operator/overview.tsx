@@ -71,7 +71,7 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
           `${urgent.length} things are wrong`
         )}
       </h2>
-      {problems.map(({ title, note, isUrgent, model }) => (
+      {problems.map(({ title, note, isUrgent, model, person }) => (
         <div
           key={title}
           className={cx(
@@ -85,6 +85,11 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
           {model === undefined ? null : (
             <Link to="/operator/runs" search={{ model, status: "failed" }} className={buttonClass({ small: true })}>
               Show failed runs
+            </Link>
+          )}
+          {person === undefined ? null : (
+            <Link to="/operator/people" search={{ q: person }} className={buttonClass({ small: true })}>
+              Open People
             </Link>
           )}
         </div>

@@ -94,6 +94,7 @@ function People({ q, onMade }: PeopleProps) {
                 <span className="inline-flex gap-1">
                   {row.isFrozen ? <Badge tone="bad">no access</Badge> : null}
                   {row.isOperator ? <Badge tone="live">operator</Badge> : null}
+                  {row.linkAskedAt === null ? null : <Badge tone="warn">asks for a link</Badge>}
                 </span>
               </Td>
               <Td from="sm">{formatDay(row.createdAt)}</Td>
@@ -118,9 +119,11 @@ type Asking = "address" | "operator" | "access" | null;
 function PersonActions({ row, onMade }: PersonActionsProps) {
   const { personId, name, email, isOperator, isFrozen } = row;
   const [asking, setAsking] = useState<Asking>(null);
+  const queries = useQueryClient();
   const makeLink = async () => {
     try {
       const { link } = await manage.send("createSignInLink", { params: { personId } });
+      void queries.invalidateQueries({ queryKey: ["operator"] }); // the overview no longer shows who asked
       onMade({
         title: `The sign-in link for ${email}`,
         link,

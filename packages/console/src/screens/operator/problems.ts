@@ -1,5 +1,5 @@
 /** Is anything wrong? What an operator would want to be woken for, as sentences. */
-import type { ManagedModel, ModelHealth, SystemState } from "@promptd/contract/manage";
+import type { AskedLink, ManagedModel, ModelHealth, SystemState } from "@promptd/contract/manage";
 import { formatDay, formatDuration, formatWhole } from "../../components/format.ts";
 import type { Readiness } from "./queries.ts";
 
@@ -10,6 +10,8 @@ export interface Problem {
   readonly isUrgent: boolean;
   /** The model whose failed runs show more. */
   readonly model?: string;
+  /** Email address of the person whose row is to be opened. */
+  readonly person?: string;
 }
 
 export interface Known {
@@ -33,6 +35,7 @@ export function findProblems({ system, readiness, health, models }: Known): Prob
     ...workerProblems(system, nowMs),
     ...health.flatMap(modelProblem),
     ...mailProblems(system),
+    ...system.askedLinks.map((asked) => askedLink(asked, nowMs)),
     ...models.flatMap(switchedOff),
     ...models.flatMap((model) => retirement(model, nowMs)),
   ];
@@ -84,6 +87,12 @@ function mailProblems({ mail }: SystemState): Problem[] {
   if (mail.givenUp === 0) return [];
   const count = `${mail.givenUp} ${mail.givenUp === 1 ? "email" : "emails"} could not be delivered in the last seven days`;
   return [{ title: count, note: mail.lastFault?.text ?? "", isUrgent: false }];
+}
+
+function askedLink({ email, askedAt }: AskedLink, nowMs: number): Problem {
+  const waited = formatDuration(Math.max(0, nowMs - Date.parse(askedAt)));
+  const note = `They have waited for ${waited}, and no email is sent. Make the link under People, and hand it over.`;
+  return { title: `${email} asks for a sign-in link`, note, isUrgent: false, person: email };
 }
 
 function retirement({ model, enabled, retiresAt, successor }: ManagedModel, nowMs: number): Problem[] {

@@ -13,24 +13,26 @@ export function ForgotPasswordScreen() {
   const { data: features } = useQuery(featuresQuery);
   const action = useAction();
   const [email, setEmail] = useState<string | null>(null);
+  const hasMail = features?.mail !== false;
   if (email !== null) {
     return (
-      <SignedOutPage title="Check your email">
+      <SignedOutPage title={hasMail ? "Check your email" : "Your request is with the operators"}>
         <p className="text-dim text-pretty">
-          If somebody signs in here with {email}, a link is on its way. It works once, within an hour.
+          {hasMail
+            ? `If somebody signs in here with ${email}, a link is on its way. It works once, within an hour.`
+            : `If somebody signs in here with ${email}, operators see the request. One of them can make a link and hand it to you; no email is sent.`}
         </p>
         <BackToSignIn />
       </SignedOutPage>
     );
   }
-  const hasMail = features?.mail !== false;
   return (
     <SignedOutPage
       title="Forgot your password"
       lead={
         hasMail
           ? "We send you a link to choose a new one."
-          : "This server does not send email. Ask an operator, who sees your request and can create a link for you."
+          : "This server does not send email. Operators see your request, and one of them can make a link for you."
       }
     >
       <ActionForm

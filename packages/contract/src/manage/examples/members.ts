@@ -39,6 +39,7 @@ const person = {
   email: "grace@example.org",
   isOperator: false,
   isFrozen: false,
+  linkAskedAt: null,
   createdAt: "2026-11-22T10:05:00.000Z",
 } as const;
 const account = {

@@ -74,6 +74,7 @@ const personSchema: z.ZodType<PersonOfInstallation> = z.strictObject({
   email: z.string(),
   isOperator: z.boolean(),
   isFrozen: z.boolean(),
+  linkAskedAt: timeSchema.nullable(),
   createdAt: timeSchema,
 });
 

@@ -102,6 +102,7 @@ const systemSchema: z.ZodType<SystemState> = z.strictObject({
     givenUp: countSchema,
     lastFault: z.strictObject({ text: z.string(), at: timeSchema }).nullable(),
   }),
+  askedLinks: z.array(z.strictObject({ personId: idSchema, email: z.string(), askedAt: timeSchema })),
   storage: z.strictObject({ databaseBytes: countSchema }),
 });
 

@@ -46,6 +46,8 @@ export interface SessionsOptions {
   readonly refuseSignUp: (email: string) => Promise<string | null>;
   /** Called at each sign-in, before its session exists. */
   readonly onSignIn: (personId: string) => Promise<void>;
+  /** False: operators hand over what would be mailed. */
+  readonly hasMail: boolean;
   /** Somebody may set a new password by this link, once, within an hour. */
   readonly onResetAsked: (email: string, link: string) => Promise<void>;
   /** Somebody has set a new password by such a link. */
@@ -250,7 +252,7 @@ const RESET_BYTES = 16;
  *
  * Takes names alone that others may be shown.
  */
-function beforeActions({ log, onResetAsked }: SessionsOptions, url: string) {
+function beforeActions({ log, hasMail, onResetAsked }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
     if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
     if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // added to what was sent
@@ -261,10 +263,8 @@ function beforeActions({ log, onResetAsked }: SessionsOptions, url: string) {
     void beginReset(context.context.internalAdapter, email)
       .then((token) => (token === null ? undefined : onResetAsked(email, `${url}/reset-password#${token}`)))
       .catch((error: unknown) => log.error({ err: error }, "a password reset that was asked for could not be begun"));
-    return context.json({
-      status: true,
-      message: "If an account with this address exists, a link to set a new password is on its way.",
-    });
+    const next = hasMail ? "a link to set a new password is on its way" : "operators see that it was asked for a link";
+    return context.json({ status: true, message: `If an account with this address exists, ${next}.` });
   });
 }
 

@@ -18,7 +18,7 @@ interface WorkerRow {
   running: number;
 }
 
-export async function readSystem(db: Database): Promise<Omit<SystemState, "version" | "mail">> {
+export async function readSystem(db: Database): Promise<Omit<SystemState, "version" | "mail" | "askedLinks">> {
   const [clock] = await db.query<{ now: Date; bytes: number }>(
     "select promptd_now() as now, pg_database_size(current_database()) as bytes",
   );
