@@ -2,7 +2,7 @@
 import { systemClock } from "../../packages/server/src/platform/clock.ts";
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { createSearch, indexDocuments, vacuumIndex } from "../../packages/server/src/search/index.ts";
-import type { EmbeddingsModel, Search } from "../../packages/server/src/search/index.ts";
+import type { RemoteEmbedder, Search } from "../../packages/server/src/search/index.ts";
 import { findByBuiltIn } from "../../packages/server/src/search/query/nearest-documents.ts";
 import { findByTerms } from "../../packages/server/src/search/indexing/replica-store.ts";
 import { createReplica } from "../../packages/server/src/search/indexing/replica.ts";
@@ -32,7 +32,7 @@ export interface OwnSearch extends System {
   readonly search: Search;
 }
 
-export async function createOwnSearch(db: Database, embeddings: EmbeddingsModel | null): Promise<OwnSearch> {
+export async function createOwnSearch(db: Database, embeddings: RemoteEmbedder | null): Promise<OwnSearch> {
   const search = createSearch({ db, log: benchLog, clock: systemClock, embeddings, embeddingDeadlineMs: 10_000 });
   const embed = search.ticks.find(({ name }) => name.startsWith("search-embed "));
   const isReady = async () => {

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { embeddingInput } from "../../packages/server/src/search/indexing/document-terms.ts";
-import type { EmbeddingsModel } from "../../packages/server/src/search/index.ts";
+import type { RemoteEmbedder } from "../../packages/server/src/search/index.ts";
 import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt, JudgedQuery } from "./evaluation-data.ts";
 
@@ -13,7 +13,7 @@ const DIMS = 256;
 /** Strength of what the query's vector shares with no prompt; 1.5 leaves a cosine of about 0.5 to a sole right one. */
 const NOISE = 1.5;
 
-export function createTestEmbedder(corpus: readonly CorpusPrompt[], queries: readonly JudgedQuery[]): EmbeddingsModel {
+export function createTestEmbedder(corpus: readonly CorpusPrompt[], queries: readonly JudgedQuery[]): RemoteEmbedder {
   const textOf = new Map(corpus.map((prompt) => [prompt.id, embeddingInput(documentOf(prompt))]));
   const judged = new Map(queries.map((query) => [query.q, query.rel]));
   return {
@@ -42,7 +42,7 @@ const LETTER_NOISE = 0.5;
  * Stands in for a mediocre model: runs of three and four letters, hashed, with noise. It knows spellings and no meaning,
  * and alone finds a third of the paraphrases that the built-in vectors find.
  */
-export function createMediocreEmbedder(): EmbeddingsModel {
+export function createMediocreEmbedder(): RemoteEmbedder {
   return { model: "test/mediocre", embedTexts: async (texts) => texts.map(letterVector) };
 }
 

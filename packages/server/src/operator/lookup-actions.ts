@@ -15,7 +15,7 @@ import { listPeople } from "../people/members-store.ts";
 import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
 import { findModerated, findPromptId, listModerated, listSlugs } from "../prompts/moderation-store.ts";
-import { listUsage, type UsageRow as MeasuredUsage } from "../runs/usage/usage-store.ts";
+import { listUsage, type MeasuredUsage } from "../runs/usage/usage-store.ts";
 import type { Database } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
 import { notFound, Problem } from "../platform/problem.ts";

@@ -1,8 +1,8 @@
 /** What the table of states promises; that the database does the same is proved in test/queue-states.test.ts. */
 import { expect, test } from "vitest";
-import { isFinal, TRANSITIONS, visibleOutputs, type RunEvent } from "./run-state.ts";
+import { isFinal, TRANSITIONS, visibleOutputs, type RunTransition } from "./run-state.ts";
 
-const EVENTS = ["claimed", "completed", "broke", "canceled", "released", "gave-up"] as const satisfies RunEvent[];
+const EVENTS = ["claimed", "completed", "broke", "canceled", "released", "gave-up"] as const satisfies RunTransition[];
 const STATES = ["queued", "running", "succeeded", "failed"] as const;
 const CELLS = STATES.flatMap((state) => EVENTS.map((event) => ({ state, event, next: TRANSITIONS[state][event] })));
 

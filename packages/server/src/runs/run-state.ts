@@ -1,7 +1,7 @@
 import type { OutputItem, RunStatus } from "@promptd/contract";
 
 /** `released`: the run has no worker any more (lease expired, worker draining, provider said "later"). */
-export type RunEvent = "claimed" | "completed" | "broke" | "canceled" | "released" | "gave-up";
+export type RunTransition = "claimed" | "completed" | "broke" | "canceled" | "released" | "gave-up";
 
 /**
  * The whole life of a run, as callers see it. `null` means the event cannot happen in that state and is dropped: a
@@ -9,7 +9,7 @@ export type RunEvent = "claimed" | "completed" | "broke" | "canceled" | "release
  * event does not compile until every cell is decided. The database holds the same rules (sql/); a test
  * drives both through every cell.
  */
-export const TRANSITIONS: Record<RunStatus, Record<RunEvent, RunStatus | null>> = {
+export const TRANSITIONS: Record<RunStatus, Record<RunTransition, RunStatus | null>> = {
   queued: { claimed: "running", completed: null, broke: null, canceled: "failed", released: null, "gave-up": "failed" },
   running: {
     claimed: "running",

@@ -4,5 +4,5 @@ export type { IndexedVersion } from "./indexing/verify-index-store.ts";
 export { vacuumIndex } from "./indexing/housekeeping.ts";
 export type { Popularity } from "./query/fusion.ts";
 export { createSearch } from "./query/search.ts";
-export type { EmbeddingsModel } from "./meaning/remote-embedder.ts";
+export type { RemoteEmbedder } from "./meaning/remote-embedder.ts";
 export type { Search, SearchOptions } from "./query/search.ts";

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type RunStatus } from "@promptd/contract";
 import { releaseRun } from "../../src/runs/work/settle.ts";
 import { cancelRunRow } from "../../src/runs/runs-store.ts";
-import { TRANSITIONS, type RunEvent } from "../../src/runs/run-state.ts";
+import { TRANSITIONS, type RunTransition } from "../../src/runs/run-state.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 
 let engine: Engine;
@@ -15,7 +15,7 @@ afterAll(() => engine.close());
 
 describe("the table of run states is what the database does", () => {
   const STATES: readonly RunStatus[] = ["queued", "running", "succeeded", "failed"];
-  const EVENTS = Object.keys(TRANSITIONS.queued) as RunEvent[];
+  const EVENTS = Object.keys(TRANSITIONS.queued) as RunTransition[];
 
   for (const state of STATES) {
     for (const event of EVENTS) {
@@ -50,7 +50,7 @@ describe("the table of run states is what the database does", () => {
   }
 
   /** As the worker that last had the run, with the attempt the run shows: the most a late report can know. */
-  async function happen(event: RunEvent, { account, runId, worker }: RunInState): Promise<void> {
+  async function happen(event: RunTransition, { account, runId, worker }: RunInState): Promise<void> {
     const { attempt } = await engine.stateOf(runId);
     const run = { accountId: account, runId, workerId: worker, attempt } as Parameters<typeof engine.finish>[1][number];
     switch (event) {

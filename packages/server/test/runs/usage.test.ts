@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createApiKey } from "../../src/accounts/index.ts";
 import { createUsageRollUp } from "../../src/runs/usage/roll-up.ts";
 import { deleteOldUsage } from "../../src/runs/usage/usage-store.ts";
-import { findUsageOfKeys, listEarnings, listUsage, type UsageRow } from "../../src/runs/usage/usage-store.ts";
+import { findUsageOfKeys, listEarnings, listUsage, type MeasuredUsage } from "../../src/runs/usage/usage-store.ts";
 import { until } from "../support/promptd-process.ts";
 import { openEngine, stopClock, type Engine, type RunWish } from "./engine-fixture.ts";
 
@@ -45,10 +45,10 @@ async function callProvider(runId: string, callNumber: number, usage: object | n
 }
 
 const rollUp = () => createUsageRollUp(engine.db)();
-const usage = (by: readonly UsageDimension[], accountId: string | null = account): Promise<UsageRow[]> =>
+const usage = (by: readonly UsageDimension[], accountId: string | null = account): Promise<MeasuredUsage[]> =>
   listUsage(engine.db, { accountId, from: "2027-05-01", to: "2027-05-31", by, rowsMax: 100 });
 const SUMS = ["runs", "failed", "credits", "inputTokens", "outputTokens", "costMicro"] as const;
-const sumsOf = (rows: readonly UsageRow[]) => rows.map((row) => SUMS.map((name) => row[name]));
+const sumsOf = (rows: readonly MeasuredUsage[]) => rows.map((row) => SUMS.map((name) => row[name]));
 const count = async (table: string): Promise<number> => {
   const rows = await engine.db.query<{ n: number }>(`select count(*) as n from ${table}`);
   return rows[0]?.n ?? -1;

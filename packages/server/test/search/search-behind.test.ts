@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Database, Queryable } from "../../src/platform/database/database.ts";
-import type { EmbeddingsModel } from "../../src/search/index.ts";
+import type { RemoteEmbedder } from "../../src/search/index.ts";
 import { documentOf, openSearch, promptId } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 import { eventually } from "../support/eventually.ts";
@@ -14,7 +14,7 @@ beforeEach(async () => {
 }, 60_000);
 afterEach(() => fixture.close());
 
-const knowing = (): EmbeddingsModel => ({
+const knowing = (): RemoteEmbedder => ({
   model: "test/behind",
   embedTexts: vi.fn(async (texts: readonly string[]) => texts.map((text) => Float32Array.of(1, text.length, 3, 4))),
 });

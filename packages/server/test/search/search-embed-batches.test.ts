@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
-import type { EmbeddingsModel } from "../../src/search/index.ts";
+import type { RemoteEmbedder } from "../../src/search/index.ts";
 import { documentOf, openSearch, promptId } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
@@ -17,7 +17,7 @@ afterEach(() => fixture.close());
 const unit = () => Float32Array.of(1, 0, 0, 1);
 const PAUSE_MS = 31_000;
 
-function openWith(embedTexts: EmbeddingsModel["embedTexts"]) {
+function openWith(embedTexts: RemoteEmbedder["embedTexts"]) {
   const asked = vi.fn(embedTexts);
   const search = fixture.openAnother({ clock, log, embeddings: { model: "test/batches", embedTexts: asked } });
   return { search, asked };

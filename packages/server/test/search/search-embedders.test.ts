@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
-import type { EmbeddingsModel } from "../../src/search/index.ts";
+import type { RemoteEmbedder } from "../../src/search/index.ts";
 import { documentOf, openSearch } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
@@ -11,13 +11,13 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const modelOf = (model: string, dims = 4): EmbeddingsModel => ({
+const modelOf = (model: string, dims = 4): RemoteEmbedder => ({
   model,
   embedTexts: vi.fn(async (texts: readonly string[]) =>
     texts.map((text) => Float32Array.from({ length: dims }, (_, k) => 1 + Math.sin(k + text.length))),
   ),
 });
-const openWith = (model: EmbeddingsModel) => fixture.openAnother({ embeddings: model });
+const openWith = (model: RemoteEmbedder) => fixture.openAnother({ embeddings: model });
 const turnOf = (search: ReturnType<typeof openWith>) => fixture.runTick(search, "search-embed");
 
 async function states(): Promise<string[]> {
@@ -89,7 +89,7 @@ test("of two models that processes are set to the active one stays, and the othe
 test("an embedder that was given up while it was built is removed after a day, a piece at a time", async () => {
   await fixture.publish(...Array.from({ length: 190 }, (_, i) => documentOf(i + 10, `Good text ${i}`)));
   const model = modelOf("test/one");
-  const embedTexts: EmbeddingsModel["embedTexts"] = async (texts, signal) => {
+  const embedTexts: RemoteEmbedder["embedTexts"] = async (texts, signal) => {
     if (vi.mocked(model.embedTexts).mock.calls.length === 2) throw new Error("503"); // the probe and one batch
     return model.embedTexts(texts, signal);
   };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { EmbeddingsModel, Search } from "../../src/search/index.ts";
+import type { RemoteEmbedder, Search } from "../../src/search/index.ts";
 import { documentOf, openSearch, promptId } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
@@ -23,7 +23,7 @@ function vectorOf(text: string, dims: number): Float32Array {
   return vector;
 }
 
-function knowing(name = "test/knows", dims = 4): EmbeddingsModel {
+function knowing(name = "test/knows", dims = 4): RemoteEmbedder {
   return {
     model: name,
     embedTexts: vi.fn(async (texts: readonly string[]) => texts.map((text) => vectorOf(text, dims))),
@@ -70,7 +70,7 @@ test("a model serves only once every prompt has its vector; before that the buil
   await fixture.publish(...Array.from({ length: 190 }, (_, i) => documentOf(i + 1, `Zorblat ${i}`)));
   const isHeld = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
-  const model: EmbeddingsModel = {
+  const model: RemoteEmbedder = {
     model: "test/knows",
     embedTexts: vi.fn(async (texts: readonly string[]) => {
       if (texts.length === 190 - 128) {
@@ -148,7 +148,7 @@ test("a process that cannot ask the active model answers with the built-in vecto
   expect((await fixture.openAnother().find("what should the chef cook", 20))[0]).toBe(promptId(1));
 });
 
-test.each<[string, EmbeddingsModel["embedTexts"]]>([
+test.each<[string, RemoteEmbedder["embedTexts"]]>([
   ["hangs", () => new Promise<never>(() => {})],
   ["fails", () => Promise.reject(new Error("503"))],
   ["answers NaN", async (texts) => texts.map(() => new Float32Array(4).fill(Number.NaN))],

@@ -6,7 +6,7 @@ import { faultPoint } from "../../platform/fault-injection.ts";
 import type { CallContext } from "./call-context.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Correction, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
-import type { Admission } from "./call-admission.ts";
+import type { CallPermit } from "./call-admission.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
 import { ratesOf } from "../pricing/price-plan.ts";
 import { storeOperation, withdrawCall, type CallKey, type CallStart } from "./provider-calls-store.ts";
@@ -32,7 +32,7 @@ export type Attempt =
   /** `callNumber`: the number of the call among those of its item, from 1. */
   | { readonly kind: "failed"; readonly failure: CallFailure; readonly callNumber: number }
   /** No call was made: the model has no room, or its breaker is open. */
-  | Extract<Admission, { kind: "busy" }>
+  | Extract<CallPermit, { kind: "busy" }>
   /** No call was made: earlier ones, perhaps of workers that crashed, were all there may be. */
   | { readonly kind: "used-up" };
 

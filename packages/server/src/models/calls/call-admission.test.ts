@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { loadCatalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
-import { createCallAdmission, createMemoryBudget, WAIT_IN_PROCESS_MS, type Admission } from "./call-admission.ts";
+import { createCallAdmission, createMemoryBudget, WAIT_IN_PROCESS_MS, type CallPermit } from "./call-admission.ts";
 import type { ModelResult } from "../ai-sdk/model-adapter.ts";
 import { failure } from "../providers/failure.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
@@ -29,7 +29,7 @@ function setup(concurrency: number, bytesMax = 1_000, waitMs?: number, isPaced =
     log,
     adaptRuns: async (_model, { to }) => (inForce.runs = to),
   });
-  const admit = async (bytes = 1): Promise<Extract<Admission, { kind: "admitted" }>> => {
+  const admit = async (bytes = 1): Promise<Extract<CallPermit, { kind: "admitted" }>> => {
     const admitted = await admission.admit(entry, bytes, never);
     if (admitted.kind !== "admitted") throw new Error(`busy for ${admitted.waitMs} ms`);
     return admitted;
@@ -123,7 +123,7 @@ describe("a model that follows the pace of its server", () => {
   /** As many calls as may be under way, all answered after `ms`; again and again. */
   async function answerAll(rig: ReturnType<typeof setup>, rounds: number, ms: (atOnce: number) => number) {
     for (let round = 0; round < rounds; round += 1) {
-      const calls: Extract<Admission, { kind: "admitted" }>[] = [];
+      const calls: Extract<CallPermit, { kind: "admitted" }>[] = [];
       for (;;) {
         const call = await rig.admission.admit(rig.entry, 1, never);
         if (call.kind === "busy") break;

@@ -13,14 +13,14 @@ import type { LimitChange } from "./model-request.ts";
 import type { FailureCause } from "../providers/failure.ts";
 import { createProviderKeys, type CallEnding, type ProviderKeys } from "./provider-keys.ts";
 
-export type Admission =
+export type CallPermit =
   /** `key`: the number of the provider's key to call with, from 0. */
   | { readonly kind: "admitted"; readonly key: number; release(result: CallEnding): void }
   /** Worth another attempt after this many milliseconds. `isBroken`: its breakers are open; else it is merely full. */
   | { readonly kind: "busy"; readonly waitMs: number; readonly isBroken: boolean };
 
 export interface CallAdmission {
-  admit(entry: CatalogueEntry, bytes: number, signal: AbortSignal): Promise<Admission>;
+  admit(entry: CatalogueEntry, bytes: number, signal: AbortSignal): Promise<CallPermit>;
   /** True when a call that failed for its key could be made with another one now. */
   hasFreeKey(entry: CatalogueEntry): boolean;
 }

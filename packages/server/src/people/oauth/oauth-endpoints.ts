@@ -30,18 +30,9 @@ export interface Authorization {
   readonly clientName: string;
   readonly redirectUri: string;
   readonly codeChallenge: string;
-  readonly terms: KeyTerms | TokenTerms;
+  /** Of the API key of the account, or of the management token of the person, that the program gets. */
+  readonly terms: { readonly monthlyCap: number | null } | { readonly scopes: readonly Scope[] };
   readonly days: number;
-}
-
-/** The program gets an API key of the account. */
-interface KeyTerms {
-  readonly monthlyCap: number | null;
-}
-
-/** The program gets a management token of the person. */
-interface TokenTerms {
-  readonly scopes: readonly Scope[];
 }
 
 export interface OAuthPorts {

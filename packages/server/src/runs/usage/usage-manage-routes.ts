@@ -11,7 +11,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import { requireOwnPrompt } from "../../prompts/index.ts";
 import { toCsv } from "../csv.ts";
-import { listEarnings, listUsage, type EarningsRow, type UsageRow } from "./usage-store.ts";
+import { listEarnings, listUsage, type MeasuredEarnings, type MeasuredUsage } from "./usage-store.ts";
 import { listVersionUse } from "./version-use-store.ts";
 
 /** Of a JSON answer, and of a CSV file. */
@@ -84,7 +84,7 @@ async function reportUsage(
 const SUM = "sum";
 const COST = "cost";
 /** Columns of the CSV file, and what has to be asked by for each. */
-const USAGE_COLUMNS: readonly (readonly [keyof UsageRow, UsageDimension | typeof SUM | typeof COST])[] = [
+const USAGE_COLUMNS: readonly (readonly [keyof MeasuredUsage, UsageDimension | typeof SUM | typeof COST])[] = [
   ["day", "day"],
   ["keyId", "key"],
   ["keyName", "key"],
@@ -102,7 +102,7 @@ const USAGE_COLUMNS: readonly (readonly [keyof UsageRow, UsageDimension | typeof
 ];
 const EARNINGS_COLUMNS = ["day", "promptId", "promptSlug", "runs", "failed", "credits", "earned"] as const;
 
-function toEarnings({ earnedHundredths, ...row }: EarningsRow): EarningsReport["rows"][number] {
+function toEarnings({ earnedHundredths, ...row }: MeasuredEarnings): EarningsReport["rows"][number] {
   const digits = String(earnedHundredths).padStart(3, "0");
   return { ...row, earned: `${digits.slice(0, -2)}.${digits.slice(-2)}` };
 }

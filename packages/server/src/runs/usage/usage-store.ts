@@ -1,10 +1,5 @@
 /** All SQL of what was used; sql/usage.sql has the views and the rolling up. */
-import type {
-  EarningsRow as ShownEarnings,
-  UsageDimension,
-  RecentUsage,
-  UsageRow as ShownUsage,
-} from "@promptd/contract/manage";
+import type { EarningsRow, UsageDimension, RecentUsage, UsageRow } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 
 export interface UsageRequest {
@@ -19,7 +14,7 @@ export interface UsageRequest {
 }
 
 /** Sums over a group of runs; the cost is left out only where it is shown. */
-export type UsageRow = ShownUsage & { readonly costMicro: number };
+export type MeasuredUsage = UsageRow & { readonly costMicro: number };
 
 const COLUMNS: Readonly<Record<UsageDimension, string>> = {
   day: "day",
@@ -30,12 +25,12 @@ const COLUMNS: Readonly<Record<UsageDimension, string>> = {
 };
 
 /** By day, then by what has used most. What is not rolled up yet is included. */
-export function listUsage(db: Queryable, { accountId, from, to, by, rowsMax }: UsageRequest): Promise<UsageRow[]> {
+export function listUsage(db: Queryable, { accountId, from, to, by, rowsMax }: UsageRequest): Promise<MeasuredUsage[]> {
   const ofAccount = accountId === null ? "" : "and u.account_id = $4";
   const shown = (dimension: UsageDimension, column: string, type: string) =>
     by.includes(dimension) ? column : `null::${type}`;
   const columns = by.map((dimension) => COLUMNS[dimension]).join(", ");
-  return db.query<UsageRow>(
+  return db.query<MeasuredUsage>(
     `with used as (
        select ${columns}, sum(runs)::bigint as runs, sum(failed)::bigint as failed, sum(credits)::bigint as credits,
          sum(input_tokens)::bigint as "inputTokens", sum(output_tokens)::bigint as "outputTokens",
@@ -58,7 +53,7 @@ export function listUsage(db: Queryable, { accountId, from, to, by, rowsMax }: U
   );
 }
 
-export interface EarningsRow extends Omit<ShownEarnings, "earned"> {
+export interface MeasuredEarnings extends Omit<EarningsRow, "earned"> {
   /** The author's part, in hundredths of a credit. */
   readonly earnedHundredths: number;
 }
@@ -73,10 +68,10 @@ export interface EarningsRequest {
 }
 
 /** Of an author's prompts, whoever ran them. It names no caller. */
-export function listEarnings(db: Queryable, request: EarningsRequest): Promise<EarningsRow[]> {
+export function listEarnings(db: Queryable, request: EarningsRequest): Promise<MeasuredEarnings[]> {
   const { authorId, from, to, isByDay, rowsMax } = request;
   const day = isByDay ? "to_char(u.day, 'YYYY-MM-DD')" : "null::text";
-  return db.query<EarningsRow>(
+  return db.query<MeasuredEarnings>(
     `select ${day} as day, p.id as "promptId", p.slug as "promptSlug", sum(u.runs)::bigint as runs,
        sum(u.failed)::bigint as failed, sum(u.credits)::bigint as credits,
        sum(u.earned_hundredths)::bigint as "earnedHundredths"

@@ -16,7 +16,7 @@ import {
   acceptVectors,
   remoteEmbedderId,
   withPrefix,
-  type EmbeddingsModel,
+  type RemoteEmbedder,
   type ModelLength,
 } from "../meaning/remote-embedder.ts";
 
@@ -24,7 +24,7 @@ export interface EmbedByModelOptions {
   readonly db: Database;
   readonly log: Log;
   readonly clock: Clock;
-  readonly model: EmbeddingsModel;
+  readonly model: RemoteEmbedder;
   readonly modelLength: ModelLength;
   /** Fires when the process closes, and gives up what is being asked. */
   readonly closing: AbortSignal;

@@ -8,7 +8,7 @@ import { createBreaker } from "../../platform/resilience/breaker.ts";
 import { settleWithin } from "../../platform/resilience/deadline.ts";
 import { titleKey } from "../text/analyser.ts";
 import { LRUCache } from "lru-cache";
-import { acceptVectors, withPrefix, type EmbeddingsModel, type ModelLength } from "./remote-embedder.ts";
+import { acceptVectors, withPrefix, type RemoteEmbedder, type ModelLength } from "./remote-embedder.ts";
 
 export interface QueryVectors {
   /** Null when the model did not answer in time or rightly; the built-in vectors answer then. Never rejects. */
@@ -17,7 +17,7 @@ export interface QueryVectors {
 }
 
 export interface QueryVectorsOptions {
-  readonly model: EmbeddingsModel;
+  readonly model: RemoteEmbedder;
   readonly clock: Clock;
   readonly log: Log;
   readonly modelLength?: Pick<ModelLength, "noteOther">;

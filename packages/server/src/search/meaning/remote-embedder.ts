@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { scaleToUnit } from "./built-in-embedder.ts";
 
-export interface EmbeddingsModel {
+export interface RemoteEmbedder {
   /** `provider/model`, as set by the operator. */
   readonly model: string;
   /** One vector for each text, in order. Rejects when the provider fails or `signal` fires. */
@@ -43,7 +43,7 @@ const INPUT_RECIPE_VERSION = 1;
 const REMOTE = "remote-";
 
 /** Vectors of different models, lengths or input forms are never compared, so each has a name of its own. */
-export function remoteEmbedderId({ model, documentPrefix }: EmbeddingsModel, dims: number): string {
+export function remoteEmbedderId({ model, documentPrefix }: RemoteEmbedder, dims: number): string {
   const prefix = documentPrefix ? [documentPrefix] : [];
   const identity = JSON.stringify([model, dims, INPUT_RECIPE_VERSION, ...prefix]);
   return `${REMOTE}${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;

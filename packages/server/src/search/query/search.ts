@@ -23,7 +23,7 @@ import {
   createModelLength,
   isRemote,
   remoteEmbedderId,
-  type EmbeddingsModel,
+  type RemoteEmbedder,
   type ModelLength,
 } from "../meaning/remote-embedder.ts";
 import { loadTranslator, type Translator } from "../text/translation.ts";
@@ -33,7 +33,7 @@ export interface SearchOptions {
   readonly log: Log;
   readonly clock: Clock;
   /** Null: meaning comes from the built-in vectors, and nothing leaves the machine. */
-  readonly embeddings?: EmbeddingsModel | null | undefined;
+  readonly embeddings?: RemoteEmbedder | null | undefined;
   /** What the weekly audit holds the index against. */
   readonly published?: PublishedPrompts | undefined;
   /** Decides between prompts of equal score: more uses, then more votes, then the id. */
@@ -177,7 +177,7 @@ async function auditIndex({ db, log, published }: SearchOptions): Promise<void> 
 
 interface EmbedderChoice {
   readonly base: BuiltInEmbedder;
-  readonly model: EmbeddingsModel | null;
+  readonly model: RemoteEmbedder | null;
   readonly active: Embedder | null;
   readonly documents: number;
 }
@@ -190,11 +190,11 @@ function chooseEmbeddersOf({ base, model, active, documents }: EmbedderChoice): 
   return documents <= FALLBACK_DOCUMENTS_MAX ? [remote, own] : [remote];
 }
 
-function isOf(model: EmbeddingsModel | null, active: Embedder): boolean {
+function isOf(model: RemoteEmbedder | null, active: Embedder): boolean {
   return model !== null && remoteEmbedderId(model, active.dims) === active.embedder;
 }
 
-function isOfOtherModel(active: Embedder | null, model: EmbeddingsModel | null): boolean {
+function isOfOtherModel(active: Embedder | null, model: RemoteEmbedder | null): boolean {
   return active !== null && isRemote(active.embedder) && !isOf(model, active);
 }
 
