@@ -5,7 +5,8 @@ import { Problem } from "../../platform/problem.ts";
 import { getRunnablePrompt } from "../create/create-run.ts";
 import { keyConflict } from "../create/idempotency.ts";
 import type { QuoteOptions } from "../create/quote.ts";
-import { countOpenBatches, findBatchOfKey, insertBatch, insertItems, type NewBatch } from "./batches-store.ts";
+import { insertItems } from "./batch-items-store.ts";
+import { countOpenBatches, findBatchOfKey, insertBatch, type NewBatch } from "./batches-store.ts";
 import { fingerprintBatch, fitItems, parseItems, type CheckedItem } from "./check-items.ts";
 
 export interface CreateBatchOptions extends QuoteOptions {

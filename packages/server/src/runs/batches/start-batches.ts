@@ -12,16 +12,12 @@ import { settleWithin, sleep } from "../../platform/resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import { createRun, type CreateRunOptions } from "../create/create-run.ts";
+import { listWaitingItems, NOT_TO_START, readItemInputs, refuseItem, startItem } from "./batch-items-store.ts";
 import {
   collectBatch,
   FIRST_BATCHES,
   listOpenBatches,
-  listWaitingItems,
-  NOT_TO_START,
   pauseBatch,
-  readItemInputs,
-  refuseItem,
-  startItem,
   unpauseBatch,
   type OpenBatch,
 } from "./batches-store.ts";
