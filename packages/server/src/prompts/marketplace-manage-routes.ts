@@ -101,7 +101,7 @@ async function castVote(
   db: Database,
   { voter, slug, promptId, vote }: { voter: string; slug: string; promptId: string; vote: Vote },
 ): Promise<{ slug: string; vote: Vote; upVotes: number }> {
-  return { slug, vote, upVotes: await voteForPrompt(db, voter, promptId, vote === "up") };
+  return { slug, vote, upVotes: await voteForPrompt(db, voter, promptId, vote) };
 }
 
 function noSuchSlug(slug: string): Problem {

@@ -45,10 +45,10 @@ describe("votes and uses", () => {
   test("an account votes once, however often it asks, and can take it back", async () => {
     const { promptId } = await publish(newPrompt());
     const voters = await Promise.all(Array.from({ length: 8 }, newAccount));
-    await Promise.all([...voters, ...voters].map((voter) => voteForPrompt(db, voter, promptId, true)));
+    await Promise.all([...voters, ...voters].map((voter) => voteForPrompt(db, voter, promptId, "up")));
     expect(await votesOf(promptId)).toBe(8);
-    expect(await voteForPrompt(db, voters[0] ?? "", promptId, false)).toBe(7);
-    expect(await voteForPrompt(db, voters[0] ?? "", promptId, false)).toBe(7);
+    expect(await voteForPrompt(db, voters[0] ?? "", promptId, "none")).toBe(7);
+    expect(await voteForPrompt(db, voters[0] ?? "", promptId, "none")).toBe(7);
     const rows = await db.query("select 1 from prompt_votes where prompt_id = $1", [promptId]);
     expect(rows).toHaveLength(7);
   });
@@ -56,7 +56,7 @@ describe("votes and uses", () => {
   test("an unpublished prompt takes no votes", async () => {
     const { promptId } = await publish(newPrompt());
     await unpublishPrompt(db, promptId);
-    expect(await voteForPrompt(db, authorId, promptId, true).catch(codeOf)).toBe("NOT_FOUND_ERROR");
+    expect(await voteForPrompt(db, authorId, promptId, "up").catch(codeOf)).toBe("NOT_FOUND_ERROR");
   });
 
   test("uses of all versions add up in their prompt, and unknown versions count nowhere", async () => {

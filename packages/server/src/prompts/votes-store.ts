@@ -20,23 +20,24 @@ export async function findVote(db: Queryable, accountId: string, promptId: strin
  * @returns the prompt's votes.
  * @throws Problem NOT_FOUND_ERROR when no published prompt has this id.
  */
-export async function voteForPrompt(db: Database, accountId: string, promptId: string, up: boolean): Promise<number> {
-  const upVotes = await db.tx((tx) => changeVote(tx, accountId, promptId, up));
+export async function voteForPrompt(db: Database, accountId: string, promptId: string, vote: Vote): Promise<number> {
+  const upVotes = await db.tx((tx) => changeVote(tx, accountId, promptId, vote));
   if (upVotes === null) throw notFound("published prompt", promptId);
   return upVotes;
 }
 
 /** Adds or removes one vote and keeps the sum exact; null when the prompt is not published. */
-async function changeVote(tx: Tx, accountId: string, promptId: string, up: boolean): Promise<number | null> {
+async function changeVote(tx: Tx, accountId: string, promptId: string, vote: Vote): Promise<number | null> {
   const lock = `select up_votes from prompts
     where id = $1 and unpublished_at is null and latest_version_id is not null for update`;
   const [prompt] = await tx.query<{ up_votes: number }>(lock, [promptId]);
   if (prompt === undefined) return null;
-  const change = up
-    ? "insert into prompt_votes (prompt_id, account_id) values ($1, $2) on conflict do nothing returning 1"
-    : "delete from prompt_votes where prompt_id = $1 and account_id = $2 returning 1";
+  const change =
+    vote === "up"
+      ? "insert into prompt_votes (prompt_id, account_id) values ($1, $2) on conflict do nothing returning 1"
+      : "delete from prompt_votes where prompt_id = $1 and account_id = $2 returning 1";
   if ((await tx.query(change, [promptId, accountId])).length === 0) return prompt.up_votes;
-  const upVotes = prompt.up_votes + (up ? 1 : -1);
+  const upVotes = prompt.up_votes + (vote === "up" ? 1 : -1);
   await tx.query("update prompts set up_votes = $2 where id = $1", [promptId, upVotes]);
   return upVotes;
 }

@@ -114,7 +114,7 @@ describe("a row", () => {
   test("counts the votes in upVotes, one per account", async () => {
     const { promptId } = await server.publish(promptFile({ title: "Dugong ballad" }));
     const voters = [await server.createCaller(), await server.createCaller()];
-    for (const { accountId } of [...voters, ...voters]) await voteForPrompt(server.app.db, accountId, promptId, true);
+    for (const { accountId } of [...voters, ...voters]) await voteForPrompt(server.app.db, accountId, promptId, "up");
     expect((await find("dugong", promptId)).upVotes).toBe(2);
   });
 

@@ -36,21 +36,22 @@ export function watchStorage(inner: BlobStore, innerSpool: Spool, options: Watch
   let probedAtMs = -Infinity;
   let storedAtMs = -Infinity;
 
-  const note = (broken: boolean, cause?: unknown): void => {
-    if (broken !== isBroken) {
-      if (broken) log.error({ err: cause }, "files cannot be stored: runs that make some wait until they can");
-      else log.info("files can be stored again");
-    }
-    isBroken = broken;
-    if (!broken) storedAtMs = monotonicMs();
+  const noteStored = (): void => {
+    if (isBroken) log.info("files can be stored again");
+    isBroken = false;
+    storedAtMs = monotonicMs();
+  };
+  const noteFailure = (cause: unknown): void => {
+    if (!isBroken) log.error({ err: cause }, "files cannot be stored: runs that make some wait until they can");
+    isBroken = true;
   };
   const write = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work();
-      note(false);
+      noteStored();
     } catch (cause) {
       if (cause instanceof TypeError) throw cause; // an invalid key is a bug of ours
-      note(true, cause);
+      noteFailure(cause);
       throw new StorageFailure("A file could not be stored.", { cause });
     }
   };

@@ -31,6 +31,9 @@ const COLUMN = /^[a-z][a-z_]*$/;
 /** Columns of the type uuid, which no other text can be compared with. */
 const UUID_COLUMNS: ReadonlySet<string> = new Set(["id", "user_id"]);
 
+/** How many of the rows that the conditions hold for. */
+type Count = "one" | "all";
+
 /** @param columnOf the column of a field in an order: all but orders come with the names of columns. */
 export function authRows(db: Queryable, columnOf: (model: string, field: string) => string) {
   const select = async ({ model, where, limit, offset, sortBy }: ManyTarget): Promise<Row[]> => {
@@ -42,19 +45,19 @@ export function authRows(db: Queryable, columnOf: (model: string, field: string)
     const page = `${limit === undefined ? "" : ` limit ${Math.trunc(limit)}`}${offset === undefined ? "" : ` offset ${Math.trunc(offset)}`}`;
     return db.query<Row>(`select * from ${table(model)}${conditions(where, values)}${order}${page}`, values);
   };
-  const change = (target: Target, sets: readonly Assignment[], isOne: boolean): Promise<Row[]> => {
+  const change = (target: Target, sets: readonly Assignment[], count: Count): Promise<Row[]> => {
     const values: unknown[] = [];
     const assigned = sets.map(({ name, value, isAdded }) => {
       values.push(value);
       return `${column(name)} = ${isAdded ? `${column(name)} + ` : ""}$${values.length}`;
     });
     const { model } = target;
-    const which = isOne ? oneOf(target, values) : conditions(target.where, values);
+    const which = count === "one" ? oneOf(target, values) : conditions(target.where, values);
     return db.query<Row>(`update ${table(model)} set ${assigned.join(", ")}${which} returning *`, values);
   };
-  const remove = (target: Target, isOne: boolean): Promise<Row[]> => {
+  const remove = (target: Target, count: Count): Promise<Row[]> => {
     const values: unknown[] = [];
-    const which = isOne ? oneOf(target, values) : conditions(target.where, values);
+    const which = count === "one" ? oneOf(target, values) : conditions(target.where, values);
     return db.query<Row>(`delete from ${table(target.model)}${which} returning *`, values);
   };
   return {
@@ -74,18 +77,18 @@ export function authRows(db: Queryable, columnOf: (model: string, field: string)
       return row?.n ?? 0;
     },
     update: async (target: Target & { readonly update: unknown }) =>
-      (await change(target, assignments(target.update), true))[0] ?? null,
+      (await change(target, assignments(target.update), "one"))[0] ?? null,
     updateMany: async (target: Target & { readonly update: Row }) =>
-      (await change(target, assignments(target.update), false)).length,
+      (await change(target, assignments(target.update), "all")).length,
     incrementOne: async (
       target: Target & { readonly increment: Record<string, number>; readonly set?: Row | undefined },
     ) => {
       const added = Object.entries(target.increment).map(([name, value]) => ({ name, value, isAdded: true }));
-      return (await change(target, [...added, ...assignments(target.set ?? {})], true))[0] ?? null;
+      return (await change(target, [...added, ...assignments(target.set ?? {})], "one"))[0] ?? null;
     },
-    delete: async (target: Target) => void (await remove(target, true)),
-    deleteMany: async (target: Target) => (await remove(target, false)).length,
-    consumeOne: async (target: Target) => (await remove(target, true))[0] ?? null,
+    delete: async (target: Target) => void (await remove(target, "one")),
+    deleteMany: async (target: Target) => (await remove(target, "all")).length,
+    consumeOne: async (target: Target) => (await remove(target, "one"))[0] ?? null,
   };
 }
 

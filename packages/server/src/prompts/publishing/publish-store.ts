@@ -219,14 +219,20 @@ export async function setVersionTexts(
 }
 
 /**
- * Sets or clears unpublished_at of a prompt that was published once; false when there is no such prompt. Who unpublishes
- * what an operator has blocked gets a time other than the block's, which would bring the prompt back when it is allowed.
+ * False: no prompt of this id was published once. Who unpublishes what an operator has blocked gets a time other than the
+ * block's, which would bring the prompt back when it is allowed.
  */
-export async function setUnpublished(tx: Tx, promptId: string, isUnpublished: boolean): Promise<boolean> {
-  const text = `update prompts set unpublished_at = case when not $2 then null
+export async function markUnpublished(tx: Tx, promptId: string): Promise<boolean> {
+  const text = `update prompts set unpublished_at = case
       when unpublished_at = blocked_at then promptd_now() else coalesce(unpublished_at, promptd_now()) end
     where id = $1 and latest_version_id is not null returning id`;
-  return (await tx.query(text, [promptId, isUnpublished])).length > 0;
+  return (await tx.query(text, [promptId])).length > 0;
+}
+
+/** False: no prompt of this id was published once. */
+export async function markPublished(tx: Tx, promptId: string): Promise<boolean> {
+  const text = "update prompts set unpublished_at = null where id = $1 and latest_version_id is not null returning id";
+  return (await tx.query(text, [promptId])).length > 0;
 }
 
 export interface SearchedText extends IndexedVersion {

@@ -20,9 +20,9 @@ import {
   listLatestContents,
   listPrompts,
   lockPublishing,
+  markPublished,
   nameOwnPrompts,
   setLatestVersions,
-  setUnpublished,
   setVersionTexts,
   type LatestContent,
   type NewPrompt,
@@ -138,7 +138,7 @@ function isSame(version: LatestContent, batch: readonly Target[]): boolean {
 async function publishAgain(tx: Tx, promptIds: readonly string[]): Promise<void> {
   for (const { id, isUnpublished } of (await listPrompts(tx, promptIds)).values()) {
     if (!isUnpublished) continue;
-    await setUnpublished(tx, id, false);
+    await markPublished(tx, id);
     await indexLatest(tx, id);
   }
 }

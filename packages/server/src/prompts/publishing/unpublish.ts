@@ -6,7 +6,8 @@ import {
   listPrompts,
   listSearchedTexts,
   lockPublishing,
-  setUnpublished,
+  markPublished,
+  markUnpublished,
   type PromptRow,
   type SearchedText,
 } from "./publish-store.ts";
@@ -30,7 +31,7 @@ export function toDocument(version: SearchedText): SearchDocument {
 export function unpublishPrompt(db: Database, promptId: string): Promise<{ promptId: string; published: false }> {
   return db.tx(async (tx) => {
     await lockPublishing(tx);
-    if (!(await setUnpublished(tx, promptId, true))) throw notFound("prompt", promptId);
+    if (!(await markUnpublished(tx, promptId))) throw notFound("prompt", promptId);
     await removeDocument(tx, promptId);
     return { promptId: promptId.toLowerCase(), published: false as const };
   });
@@ -45,7 +46,7 @@ export function republishPrompt(db: Database, promptId: string): Promise<{ promp
   return db.tx(async (tx) => {
     await lockPublishing(tx);
     requireNotBlocked((await listPrompts(tx, [promptId])).values());
-    if (!(await setUnpublished(tx, promptId, false))) throw notFound("prompt", promptId);
+    if (!(await markPublished(tx, promptId))) throw notFound("prompt", promptId);
     await indexLatest(tx, promptId);
     return { promptId: promptId.toLowerCase(), published: true as const };
   });

@@ -57,7 +57,7 @@ export function createEmbeddingByModel(options: EmbedByModelOptions): () => Prom
     try {
       // Only a query notices that the model answers another length. A process without queries, with all vectors of the old
       // length at hand, would take search back to them: so the model is asked again before search moves.
-      if (embedder === null || !isSure || (await canActivate(db, embedder.embedder, true))) {
+      if (embedder === null || !isSure || (await canActivate(db, embedder.embedder, { mayReplaceModel: true }))) {
         embedder = await asker.identify();
         isSure = true;
         await store.wantEmbedder(db, embedder, model.model);

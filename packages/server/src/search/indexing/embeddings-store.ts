@@ -67,11 +67,16 @@ export async function wantBuiltIn(db: Queryable, embedder: string): Promise<void
   );
 }
 
+interface Activation {
+  /** False: another model stays the active one, whoever wants it. */
+  readonly mayReplaceModel: boolean;
+}
+
 /**
  * Another one is active, which is no model's, or that of a model nobody is set to, or the same model's of another
  * length, which it does not answer any more; and no document lacks its vector.
  */
-export async function canActivate(db: Queryable, embedder: string, mayReplaceModel: boolean): Promise<boolean> {
+export async function canActivate(db: Queryable, embedder: string, { mayReplaceModel }: Activation): Promise<boolean> {
   const [row] = await db.query<{ replaceable: boolean }>(
     `select exists (select from search_embedders where embedder = $1 and state <> 'active') and not exists (
        select from search_embedders a where a.state = 'active' and a.model is not null
@@ -189,15 +194,11 @@ export function copyVector(bytes: Buffer, into: Float32Array): void {
 }
 
 /** @returns whether search answers with this embedder from now on. */
-export async function activate(
-  db: Database,
-  embedder: string,
-  { mayReplaceModel }: { readonly mayReplaceModel: boolean },
-): Promise<boolean> {
-  if (!(await canActivate(db, embedder, mayReplaceModel))) return false;
+export async function activate(db: Database, embedder: string, activation: Activation): Promise<boolean> {
+  if (!(await canActivate(db, embedder, activation))) return false;
   return db.tx(async (tx) => {
     await lockIndex(tx); // from here on no document comes in between
-    if (!(await canActivate(tx, embedder, mayReplaceModel))) return false;
+    if (!(await canActivate(tx, embedder, activation))) return false;
     await setActive(tx, embedder);
     return true;
   });
