@@ -144,6 +144,27 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
+  test("sees who was invited and has not come in, makes a new link for them, and revokes it", async () => {
+    await travel(browser, "inviting", async ({ page, complaints }) => {
+      await signInAs(page, server.url, operator);
+      await page.goto(`${server.url}/operator/people`);
+      await page.getByRole("button", { name: "Invite" }).click();
+      await page.getByRole("dialog").getByLabel("Email").fill("late@example.org");
+      await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
+      const link = page.locator("code", { hasText: "/invitation#" });
+      const first = await link.textContent();
+      await page.getByRole("button", { name: "I have copied it" }).click();
+      await page.getByRole("button", { name: "New link for late@example.org" }).click();
+      await link.waitFor();
+      expect(await link.textContent()).not.toBe(first);
+      const open = page.getByRole("table", { name: "Invitations" });
+      await open.getByText(/^open until/).waitFor();
+      await page.getByRole("button", { name: "Revoke the invitation of late@example.org" }).click();
+      await open.waitFor({ state: "detached" });
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("makes a sign-in link, and takes a person's access away", async () => {
     const ada = await createTestPerson(server, { email: "locked@example.org" });
     await travel(browser, "locking", async ({ page }) => {

@@ -1,5 +1,5 @@
 import type { Issue } from "@promptd/contract";
-import { ACCOUNT_HEADER, type Member } from "@promptd/contract/manage";
+import { ACCOUNT_HEADER, type Invitation, type Member } from "@promptd/contract/manage";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
@@ -10,6 +10,7 @@ import {
   listInvitations,
   listMembers,
   listPeople,
+  listPersonInvitations,
   lockMembers,
   lockOperators,
   revokeInvitation,
@@ -79,11 +80,9 @@ function invitationsOf(options: InvitationOptions) {
       const { accountId } = context.caller;
       return { data: await invite({ ...body, accountId, invitedBy: actorOf(context).personId }, options) };
     },
-    revokeInvitation: async ({ params: { invitationId } }, { caller }) => {
-      const revoked = await revokeInvitation(db, caller.accountId, invitationId);
-      if (revoked === null) throw notFound("open invitation", invitationId);
-      return { data: revoked };
-    },
+    revokeInvitation: async ({ params: { invitationId } }, { caller }) => ({
+      data: await revoke(db, caller.accountId, invitationId),
+    }),
     acceptInvitation: async ({ body }, context) => {
       const { data, cookies } = await acceptInvitation(body, context.header("user-agent"), options);
       return { data, headers: cookies.length === 0 ? {} : { "set-cookie": cookies } };
@@ -106,6 +105,12 @@ function peopleOf(options: InvitationOptions) {
       const invitedBy = actorOf(context).personId;
       return { data: await invite({ email, role: "owner", accountId: null, invitedBy }, options) };
     },
+    listPersonInvitations: async ({ query }) => {
+      const page = await listPersonInvitations(db, query);
+      if (page === null) throw unknownCursor(query, "invitation");
+      return { data: page };
+    },
+    revokePersonInvitation: async ({ params: { invitationId } }) => ({ data: await revoke(db, null, invitationId) }),
     updatePerson: async ({ params: { personId }, body }) => {
       const data = await db.tx(async (tx) => {
         const operators = await lockOperators(tx);
@@ -128,6 +133,12 @@ function peopleOf(options: InvitationOptions) {
       return { data: { link: welcomeLink(publicUrl(), code) } };
     },
   } satisfies Partial<ManageHandlers>;
+}
+
+async function revoke(db: Database, accountId: string | null, invitationId: string): Promise<Invitation> {
+  const revoked = await revokeInvitation(db, accountId, invitationId);
+  if (revoked === null) throw notFound("open invitation", invitationId);
+  return revoked;
 }
 
 function requireMember(members: readonly Member[], personId: string): Member {

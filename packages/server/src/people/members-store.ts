@@ -89,7 +89,8 @@ export interface InvitationToInsert {
 }
 
 /**
- * Locks the account's row, so that two callers cannot pass the bound together.
+ * Locks the account's row, so that two callers cannot pass the bound together. What the address was sent before ends: who
+ * has lost a link gets a new one in its place.
  * @returns null when the account has invited `max` in these days. Those to the installation have no bound.
  */
 export async function insertInvitation(tx: Tx, given: InvitationToInsert, max: number): Promise<Invitation | null> {
@@ -112,7 +113,13 @@ export async function insertInvitation(tx: Tx, given: InvitationToInsert, max: n
       max,
     ],
   );
-  return row === undefined ? null : toInvitation(row);
+  if (row === undefined) return null;
+  await tx.query(
+    `update invitations set revoked_at = promptd_now()
+     where account_id is not distinct from $1 and email = $2 and id <> $3 and accepted_at is null and revoked_at is null`,
+    [given.accountId, given.email, given.invitationId],
+  );
+  return toInvitation(row);
 }
 
 export function listInvitations(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Invitation> | null> {
@@ -125,11 +132,34 @@ export function listInvitations(db: Queryable, accountId: string, query: PageQue
   });
 }
 
-/** Null: the account has no such invitation, or it was accepted. */
-export async function revokeInvitation(db: Queryable, accountId: string, id: string): Promise<Invitation | null> {
+/** Those to the installation that nobody has accepted or revoked, and whose people have not come in another way. */
+export function listPersonInvitations(
+  db: Queryable,
+  query: PageQuery & { readonly q?: string | undefined },
+): Promise<Page<Invitation> | null> {
+  return readPage(db, query, {
+    columns: INVITATION,
+    from: "invitations",
+    where: `account_id is null and accepted_at is null and revoked_at is null
+      and ($1::text is null or position(lower($1) in email) > 0)
+      and not exists (select 1 from auth_users u where u.email = invitations.email)`,
+    values: [query.q ?? null],
+    toItem: toInvitation,
+  });
+}
+
+/**
+ * @param accountId null: of the installation.
+ * @returns null: there is no such invitation, or it was accepted.
+ */
+export async function revokeInvitation(
+  db: Queryable,
+  accountId: string | null,
+  id: string,
+): Promise<Invitation | null> {
   const [row] = await db.query<InvitationRow>(
     `update invitations set revoked_at = coalesce(revoked_at, promptd_now())
-     where id = $2 and account_id = $1 and accepted_at is null returning ${INVITATION}`,
+     where id = $2 and account_id is not distinct from $1 and accepted_at is null returning ${INVITATION}`,
     [accountId, id],
   );
   return row === undefined ? null : toInvitation(row);

@@ -106,6 +106,39 @@ describe("an invitation", () => {
     expect(await codeOf(person.client.send("createInvitation", { body }))).toBe("VALIDATION_ERROR");
   });
 
+  test("to the same address again ends the earlier one, to that account or installation alone", async () => {
+    const email = "again@example.org";
+    const make = () => ada.client.send("createInvitation", { body: { email, role: "member" } });
+    const toInstallation = () => operator.client.send("invitePerson", { body: { email } });
+    const [first, second] = [await make(), await make()];
+    const [third, fourth] = [await toInstallation(), await toInstallation()];
+    const accept = ({ link }: { link: string | null }) =>
+      codeOf(clientOf(server, {}).send("acceptInvitation", { body: { code: codeIn(link) } }));
+    const answers = [await accept(first), await accept(second), await accept(third), await accept(fourth)];
+    expect(answers).toEqual(["NOT_FOUND_ERROR", "SUCCESS", "NOT_FOUND_ERROR", "SUCCESS"]);
+  });
+
+  test("to the installation is seen by operators until it is accepted or revoked", async () => {
+    const open = async () => {
+      const { rows } = await operator.client.send("listPersonInvitations", { query: { q: "Seen-" } });
+      return rows.map((row) => row.email);
+    };
+    const inviteOne = (email: string) => operator.client.send("invitePerson", { body: { email } });
+    const [one, two] = [await inviteOne("seen-1@example.org"), await inviteOne("seen-2@example.org")];
+    expect(await open()).toEqual(["seen-2@example.org", "seen-1@example.org"]);
+    const body = { code: codeIn(one.link), name: "Seen", password: PASSWORD };
+    expect(await codeOf(clientOf(server, {}).send("acceptInvitation", { body }))).toBe("SUCCESS");
+    expect(await open()).toEqual(["seen-2@example.org"]);
+    const params = { invitationId: two.invitationId };
+    expect((await operator.client.send("revokePersonInvitation", { params })).revokedAt).not.toBeNull();
+    expect(await open()).toEqual([]);
+    const ofAccount = await ada.client.send("createInvitation", { body: { email: "x@example.org", role: "member" } });
+    const foreign = operator.client.send("revokePersonInvitation", {
+      params: { invitationId: ofAccount.invitationId },
+    });
+    expect(await codeOf(foreign)).toBe("NOT_FOUND_ERROR");
+  });
+
   test("is dead once it is revoked or a week old", async () => {
     const make = () => ada.client.send("createInvitation", { body: { email: "late@example.org", role: "member" } });
     const [revoked, old] = [await make(), await make()];

@@ -8,6 +8,7 @@ import { formatDay, nameIn } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
+import { runWithToast } from "../../components/run-with-toast.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
@@ -16,6 +17,7 @@ import { Menu, MenuItem } from "../../components/ui/menu.tsx";
 import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
+import { OpenInvitations } from "./invitations.tsx";
 import { peopleQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
@@ -30,8 +32,10 @@ export function PeopleSection() {
   const navigate = useNavigate({ from: "/operator/people" });
   const [isInviting, setInviting] = useState(false);
   const [made, setMade] = useState<Made | null>(null);
-  const invite = async (form: FormData) => {
-    const { email, link } = await manage.send("invitePerson", { body: { email: textOf(form, "email") } });
+  const queries = useQueryClient();
+  const invite = async (address: string) => {
+    const { email, link } = await manage.send("invitePerson", { body: { email: address } });
+    void queries.invalidateQueries({ queryKey: ["operator", "invitations"] });
     if (link === null) toast(`An invitation is on its way to ${email}`);
     else setMade({ title: `The link for ${email}`, link, note: "It works once and expires in seven days." });
   };
@@ -51,6 +55,10 @@ export function PeopleSection() {
           <p className="text-dim">{made.note}</p>
         </OneTimeSecret>
       )}
+      <OpenInvitations
+        q={q}
+        onRenew={({ email }) => void runWithToast(() => invite(email), "The earlier link no longer works")}
+      />
       <People q={q} onMade={setMade} />
       <FormDialog
         isOpen={isInviting}
@@ -58,7 +66,7 @@ export function PeopleSection() {
         title="Invite to this installation"
         description="They get their own account. Once they have joined, give it a plan and credits under Accounts."
         submit="Invite"
-        onSubmit={invite}
+        onSubmit={(form) => invite(textOf(form, "email"))}
       >
         <Field label="Email">
           {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}

@@ -53,6 +53,13 @@ export const peopleQuery = (q: string | undefined) =>
     ({ personId }) => personId,
   );
 
+export const personInvitationsQuery = (q: string | undefined) =>
+  growingList(
+    ["operator", "invitations", q],
+    (page, signal) => manage.send("listPersonInvitations", { query: { ...withText(q), ...page }, signal }),
+    ({ invitationId }) => invitationId,
+  );
+
 export const accountsQuery = (q: string | undefined) =>
   growingList(
     ["operator", "accounts", q],

@@ -1,18 +1,16 @@
-import { MEMBER_ROLES, type CreatedInvitation, type Invitation } from "@promptd/contract/manage";
+import { MEMBER_ROLES, type CreatedInvitation, type Invitation, type NewInvitation } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { useState } from "react";
 import { growingList, manage } from "../../api.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
-import { formatDay } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
+import { InvitationTable } from "../../components/invitations/invitation-table.tsx";
 import { OneTimeSecret } from "../../components/one-time-secret.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
-import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input, Select } from "../../components/ui/field.tsx";
-import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 
@@ -28,9 +26,8 @@ export function Invitations() {
   const [isInviting, setInviting] = useState(false);
   const [created, setCreated] = useState<CreatedInvitation | null>(null);
   const refresh = () => queries.invalidateQueries({ queryKey: invitationsQuery.queryKey });
-  const invite = async (form: FormData) => {
-    const role = MEMBER_ROLES.find((one) => one === textOf(form, "role")) ?? "member";
-    const invitation = await manage.send("createInvitation", { body: { email: textOf(form, "email"), role } });
+  const invite = async (body: NewInvitation) => {
+    const invitation = await manage.send("createInvitation", { body });
     setCreated(invitation);
     if (invitation.link === null) toast(`An invitation is on its way to ${invitation.email}`);
     await refresh();
@@ -71,7 +68,16 @@ export function Invitations() {
           </Empty>
         }
       >
-        {(rows) => <InvitationTable rows={rows} onRevoke={(row) => void revoke(row)} />}
+        {(rows) => (
+          <InvitationTable
+            rows={rows}
+            hasRoles
+            onRenew={({ email, role }) =>
+              void runWithToast(() => invite({ email, role }), "The earlier link no longer works")
+            }
+            onRevoke={(row) => void revoke(row)}
+          />
+        )}
       </ListPanel>
       <Invite isOpen={isInviting} onClose={() => setInviting(false)} onSubmit={invite} />
     </>
@@ -81,8 +87,10 @@ export function Invitations() {
 interface InviteProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
-  readonly onSubmit: (form: FormData) => Promise<void>;
+  readonly onSubmit: (invitation: NewInvitation) => Promise<void>;
 }
+
+const roleIn = (form: FormData) => MEMBER_ROLES.find((one) => one === textOf(form, "role")) ?? "member";
 
 function Invite({ isOpen, onClose, onSubmit }: InviteProps) {
   return (
@@ -91,7 +99,7 @@ function Invite({ isOpen, onClose, onSubmit }: InviteProps) {
       onClose={onClose}
       title="Invite to the account"
       submit="Create link"
-      onSubmit={onSubmit}
+      onSubmit={(form) => onSubmit({ email: textOf(form, "email"), role: roleIn(form) })}
     >
       <Field label="Email">
         {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}
@@ -105,59 +113,5 @@ function Invite({ isOpen, onClose, onSubmit }: InviteProps) {
         )}
       </Field>
     </FormDialog>
-  );
-}
-
-const TONES = { open: "live", accepted: "ok", revoked: "neutral", expired: "warn" } as const;
-
-function stateOf({ acceptedAt, revokedAt, expiresAt }: Invitation): keyof typeof TONES {
-  if (acceptedAt !== null) return "accepted";
-  if (revokedAt !== null) return "revoked";
-  return Date.parse(expiresAt) <= Date.now() ? "expired" : "open";
-}
-
-interface InvitationTableProps {
-  readonly rows: readonly Invitation[];
-  readonly onRevoke: (row: Invitation) => void;
-}
-
-function InvitationTable({ rows, onRevoke }: InvitationTableProps) {
-  return (
-    <Table
-      label="Invitations"
-      columns={[{ label: "Email", fill: true }, { label: "Role", from: "sm" }, "State", ACTIONS_COLUMN]}
-    >
-      {rows.map((row) => {
-        const state = stateOf(row);
-        return (
-          <tr key={row.invitationId}>
-            <Td fill whole>
-              <Breakable text={row.email} />
-            </Td>
-            <Td from="sm">{row.role}</Td>
-            <Td>
-              <Badge tone={TONES[state]}>
-                {state}
-                {state === "open" ? (
-                  <span className="whitespace-pre max-sm:hidden"> until {formatDay(row.expiresAt)}</span>
-                ) : null}
-              </Badge>
-            </Td>
-            <Td num>
-              {state === "open" ? (
-                <Button
-                  small
-                  tone="quiet"
-                  aria-label={`Revoke the invitation of ${row.email}`}
-                  onClick={() => onRevoke(row)}
-                >
-                  Revoke
-                </Button>
-              ) : null}
-            </Td>
-          </tr>
-        );
-      })}
-    </Table>
   );
 }

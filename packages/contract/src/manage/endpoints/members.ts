@@ -51,7 +51,7 @@ export const membersEndpoints = {
   createInvitation: {
     method: "POST",
     path: "/manage/v1/invitations",
-    summary: "Invite somebody to the account, by mail or by the link in the answer",
+    summary: "Invite somebody to the account, by mail or by the link in the answer; an earlier link of theirs ends",
     auth: "session",
     role: "owner",
     errors: ["VALIDATION_ERROR"],
@@ -143,8 +143,23 @@ export const membersEndpoints = {
     ...operator,
     method: "POST",
     path: "/manage/v1/people/invitations",
-    summary: "Invite somebody to the installation, with an account of their own",
+    summary: "Invite somebody to the installation, with an account of their own; an earlier link of theirs ends",
     errors: ["VALIDATION_ERROR"],
+    subject: "invitationId",
+  },
+  listPersonInvitations: {
+    ...operator,
+    method: "GET",
+    path: "/manage/v1/people/invitations",
+    summary: "List and search the invitations to the installation that nobody has accepted, newest first",
+    errors: ["VALIDATION_ERROR"],
+  },
+  revokePersonInvitation: {
+    ...operator,
+    method: "DELETE",
+    path: "/manage/v1/system/invitations/:invitationId",
+    summary: "Revoke an invitation to the installation that nobody has accepted",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "invitationId",
   },
   updatePerson: {

@@ -94,6 +94,14 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
     bodies: { person: { email: "grace@example.org" } },
     data: { ...invitation, accountId: null, role: "owner", link },
   },
+  listPersonInvitations: {
+    parameters: { limit: 10, q: "grace" },
+    data: { rows: [{ ...invitation, accountId: null, role: "owner" }], hasMore: false },
+  },
+  revokePersonInvitation: {
+    parameters: { invitationId: INVITATION_ID },
+    data: { ...invitation, accountId: null, role: "owner", revokedAt: "2026-11-22T11:00:00.000Z" },
+  },
   updatePerson: {
     parameters: { personId: PERSON_ID },
     bodies: { operator: { isOperator: true }, freeze: { isFrozen: true }, address: { email: "ada@example.com" } },

@@ -90,6 +90,7 @@ const accountSchema: z.ZodType<AccountOfInstallation> = z.strictObject(accountMe
 const listedAccountSchema: z.ZodType<ListedAccount> = z.strictObject({ ...accountMembers, available: z.int() });
 
 const personId = z.object({ personId: uuidField("personId") });
+const invitationId = z.object({ invitationId: uuidField("invitationId") });
 const accountId = z.object({ accountId: uuidField("accountId") });
 const searchQuery = pageQuery.extend({ q: textField("q", 200).optional() }).check(checkPageQuery);
 const newInvitationSchema = z.object({
@@ -136,12 +137,7 @@ export const membersSchemas = {
     data: pageOf(invitationSchema),
   },
   createInvitation: { params: none, query: none, body: newInvitationSchema, data: createdSchema },
-  revokeInvitation: {
-    params: z.object({ invitationId: uuidField("invitationId") }),
-    query: none,
-    body: null,
-    data: invitationSchema,
-  },
+  revokeInvitation: { params: invitationId, query: none, body: null, data: invitationSchema },
   acceptInvitation: {
     params: none,
     query: none,
@@ -160,6 +156,8 @@ export const membersSchemas = {
   },
   listPeople: { params: none, query: searchQuery, body: null, data: pageOf(personSchema) },
   invitePerson: { params: none, query: none, body: z.object({ email: emailField }), data: createdSchema },
+  listPersonInvitations: { params: none, query: searchQuery, body: null, data: pageOf(invitationSchema) },
+  revokePersonInvitation: { params: invitationId, query: none, body: null, data: invitationSchema },
   updatePerson: { params: personId, query: none, body: changesSchema, data: personSchema },
   createSignInLink: { params: personId, query: none, body: null, data: z.strictObject({ link: z.string() }) },
   listAccounts: { params: none, query: searchQuery, body: null, data: pageOf(listedAccountSchema) },

@@ -1,0 +1,66 @@
+import type { Invitation } from "@promptd/contract/manage";
+import { formatDay } from "../format.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Button } from "../ui/button.tsx";
+import { ACTIONS_COLUMN, Breakable, Table, Td } from "../ui/table.tsx";
+
+const TONES = { open: "live", accepted: "ok", revoked: "neutral", expired: "warn" } as const;
+
+function stateOf({ acceptedAt, revokedAt, expiresAt }: Invitation): keyof typeof TONES {
+  if (acceptedAt !== null) return "accepted";
+  if (revokedAt !== null) return "revoked";
+  return Date.parse(expiresAt) <= Date.now() ? "expired" : "open";
+}
+
+interface InvitationTableProps {
+  readonly rows: readonly Invitation[];
+  /** Where invitations are to different roles. */
+  readonly hasRoles?: boolean;
+  readonly onRenew: (row: Invitation) => void;
+  readonly onRevoke: (row: Invitation) => void;
+}
+
+/** A link is shown once; who has lost it gets a new one in its place. */
+export function InvitationTable({ rows, hasRoles = false, onRenew, onRevoke }: InvitationTableProps) {
+  const role = hasRoles ? [{ label: "Role", from: "sm" } as const] : [];
+  return (
+    <Table label="Invitations" columns={[{ label: "Email", fill: true }, ...role, "State", ACTIONS_COLUMN]}>
+      {rows.map((row) => {
+        const state = stateOf(row);
+        return (
+          <tr key={row.invitationId}>
+            <Td fill whole>
+              <Breakable text={row.email} />
+            </Td>
+            {hasRoles ? <Td from="sm">{row.role}</Td> : null}
+            <Td>
+              <Badge tone={TONES[state]}>
+                {state}
+                {state === "open" ? (
+                  <span className="whitespace-pre max-sm:hidden"> until {formatDay(row.expiresAt)}</span>
+                ) : null}
+              </Badge>
+            </Td>
+            <Td num>
+              {state === "open" || state === "expired" ? (
+                <Button small tone="quiet" aria-label={`New link for ${row.email}`} onClick={() => onRenew(row)}>
+                  New link
+                </Button>
+              ) : null}
+              {state === "open" ? (
+                <Button
+                  small
+                  tone="quiet"
+                  aria-label={`Revoke the invitation of ${row.email}`}
+                  onClick={() => onRevoke(row)}
+                >
+                  Revoke
+                </Button>
+              ) : null}
+            </Td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
