@@ -240,6 +240,10 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       expect(await page.getByLabel("Name").inputValue()).toBe("Ada Typed");
       await page.getByRole("link", { name: "Runs" }).first().click();
       await page.waitForURL(/\/sign-in\?from=%2Fruns/);
+      const nobodys = "01a21c8c-f026-7590-aef6-7dd0695144c8";
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/prompt-number-8?run=${nobodys}`);
+      await page.getByText("Nothing has run yet").waitFor();
     });
   });
 

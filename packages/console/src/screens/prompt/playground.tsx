@@ -4,7 +4,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ImageIcon, Play, TextCursorInput } from "lucide-react";
 import { useMemo } from "react";
 import { chosenAccount } from "../../account.ts";
-import { creditsQuery, runQuery, sessionQuery } from "../../api.ts";
+import { creditsQuery, isMissing, runQuery, sessionQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
@@ -170,7 +170,8 @@ function Result({ runId, prompt, onFill }: ResultProps) {
   const run = useQuery({ ...runQuery(runId ?? ""), enabled: runId !== null });
   const isPicture = prompt.configs.modality !== "text";
   const images = prompt.configs.imageInputs.map(({ label }) => `“${nameIn(label)}”`).join(", ");
-  if (runId === null) {
+  // An address that somebody passed on may name a run of theirs.
+  if (runId === null || isMissing(run.error)) {
     return (
       <Panel title="Result">
         <Empty
