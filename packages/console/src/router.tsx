@@ -1,7 +1,7 @@
 /** Every address of the console. A screen is loaded when its address is opened; search parameters are typed here. */
 import { RUN_STATUSES } from "@promptd/contract";
 import type { QueryClient } from "@tanstack/react-query";
-import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { NoSuchPage } from "./components/shell/no-such-page.tsx";
 import { ScreenShapes } from "./components/shell/screen-shapes.tsx";
 import { inside, oneOf, open, root, text, words } from "./routes/frame.ts";
@@ -18,6 +18,8 @@ import type {
   RunsSearch,
   SignInSearch,
 } from "./search.ts";
+import { hasSession, openSession } from "./session.ts";
+import { ownPath } from "./sign-in.ts";
 
 const marketplace = createRoute({
   getParentRoute: () => inside,
@@ -154,6 +156,11 @@ const signIn = createRoute({
     from: text(search["from"]),
     error: text(search["error"]),
   }),
+  beforeLoad: async ({ context, search }) => {
+    if (search.error !== undefined || !(await hasSession()) || !(await openSession(context.queries))) return;
+    // oxlint-disable-next-line typescript/only-throw-error -- the router takes a thrown redirect, which is a response
+    throw redirect({ href: ownPath(search.from) });
+  },
 });
 
 const signUp = createRoute({

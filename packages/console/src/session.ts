@@ -28,12 +28,15 @@ export async function openSession(queries: QueryClient, cards?: MarketplaceSearc
   }
 }
 
-const isSignedInQuery = queryOptions({
-  queryKey: ["is-signed-in"],
-  queryFn: async () => (await (await fetch("/manage/auth/get-session")).json()) !== null,
-});
+/** Asked without a refusal, which a browser would report as an error. False as well where nobody answers. */
+export async function hasSession(): Promise<boolean> {
+  const answer = await fetch("/manage/auth/get-session").catch(() => null);
+  return answer?.ok === true && (await answer.json()) !== null;
+}
 
-/** For pages that need nobody: it is asked without a refusal, which a browser would report as an error. */
+const isSignedInQuery = queryOptions({ queryKey: ["is-signed-in"], queryFn: hasSession });
+
+/** For pages that need nobody. */
 export async function isSignedIn(queries: QueryClient): Promise<boolean> {
   if (queries.getQueryData(sessionQuery.queryKey) !== undefined) return true;
   return queries.ensureQueryData(isSignedInQuery);

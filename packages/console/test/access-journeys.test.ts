@@ -33,6 +33,18 @@ afterAll(async () => {
 });
 
 describe.skipIf(findBrowser() === null)("somebody comes in", () => {
+  test("who is signed in already is led past the sign-in, and not by an address that is none of ours", async () => {
+    const person = await createTestPerson(server);
+    await travel(browser, "signed-in-already", async ({ page, complaints }) => {
+      await signInAs(page, server.url, person);
+      await page.goto(`${server.url}/sign-in?from=%2Fkeys`);
+      await page.getByRole("heading", { name: "Keys" }).waitFor();
+      await page.goto(`${server.url}/sign-in?from=%2F%2Fexample.org`);
+      await page.getByLabel("Search prompts").waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("who has forgotten the password, by the link of a mail and a new password", async () => {
     const email = "forgetful@example.org";
     await createTestPerson(server, { email });
