@@ -330,7 +330,7 @@ describe.skipIf(findBrowser() === null)("who comes and goes", () => {
       await page.getByRole("button", { name: /^Run for/ }).dblclick();
       await page.getByText("Succeeded", { exact: true }).waitFor();
       await page.getByRole("link", { name: "Keys" }).click();
-      await page.getByRole("button", { name: "Create key" }).first().click();
+      await page.getByRole("button", { name: "Create key" }).first().dblclick();
       await page.getByLabel("Name").fill("once");
       await page.getByRole("dialog").getByRole("button", { name: "Create key" }).dblclick();
       await page.locator("section", { hasText: "is ready" }).waitFor();

@@ -23,7 +23,7 @@ import { marketplaceQuery, sessionQuery } from "../../api.ts";
 import { setTheme } from "../../theme.ts";
 import { formatCredits } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
-import { useOpener } from "../ui/dialog.tsx";
+import { useOpener, whenClosed } from "../ui/dialog.tsx";
 
 interface Entry {
   readonly id: string;
@@ -57,7 +57,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   };
   const returnFocus = useOpener(true);
   return (
-    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog.Root open onOpenChange={whenClosed(onClose)}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-20 bg-[var(--veil)]" />
         <Dialog.Viewport className="fixed inset-0 z-20 grid items-start justify-items-center px-4 pt-[12vh]">
@@ -84,7 +84,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
                 onKeyDown={onKeyDown}
                 className="h-full min-w-0 flex-1 bg-transparent text-16 outline-none"
               />
-              <kbd className="rounded-1 border border-line px-1 text-11 text-dim">esc</kbd>
+              <kbd className="rounded-1 border border-line px-1 text-11 text-dim max-sm:hidden">esc</kbd>
             </div>
             <div id={`${id}-list`} role="listbox" aria-label="Results" className="max-h-[56vh] overflow-auto p-2">
               {entries.map((entry, index) => (
@@ -222,9 +222,9 @@ function useActions(): readonly Entry[] {
       page("/credits", "Credits", Coins),
       page("/docs", "Docs", BookOpen),
       page("/author", "My prompts", SquarePen),
-      { ...page("/author/new", "New prompt", SquarePen), group: "Actions" },
       page("/settings", "Settings", Settings),
       ...(isOperator ? [page("/operator", "Operator", Activity)] : []),
+      { ...page("/author/new", "New prompt", SquarePen), group: "Actions" },
       theme("light", Sun),
       theme("dark", Moon),
     ];

@@ -12,7 +12,7 @@ interface DialogProps {
 export function Dialog({ open, onClose, title, description, children }: DialogProps) {
   const returnFocus = useOpener(open);
   return (
-    <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Base.Root open={open} onOpenChange={whenClosed(onClose)}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-20 bg-[var(--veil)]" />
         <Base.Viewport className="fixed inset-0 z-20 grid items-start justify-items-center overflow-y-auto px-4 py-[12vh]">
@@ -32,6 +32,14 @@ export function Dialog({ open, onClose, title, description, children }: DialogPr
       </Base.Portal>
     </Base.Root>
   );
+}
+
+/** The second half of the double click that has opened a dialog falls beside it, and does not close it again. */
+export function whenClosed(close: () => void): (isOpen: boolean, details: { readonly event: Event }) => void {
+  return (isOpen, { event }) => {
+    const isSecondClick = event instanceof MouseEvent && event.detail > 1;
+    if (!isOpen && !isSecondClick) close();
+  };
 }
 
 /**
