@@ -53,8 +53,11 @@ function Conflicts({ conflicts }: Pick<OwnPromptDiff, "conflicts">) {
   );
 }
 
-const priceText = (price: PriceOfPrompt | null) =>
-  price === null ? "unknown" : `${formatCredits(price.typical)}, at most ${formatCredits(price.most)}`;
+function priceText(price: PriceOfPrompt | null): string {
+  if (price === null) return "unknown";
+  const typical = formatCredits(price.typical);
+  return price.most === price.typical ? typical : `${typical}, at most ${formatCredits(price.most)}`;
+}
 
 function Price({ price: { before, after } }: Pick<OwnPromptDiff, "price">) {
   const [old, next] = [priceText(before), priceText(after)];
