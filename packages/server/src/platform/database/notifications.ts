@@ -43,8 +43,6 @@ export interface NotificationsOptions {
   readonly listenUrl: string | null;
   readonly role: string;
   readonly log: Log;
-  /** In tests: how long the notification that checks a new listener may take. */
-  readonly checkMs?: number;
 }
 
 export function createNotifications(options: NotificationsOptions): Notifications {
@@ -154,15 +152,15 @@ interface NamedOptions extends NotificationsOptions {
 async function isWorthOpen(
   opened: Listening,
   arrived: Promise<boolean>,
-  { db, log, self, checkMs = CHECK_MS }: NamedOptions,
+  { db, log, self }: NamedOptions,
 ): Promise<boolean> {
   await db.query("select pg_notify($1, $2)", [CHECK_CHANNEL, self]);
-  if (await settleWithin([arrived], checkMs)) {
+  if (await settleWithin([arrived], CHECK_MS)) {
     if (await arrived) log.debug("notifications arrive");
     return true;
   }
   if (!(await isPooled(opened))) {
-    log.warn({ afterMs: checkMs }, "a notification of the database did not arrive in time; readers poll meanwhile");
+    log.warn({ afterMs: CHECK_MS }, "a notification of the database did not arrive in time; readers poll meanwhile");
     return true;
   }
   log.warn(
