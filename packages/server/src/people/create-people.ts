@@ -15,7 +15,7 @@ import { createOwnerMails, type OwnerMails } from "./mail/owner-mails.ts";
 import { resetMail, verificationMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
-import { isLocal } from "./operator-actions.ts";
+import { isLocal } from "./first-operator.ts";
 import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import { passkeysManageRoutes } from "./passkeys-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";

@@ -3,7 +3,7 @@ export { openOwnerMails, createPeople, peopleTicks, type People } from "./create
 export { describeAccess, endAccountAccess } from "./end-account-access.ts";
 export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
-export { makeWelcome, PeopleActions } from "./operator-actions.ts";
+export { makeWelcome } from "./first-operator.ts";
 export { actorOf } from "./people-manage-routes.ts";
 export { listAskedLinks } from "./people-store.ts";
 export { mintCode } from "./sign-in-codes.ts";

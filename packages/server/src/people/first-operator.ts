@@ -1,0 +1,34 @@
+import { findAccountByName } from "../accounts/index.ts";
+import { isLoopback, type Config } from "../platform/config/config.ts";
+import type { Database } from "../platform/database/database.ts";
+import { hasOperator } from "./people-store.ts";
+import { mintCode, welcomeLink } from "./sign-in-codes.ts";
+
+/** A server that listens, and under which address people reach it. */
+interface Started {
+  readonly db: Database;
+  readonly listenUrl: string | null;
+  readonly publicUrl: string | null;
+}
+
+/**
+ * The way in of the first operator. On this machine alone every start makes one, since nobody else can read its terminal;
+ * elsewhere only until there is an operator.
+ */
+export async function makeWelcome(
+  { db, listenUrl, publicUrl }: Started,
+  { config, demoAccount }: { readonly config: Config; readonly demoAccount: string },
+): Promise<string | null> {
+  const signsIn = isLocal(config);
+  if (listenUrl === null || (!signsIn && (await hasOperator(db)))) return null;
+  const demo = signsIn ? await findAccountByName(db, demoAccount) : null;
+  const accountId = demo?.accountId ?? null;
+  const code = await mintCode(db, { personId: null, accountId, makesOperator: true, signsIn });
+  return welcomeLink(publicUrl ?? listenUrl, code);
+}
+
+/** True: only this machine reaches the server, and what is in it is nobody's but this user's. */
+export function isLocal({ DATABASE_URL, HOST, PROMPTD_PUBLIC_URL, isProduction }: Config): boolean {
+  if (DATABASE_URL !== null || isProduction || !isLoopback(HOST)) return false;
+  return PROMPTD_PUBLIC_URL === null || isLoopback(new URL(PROMPTD_PUBLIC_URL).hostname);
+}
