@@ -85,8 +85,8 @@ const BAND_COLOURS: readonly Colour[] = [
 /** From a pale tint to a deep tone of nearly the same hue: it stands beside drawn covers, and none should shout. */
 function shadesOf(digest: Uint8Array): Colour[] {
   const hue = hueOf(digest);
-  const turn = ((digest[2] ?? 0) / 256 - 0.5) * 60;
-  const [from, to] = [toColour(hue, 0.5, 0.92), toColour(hue + turn, 0.36, 0.44)];
+  const shift = ((digest[2] ?? 0) / 256 - 0.5) * 60;
+  const [from, to] = [toColour(hue, 0.5, 0.92), toColour(hue + shift, 0.36, 0.44)];
   return Array.from({ length: SHADES }, (_, step): Colour => {
     const mix = (a: number, b: number): number => Math.round(a + ((b - a) * step) / (SHADES - 1));
     return [mix(from[0], to[0]), mix(from[1], to[1]), mix(from[2], to[2])];
@@ -106,8 +106,8 @@ function hueOf(digest: Uint8Array): number {
 function toColour(hue: number, saturation: number, lightness: number): Colour {
   const reach = saturation * Math.min(lightness, 1 - lightness);
   const channel = (offset: number): number => {
-    const place = (((offset + hue / 30) % 12) + 12) % 12;
-    return Math.round(255 * (lightness - reach * Math.max(-1, Math.min(place - 3, 9 - place, 1))));
+    const position = (((offset + hue / 30) % 12) + 12) % 12;
+    return Math.round(255 * (lightness - reach * Math.max(-1, Math.min(position - 3, 9 - position, 1))));
   };
   return [channel(0), channel(8), channel(4)];
 }
