@@ -83,7 +83,7 @@ test("creates of a locked account leave the others their connections, and are ma
   const sentMs = performance.now();
   for (let i = 0; i < 3; i += 1) await create(other);
   expect(performance.now() - sentMs).toBeLessThan(15_000); // the lock is kept until this is seen
-  // The first goes alone, again and again; the others go together after it.
+  // Those that came first are tried again and again; the others go together after them.
   const seen = new Set<string>();
   await until(async () => {
     for (const since of await listWaitingSince()) seen.add(since);

@@ -1,8 +1,8 @@
 /**
- * Each create is a flush of the disk, and one transaction at a time may claim what it creates. So those that come while a
- * statement is under way go together with the next one, of all accounts: one round trip, one flush, and no run that a claim
- * has to look for. A create that comes alone never waits. When a statement fails, its accounts go apart: each has its
- * creates repeated by itself, so that a lock of one holds up no other.
+ * Each create is a flush of the disk, and one transaction at a time may claim what it creates. So those that come in one
+ * iteration of the event loop, or while a statement is under way, go together, of all accounts: one round trip, one flush, and
+ * no run that a claim has to look for. When a statement fails, its accounts go apart: each has its creates repeated by itself,
+ * so that a lock of one holds up no other.
  */
 import {
   AccountLocked,
@@ -14,6 +14,7 @@ import {
   DatabaseUnresponsive,
 } from "../../platform/database/errors.ts";
 import type { Database, Queryable, TxOptions } from "../../platform/database/database.ts";
+import { setImmediate as nextImmediate } from "node:timers/promises";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
@@ -50,7 +51,8 @@ export interface RunCreates {
 
 interface Waiting {
   readonly run: RunToCreate;
-  readonly bytes: number;
+  /** Null: not counted yet, since it has been alone. */
+  bytes: number | null;
   readonly sinceMs: number;
   /** Whether it was sent, with an end that nobody knows. */
   isUnknown: boolean;
@@ -67,6 +69,7 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
 
   async function sendGroups(): Promise<void> {
     isSending = true;
+    await nextImmediate(); // an admission lets in many at once: they go together from the first on
     for (let group = takeGroup(waiting); group.length > 0; group = takeGroup(waiting)) await sendGroup(group);
     isSending = false;
   }
@@ -121,9 +124,7 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
     create: (run) =>
       new Promise((resolve, reject) => {
         const queue = waitingApart.get(run.accountId) ?? waiting;
-        const isAlone = !isSending && queue === waiting;
-        const bytes = isAlone ? 0 : Buffer.byteLength(JSON.stringify(run.inputs));
-        queue.push({ run, bytes, sinceMs: performance.now(), isUnknown: false, resolve, reject });
+        queue.push({ run, bytes: null, sinceMs: performance.now(), isUnknown: false, resolve, reject });
         if (!isSending) void sendGroups();
       }),
   };
@@ -182,10 +183,12 @@ function takeGroup(waiting: Waiting[]): readonly Waiting[] {
   const nowMs = performance.now();
   while (waiting[0]?.isUnknown === false && nowMs - waiting[0].sinceMs > LOCK_TIMEOUT_MS)
     waiting.shift()?.reject(new AccountLocked(LOCK_TIMEOUT_MS));
+  if (waiting.length === 1) return waiting.splice(0);
   let runs = 0;
   let bytes = 0;
   return takeAll(waiting, (one) => {
     if (runs === RUNS_MAX || bytes > INPUTS_BYTES_MAX) return false;
+    one.bytes ??= Buffer.byteLength(JSON.stringify(one.run.inputs));
     bytes += one.bytes;
     if (runs > 0 && bytes > INPUTS_BYTES_MAX) return false;
     runs += 1;
