@@ -14,7 +14,7 @@ export const FAULT_TESTS = "packages/**/faults-*.test.ts";
  */
 export const LONG_TESTS = [
   "packages/cli/test/{docs-blocks,move-secret,readme-providers,start,start-database,terminal}.test.ts",
-  "packages/console/test/pages.test.ts",
+  "packages/console/test/{page-states,pages}.test.ts",
   "packages/server/test/platform/{embedded,program-before}.test.ts",
 ];
 
@@ -30,6 +30,7 @@ const LONGEST = [
   "faults-first-start",
   "start",
   "pages",
+  "page-states",
   "author-journeys",
   "settings-journeys",
   "embedded",
