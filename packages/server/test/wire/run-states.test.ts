@@ -104,9 +104,12 @@ describe("with a worker in another process", () => {
   });
 
   test("queued, running and succeeded follow each other, and every view of them agrees", async () => {
-    const runId = await startRun(caller.client, bodyOf(version, { do: "delay=700" }));
-    await eventually(async () => expect((await views(runId)).run.runStatus).toBe("running"));
-    const running = await views(runId);
+    const runId = await startRun(caller.client, bodyOf(version, { do: "delay=3000" }));
+    const running = await eventually(async () => {
+      const seen = await views(runId);
+      expect(seen.run.runStatus).toBe("running");
+      return seen;
+    });
     expect(running.run).toEqual({ runId, outputs: [], runStatus: "running", tokens: 0 });
     expect(running.row).toMatchObject({ outputs: [], runStatus: "running", credits: 0 });
     expect(running.isInFilter).toBe(true);
