@@ -39,9 +39,9 @@ const LONGEST = [
   "move-secret",
   "search-quality",
   "seed-start",
-  "search-titles",
   "webhook-deliveries",
   "run-once",
+  "batches",
   "operator-journeys",
   "access-journeys",
   "journeys",
@@ -49,6 +49,12 @@ const LONGEST = [
   "s3-blobs",
   "database",
   "busy-account",
+  "odd-job-answers",
+  "batch-rest",
+  "create-run.504",
+  "check-history",
+  "mcp-tools",
+  "batch-commands",
 ].map((name) => `/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {

@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { COMPILE_CACHE } from "../../packages/server/test/support/promptd-process.ts";
 import { readOptions, USAGE, type ChaosOptions } from "./options.ts";
 
 function optionsOf(text: string): ChaosOptions {
@@ -95,7 +94,6 @@ describe("the program", () => {
   const chaos = (...argv: readonly string[]) =>
     spawnSync(process.execPath, ["--conditions=promptd-source", join(import.meta.dirname, "../chaos.ts"), ...argv], {
       encoding: "utf8",
-      env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
     });
 
   test("ends with 2, a sentence and its usage when an option is wrong, and does nothing", () => {

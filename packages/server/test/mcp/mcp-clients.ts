@@ -3,6 +3,7 @@ import { Client, StreamableHTTPClientTransport, type ContentBlock } from "@model
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { COMPILE_CACHE } from "../support/promptd-process.ts";
 
 /** Over HTTP as clients of 2025 and of 2026 speak, and by a process of the command line. */
 export const WAYS = ["HTTP of 2025", "HTTP of 2026", "standard input"] as const;
@@ -66,7 +67,7 @@ function stdioTransport({ url, apiKey, prompts, label, images }: Connecting): St
   return new StdioClientTransport({
     command: process.execPath,
     args: ["--conditions=promptd-source", MAIN, "mcp", ...choice],
-    env: { PROMPTD_URL: url, PROMPTD_API_KEY: apiKey, HOME: "/nonexistent" },
+    env: { PROMPTD_URL: url, PROMPTD_API_KEY: apiKey, HOME: "/nonexistent", NODE_COMPILE_CACHE: COMPILE_CACHE },
     stderr: "ignore",
   });
 }

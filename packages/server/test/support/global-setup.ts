@@ -12,6 +12,7 @@ import { startEmbeddedPostgres } from "../../src/platform/embedded/supervise.ts"
 import { createLog } from "../../src/platform/log.ts";
 import { migrate } from "../../src/platform/database/migrate.ts";
 import { buildProgram } from "./built-program.ts";
+import { COMPILE_CACHE } from "./promptd-process.ts";
 import { chooseDirectory, THROWAWAY_SETTINGS } from "./throwaway-server.ts";
 import { withDatabase } from "./database-url.ts";
 
@@ -45,7 +46,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await runOn(database.url, [`create database ${template}`]);
   await migrate(withDatabase(database.url, database.template), log);
   project.provide("database", database);
-  process.env["TEST_PROGRAM"] = await buildProgram(); // the workers inherit it
+  // The workers inherit both, and so does what they start.
+  process.env["TEST_PROGRAM"] = await buildProgram();
+  process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
   return async () => {
     await dropAll(database);
     await server.stop();
