@@ -16,14 +16,25 @@ const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 const MAJOR_MIN = 15;
 /** A test that does not import it, through whatever, meets no other server here than in `npm test`. */
 const DATABASE_OF_TESTS = "packages/server/test/support/test-database.ts";
-/** Tests with a database whose subject is something else: HTTP, a provider, the file store, a process, ranking. */
+/**
+ * Tests with a database whose subject is something else: HTTP, a client, a provider, the file store, a process, ranking.
+ * What they send to the database others send too (docs/decisions/2026-11-27-what-tests-cost.md).
+ */
 const NOT_ABOUT_SQL = [
+  "bench/chaos/**", // a chaos run on this server checks itself by the same statements
+  "packages/cli/test/{browser-sign-in,operator-accounts,operator-prompts,own-prompts}.test.ts",
   "packages/console/**",
-  "packages/server/test/{files,http,models,providers}/**",
-  "packages/server/test/runs/waiting*.test.ts",
-  "packages/server/test/search/search-{overload,quality,robustness,titles}.test.ts",
+  "packages/server/src/models/calls/{call-choice,call-model,call-outputs,output-schema,provider-jobs}.test.ts",
+  "packages/server/test/{conform,console,files,http,models,providers}/**",
+  "packages/server/test/mcp/mcp-tools.test.ts",
+  "packages/server/test/people/{manage-foreign,manage-roles,sign-in-services}.test.ts",
+  "packages/server/test/prompts/{roles,sample-from-run}.test.ts",
+  "packages/server/test/runs/{author-share,last-look,late-requests,mask}.test.ts",
+  "packages/server/test/runs/{refused-creates,run-events,run-log,run-once,web-search-price,waiting*}.test.ts",
+  "packages/server/test/search/search-{embed-batches,kill,overload,quality,robustness,titles}.test.ts",
   "packages/server/test/wire/{authentication,authorisation,envelope,order-of-checks,paths-and-methods,prompt-run-options}*",
-  "packages/server/test/wire/create-run.{410,504,images,options,shape.422,text-inputs}.test.ts",
+  "packages/server/test/wire/{cancel-run,create-run.*,files.410,get-me.200,get-prompt,get-run}.test.ts",
+  "packages/server/test/wire/{python-client,rate-limit.429,resources,run-states,sandbox-directives,search-prompts}.test.ts",
 ];
 /** `nobody`: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534;
