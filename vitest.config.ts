@@ -10,11 +10,12 @@ export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
 /**
  * What a fresh machine meets, which takes a third of all test time: whole first starts with a cluster and a marketplace
- * of their own, every command of the README and the docs, every page of the console: `npm run test:long`.
+ * of their own, every command of the README and the docs, every page of the console, and the ways of authors, owners and
+ * operators through it: `npm run test:long`. The ways in, to a prompt and to a finished run stay in `npm test`.
  */
 export const LONG_TESTS = [
   "packages/cli/test/{docs-blocks,move-secret,readme-providers,start,start-database,terminal}.test.ts",
-  "packages/console/test/{page-states,pages}.test.ts",
+  "packages/console/test/{author-journeys,operator-journeys,page-states,pages,settings-journeys}.test.ts",
   "packages/server/test/platform/{embedded,program-before}.test.ts",
 ];
 
