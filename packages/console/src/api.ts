@@ -72,8 +72,8 @@ export interface Fault {
 
 /** What a page says of a failure: the server's own sentence, or that it could not be reached. */
 export function faultOf(error: unknown): Fault {
+  if (isSignedOut(error)) return { message: SIGNED_OUT, requestId: null, isSignedOut: true };
   const requestId = error instanceof PromptdError ? error.requestId : null;
-  if (isSignedOut(error)) return { message: SIGNED_OUT, requestId, isSignedOut: true };
   return { message: messageOf(error), requestId, isSignedOut: false };
 }
 
@@ -263,6 +263,7 @@ export const checkQuery = (source: string) =>
   queryOptions({
     queryKey: ["check", source],
     queryFn: ({ signal }) => manage.send("checkPromptFile", { body: { source }, signal }),
+    refetchInterval: ({ state }) => followEvery(0, false, state.error),
     staleTime: Infinity,
     gcTime: 60_000,
     retry: false,
@@ -272,6 +273,7 @@ export const previewQuery = (body: PreviewBody) =>
   queryOptions({
     queryKey: ["preview", body],
     queryFn: ({ signal }) => manage.send("previewPromptFile", { body, signal }),
+    refetchInterval: ({ state }) => followEvery(0, false, state.error),
     gcTime: 60_000,
     retry: false,
   });

@@ -452,6 +452,12 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       const { source, draft } = await author.client.send("getPrompt", { params: { promptId } });
       expect([source.includes("Lasting poem"), draft?.revision]).toEqual([true, 2]);
       expect(await page.getByText("This draft was changed elsewhere").count()).toBe(0);
+      const checks = "**/manage/v1/prompt-files/check";
+      await page.route(checks, (route) => route.abort());
+      await write(page, SOURCE.replace("Tea poem", "Checked poem"));
+      await page.getByText("The file could not be checked").waitFor();
+      await page.unroute(checks);
+      await page.getByText("No faults").waitFor();
     });
   });
 });
