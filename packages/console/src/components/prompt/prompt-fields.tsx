@@ -169,7 +169,7 @@ function Options({ config, options, onChange }: OptionsProps) {
   const entries = Object.entries(config.runOptions);
   if (entries.length === 0) return null;
   return (
-    <div className="grid gap-5 border-t border-line pt-5">
+    <div className="grid gap-5 border-line not-first:border-t not-first:pt-5">
       {entries.map(([key, { default: usual, options: values }]) => (
         <Field key={key} label={spell(key)} aside={usual === null ? undefined : `default: ${usual}`}>
           {(control) =>

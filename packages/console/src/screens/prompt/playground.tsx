@@ -54,7 +54,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
   };
   const sampleTexts = useMemo(() => textsOfSample(prompt.samples, config), [prompt.samples, config]);
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[384px_minmax(0,1fr)]">
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[336px_minmax(0,1fr)] xl:grid-cols-[384px_minmax(0,1fr)]">
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
         <Inputs prompt={prompt} form={form} quote={quote} running={running} onChange={change} />
         <div className="max-lg:hidden">

@@ -106,7 +106,10 @@ function PromptShapes() {
             <Skeleton className="h-7 w-72 max-w-full" />
             <Skeleton className="h-3 w-96 max-w-full" />
           </div>
-          <BlockShapes className="lg:grid-cols-[384px_minmax(0,1fr)]" heights={[["h-96"], ["h-96"]]} />
+          <BlockShapes
+            className="lg:grid-cols-[336px_minmax(0,1fr)] xl:grid-cols-[384px_minmax(0,1fr)]"
+            heights={[["h-96"], ["h-96"]]}
+          />
         </div>
       </Loading>
     </Page>
