@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBucketServer, type BucketServer } from "../../server/test/files/bucket-server.ts";
-import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import { createTestPerson, PASSWORD, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { WIDE } from "./support/attack.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
@@ -244,6 +244,26 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       await signInAs(page, server.url, ada);
       await page.goto(`${server.url}/p/prompt-number-8?run=${nobodys}`);
       await page.getByText("Nothing has run yet").waitFor();
+    });
+  });
+
+  test("who is signed out elsewhere is back on the page that could not be loaded after a sign-in", async () => {
+    const email = "back@example.org";
+    const person = await createTestPerson(server, { email });
+    await travel(browser, "signed-out-page", async ({ page }) => {
+      await signInAs(page, server.url, person);
+      await page.goto(`${server.url}/runs`);
+      await page.getByRole("heading", { name: "Runs" }).waitFor();
+      await page.context().clearCookies();
+      await page.getByRole("link", { name: "Keys" }).click();
+      const alert = page.getByRole("alert").filter({ hasText: "The keys could not be loaded." });
+      await alert.getByText("You are signed out.").waitFor();
+      await alert.getByRole("link", { name: "Sign in again" }).click();
+      await page.getByLabel("Email").fill(email);
+      await page.getByLabel("Password").fill(PASSWORD);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+      expect(page.url()).toBe(`${server.url}/keys`);
     });
   });
 

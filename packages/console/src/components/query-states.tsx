@@ -1,11 +1,11 @@
 /** What every list and every thing shows while it loads, when it failed, when it is not there, and when there is more. */
-import { Link, type LinkProps } from "@tanstack/react-router";
+import { Link, useLocation, type LinkProps } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
 import type { ReactNode } from "react";
 import { faultOf } from "../api.ts";
 import { FaultNote } from "./fault-note.tsx";
 import { Button, buttonClass } from "./ui/button.tsx";
-import { Empty } from "./ui/empty.tsx";
+import { Empty, Failure } from "./ui/empty.tsx";
 import { Panel } from "./ui/panel.tsx";
 import { Loading, Skeleton } from "./ui/skeleton.tsx";
 
@@ -15,14 +15,21 @@ interface QueryFailureProps {
   readonly query: { readonly error: unknown; readonly refetch: () => unknown };
 }
 
-/** The server's own sentence, its request id, and the way to try again. */
+/** The server's own sentence, its request id, and the way to try again; for who was signed out the way to this page. */
 export function QueryFailure({ what, query }: QueryFailureProps) {
+  const { href } = useLocation();
+  const fault = faultOf(query.error);
+  const title = `${what} could not be loaded.`;
+  if (!fault.isSignedOut) return <FaultNote fault={fault} title={title} onRetry={() => void query.refetch()} />;
   return (
-    <FaultNote
-      fault={faultOf(query.error)}
-      title={`${what} could not be loaded.`}
-      onRetry={() => void query.refetch()}
-    />
+    <Failure title={title} requestId={fault.requestId}>
+      <p>You are signed out. After the sign-in you are back on this page.</p>
+      <p className="pt-2">
+        <Link to="/sign-in" search={{ from: href }} className={buttonClass({ small: true })}>
+          Sign in again
+        </Link>
+      </p>
+    </Failure>
   );
 }
 
