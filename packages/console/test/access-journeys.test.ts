@@ -38,7 +38,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     await travel(browser, "signed-in-already", async ({ page, complaints }) => {
       await signInAs(page, server.url, person);
       await page.goto(`${server.url}/sign-in?from=%2Fkeys`);
-      await page.getByRole("heading", { name: "Keys" }).waitFor();
+      await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
       await page.goto(`${server.url}/sign-in?from=%2F%2Fexample.org`);
       await page.getByLabel("Search prompts").waitFor();
       expect(complaints).toEqual([]);
