@@ -75,10 +75,11 @@ export default defineConfig({
   test: {
     include: ["packages/**/*.test.ts", "bench/**/*.test.ts"],
     exclude: [...configDefaults.exclude, FAULT_TESTS, ...LONG_TESTS],
-    globalSetup: ["packages/server/test/support/global-setup.ts", "packages/console/test/support/global-setup.ts"],
+    globalSetup: "packages/console/test/support/global-setup.ts",
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
-    // Most tests wait for a database or a process, so two files at once fit on one core; with three it took longer (2026-11-23).
-    maxWorkers: Math.max(4, availableParallelism()),
+    // Many tests wait for a database or a process: four leave a quarter of two cores idle, five 7 %, eight nothing, but
+    // they need a fifth more of the processor for the same (docs/decisions/2026-11-27-what-tests-cost.md).
+    maxWorkers: Math.max(5, availableParallelism()),
     // A worker runs many files: loading the sources anew for each took a third of the processor time (2026-11-22).
     isolate: false,
     // Short-lived objects fill the usual 16 MiB so often that collecting them took a quarter of a test server's time (2026-11-23).

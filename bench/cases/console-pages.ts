@@ -31,8 +31,8 @@ const SLOW = { offline: false, latency: 400, downloadThroughput: 50_000, uploadT
 
 export const consolePages = defineCase({
   sizes: { prompts: [4_098, 200], runs: [100_000, 1_000], rounds: [5, 1] },
-  measure: ({ database, sizes }) => {
-    buildConsole();
+  measure: async ({ database, sizes }) => {
+    await buildConsole();
     return onDatabase(database, (server) => measure(server, sizes));
   },
 });
