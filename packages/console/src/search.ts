@@ -33,6 +33,9 @@ export interface WordsSearch {
   readonly q?: string | undefined;
 }
 export interface AuditSearch {
+  readonly q?: string | undefined;
+  /** Absent: rows of what operators have only read are left out. */
+  readonly reads?: "with" | undefined;
   readonly action?: string | undefined;
   readonly outcome?: "success" | "failure" | undefined;
   readonly accountId?: string | undefined;

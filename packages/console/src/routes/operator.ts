@@ -64,6 +64,8 @@ const sections = [
     path: "/audit",
     component: lazyRouteComponent(() => import("../screens/operator/audit.tsx"), "AuditSection"),
     validateSearch: (search: Record<string, unknown>): AuditSearch => ({
+      q: text(search["q"]),
+      reads: oneOf(search["reads"], ["with"]),
       action: text(search["action"]),
       outcome: oneOf(search["outcome"], ["success", "failure"]),
       accountId: text(search["accountId"]),

@@ -119,7 +119,9 @@ export interface WelcomeBody {
 export interface AuditEntry {
   readonly auditId: string;
   readonly at: string;
+  /** By what they were admitted; `none`: by nothing yet, as at a sign-in. */
   readonly actor: "session" | "token" | "terminal" | "none";
+  /** With the actor `none`: who came in, or whose password was wrong. Null: nobody is known. */
   readonly personId: string | null;
   readonly email: string | null;
   readonly tokenId: string | null;

@@ -250,6 +250,8 @@ export interface AuditedWrite {
   readonly action: string;
   /** Null: nobody was admitted. */
   readonly caller: Caller | null;
+  /** Who came in by the request, where nobody was admitted before it. */
+  readonly personId: string | null;
   readonly subject: string | null;
   readonly address: string;
   readonly requestId: string;

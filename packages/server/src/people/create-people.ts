@@ -7,7 +7,7 @@ import type { Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/ticks.ts";
-import { createAuditWriter } from "./audit/audit.ts";
+import { createAuditWriter, createEntryWriter, type WriteEntry } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
 import { createMailer, type Mailer } from "./mail/mailer.ts";
@@ -24,6 +24,7 @@ import { ensurePersonalAccount } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
 import { pruneChallenges } from "./sign-in/passkeys-store.ts";
+import { createSignInAudit, type AuditAuth } from "./sign-in/sign-in-audit.ts";
 import { relyingPartyOf } from "./sign-in/relying-party.ts";
 import { createLazySessions } from "./sign-in/lazy-sessions.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
@@ -46,6 +47,8 @@ export interface People {
     ReturnType<typeof membersManageRoutes> &
     OAuth["handlers"];
   readonly writeAudit: WriteAudit;
+  /** Rows of the audit log for requests under /manage/auth. */
+  readonly auditAuth: AuditAuth;
   /** The authorization server for programs. */
   readonly oauthEndpoints: readonly Endpoint[];
 }
@@ -71,6 +74,7 @@ export function createPeople(options: PeopleOptions): People {
     mail: mailer !== null,
   });
   const secret = sessionSecret(options.secret);
+  const writeEntry = createEntryWriter({ db, log, newId });
   const sessions = createLazySessions({
     db,
     log,
@@ -86,8 +90,7 @@ export function createPeople(options: PeopleOptions): People {
     },
     hasMail: mailer !== null,
     onResetAsked: (email, link) => sendReset({ email, link }, mailer, options),
-    // Without mail the link came by hand, and shows nothing of the address.
-    onPasswordReset: async (personId) => (mailer === null ? undefined : confirmAddress(db, personId)),
+    onPasswordReset: (personId, address) => noteReset({ personId, address, hasMail: mailer !== null }, db, writeEntry),
     onVerificationAsked:
       mailer === null || !confirmsAddresses ? null : (email, link) => mailer.send(email, verificationMail(link)),
   });
@@ -116,6 +119,7 @@ export function createPeople(options: PeopleOptions): People {
       }),
     },
     writeAudit: createAuditWriter({ db, log, newId }),
+    auditAuth: createSignInAudit({ db, writeEntry, secret, publicUrl }),
   };
 }
 
@@ -146,6 +150,21 @@ async function sendReset(
   await noteAskedLink(db, email);
   if (isLocal(config)) log.info({ email, link }, "a password reset was asked for; no mail server is set");
   else log.warn({ email }, "a password reset was asked for; make a link in the console, under Operator, People");
+}
+
+/** By a new password. Without mail the link came by hand, and shows nothing of the address. */
+async function noteReset(
+  {
+    personId,
+    address,
+    hasMail,
+  }: { readonly personId: string; readonly address: string | null; readonly hasMail: boolean },
+  db: Database,
+  writeEntry: WriteEntry,
+): Promise<void> {
+  if (hasMail) await confirmAddress(db, personId);
+  const nothing = { tokenId: null, accountId: null, subject: null, requestId: null };
+  await writeEntry({ ...nothing, actor: "none", personId, action: "resetPassword", address, outcome: "SUCCESS" });
 }
 
 /** The services by which people may sign in. */

@@ -52,6 +52,15 @@ export async function findPersonByEmail(db: Queryable, email: string): Promise<s
   return row?.id ?? null;
 }
 
+/** Whose session it is, by the token in its cookie; null: it has ended. */
+export async function findPersonOfSession(db: Queryable, token: string): Promise<string | null> {
+  const [row] = await db.query<{ user_id: string }>(
+    "select user_id from auth_sessions where token = $1 and expires_at > promptd_now()",
+    [token],
+  );
+  return row?.user_id ?? null;
+}
+
 /** The personal account first, then the others in the order in which the person came to them. */
 export async function listAccountsOfPerson(db: Queryable, personId: string): Promise<AccountOfPerson[]> {
   const rows = await db.query<{

@@ -24,6 +24,10 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
     headers: { "content-type": "application/json", origin: server.url, ...headers },
     body: JSON.stringify(body),
   });
+const listAudit = async (
+  { client }: TestPerson,
+  query: { q?: string; action?: string; personId?: string; reads?: "with" | "without" },
+) => (await client.send("listAudit", { query })).rows;
 const cookieOf = (answer: Response) => answer.headers.getSetCookie()[0]?.split(";")[0] ?? "";
 const setUp = { personId: null, accountId: null, makesOperator: false, signsIn: false };
 
@@ -238,6 +242,58 @@ test("every write leaves a row in the audit log, refused ones too, and operators
   ]);
   const [entry] = await server.app.db.query<{ n: number }>("select count(*)::int as n from audit_entries");
   expect(entry?.n).toBeGreaterThan(2);
+});
+
+test("sign-ins, wrong passwords and sign-outs leave rows in the audit log, and are found by what rows say", async () => {
+  const operator = await createTestPerson(server, { isOperator: true });
+  const eve = await createTestPerson(server, { email: "eve-of-log@example.org" });
+  await server.app.db.query("delete from auth_rate_limits"); // of the tests before
+  const answer = await post("/manage/auth/sign-in/email", { email: "Eve-of-log@example.org", password: PASSWORD });
+  const cookie = cookieOf(answer);
+  const current = { currentPassword: "wrong password", newPassword: "another long password" };
+  expect((await post("/manage/auth/change-password", current, { cookie })).status).toBe(400);
+  expect((await post("/manage/auth/revoke-other-sessions", {}, { cookie })).status).toBe(200);
+  expect((await post("/manage/auth/sign-out", {}, { cookie })).status).toBe(200);
+  expect((await post("/manage/auth/sign-out", {}, { cookie })).status).toBe(200); // of nobody
+  const wrong = { email: "eve-of-log@example.org", password: "wrong password" };
+  expect((await post("/manage/auth/sign-in/email", wrong)).status).toBe(401);
+  const unknown = { email: "unknown-of-log@example.org", password: "wrong password" };
+  expect((await post("/manage/auth/sign-in/email", unknown)).status).toBe(401);
+  const found = async (query: Parameters<typeof listAudit>[1]) =>
+    (await listAudit(operator, query)).map(({ action, actor, outcome }) => [action, actor, outcome]);
+  const signIns = [
+    ["signIn", "none", "UNAUTHORIZED_ERROR"],
+    ["signOut", "session", "SUCCESS"],
+    ["endOtherSessions", "session", "SUCCESS"],
+    ["changePassword", "session", "VALIDATION_ERROR"],
+    ["signIn", "none", "SUCCESS"],
+    ["welcome", "none", "SUCCESS"],
+  ];
+  await expect.poll(() => found({ personId: eve.personId })).toEqual(signIns);
+  expect(await found({ q: "Sign", personId: eve.personId })).toEqual([signIns[0], signIns[1], signIns[4]]);
+  expect(await found({ q: "eve-of-LOG" })).toEqual(signIns);
+  await operator.client.send("createSignInLink", { params: { personId: eve.personId } });
+  expect((await found({ q: "eve-of-log" }))[0]?.[0]).toBe("createSignInLink");
+  expect((await found({ q: "sign in link" }))[0]?.[0]).toBe("createSignInLink");
+  expect(await found({ q: "unknown-of-log" })).toEqual([]);
+});
+
+test("an opened link leaves no row in the audit log before it is used, and reads can be left out of it", async () => {
+  const operator = await createTestPerson(server, { isOperator: true });
+  const { link } = await operator.client.send("invitePerson", { body: { email: "opens@example.org" } });
+  const body = { code: link?.split("#")[1] ?? "" };
+  await clientOf(server, {}).send("acceptInvitation", { body });
+  const accepted = await clientOf(server, {}).send("acceptInvitation", {
+    body: { ...body, name: "Opens", password: PASSWORD },
+  });
+  if (accepted.kind !== "signed_in") throw new Error("The invitation was not accepted.");
+  const rows = await listAudit(operator, { action: "acceptInvitation" });
+  expect(rows.map(({ personId, email }) => [personId, email])).toEqual([[accepted.personId, "opens@example.org"]]);
+  await operator.client.send("getAccount", { params: { accountId: ada.accountId } });
+  const actions = async (reads: "with" | "without") =>
+    (await listAudit(operator, { reads, personId: operator.personId })).map(({ action }) => action);
+  expect(await actions("with")).toEqual(["getAccount", "invitePerson", "welcome"]);
+  expect(await actions("without")).toEqual(["invitePerson", "welcome"]);
 });
 
 test("a session that is used goes on: one of more than a day is good for thirty again, in the browser too", async () => {

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { ScrollText } from "lucide-react";
+import { ScrollText, X } from "lucide-react";
 import { formatTime, spell } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -13,15 +13,36 @@ import type { AuditSearch } from "../../search.ts";
 import { auditQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
-const NOTHING: AuditSearch = { action: undefined, outcome: undefined, accountId: undefined, personId: undefined };
+const NOTHING: AuditSearch = {
+  q: undefined,
+  action: undefined,
+  outcome: undefined,
+  accountId: undefined,
+  personId: undefined,
+};
 
 export function AuditSection() {
   const search = useSearch({ from: "/inside/operator/audit" });
   const navigate = useNavigate({ from: "/operator/audit" });
+  const { data } = useInfiniteQuery(auditQuery(search));
+  const person = data?.pages[0]?.rows[0]?.email;
   const change = (next: AuditSearch) => void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
   return (
     <>
-      <SearchBox label="Action, such as create key" value={search.action} onSearch={(action) => change({ action })}>
+      <SearchBox
+        label="Action, person or name"
+        value={search.q ?? search.action}
+        onSearch={(q) => change({ q, action: undefined })}
+      >
+        <Select
+          aria-label="What is shown"
+          className="w-44"
+          value={search.reads ?? ""}
+          onChange={({ target }) => change({ reads: target.value === "with" ? "with" : undefined })}
+        >
+          <option value="">Changes</option>
+          <option value="with">Changes and reads</option>
+        </Select>
         <Select
           aria-label="Outcome"
           className="w-36"
@@ -35,7 +56,10 @@ export function AuditSection() {
           <option value="failure">refused</option>
         </Select>
         {search.accountId === undefined && search.personId === undefined ? null : (
-          <Button onClick={() => change({ accountId: undefined, personId: undefined })}>Of everybody</Button>
+          <Button onClick={() => change({ accountId: undefined, personId: undefined })}>
+            {search.personId === undefined ? "One account" : (person ?? "One person")}
+            <X aria-label="Show everybody again" className="size-3.5" strokeWidth={1.75} />
+          </Button>
         )}
       </SearchBox>
       <Entries search={search} onChange={change} />
@@ -56,7 +80,7 @@ function Entries({ search, onChange }: EntriesProps) {
       title="No entries match"
       action={<Button onClick={() => onChange(NOTHING)}>Clear the filters</Button>}
     >
-      Every change made by people, tokens and operator commands is recorded here.
+      Sign-ins, and every change by people, tokens and operator commands, are recorded here.
     </Empty>
   );
   return (
@@ -114,6 +138,9 @@ function Row({ row, onPerson }: RowProps) {
               {who}
             </button>
           )}
+          {actor === "none" && personId !== null && outcome !== "SUCCESS" ? (
+            <span className="pl-2 text-dim">not signed in</span>
+          ) : null}
           {actor === "token" ? <span className="pl-2 text-dim">by a token</span> : null}
         </span>
       </Td>
@@ -130,11 +157,11 @@ function Row({ row, onPerson }: RowProps) {
 }
 
 /** What was done, and on what by its name; the ID of that is its title. */
-function Action({ row: { action, actor, subject, subjectName } }: Pick<RowProps, "row">) {
+function Action({ row: { action, actor, personId, subject, subjectName } }: Pick<RowProps, "row">) {
   return (
     <span className="block lg:truncate">
       {actor === "terminal" ? <code className="text-12">promptd {action}</code> : spell(action)}
-      {subject === null ? null : (
+      {subject === null || subject === personId ? null : (
         <span className="text-dim max-sm:block max-sm:truncate sm:pl-2" title={subject}>
           {subjectName ?? <code className="text-12">{subject}</code>}
         </span>

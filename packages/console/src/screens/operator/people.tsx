@@ -1,7 +1,7 @@
 import type { PersonOfInstallation } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { AtSign, Ellipsis, Link2, ShieldCheck, Snowflake, Users } from "lucide-react";
+import { AtSign, Ellipsis, Link2, ScrollText, ShieldCheck, Snowflake, Users } from "lucide-react";
 import { useState } from "react";
 import { faultOf, manage } from "../../api.ts";
 import { formatDay, nameIn } from "../../components/format.ts";
@@ -126,6 +126,7 @@ type Asking = "address" | "operator" | "access" | null;
 
 function PersonActions({ row, onMade }: PersonActionsProps) {
   const { personId, name, email, isOperator, isFrozen } = row;
+  const navigate = useNavigate();
   const [asking, setAsking] = useState<Asking>(null);
   const queries = useQueryClient();
   const makeLink = async () => {
@@ -152,6 +153,9 @@ function PersonActions({ row, onMade }: PersonActionsProps) {
       >
         <MenuItem icon={Link2} onClick={() => void makeLink()}>
           Make a sign-in link
+        </MenuItem>
+        <MenuItem icon={ScrollText} onClick={() => void navigate({ to: "/operator/audit", search: { personId } })}>
+          Show what they did
         </MenuItem>
         <MenuItem icon={AtSign} onClick={() => setAsking("address")}>
           Change the address

@@ -83,6 +83,7 @@ export const moderatedQuery = (q: string | undefined) =>
 export const auditQuery = (filter: AuditSearch) =>
   growingList(
     ["operator", "audit", filter],
-    (page, signal) => manage.send("listAudit", { query: { ...filter, ...page }, signal }),
+    (page, signal) =>
+      manage.send("listAudit", { query: { ...filter, reads: filter.reads ?? "without", ...page }, signal }),
     ({ auditId }) => auditId,
   );

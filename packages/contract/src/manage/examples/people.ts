@@ -79,7 +79,7 @@ export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {
     data: { ...token, revokedAt: "2026-11-22T11:30:00.000Z" },
   },
   listAudit: {
-    parameters: { limit: 10, action: "createToken", outcome: "success" },
+    parameters: { limit: 10, q: "token", reads: "without", outcome: "success" },
     data: {
       rows: [
         {

@@ -106,6 +106,8 @@ const auditSchema = z.strictObject({
 const auditQuery = pageQuery
   .extend({
     action: textField("action", 100).optional(),
+    q: textField("q", 100).optional(),
+    reads: wordField("reads", ["with", "without"]).optional(),
     personId: uuidField("personId").optional(),
     accountId: uuidField("accountId").optional(),
     outcome: wordField("outcome", ["success", "failure"]).optional(),

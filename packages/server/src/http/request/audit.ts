@@ -10,10 +10,13 @@ export async function audit(exchange: Exchange, writeAudit: WriteAudit | null, {
   if (writeAudit === null || endpoint.name === null) return;
   const caller = admission?.kind === "admitted" ? admission.caller : null;
   if (caller === null && (endpoint.auth !== "none" || outcome !== "SUCCESS")) return;
+  const subject = endpoint.subject === undefined ? null : subjectOf(endpoint.subject, exchange.params, data);
+  if (caller === null && subject === null) return; // a link was opened, and nothing is done yet
   await writeAudit({
     action: endpoint.name,
     caller,
-    subject: endpoint.subject === undefined ? null : subjectOf(endpoint.subject, exchange.params, data),
+    personId: endpoint.subject === "personId" ? subject : null,
+    subject,
     address: exchange.address,
     requestId: exchange.requestId,
     outcome,

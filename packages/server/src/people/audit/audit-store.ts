@@ -1,4 +1,5 @@
-import type { AuditEntry, Page, PageQuery } from "@promptd/contract/manage";
+import type { EndpointEntry } from "@promptd/contract";
+import { MANAGE_ENDPOINTS, type AuditEntry, type Page, type PageQuery } from "@promptd/contract/manage";
 import { readPage } from "../../platform/database/pages.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 
@@ -26,6 +27,10 @@ export async function insertAudit(db: Queryable, row: AuditRow): Promise<void> {
 
 export interface AuditQuery extends PageQuery {
   readonly action?: string | undefined;
+  /** Part of what a row says: action, person, address, outcome, or the name of what it is about. */
+  readonly q?: string | undefined;
+  /** Whether rows of what operators have only read are listed; they are, unless they are left out. */
+  readonly reads?: "with" | "without" | undefined;
   readonly personId?: string | undefined;
   readonly accountId?: string | undefined;
   readonly outcome?: "success" | "failure" | undefined;
@@ -47,19 +52,35 @@ interface EntryRow {
   outcome: string;
 }
 
+/** Endpoints that change nothing and give no file away. Commands that read end in "show". */
+const READS = Object.entries<EndpointEntry>(MANAGE_ENDPOINTS)
+  .filter(([, { method, file }]) => method === "GET" && file === undefined)
+  .map(([name]) => name);
+
+/** Words of a page without their spaces, as actions are written: `Create key` finds `createKey`. */
+const SAYS = `position(replace(lower($6), ' ', '') in replace(lower(e.action), ' ', '')) > 0
+  or position(lower($6) in u.email) > 0 or position(lower($6) in lower(u.name)) > 0
+  or position(lower($6) in e.address) > 0 or position(lower($6) in e.subject) > 0
+  or position(replace(lower($6), ' ', '_') in lower(e.outcome)) > 0
+  or e.subject in (select audit_subjects_named($6))`;
+
 export async function listAudit(db: Queryable, query: AuditQuery): Promise<Page<AuditEntry> | null> {
   return readPage(db, query, {
     columns: `e.id, e.at, e.actor, e.person_id, u.email, e.token_id, e.account_id, e.action, e.subject,
       audit_subject_name(e.subject, e.account_id) as subject_name, e.address, e.request_id, e.outcome`,
     from: "audit_entries e left join auth_users u on u.id = e.person_id",
     where: `($1::text is null or e.action in ($1, $5)) and ($2::uuid is null or e.person_id = $2)
-      and ($3::uuid is null or e.account_id = $3) and ($4::text is null or (e.outcome = 'SUCCESS') = ($4 = 'success'))`,
+      and ($3::uuid is null or e.account_id = $3) and ($4::text is null or (e.outcome = 'SUCCESS') = ($4 = 'success'))
+      and ($6::text is null or ${SAYS})
+      and ($7::text[] is null or (e.action <> all ($7) and e.action !~ ' show$'))`,
     values: [
       query.action ?? null,
       query.personId ?? null,
       query.accountId ?? null,
       query.outcome ?? null,
       camelCase(query.action ?? ""),
+      query.q ?? null,
+      query.reads === "without" ? READS : null,
     ],
     id: "e.id",
     toItem: toEntry,

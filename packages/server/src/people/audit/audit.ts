@@ -18,13 +18,27 @@ export function createAuditWriter(options: AuditOptions): WriteAudit {
   return (written) => write(options, { ...actorOf(written), ...withoutCaller(written) });
 }
 
-function withoutCaller({ caller: _caller, ...rest }: AuditedWrite): Omit<AuditedWrite, "caller"> {
+function withoutCaller({
+  caller: _caller,
+  personId: _personId,
+  ...rest
+}: AuditedWrite): Omit<AuditedWrite, "caller" | "personId"> {
   return rest;
 }
 
-function actorOf({ caller }: AuditedWrite): Pick<AuditRow, "actor" | "personId" | "tokenId" | "accountId"> {
+/** Writes a row as it is. Never rejects. */
+export type WriteEntry = (entry: Omit<AuditRow, "auditId">) => Promise<void>;
+
+export function createEntryWriter(options: AuditOptions): WriteEntry {
+  return (entry) => write(options, entry);
+}
+
+function actorOf({
+  caller,
+  personId: taken,
+}: AuditedWrite): Pick<AuditRow, "actor" | "personId" | "tokenId" | "accountId"> {
   const actor = caller?.actor;
-  if (caller === null || actor === undefined) return { actor: "none", personId: null, tokenId: null, accountId: null };
+  if (caller === null || actor === undefined) return { actor: "none", personId: taken, tokenId: null, accountId: null };
   const { credential, personId, tokenId } = actor;
   return { actor: credential, personId, tokenId, accountId: caller.accountId };
 }

@@ -1,5 +1,6 @@
 import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
 import type { Sessions } from "./sessions.ts";
+import type { AuditAuth } from "./sign-in-audit.ts";
 
 const METHODS = ["GET", "POST"] as const;
 const BODY_BYTES_MAX = 64 * 1024;
@@ -10,7 +11,10 @@ const HOP_HEADERS = new Set(["connection", "transfer-encoding", "content-length"
  * Everything under /manage/auth as better-auth speaks it: its own paths, statuses and bodies, which are no envelopes. Pages
  * sign in and out here; what a person does once they are in is under /manage/v1.
  */
-export function authEndpoint(sessions: Pick<Sessions, "handle">, publicUrl: () => string): Endpoint {
+export function authEndpoint(
+  { sessions, auditAuth }: { readonly sessions: Pick<Sessions, "handle">; readonly auditAuth: AuditAuth },
+  publicUrl: () => string,
+): Endpoint {
   return {
     method: METHODS,
     path: "/manage/auth/*",
@@ -34,7 +38,9 @@ export function authEndpoint(sessions: Pick<Sessions, "handle">, publicUrl: () =
         headers: sent,
         ...(hasBody ? { body: Uint8Array.from(body) } : {}),
       });
-      return toAnswer(await sessions.handle(request, context.address));
+      const { address, requestId } = context;
+      const answer = () => sessions.handle(request, address);
+      return toAnswer(await auditAuth({ request, address, requestId }, answer));
     },
   };
 }

@@ -51,7 +51,7 @@ export interface SessionsOptions {
   /** Somebody may set a new password by this link, once, within an hour. */
   readonly onResetAsked: (email: string, link: string) => Promise<void>;
   /** Somebody has set a new password by such a link. */
-  readonly onPasswordReset: (personId: string) => Promise<void>;
+  readonly onPasswordReset: (personId: string, address: string | null) => Promise<void>;
   /** Somebody who has signed up confirms their address by this link; null: nobody has to. */
   readonly onVerificationAsked: ((email: string, link: string) => Promise<void>) | null;
 }
@@ -145,7 +145,8 @@ function createAuth(options: SessionsOptions, url: string) {
       minPasswordLength: PASSWORD_LENGTHS.min,
       maxPasswordLength: PASSWORD_LENGTHS.max,
       revokeSessionsOnPasswordReset: true,
-      onPasswordReset: ({ user }) => options.onPasswordReset(user.id),
+      onPasswordReset: ({ user }, request) =>
+        options.onPasswordReset(user.id, request?.headers.get(ADDRESS_HEADER) ?? null),
       requireEmailVerification: options.onVerificationAsked !== null,
     },
     ...verificationOf(options),

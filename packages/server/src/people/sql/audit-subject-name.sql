@@ -23,3 +23,16 @@ create or replace function audit_subject_name(p_subject text, p_account uuid) re
     from string_to_table(p_subject, ', ') with ordinality as part(text, place)) named
   having bool_or(named.name is not null)
 $$;
+
+-- What of which the name of today has a text in it: the other way around. Runs have no names worth a search.
+create or replace function audit_subjects_named(p_text text) returns setof text language sql stable as $$
+  select u.id::text from auth_users u where position(lower(p_text) in u.email) > 0
+  union all select a.id::text from accounts a where position(lower(p_text) in lower(a.email)) > 0
+  union all select p.id::text from prompts p join prompt_versions v on v.id = p.latest_version_id
+    where position(lower(p_text) in lower(v.title)) > 0
+  union all select d.prompt_id::text from prompt_drafts d where position(lower(p_text) in lower(d.title)) > 0
+  union all select k.id::text from api_keys k where position(lower(p_text) in lower(k.name)) > 0
+  union all select t.id::text from management_tokens t where position(lower(p_text) in lower(t.name)) > 0
+  union all select i.id::text from invitations i where position(lower(p_text) in i.email) > 0
+  union all select w.id::text from webhooks w where position(lower(p_text) in lower(w.url)) > 0
+$$;

@@ -1,0 +1,120 @@
+/**
+ * Rows of the audit log for what better-auth answers under /manage/auth: who signs in, tries to, or signs out, and what
+ * people change about their ways in. All other rows come from the entries of the contract.
+ */
+import { z } from "zod";
+import type { Database } from "../../platform/database/database.ts";
+import type { WriteEntry } from "../audit/audit.ts";
+import { findPersonByEmail, findPersonOfSession } from "../people-store.ts";
+import { readSessionCookie } from "./session-cookie.ts";
+
+export interface SignInAuditOptions {
+  readonly db: Database;
+  readonly writeEntry: WriteEntry;
+  /** Signs session cookies. */
+  readonly secret: string;
+  readonly publicUrl: () => string;
+}
+
+export interface AuthRequest {
+  readonly request: Request;
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** Answers a request and leaves its row. */
+export type AuditAuth = (asked: AuthRequest, answer: () => Promise<Response>) => Promise<Response>;
+
+const ROOT = "/manage/auth";
+/** What begins a session. */
+const WAYS_IN = [
+  "/sign-in/email",
+  "/sign-up/email",
+  "/verify-email",
+  "/callback/",
+  "/oauth2/callback/",
+  "/two-factor/verify",
+];
+/** What people do about themselves while they are signed in. */
+const CHANGES: Readonly<Record<string, string>> = {
+  "/sign-out": "signOut",
+  "/change-password": "changePassword",
+  "/update-user": "changeName",
+  "/revoke-session": "endSession",
+  "/revoke-sessions": "endSessions",
+  "/revoke-other-sessions": "endOtherSessions",
+  "/two-factor/enable": "prepareSecondFactor",
+  "/two-factor/verify-totp": "switchOnSecondFactor",
+  "/two-factor/disable": "switchOffSecondFactor",
+  "/two-factor/generate-backup-codes": "makeBackupCodes",
+  "/unlink-account": "removeSignInService",
+};
+const RESET = "/request-password-reset";
+
+export function createSignInAudit(options: SignInAuditOptions): AuditAuth {
+  const { writeEntry } = options;
+  return async (asked, answer) => {
+    const { request, address, requestId } = asked;
+    const path = new URL(request.url).pathname.slice(ROOT.length);
+    const change = CHANGES[path];
+    const isWayIn = WAYS_IN.some((way) => path.startsWith(way));
+    if (change === undefined && !isWayIn && path !== RESET) return answer();
+    const sent = request.clone();
+    const before = await personOf([request.headers.get("cookie") ?? ""], options);
+    const response = await answer();
+    const row = { tokenId: null, accountId: null, subject: null, address, requestId };
+    if (response.status === 429) return response; // anybody could fill the log
+    if (path === RESET) {
+      void noteReset(sent, options, row);
+    } else if (change !== undefined && before !== null) {
+      await writeEntry({ ...row, actor: "session", personId: before, action: change, outcome: outcomeOf(response) });
+    } else if (isWayIn) {
+      const personId = await personOf(cookiesOf(response), options);
+      if (personId !== null)
+        await writeEntry({ ...row, actor: "none", personId, action: "signIn", outcome: "SUCCESS" });
+      else if (response.status === 401) void noteRefusal(sent, options, row);
+    }
+    return response;
+  };
+}
+
+type Row = Omit<Parameters<WriteEntry>[0], "actor" | "personId" | "action" | "outcome">;
+
+/** Not waited for: the time of an answer says nothing of who has an account here. */
+async function noteReset(sent: Request, { db, writeEntry }: SignInAuditOptions, row: Row): Promise<void> {
+  const personId = await personNamed(sent, db);
+  if (personId !== null)
+    await writeEntry({ ...row, actor: "none", personId, action: "requestPasswordReset", outcome: "SUCCESS" });
+}
+
+/** Not waited for, as above. A password of somebody unknown is nobody's; a code comes after the right password. */
+async function noteRefusal(sent: Request, { db, writeEntry }: SignInAuditOptions, row: Row): Promise<void> {
+  const isCode = new URL(sent.url).pathname.includes("/two-factor/");
+  const personId = isCode ? null : await personNamed(sent, db);
+  if (isCode || personId !== null)
+    await writeEntry({ ...row, actor: "none", personId, action: "signIn", outcome: "UNAUTHORIZED_ERROR" });
+}
+
+/** The person of the address in a body; null: nobody has it, or it has none. */
+async function personNamed(sent: Request, db: Database): Promise<string | null> {
+  try {
+    const { success, data } = z.object({ email: z.string() }).safeParse(await sent.json());
+    return success ? await findPersonByEmail(db, data.email) : null;
+  } catch {
+    return null; // no JSON, or an outage: better-auth has answered
+  }
+}
+
+async function personOf(cookies: readonly string[], options: SignInAuditOptions): Promise<string | null> {
+  const token = readSessionCookie(cookies, options.publicUrl(), options.secret);
+  return token === null ? null : findPersonOfSession(options.db, token);
+}
+
+function cookiesOf(response: Response): string[] {
+  return response.headers.getSetCookie().map((cookie) => cookie.split(";")[0] ?? "");
+}
+
+function outcomeOf({ status }: Response): string {
+  if (status < 400) return "SUCCESS";
+  return status === 401 ? "UNAUTHORIZED_ERROR" : status < 500 ? "VALIDATION_ERROR" : "SERVER_ERROR";
+}
