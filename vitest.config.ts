@@ -35,6 +35,7 @@ const LONGEST = [
   "author-journeys",
   "settings-journeys",
   "browse-journeys",
+  "main-journeys",
   "embedded",
   "docs-blocks",
   "readme-providers",

@@ -1,4 +1,4 @@
-/** The way of an author through the pages: write, fail, mend, try, publish, change, compare, go back. */
+/** What authors meet in the pages beside their main way. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALLOWED_FILTERS } from "../../server/src/prompts/template/template-language.ts";
@@ -7,25 +7,7 @@ import { startTestServer, type TestServer } from "../../server/test/support/test
 import { FILTERS } from "../src/screens/editor/code/completion.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
-import { faultsOfPage } from "./support/pages.ts";
-
-const SOURCE = `---
-promptd: 1
-title: Tea poem
-description: Two lines for a label.
-model: sandbox/text
-inputs:
-  topic: { label: Topic, maxLength: 200 }
-tests:
-  - name: names the leaf
-    inputs: { topic: oolong }
-    expect: { contains: oolong }
-  - name: is very short
-    inputs: { topic: oolong }
-    expect: { shorterThan: 3 }
----
-Write about {{ topic }}.
-`;
+import { editor, saved, SOURCE, write } from "./support/editor.ts";
 
 let server: TestServer;
 let browser: TestBrowser;
@@ -47,27 +29,6 @@ async function newAuthor(): Promise<TestPerson> {
   return person;
 }
 
-const editor = (page: Page) => page.getByRole("textbox", { name: /Prompt file/ });
-const saved = (page: Page) => page.getByText(/^saved/).waitFor();
-
-/** What a page has and this process has not. */
-interface ClipboardOfPage {
-  readonly DataTransfer: new () => { setData(type: string, text: string): void };
-  readonly ClipboardEvent: new (type: string, init: object) => never;
-}
-
-/** Replaces the whole file, as pasting over it does. */
-async function write(page: Page, source: string): Promise<void> {
-  await editor(page).click();
-  await page.keyboard.press("Control+a");
-  await editor(page).evaluate((node, text) => {
-    const scope = globalThis as unknown as ClipboardOfPage;
-    const clipboardData = new scope.DataTransfer();
-    clipboardData.setData("text/plain", text);
-    node.dispatchEvent(new scope.ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-  }, source);
-}
-
 /** Holds requests to an address back. @returns what lets them go. */
 async function hold(page: Page, address: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -76,14 +37,6 @@ async function hold(page: Page, address: string): Promise<() => void> {
     await route.continue();
   });
   return resolve;
-}
-
-async function publish(page: Page, note: string): Promise<void> {
-  await page.getByRole("button", { name: /^Publish/ }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Note").fill(note);
-  await dialog.getByRole("button", { name: "Publish" }).click();
-  await dialog.waitFor({ state: "detached" });
 }
 
 /** Whether what is said for a moment lies over the bar that publishes. */
@@ -96,123 +49,6 @@ const LIES_OVER_BAR = `(() => {
 
 test("the filters that the editor offers are those that templates know", () => {
   expect([...FILTERS].sort()).toEqual([...ALLOWED_FILTERS.keys()].sort());
-});
-
-/** In the page: whether its button to publish is there as a whole, and covered by nothing. */
-const PUBLISH_IS_IN_VIEW = `(() => {
-  const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Publish");
-  const { top, bottom, left, width } = button.getBoundingClientRect();
-  return top >= 0 && bottom <= innerHeight && document.elementFromPoint(left + width / 2, (top + bottom) / 2) === button;
-})()`;
-
-describe.skipIf(findBrowser() === null)("in the editor", () => {
-  test("a prompt is written, mended, tried, published, run by another account, changed, compared and rolled back", async () => {
-    const author = await newAuthor();
-    await travel(browser, "author", async ({ page, complaints }) => {
-      await signInAs(page, server.url, author);
-      await page.goto(`${server.url}/author`);
-      await page.getByText("No prompts yet").waitFor();
-      expect(await page.getByRole("radiogroup", { name: "State" }).count()).toBe(0);
-      await page.getByRole("link", { name: "New prompt" }).first().click();
-      await page.getByRole("button", { name: "Start with this: Text" }).click();
-      await page.waitForURL(/\/author\/[0-9a-f-]{36}/);
-      await page.getByRole("button", { name: "Publish" }).click();
-      await page.getByRole("dialog").getByText('The title is still "Untitled text prompt".').waitFor();
-      await page.getByRole("button", { name: "Cancel" }).click();
-
-      await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}\u200b"));
-      await page.locator(".cm-specialChar").waitFor();
-      await page.getByRole("button", { name: "line 16" }).waitFor();
-      await page.locator(".cm-lintRange-error").first().waitFor();
-      expect(await page.getByRole("button", { name: "Publish" }).isDisabled()).toBe(true);
-      await write(page, SOURCE);
-      await page.getByText("No faults").waitFor();
-      await saved(page);
-
-      await page.getByLabel("Topic").fill("a cold harbor");
-      await page.getByRole("button", { name: "Run draft" }).click();
-      await page.getByText(/Write about a cold harbor/).waitFor();
-      await page.getByRole("button", { name: "Use as sample" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Use as sample" }).click();
-      await page.getByRole("button", { name: "Remove as sample" }).waitFor();
-      await page.getByRole("button", { name: "Run all" }).click();
-      await page.getByText("names the leaf: passed").waitFor();
-      await page.getByText("is very short: failed").waitFor();
-      for (const end of ["0", "document.body.scrollHeight"]) {
-        await page.evaluate(`scrollTo(0, ${end})`);
-        expect(await page.evaluate(PUBLISH_IS_IN_VIEW)).toBe(true);
-      }
-      await page.getByRole("tab", { name: "Rendered text" }).click();
-      await page.getByLabel("Topic").fill("fog");
-      await page.getByText("Write about fog.").waitFor();
-
-      await publish(page, "The first one.");
-      await page.getByText("version 1", { exact: true }).waitFor();
-
-      await page.getByRole("tab", { name: "Test run" }).click();
-      await page.getByText("names the leaf: passed").waitFor();
-      await page.getByLabel("Compare with").selectOption({ label: "Version 1, the latest" });
-      const before = (await author.client.send("listRuns")).rows.length;
-      await page.route("**/manage/v1/runs", (route) => route.abort());
-      await page.getByRole("button", { name: "Run draft" }).click();
-      await page.getByText("The server could not be reached.").waitFor();
-      await page.getByText(/Write about fog/).waitFor();
-      await page.unroute("**/manage/v1/runs");
-      await page.getByRole("button", { name: "Run draft" }).click();
-      await page.getByRole("heading", { name: "Version 1", exact: true }).waitFor();
-      expect((await author.client.send("listRuns")).rows).toHaveLength(before + 2);
-      await page.getByLabel("Compare with").selectOption("sandbox/text-free");
-      await page.getByRole("button", { name: "Run draft" }).click();
-      const comparison = page.getByRole("group", { name: "Comparison of two runs" });
-      await comparison.getByRole("heading", { name: "sandbox/text-free", exact: true }).waitFor();
-      await comparison.getByText(/ · callers pay about \d+ credits?$/).waitFor();
-      await comparison.getByText(/ · free$/).waitFor();
-      await page.reload(); // the address holds both
-      await comparison.getByText(/ · free$/).waitFor();
-      complaints.splice(0); // of the answers that were cut off
-      const reader = await newAuthor();
-      await travel(browser, "reader", async ({ page: other }) => {
-        await signInAs(other, server.url, reader);
-        await other.goto(`${server.url}/p/tea-poem`);
-        await other
-          .getByText(/Write about a cold harbor/)
-          .first()
-          .waitFor();
-        await other.getByLabel("Topic").fill("salt");
-        await other.keyboard.press("Control+Enter");
-        await other.getByText(/Write about salt/).waitFor();
-        expect(await other.getByRole("link", { name: "Edit prompt" }).count()).toBe(0);
-      });
-      await page.getByRole("link", { name: "Open in marketplace" }).click();
-      await page.getByRole("link", { name: "Edit prompt" }).click();
-      await editor(page).waitFor();
-
-      const second = SOURCE.replace("topic: { label: Topic, maxLength: 200 }", "$&\n  mood: { label: Mood }");
-      await write(page, second.replace("about {{ topic }}", "about {{ topic }}, {{ mood }}"));
-      await page.getByText("No faults").waitFor();
-      await page.getByRole("button", { name: "Publish version 2" }).click();
-      await page.getByText("Breaking changes for existing calls:").waitFor();
-      expect(await faultsOfPage(page)).toEqual([]);
-      await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
-      await page.getByText("version 2", { exact: true }).waitFor();
-
-      await page.getByRole("tab", { name: "History" }).click();
-      await page.getByRole("button", { name: "Actions for version 2" }).click();
-      await page.getByRole("menuitem", { name: "Compare with version 1" }).click();
-      await page.getByText("From version 1 to version 2").waitFor();
-      await page.getByText("Breaking changes for existing calls:").waitFor();
-      await page.getByRole("button", { name: "Close" }).click();
-      await page.getByRole("button", { name: "Actions for version 1" }).click();
-      await page.getByRole("menuitem", { name: "Roll back to this" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
-      await page.getByText("version 3", { exact: true }).waitFor();
-      await page.getByText("Back to version 1.").waitFor();
-      expect(await editor(page).innerText()).not.toContain("Mood");
-      expect(complaints).toEqual([]);
-    });
-    const [row] = (await author.client.send("listPrompts")).rows;
-    expect(row).toMatchObject({ state: "published", versions: 3, draft: null });
-  });
 });
 
 describe.skipIf(findBrowser() === null)("while others write and answers are late", () => {

@@ -12,14 +12,6 @@ model: sandbox/text
 ---
 sandbox: error=400
 `;
-const DEAR = `---
-promptd: 1
-title: A dear word
-model: sandbox/text
-inputs: { word: { label: Word } }
----
-Say {{ word }}.
-`;
 
 let server: TestServer;
 let browser: TestBrowser;
@@ -36,39 +28,6 @@ afterAll(async () => {
 });
 
 describe.skipIf(findBrowser() === null)("an operator", () => {
-  test("finds a failed run by its request id and its cause, and grants its caller credits", async () => {
-    const caller = await server.createCaller();
-    const { promptVersionId } = await server.publish(FAILING);
-    const { runId } = await caller.client.runs.createAndWait({ promptVersionId, inputs: {} });
-    const { rows } = await operator.client.send("listInstallationRuns", { query: { id: runId } });
-    const requestId = rows[0]?.requestId ?? "";
-    await travel(browser, "operator", async ({ page, complaints }) => {
-      await signInAs(page, server.url, operator);
-      await page.goto(`${server.url}/operator`);
-      await page.getByRole("heading", { name: "Failed runs by cause" }).waitFor();
-      await page.getByRole("link", { name: /The provider rejected the request.*sandbox\/text/ }).click();
-      await page.getByRole("link", { name: "Fails at once" }).waitFor();
-      await page.getByRole("link", { name: "Runs" }).last().click();
-      const search = page.getByLabel("ID of a run or of a request");
-      await search.fill(requestId);
-      await search.press("Enter");
-      await page.waitForURL(new RegExp(`id=${requestId}`));
-      await page.getByRole("link", { name: "Fails at once" }).click();
-      await page.getByRole("table", { name: "Calls of providers" }).waitFor();
-      await page.getByText("The caller was told:").waitFor();
-      await page.getByRole("link", { name: /caller-\d+@example\.org/ }).click();
-      await page.getByRole("button", { name: "Grant credits" }).click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Credits").fill("250");
-      await dialog.getByLabel("Reason").fill("for the failed run");
-      await dialog.getByRole("button", { name: "Grant" }).click();
-      await page.getByText("1,250 credits").waitFor();
-      expect(complaints).toEqual([]);
-    });
-    const { credits } = await caller.client.me.credits();
-    expect(credits).toBe(1_250);
-  });
-
   test("is told when nothing answers, and no longer that everything works", async () => {
     await travel(browser, "no-answer", async ({ page }) => {
       await signInAs(page, server.url, operator);
@@ -80,44 +39,6 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByText("The state of the installation could not be loaded.").waitFor();
       expect(await page.getByText("Everything works").count()).toBe(0);
     });
-  });
-
-  test("gives who is out of credits new ones, and takes the plan of an account, whose page of runs is narrowed", async () => {
-    const ada = await createTestPerson(server, { email: "broke@example.org" });
-    await server.publish(DEAR);
-    await travel(browser, "broke", async ({ page: hers }) => {
-      await signInAs(hers, server.url, ada);
-      await hers.goto(`${server.url}/p/a-dear-word`);
-      await hers.getByLabel("Word").fill("gold");
-      await hers.getByRole("button", { name: /^Run/ }).click();
-      await hers.getByText(/credits?, 0 are available/).waitFor();
-      await travel(browser, "granting", async ({ page }) => {
-        await signInAs(page, server.url, operator);
-        await page.goto(`${server.url}/operator/accounts?q=broke@example.org`);
-        await page.getByRole("table", { name: "Accounts" }).getByRole("cell", { name: "0", exact: true }).waitFor();
-        await page.getByRole("table", { name: "Accounts" }).getByRole("link").first().click();
-        await page.getByRole("button", { name: "Grant credits" }).click();
-        await page.getByRole("dialog").getByLabel("Credits").fill("100");
-        await page.getByRole("dialog").getByRole("button", { name: "Grant" }).click();
-        await page.getByText("100 credits", { exact: true }).waitFor();
-        await hers.getByRole("button", { name: /^Run/ }).click();
-        await hers.getByText("Succeeded", { exact: true }).waitFor();
-        await page.getByRole("button", { name: "Change plan" }).click();
-        await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
-        await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
-        await page.getByText(/^ended/).waitFor();
-        await hers.getByRole("button", { name: /^Run/ }).click();
-        await hers.getByText(/^This account has no plan yet/).waitFor();
-      });
-      await hers.getByRole("link", { name: "Runs", exact: true }).click();
-      await hers.getByLabel("Model").selectOption("sandbox/text");
-      await hers.getByRole("link", { name: "A dear word" }).waitFor();
-      expect(new URL(hers.url()).searchParams.get("model")).toBe("sandbox/text");
-      await hers.goto(`${server.url}/runs?model=sandbox%2Fvideo`); // as a colleague opens it
-      await hers.getByText("No runs match these filters").waitFor();
-    });
-    const { plan } = await operator.client.send("getAccount", { params: { accountId: ada.accountId } });
-    expect(plan).toBe("none");
   });
 
   test("sees who has forgotten a password where no mail is sent, and makes them a link", async () => {

@@ -5,7 +5,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, PASSWORD, tokenClient, totpOf } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { isVerified, startWebhookReceiver } from "../../server/test/webhooks/webhook-receiver.ts";
@@ -39,28 +38,6 @@ afterAll(async () => {
 });
 
 describe.skipIf(findBrowser() === null)("in the settings", () => {
-  test("who signs out everywhere else stays signed in here alone", async () => {
-    const ada = await createTestPerson(server);
-    const { personId } = ada;
-    const code = await mintCode(server.app.db, { personId, accountId: null, makesOperator: false, signsIn: true });
-    await travel(browser, "elsewhere", async ({ page: elsewhere }) => {
-      await elsewhere.goto(`${server.url}/welcome#${code}`);
-      await elsewhere.getByLabel("Search prompts").waitFor();
-      await travel(browser, "everywhere", async ({ page, complaints }) => {
-        await signInAs(page, server.url, ada);
-        await page.goto(`${server.url}/settings/security`);
-        await page.getByRole("button", { name: "Sign out everywhere else" }).click();
-        await page.getByText("Signed out everywhere else", { exact: true }).waitFor();
-        await elsewhere.goto(`${server.url}/runs`);
-        await elsewhere.waitForURL(/\/sign-in/);
-        await page.reload();
-        await page.getByRole("table", { name: "Sessions" }).getByText("this one").waitFor();
-        expect(await page.getByRole("button", { name: "Sign out everywhere else" }).count()).toBe(0);
-        expect(complaints).toEqual([]);
-      });
-    });
-  });
-
   test("a second factor is switched on, and the next sign-in asks for it", async () => {
     const email = "factor@example.org";
     const ada = await createTestPerson(server, { email });

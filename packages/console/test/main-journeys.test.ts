@@ -1,0 +1,259 @@
+/** The ways that people go most: an author's from the first line to a version rolled back, an operator's to a cause, and out. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mintCode } from "../../server/src/people/index.ts";
+import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
+import { DIST } from "./support/build.ts";
+import { editor, publish, saved, SOURCE, write } from "./support/editor.ts";
+import { faultsOfPage } from "./support/pages.ts";
+
+const FAILING = `---
+promptd: 1
+title: Fails at once
+model: sandbox/text
+---
+sandbox: error=400
+`;
+const DEAR = `---
+promptd: 1
+title: A dear word
+model: sandbox/text
+inputs: { word: { label: Word } }
+---
+Say {{ word }}.
+`;
+
+let server: TestServer;
+let browser: TestBrowser;
+let operator: TestPerson;
+beforeAll(async () => {
+  if (findBrowser() === null) return;
+  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0" };
+  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
+  operator = await createTestPerson(server, { isOperator: true });
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function newAuthor(): Promise<TestPerson> {
+  const person = await createTestPerson(server);
+  await server.grant(person.accountId, { amount: 1_000 });
+  return person;
+}
+
+/** In the page: whether its button to publish is there as a whole, and covered by nothing. */
+const PUBLISH_IS_IN_VIEW = `(() => {
+  const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Publish");
+  const { top, bottom, left, width } = button.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight && document.elementFromPoint(left + width / 2, (top + bottom) / 2) === button;
+})()`;
+
+describe.skipIf(findBrowser() === null)("an author", () => {
+  test("writes a prompt, mends, tries and publishes it, sees it run by another account, changes, compares and rolls it back", async () => {
+    const author = await newAuthor();
+    await travel(browser, "author", async ({ page, complaints }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author`);
+      await page.getByText("No prompts yet").waitFor();
+      expect(await page.getByRole("radiogroup", { name: "State" }).count()).toBe(0);
+      await page.getByRole("link", { name: "New prompt" }).first().click();
+      await page.getByRole("button", { name: "Start with this: Text" }).click();
+      await page.waitForURL(/\/author\/[0-9a-f-]{36}/);
+      await page.getByRole("button", { name: "Publish" }).click();
+      await page.getByRole("dialog").getByText('The title is still "Untitled text prompt".').waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+
+      await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}\u200b"));
+      await page.locator(".cm-specialChar").waitFor();
+      await page.getByRole("button", { name: "line 16" }).waitFor();
+      await page.locator(".cm-lintRange-error").first().waitFor();
+      expect(await page.getByRole("button", { name: "Publish" }).isDisabled()).toBe(true);
+      await write(page, SOURCE);
+      await page.getByText("No faults").waitFor();
+      await saved(page);
+
+      await page.getByLabel("Topic").fill("a cold harbor");
+      await page.getByRole("button", { name: "Run draft" }).click();
+      await page.getByText(/Write about a cold harbor/).waitFor();
+      await page.getByRole("button", { name: "Use as sample" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Use as sample" }).click();
+      await page.getByRole("button", { name: "Remove as sample" }).waitFor();
+      await page.getByRole("button", { name: "Run all" }).click();
+      await page.getByText("names the leaf: passed").waitFor();
+      await page.getByText("is very short: failed").waitFor();
+      for (const end of ["0", "document.body.scrollHeight"]) {
+        await page.evaluate(`scrollTo(0, ${end})`);
+        expect(await page.evaluate(PUBLISH_IS_IN_VIEW)).toBe(true);
+      }
+      await page.getByRole("tab", { name: "Rendered text" }).click();
+      await page.getByLabel("Topic").fill("fog");
+      await page.getByText("Write about fog.").waitFor();
+
+      await publish(page, "The first one.");
+      await page.getByText("version 1", { exact: true }).waitFor();
+
+      await page.getByRole("tab", { name: "Test run" }).click();
+      await page.getByText("names the leaf: passed").waitFor();
+      await page.getByLabel("Compare with").selectOption({ label: "Version 1, the latest" });
+      const before = (await author.client.send("listRuns")).rows.length;
+      await page.route("**/manage/v1/runs", (route) => route.abort());
+      await page.getByRole("button", { name: "Run draft" }).click();
+      await page.getByText("The server could not be reached.").waitFor();
+      await page.getByText(/Write about fog/).waitFor();
+      await page.unroute("**/manage/v1/runs");
+      await page.getByRole("button", { name: "Run draft" }).click();
+      await page.getByRole("heading", { name: "Version 1", exact: true }).waitFor();
+      expect((await author.client.send("listRuns")).rows).toHaveLength(before + 2);
+      await page.getByLabel("Compare with").selectOption("sandbox/text-free");
+      await page.getByRole("button", { name: "Run draft" }).click();
+      const comparison = page.getByRole("group", { name: "Comparison of two runs" });
+      await comparison.getByRole("heading", { name: "sandbox/text-free", exact: true }).waitFor();
+      await comparison.getByText(/ · callers pay about \d+ credits?$/).waitFor();
+      await comparison.getByText(/ · free$/).waitFor();
+      await page.reload(); // the address holds both
+      await comparison.getByText(/ · free$/).waitFor();
+      complaints.splice(0); // of the answers that were cut off
+      const reader = await newAuthor();
+      await travel(browser, "reader", async ({ page: other }) => {
+        await signInAs(other, server.url, reader);
+        await other.goto(`${server.url}/p/tea-poem`);
+        await other
+          .getByText(/Write about a cold harbor/)
+          .first()
+          .waitFor();
+        await other.getByLabel("Topic").fill("salt");
+        await other.keyboard.press("Control+Enter");
+        await other.getByText(/Write about salt/).waitFor();
+        expect(await other.getByRole("link", { name: "Edit prompt" }).count()).toBe(0);
+      });
+      await page.getByRole("link", { name: "Open in marketplace" }).click();
+      await page.getByRole("link", { name: "Edit prompt" }).click();
+      await editor(page).waitFor();
+
+      const second = SOURCE.replace("topic: { label: Topic, maxLength: 200 }", "$&\n  mood: { label: Mood }");
+      await write(page, second.replace("about {{ topic }}", "about {{ topic }}, {{ mood }}"));
+      await page.getByText("No faults").waitFor();
+      await page.getByRole("button", { name: "Publish version 2" }).click();
+      await page.getByText("Breaking changes for existing calls:").waitFor();
+      expect(await faultsOfPage(page)).toEqual([]);
+      await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
+      await page.getByText("version 2", { exact: true }).waitFor();
+
+      await page.getByRole("tab", { name: "History" }).click();
+      await page.getByRole("button", { name: "Actions for version 2" }).click();
+      await page.getByRole("menuitem", { name: "Compare with version 1" }).click();
+      await page.getByText("From version 1 to version 2").waitFor();
+      await page.getByText("Breaking changes for existing calls:").waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("button", { name: "Actions for version 1" }).click();
+      await page.getByRole("menuitem", { name: "Roll back to this" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+      await page.getByText("version 3", { exact: true }).waitFor();
+      await page.getByText("Back to version 1.").waitFor();
+      expect(await editor(page).innerText()).not.toContain("Mood");
+      expect(complaints).toEqual([]);
+    });
+    const [row] = (await author.client.send("listPrompts")).rows;
+    expect(row).toMatchObject({ state: "published", versions: 3, draft: null });
+  });
+});
+
+describe.skipIf(findBrowser() === null)("an operator", () => {
+  test("finds a failed run by its request id and its cause, and grants its caller credits", async () => {
+    const caller = await server.createCaller();
+    const { promptVersionId } = await server.publish(FAILING);
+    const { runId } = await caller.client.runs.createAndWait({ promptVersionId, inputs: {} });
+    const { rows } = await operator.client.send("listInstallationRuns", { query: { id: runId } });
+    const requestId = rows[0]?.requestId ?? "";
+    await travel(browser, "operator", async ({ page, complaints }) => {
+      await signInAs(page, server.url, operator);
+      await page.goto(`${server.url}/operator`);
+      await page.getByRole("heading", { name: "Failed runs by cause" }).waitFor();
+      await page.getByRole("link", { name: /The provider rejected the request.*sandbox\/text/ }).click();
+      await page.getByRole("link", { name: "Fails at once" }).waitFor();
+      await page.getByRole("link", { name: "Runs" }).last().click();
+      const search = page.getByLabel("ID of a run or of a request");
+      await search.fill(requestId);
+      await search.press("Enter");
+      await page.waitForURL(new RegExp(`id=${requestId}`));
+      await page.getByRole("link", { name: "Fails at once" }).click();
+      await page.getByRole("table", { name: "Calls of providers" }).waitFor();
+      await page.getByText("The caller was told:").waitFor();
+      await page.getByRole("link", { name: /caller-\d+@example\.org/ }).click();
+      await page.getByRole("button", { name: "Grant credits" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Credits").fill("250");
+      await dialog.getByLabel("Reason").fill("for the failed run");
+      await dialog.getByRole("button", { name: "Grant" }).click();
+      await page.getByText("1,250 credits").waitFor();
+      expect(complaints).toEqual([]);
+    });
+    const { credits } = await caller.client.me.credits();
+    expect(credits).toBe(1_250);
+  });
+
+  test("gives who is out of credits new ones, and takes the plan of an account, whose page of runs is narrowed", async () => {
+    const ada = await createTestPerson(server, { email: "broke@example.org" });
+    await server.publish(DEAR);
+    await travel(browser, "broke", async ({ page: hers }) => {
+      await signInAs(hers, server.url, ada);
+      await hers.goto(`${server.url}/p/a-dear-word`);
+      await hers.getByLabel("Word").fill("gold");
+      await hers.getByRole("button", { name: /^Run/ }).click();
+      await hers.getByText(/credits?, 0 are available/).waitFor();
+      await travel(browser, "granting", async ({ page }) => {
+        await signInAs(page, server.url, operator);
+        await page.goto(`${server.url}/operator/accounts?q=broke@example.org`);
+        await page.getByRole("table", { name: "Accounts" }).getByRole("cell", { name: "0", exact: true }).waitFor();
+        await page.getByRole("table", { name: "Accounts" }).getByRole("link").first().click();
+        await page.getByRole("button", { name: "Grant credits" }).click();
+        await page.getByRole("dialog").getByLabel("Credits").fill("100");
+        await page.getByRole("dialog").getByRole("button", { name: "Grant" }).click();
+        await page.getByText("100 credits", { exact: true }).waitFor();
+        await hers.getByRole("button", { name: /^Run/ }).click();
+        await hers.getByText("Succeeded", { exact: true }).waitFor();
+        await page.getByRole("button", { name: "Change plan" }).click();
+        await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
+        await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
+        await page.getByText(/^ended/).waitFor();
+        await hers.getByRole("button", { name: /^Run/ }).click();
+        await hers.getByText(/^This account has no plan yet/).waitFor();
+      });
+      await hers.getByRole("link", { name: "Runs", exact: true }).click();
+      await hers.getByLabel("Model").selectOption("sandbox/text");
+      await hers.getByRole("link", { name: "A dear word" }).waitFor();
+      expect(new URL(hers.url()).searchParams.get("model")).toBe("sandbox/text");
+      await hers.goto(`${server.url}/runs?model=sandbox%2Fvideo`); // as a colleague opens it
+      await hers.getByText("No runs match these filters").waitFor();
+    });
+    const { plan } = await operator.client.send("getAccount", { params: { accountId: ada.accountId } });
+    expect(plan).toBe("none");
+  });
+});
+
+describe.skipIf(findBrowser() === null)("in the settings", () => {
+  test("who signs out everywhere else stays signed in here alone", async () => {
+    const ada = await createTestPerson(server);
+    const { personId } = ada;
+    const code = await mintCode(server.app.db, { personId, accountId: null, makesOperator: false, signsIn: true });
+    await travel(browser, "elsewhere", async ({ page: elsewhere }) => {
+      await elsewhere.goto(`${server.url}/welcome#${code}`);
+      await elsewhere.getByLabel("Search prompts").waitFor();
+      await travel(browser, "everywhere", async ({ page, complaints }) => {
+        await signInAs(page, server.url, ada);
+        await page.goto(`${server.url}/settings/security`);
+        await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+        await page.getByText("Signed out everywhere else", { exact: true }).waitFor();
+        await elsewhere.goto(`${server.url}/runs`);
+        await elsewhere.waitForURL(/\/sign-in/);
+        await page.reload();
+        await page.getByRole("table", { name: "Sessions" }).getByText("this one").waitFor();
+        expect(await page.getByRole("button", { name: "Sign out everywhere else" }).count()).toBe(0);
+        expect(complaints).toEqual([]);
+      });
+    });
+  });
+});
