@@ -16,7 +16,7 @@ export interface SignInAuditOptions {
   readonly publicUrl: () => string;
 }
 
-export interface AuthRequest {
+interface AuthRequest {
   readonly request: Request;
   readonly address: string;
   readonly requestId: string;
