@@ -95,6 +95,10 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("menuitem", { name: "Make a sign-in link" }).click();
       await page.locator("code", { hasText: "/welcome#" }).waitFor();
       await page.getByRole("button", { name: /^Actions for/ }).click();
+      await page.getByRole("menuitem", { name: "Sign out everywhere" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
+      await page.getByText(/is signed out everywhere$/).waitFor();
+      await page.getByRole("button", { name: /^Actions for/ }).click();
       await page.getByRole("menuitem", { name: "Take access away" }).click();
       const dialog = page.getByRole("dialog", { name: "Take the access of" });
       await dialog.getByRole("button", { name: "Take access away" }).click();

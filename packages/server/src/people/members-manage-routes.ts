@@ -19,7 +19,7 @@ import {
   type MemberOfAccount,
 } from "./members-store.ts";
 import { actorOf, ownerOf } from "./people-manage-routes.ts";
-import { clearAskedLink, findPerson } from "./people-store.ts";
+import { clearAskedLink, deleteSessions, findPerson } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
@@ -125,6 +125,10 @@ function peopleOf(options: InvitationOptions) {
       });
       if (data === null) throw notFound("person", personId);
       return { data };
+    },
+    signOutPerson: async ({ params: { personId } }) => {
+      if ((await findPerson(db, personId)) === null) throw notFound("person", personId);
+      return { data: { personId, sessions: await deleteSessions(db, personId) } };
     },
     createSignInLink: async ({ params: { personId } }) => {
       if ((await findPerson(db, personId)) === null) throw notFound("person", personId);

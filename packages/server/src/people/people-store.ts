@@ -61,6 +61,11 @@ export async function findPersonOfSession(db: Queryable, token: string): Promise
   return row?.user_id ?? null;
 }
 
+/** @returns how many sessions the person had. */
+export async function deleteSessions(db: Queryable, personId: string): Promise<number> {
+  return (await db.query("delete from auth_sessions where user_id = $1 returning 1", [personId])).length;
+}
+
 /** The personal account first, then the others in the order in which the person came to them. */
 export async function listAccountsOfPerson(db: Queryable, personId: string): Promise<AccountOfPerson[]> {
   const rows = await db.query<{

@@ -319,6 +319,18 @@ describe("an operator", () => {
     expect(await asked()).toEqual([]);
   });
 
+  test("signs a person out of every browser, who may come back", async () => {
+    const person = await createTestPerson(server, { email: "leaves-all@example.org" });
+    const token = await person.token(["runs:read"]);
+    const { personId } = person;
+    expect(await operator.client.send("signOutPerson", { params: { personId } })).toEqual({ personId, sessions: 1 });
+    expect(await codeOf(person.client.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
+    expect(await codeOf(token.client.send("getSession"))).toBe("SUCCESS");
+    expect(await codeOf(operator.client.send("signOutPerson", { params: { personId: ada.accountId } }))).toBe(
+      "NOT_FOUND_ERROR",
+    );
+  });
+
   test("gives a person a link to a new password, which ends the sessions they had", async () => {
     const person = await createTestPerson(server, { email: "forgot@example.org" });
     const { link } = await operator.client.send("createSignInLink", { params: { personId: person.personId } });

@@ -1,7 +1,7 @@
 import type { PersonOfInstallation } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { AtSign, Ellipsis, Link2, ScrollText, ShieldCheck, Snowflake, Users } from "lucide-react";
+import { AtSign, Ellipsis, Link2, LogOut, ScrollText, ShieldCheck, Snowflake, Users } from "lucide-react";
 import { useState } from "react";
 import { faultOf, manage } from "../../api.ts";
 import { formatDay, nameIn } from "../../components/format.ts";
@@ -122,7 +122,7 @@ interface PersonActionsProps {
   readonly onMade: (made: Made) => void;
 }
 
-type Asking = "address" | "operator" | "access" | null;
+type Asking = "address" | "sessions" | "operator" | "access" | null;
 
 function PersonActions({ row, onMade }: PersonActionsProps) {
   const { personId, name, email, isOperator, isFrozen } = row;
@@ -156,6 +156,9 @@ function PersonActions({ row, onMade }: PersonActionsProps) {
         </MenuItem>
         <MenuItem icon={ScrollText} onClick={() => void navigate({ to: "/operator/audit", search: { personId } })}>
           Show what they did
+        </MenuItem>
+        <MenuItem icon={LogOut} onClick={() => setAsking("sessions")}>
+          Sign out everywhere
         </MenuItem>
         <MenuItem icon={AtSign} onClick={() => setAsking("address")}>
           Change the address
@@ -192,6 +195,18 @@ function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
   };
   return (
     <>
+      <FormDialog
+        isOpen={asking === "sessions"}
+        onClose={onClose}
+        title={`Sign ${name} out everywhere?`}
+        description="All their browsers are signed out. They can sign in again; management tokens and API keys work on."
+        submit="Sign out everywhere"
+        isDanger
+        onSubmit={async () => {
+          await manage.send("signOutPerson", { params: { personId } });
+          toast(`${name} is signed out everywhere`);
+        }}
+      />
       <AddressDialog row={row} isOpen={asking === "address"} onClose={onClose} />
       <FormDialog
         isOpen={asking === "operator"}

@@ -171,6 +171,15 @@ export const membersEndpoints = {
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",
   },
+  signOutPerson: {
+    ...operator,
+    auth: "session", // as what is done to a person
+    method: "POST",
+    path: "/manage/v1/people/:personId/sign-out",
+    summary: "End all sessions of a person, who may sign in again; tokens and API keys stay",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "personId",
+  },
   createSignInLink: {
     ...operator,
     auth: "session", // a leaked token becomes nobody's session

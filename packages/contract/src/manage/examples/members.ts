@@ -107,6 +107,7 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
     bodies: { operator: { isOperator: true }, freeze: { isFrozen: true }, address: { email: "ada@example.com" } },
     data: { ...person, isOperator: true },
   },
+  signOutPerson: { parameters: { personId: PERSON_ID }, data: { personId: PERSON_ID, sessions: 2 } },
   createSignInLink: {
     parameters: { personId: PERSON_ID },
     data: { link: `https://prompts.example.com/welcome#${CODE}` },

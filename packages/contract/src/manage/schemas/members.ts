@@ -159,6 +159,12 @@ export const membersSchemas = {
   listPersonInvitations: { params: none, query: searchQuery, body: null, data: pageOf(invitationSchema) },
   revokePersonInvitation: { params: invitationId, query: none, body: null, data: invitationSchema },
   updatePerson: { params: personId, query: none, body: changesSchema, data: personSchema },
+  signOutPerson: {
+    params: personId,
+    query: none,
+    body: null,
+    data: z.strictObject({ personId: idSchema, sessions: z.int() }),
+  },
   createSignInLink: { params: personId, query: none, body: null, data: z.strictObject({ link: z.string() }) },
   listAccounts: { params: none, query: searchQuery, body: null, data: pageOf(listedAccountSchema) },
   setPlan: {
