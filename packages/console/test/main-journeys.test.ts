@@ -202,8 +202,9 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await signInAs(hers, server.url, ada);
       await hers.goto(`${server.url}/p/a-dear-word`);
       await hers.getByLabel("Word").fill("gold");
-      await hers.getByRole("button", { name: /^Run/ }).click();
-      await hers.getByText(/credits?, 0 are available/).waitFor();
+      const run = hers.getByRole("button", { name: /^Run/ });
+      await hers.getByText(/^0 credits left; .* Ask an operator of this server for credits\.$/).waitFor();
+      expect(await run.isDisabled()).toBe(true);
       await travel(browser, "granting", async ({ page }) => {
         await signInAs(page, server.url, operator);
         await page.goto(`${server.url}/operator/accounts?q=broke@example.org`);
@@ -213,14 +214,23 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
         await page.getByRole("dialog").getByLabel("Credits").fill("100");
         await page.getByRole("dialog").getByRole("button", { name: "Grant" }).click();
         await page.getByText("100 credits", { exact: true }).waitFor();
-        await hers.getByRole("button", { name: /^Run/ }).click();
+        await run.click(); // once her page has heard of them
         await hers.getByText("Succeeded", { exact: true }).waitFor();
         await page.getByRole("button", { name: "Change plan" }).click();
         await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
         await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
         await page.getByText(/^ended/).waitFor();
-        await hers.getByRole("button", { name: /^Run/ }).click();
+        await run.click();
         await hers.getByText(/^This account has no plan yet/).waitFor();
+        expect(await run.isDisabled()).toBe(true);
+        await page.getByRole("button", { name: "Change plan" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
+        await hers.getByText(/A failed run costs nothing\.$/).waitFor();
+        expect(await run.isDisabled()).toBe(false);
+        await page.getByRole("button", { name: "Change plan" }).click();
+        await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
+        await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
+        await page.getByText(/^ended/).waitFor();
       });
       await hers.getByRole("link", { name: "Runs", exact: true }).click();
       await hers.getByLabel("Model").selectOption("sandbox/text");

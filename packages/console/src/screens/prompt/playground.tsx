@@ -3,8 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ImageIcon, Play, TextCursorInput } from "lucide-react";
 import { useMemo } from "react";
-import { chosenAccount } from "../../account.ts";
-import { creditsQuery, isMissing, runQuery, sessionQuery } from "../../api.ts";
+import { isMissing, runQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
@@ -25,6 +24,7 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { Loading } from "../../components/ui/skeleton.tsx";
 import { Samples } from "./samples.tsx";
 import { useFormOfRun } from "./form-of-run.ts";
+import { MeansNote, useMeans } from "./means.tsx";
 import { useQuote } from "./use-quote.ts";
 import { useRunning } from "./use-running.ts";
 
@@ -93,6 +93,8 @@ interface InputsProps {
 
 function Inputs({ prompt: { configs: config }, form, quote, running, onChange }: InputsProps) {
   const { faults, failure, isSending, start } = running;
+  const means = useMeans(quote.hold);
+  const isLacking = means !== undefined && means.lacks !== null;
   const price = quote.estimate === 0 ? "" : `for ${formatCredits(quote.estimate)}`;
   const hasFields =
     config.imageCount + Object.keys(config.textInputs).length + Object.keys(config.runOptions).length > 0;
@@ -103,18 +105,18 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
       onKeyDown={runKeys}
       onSubmit={(event) => {
         event.preventDefault();
-        void start();
+        if (!isLacking) void start();
       }}
     >
       <Panel
         foot={
           <>
-            <Button type="submit" tone="main" disabled={isSending}>
+            <Button type="submit" tone="main" disabled={isSending || isLacking}>
               <Play aria-hidden className="size-4" strokeWidth={1.75} />
               {isSending ? "Sending" : `Run ${price}`.trim()}
               <kbd className="rounded-1 border border-current/40 px-1 text-11 max-sm:hidden">⌘↵</kbd>
             </Button>
-            <Balance required={quote.hold} />
+            <MeansNote means={means} />
           </>
         }
       >
@@ -130,32 +132,6 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
         )}
       </Panel>
     </form>
-  );
-}
-
-/** @param required what a run sets aside; null: nothing, as for an author. */
-function Balance({ required }: { readonly required: number | null }) {
-  const { data } = useQuery(creditsQuery);
-  const { data: session } = useQuery(sessionQuery);
-  if (data === undefined) return null;
-  const account = session?.accounts.find(({ accountId }) => accountId === chosenAccount());
-  if (account?.hasPlan === false) {
-    return <span className="text-warn">This account has no plan yet. An operator of this server can give it one.</span>;
-  }
-  if (required !== null && data.available < required) {
-    return (
-      <span className="text-warn">
-        {formatWhole(data.available)} credits left; this run sets {formatWhole(required)} aside. An operator of this
-        server grants credits.
-      </span>
-    );
-  }
-  return (
-    <span className="tabular-nums">
-      {formatWhole(data.available)} credits left.
-      <br />
-      {required === null ? "This prompt is free for you." : "A failed run costs nothing."}
-    </span>
   );
 }
 
