@@ -54,7 +54,6 @@ export function ModelsSection() {
           { label: "Last hour", from: "sm" },
           { label: "Calls", num: true, from: "sm" },
           { label: "Median", num: true, from: "xl" },
-          { label: "Price", from: "xl" },
           { label: "Ends", from: "sm" },
           ACTIONS_COLUMN,
         ]}
@@ -79,10 +78,13 @@ function Row({ row, health }: RowProps) {
   return (
     <tr className="hover:bg-hover">
       <Td fill whole>
-        <code className="text-12" title={row.model}>
+        <code className="inline-block pt-1.5 text-12 max-lg:pt-0" title={row.model}>
           <Breakable text={row.model} />
         </code>
         <span className="pl-2 text-12 text-dim">{row.modality}</span>
+        <span className="block text-12 text-dim lg:truncate lg:pb-1.5" title={row.price}>
+          {row.price === "" ? "free" : priceWords(row.price)}
+        </span>
       </Td>
       <Td>
         <Health row={row} health={health} />
@@ -93,11 +95,6 @@ function Row({ row, health }: RowProps) {
       </Td>
       <Td num from="xl">
         {health === null || health.medianMs === null ? "" : formatDuration(health.medianMs)}
-      </Td>
-      <Td from="xl">
-        <span className="block max-w-80 truncate text-dim" title={row.price}>
-          {row.price === "" ? "free" : priceWords(row.price)}
-        </span>
       </Td>
       <Td from="sm">
         {row.retiresAt === null ? null : (
