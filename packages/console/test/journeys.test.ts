@@ -164,7 +164,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.goto(await welcomeLink());
       await page.getByLabel("Search prompts").fill("make a stamp of my cat");
       await page.getByRole("link", { name: /Photo as a stamp/ }).click();
-      await page.getByText("The sample has no picture: add your own under “Photo”.").waitFor();
+      await page.getByText("The sample comes without its picture: add your own under “Photo”.").waitFor();
       await page.getByRole("button", { name: "Fill in the sample texts" }).click();
       expect(await page.getByLabel("Country").inputValue()).toBe("Elbonia");
       await page.getByRole("button", { name: /^Run/ }).click();
@@ -181,6 +181,9 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       expect(
         await picture.evaluate((image) => (image as unknown as { decode(): Promise<void> }).decode().then(() => true)),
       ).toBe(true);
+      expect(await page.getByText("The images of the run are not stored.").count()).toBe(0);
+      await page.reload(); // as who edits it and runs it again
+      await page.getByText("The images of the run are not stored. Add them again.").waitFor();
       expect(complaints).toEqual([]);
     });
   });

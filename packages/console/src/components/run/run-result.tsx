@@ -1,8 +1,9 @@
 /** What a run has made so far: text as it is written, then the outputs. Said to those who cannot see it as well. */
 import type { ManagedRun } from "@promptd/contract/manage";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
-import { isFinal } from "../../api.ts";
+import { isFinal, sessionQuery } from "../../api.ts";
 import { OutputView, TextShape } from "./output-view.tsx";
 import { runWord } from "./run-state.tsx";
 import { useRunText } from "./run-text.ts";
@@ -37,14 +38,17 @@ export function RunResult({ run, isPicture }: RunResultProps) {
 
 /** What the outputs alone do not say: what a failed run cost, and that no AI model was asked. */
 function About({ run: { runStatus, receipt, model } }: { readonly run: ManagedRun }) {
+  const { data: session } = useQuery(sessionQuery);
   if (runStatus === "failed" && receipt.charged === 0) return <p className="text-dim">You were not charged.</p>;
   if (!model.startsWith("sandbox/")) return null;
   return (
     <p className="text-12 text-dim">
       Made by the built-in sandbox, not by an AI model.{" "}
-      <Link to="/docs/$guide" params={{ guide: "models" }} className="text-accent underline">
-        How to enable real models
-      </Link>
+      {session?.person.isOperator === true ? (
+        <Link to="/docs/$guide" params={{ guide: "models" }} className="text-accent underline">
+          How to enable real models
+        </Link>
+      ) : null}
     </p>
   );
 }

@@ -18,6 +18,7 @@ import {
 import { lazy, Suspense, useEffect, useState } from "react";
 import { renewSession, sessionQuery } from "../../api.ts";
 import { setTheme, useTheme, type Theme } from "../../theme.ts";
+import { shortcut } from "./shortcut.ts";
 import { Brand } from "./brand.tsx";
 import { cx } from "../ui/class-names.ts";
 
@@ -129,7 +130,7 @@ function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
       >
         <Search aria-hidden className="size-4" strokeWidth={1.75} />
         <span className="max-lg:sr-only">Search</span>
-        <kbd className="ml-auto rounded-1 border border-line px-1 text-11 max-lg:hidden">⌘K</kbd>
+        <kbd className="ml-auto rounded-1 border border-line px-1 text-11 max-lg:hidden">{shortcut("K")}</kbd>
       </button>
       {PAGES.map(({ to, label, icon: Icon }) => (
         <Link

@@ -17,6 +17,7 @@ import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAction } from "../../components/run/sample-action.tsx";
 import { StaleNote } from "../../components/run/stale-note.tsx";
+import { shortcut } from "../../components/shell/shortcut.ts";
 import { textsOfSample } from "./form-of-run.ts";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
@@ -52,11 +53,19 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
     setForm(next);
     running.forget();
   };
+  const { data: given } = useQuery({ ...runQuery(givenRunId ?? ""), enabled: givenRunId !== null });
   const sampleTexts = useMemo(() => textsOfSample(prompt.samples, config), [prompt.samples, config]);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[336px_minmax(0,1fr)] xl:grid-cols-[384px_minmax(0,1fr)]">
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-        <Inputs prompt={prompt} form={form} quote={quote} running={running} onChange={change} />
+        <Inputs
+          prompt={prompt}
+          form={form}
+          quote={quote}
+          running={running}
+          lacksImages={(given?.inputs.images ?? 0) > 0 && form.images.every((image) => image === null)}
+          onChange={change}
+        />
         <div className="max-lg:hidden">
           <Samples samples={prompt.samples} config={config} />
         </div>
@@ -88,10 +97,12 @@ interface InputsProps {
   readonly form: FormState;
   readonly quote: RunQuote;
   readonly running: ReturnType<typeof useRunning>;
+  /** The form stands for a run that had images, which are not stored. */
+  readonly lacksImages: boolean;
   readonly onChange: (form: FormState) => void;
 }
 
-function Inputs({ prompt: { configs: config }, form, quote, running, onChange }: InputsProps) {
+function Inputs({ prompt: { configs: config }, form, quote, running, lacksImages, onChange }: InputsProps) {
   const { faults, failure, isSending, start } = running;
   const means = useMeans(quote.hold);
   const isLacking = means !== undefined && means.lacks !== null;
@@ -114,7 +125,7 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
             <Button type="submit" tone="main" disabled={isSending || isLacking}>
               <Play aria-hidden className="size-4" strokeWidth={1.75} />
               {isSending ? "Sending" : `Run ${price}`.trim()}
-              <kbd className="rounded-1 border border-current/40 px-1 text-11 max-sm:hidden">⌘↵</kbd>
+              <kbd className="rounded-1 border border-current/40 px-1 text-11 max-sm:hidden">{shortcut("↵")}</kbd>
             </Button>
             <MeansNote means={means} />
           </>
@@ -125,6 +136,7 @@ function Inputs({ prompt: { configs: config }, form, quote, running, onChange }:
             <FaultNote fault={failure} />
           </div>
         )}
+        {lacksImages ? <p className="mb-5 text-dim">The images of the run are not stored. Add them again.</p> : null}
         {hasFields ? (
           <PromptFields config={config} form={form} faults={faults} onChange={onChange} />
         ) : (
@@ -142,29 +154,32 @@ interface ResultProps {
   readonly onFill: (() => void) | null;
 }
 
+function NothingRun({ prompt, onFill }: Omit<ResultProps, "runId">) {
+  const isPicture = prompt.configs.modality !== "text";
+  const images = prompt.configs.imageInputs.map(({ label }) => `“${nameIn(label)}”`).join(", ");
+  return (
+    <Panel title="Result">
+      <Empty
+        icon={isPicture ? ImageIcon : TextCursorInput}
+        title="Nothing has run yet"
+        action={
+          onFill === null ? undefined : (
+            <Button onClick={onFill}>{images === "" ? "Fill in the sample" : "Fill in the sample texts"}</Button>
+          )
+        }
+      >
+        Fill in the form and run it. The result appears here.
+        {onFill === null || images === "" ? "" : ` The sample comes without its picture: add your own under ${images}.`}
+      </Empty>
+    </Panel>
+  );
+}
+
 function Result({ runId, prompt, onFill }: ResultProps) {
   const run = useQuery({ ...runQuery(runId ?? ""), enabled: runId !== null });
   const isPicture = prompt.configs.modality !== "text";
-  const images = prompt.configs.imageInputs.map(({ label }) => `“${nameIn(label)}”`).join(", ");
   // An address that somebody passed on may name a run of theirs.
-  if (runId === null || isMissing(run.error)) {
-    return (
-      <Panel title="Result">
-        <Empty
-          icon={isPicture ? ImageIcon : TextCursorInput}
-          title="Nothing has run yet"
-          action={
-            onFill === null ? undefined : (
-              <Button onClick={onFill}>{images === "" ? "Fill in the sample" : "Fill in the sample texts"}</Button>
-            )
-          }
-        >
-          Fill in the form and run it. The result appears here.
-          {onFill === null || images === "" ? "" : ` The sample has no picture: add your own under ${images}.`}
-        </Empty>
-      </Panel>
-    );
-  }
+  if (runId === null || isMissing(run.error)) return <NothingRun prompt={prompt} onFill={onFill} />;
   if (run.isLoadingError) return <QueryFailure what="The run" query={run} />;
   const { data } = run;
   const open = (

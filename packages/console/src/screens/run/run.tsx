@@ -7,7 +7,7 @@ import { faultOf, isFinal, isMissing, manage, promptQuery, runQuery } from "../.
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { Missing, QueryFailure } from "../../components/query-states.tsx";
-import { formatDuration, formatMoment, spell, tookMsOf } from "../../components/format.ts";
+import { formatDuration, formatMoment, formatWhole, spell, tookMsOf } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Receipt } from "../../components/run/receipt.tsx";
 import { callOfRun, runCode } from "../../components/prompt/run-code.ts";
@@ -93,7 +93,7 @@ function Inputs({ run: { inputs, runOptions }, config }: InputsProps) {
       const label = config?.textInputs[name]?.label ?? name;
       return { label, value: <InputText label={label} value={value} /> };
     }),
-    ...(inputs.images === 0 ? [] : [{ label: "Images", value: String(inputs.images) }]),
+    ...(inputs.images === 0 ? [] : [{ label: "Images", value: `${formatWhole(inputs.images)}, not stored` }]),
     ...Object.entries(runOptions).map(([key, value]) => ({ label: spell(key), value })),
   ];
   return (
