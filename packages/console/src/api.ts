@@ -136,10 +136,12 @@ const RUN_POLL_MS = 1_000;
 const RETRY_MS = 3_000;
 export const isFinal = (status: RunStatus | undefined) => status === "succeeded" || status === "failed";
 
-/** For `refetchInterval` of what changes by itself: an outage ends, a refusal does not. */
+/** For `refetchInterval`: an outage ends, a refusal does not. */
+const retryAfter = (error: unknown): number | false => error !== null && mayPass(error) && RETRY_MS;
+
+/** For `refetchInterval` of what changes by itself. */
 export function followEvery(ms: number, isLive: boolean, error: unknown): number | false {
-  if (error !== null) return mayPass(error) && RETRY_MS;
-  return isLive && ms;
+  return error === null ? isLive && ms : retryAfter(error);
 }
 
 export const runQuery = (runId: string) =>
@@ -263,7 +265,7 @@ export const checkQuery = (source: string) =>
   queryOptions({
     queryKey: ["check", source],
     queryFn: ({ signal }) => manage.send("checkPromptFile", { body: { source }, signal }),
-    refetchInterval: ({ state }) => followEvery(0, false, state.error),
+    refetchInterval: ({ state }) => retryAfter(state.error),
     staleTime: Infinity,
     gcTime: 60_000,
     retry: false,
@@ -273,7 +275,7 @@ export const previewQuery = (body: PreviewBody) =>
   queryOptions({
     queryKey: ["preview", body],
     queryFn: ({ signal }) => manage.send("previewPromptFile", { body, signal }),
-    refetchInterval: ({ state }) => followEvery(0, false, state.error),
+    refetchInterval: ({ state }) => retryAfter(state.error),
     gcTime: 60_000,
     retry: false,
   });

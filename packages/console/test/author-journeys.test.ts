@@ -2,12 +2,12 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALLOWED_FILTERS } from "../../server/src/prompts/template/template-language.ts";
-import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import { createTestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { FILTERS } from "../src/screens/editor/code/completion.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
-import { editor, saved, SOURCE, write } from "./support/editor.ts";
+import { editor, newAuthor, saved, SOURCE, write } from "./support/editor.ts";
 
 let server: TestServer;
 let browser: TestBrowser;
@@ -22,12 +22,6 @@ afterAll(async () => {
   await browser?.close();
   await server?.close();
 });
-
-async function newAuthor(): Promise<TestPerson> {
-  const person = await createTestPerson(server);
-  await server.grant(person.accountId, { amount: 1_000 });
-  return person;
-}
 
 /** Holds requests to an address back. @returns what lets them go. */
 async function hold(page: Page, address: string): Promise<() => void> {
@@ -53,7 +47,7 @@ test("the filters that the editor offers are those that templates know", () => {
 
 describe.skipIf(findBrowser() === null)("while others write and answers are late", () => {
   test("what somebody else has saved is neither overwritten nor are one's own words lost", async () => {
-    const author = await newAuthor();
+    const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     await travel(browser, "conflict", async ({ page }) => {
       await signInAs(page, server.url, author);
@@ -94,7 +88,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
   });
 
   test("no act goes past a text that is being checked or saved, and its dialog stays until it is done", async () => {
-    const author = await newAuthor();
+    const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     const params = { promptId };
     const first = await author.client.send("publishDraft", { params, body: { revision: 1, baseVersionId: null } });
@@ -126,7 +120,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
   });
 
   test("what is written last is saved to its own account, wherever its author goes and stays", async () => {
-    const author = await newAuthor();
+    const author = await newAuthor(server);
     const owner = await createTestPerson(server);
     const email = (await author.client.send("getSession")).person.email;
     const { link } = await owner.client.send("createInvitation", { body: { email, role: "member" } });
@@ -177,7 +171,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
 
 describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
   test("the keyboard alone completes a word and leaves by Escape and Tab", async () => {
-    const author = await newAuthor();
+    const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     await travel(browser, "editor-keys", async ({ page }) => {
       await signInAs(page, server.url, author);
@@ -207,7 +201,7 @@ describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
 
 describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
   test("labels move, versions are compared, a draft is discarded, and a prompt leaves the marketplace and comes back", async () => {
-    const author = await newAuthor();
+    const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     const params = { promptId };
     for (const [index, title] of ["First poem", "Second poem"].entries()) {
@@ -270,7 +264,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
   });
 
   test("a save that fails is tried again by itself, and one whose answer was lost is no conflict", async () => {
-    const author = await newAuthor();
+    const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     await travel(browser, "retrying", async ({ page }) => {
       await signInAs(page, server.url, author);

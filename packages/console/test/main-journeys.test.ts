@@ -5,7 +5,7 @@ import { createTestPerson, type TestPerson } from "../../server/test/people/peop
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
-import { editor, publish, saved, SOURCE, write } from "./support/editor.ts";
+import { editor, newAuthor, publish, saved, SOURCE, write } from "./support/editor.ts";
 import { faultsOfPage } from "./support/pages.ts";
 
 const FAILING = `---
@@ -38,12 +38,6 @@ afterAll(async () => {
   await server?.close();
 });
 
-async function newAuthor(): Promise<TestPerson> {
-  const person = await createTestPerson(server);
-  await server.grant(person.accountId, { amount: 1_000 });
-  return person;
-}
-
 /** In the page: whether its button to publish is there as a whole, and covered by nothing. */
 const PUBLISH_IS_IN_VIEW = `(() => {
   const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Publish");
@@ -53,7 +47,7 @@ const PUBLISH_IS_IN_VIEW = `(() => {
 
 describe.skipIf(findBrowser() === null)("an author", () => {
   test("writes a prompt, mends, tries and publishes it, sees it run by another account, changes, compares and rolls it back", async () => {
-    const author = await newAuthor();
+    const author = await newAuthor(server);
     await travel(browser, "author", async ({ page, complaints }) => {
       await signInAs(page, server.url, author);
       await page.goto(`${server.url}/author`);
@@ -116,7 +110,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.reload(); // the address holds both
       await comparison.getByText(/ · free$/).waitFor();
       complaints.splice(0); // of the answers that were cut off
-      const reader = await newAuthor();
+      const reader = await newAuthor(server);
       await travel(browser, "reader", async ({ page: other }) => {
         await signInAs(other, server.url, reader);
         await other.goto(`${server.url}/p/tea-poem`);

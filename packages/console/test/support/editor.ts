@@ -1,5 +1,7 @@
 /** What tests do in the editor of prompts. */
 import type { Page } from "playwright-core";
+import { createTestPerson, type TestPerson } from "../../../server/test/people/people-fixture.ts";
+import type { TestServer } from "../../../server/test/support/test-server.ts";
 
 export const SOURCE = `---
 promptd: 1
@@ -46,4 +48,11 @@ export async function publish(page: Page, note: string): Promise<void> {
   await dialog.getByLabel("Note").fill(note);
   await dialog.getByRole("button", { name: "Publish" }).click();
   await dialog.waitFor({ state: "detached" });
+}
+
+/** Somebody with credits. */
+export async function newAuthor(server: TestServer): Promise<TestPerson> {
+  const person = await createTestPerson(server);
+  await server.grant(person.accountId, { amount: 1_000 });
+  return person;
 }

@@ -60,7 +60,7 @@ export function createSignInAudit(options: SignInAuditOptions): AuditAuth {
     const isWayIn = WAYS_IN.some((way) => path.startsWith(way));
     if (change === undefined && !isWayIn && path !== RESET) return answer();
     const sent = request.clone();
-    const before = await personOf([request.headers.get("cookie") ?? ""], options);
+    const before = change === undefined ? null : await personOf([request.headers.get("cookie") ?? ""], options);
     const response = await answer();
     const row = { tokenId: null, accountId: null, subject: null, address, requestId };
     if (response.status === 429) return response; // anybody could fill the log

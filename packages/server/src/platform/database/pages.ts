@@ -17,7 +17,8 @@ export interface PageSource<Row, Item> {
 const LIMIT_DEFAULT = 10;
 
 /**
- * One page of a list, newest first, by ids that rise with time; the cursors are ids of rows, in lower case. Null: the cursor is not a row of the list, which includes one that belongs to somebody else.
+ * One page of a list, newest first, by ids that rise with time; the cursors are ids of rows, in lower case. Null: the cursor
+ * is not a row of the list, which includes one that belongs to somebody else.
  */
 export async function readPage<Row extends object, Item>(
   db: Queryable,
