@@ -52,7 +52,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return async () => {
     await dropAll(database);
     await server.stop();
-    await rm(home, { recursive: true, force: true });
+    await removeHome(home);
   };
 }
 
@@ -64,6 +64,11 @@ async function makeHome(): Promise<string> {
   await chmod(home, 0o1777); // as that of the machine: some tests start processes of other accounts
   process.env["TMPDIR"] = home; // the workers inherit it
   return home;
+}
+
+/** Browsers end with their workers, after this, and write until then: what they leave goes with the next run. */
+async function removeHome(home: string): Promise<void> {
+  await rm(home, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});
 }
 
 async function chooseCopy(url: string): Promise<TestDatabaseServer["copy"]> {
