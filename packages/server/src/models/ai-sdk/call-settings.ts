@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { ReadSecret } from "../providers/provider-endpoint.ts";
-import type { Mapping } from "../catalogue/mapping.ts";
+import type { Mapping } from "../catalogue/option-mapping.ts";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { FeaturedModel, TextFeatures } from "../providers/text-features.ts";
 import { ALL_PROVIDERS, providerOf } from "../providers/all-providers.ts";

@@ -4,7 +4,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
 import type { ModelImage } from "../model-image.ts";
 import type { TextSettings } from "../providers/text-features.ts";
-import type { Mapping } from "../catalogue/mapping.ts";
+import type { Mapping } from "../catalogue/option-mapping.ts";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
 

@@ -3,7 +3,7 @@ import { MODALITIES, type Modality } from "@promptd/contract";
 import { parseCredits, scaleRate } from "../../credits/index.ts";
 import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
 import { makes } from "../providers/provider.ts";
-import { mappingMembers, RATE_NAMES, type Mapping } from "./mapping.ts";
+import { mappingMembers, RATE_NAMES, type Mapping } from "./option-mapping.ts";
 import { BUILT_IN_PROVIDERS, providerOf, RESERVED_NAMES } from "../providers/all-providers.ts";
 import type { MergedOverlay, ReadOverlay } from "./overlay.ts";
 

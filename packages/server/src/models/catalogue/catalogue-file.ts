@@ -2,7 +2,7 @@
 import { MODALITIES, type Modality } from "@promptd/contract";
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
-import { decimal, mappingSchema, priceTextsSchema, type Mapping, type PriceTexts } from "./mapping.ts";
+import { decimal, mappingSchema, priceTextsSchema, type Mapping, type PriceTexts } from "./option-mapping.ts";
 
 const MODEL_STATUSES = ["active", "deprecated", "retired"] as const;
 type ModelStatus = (typeof MODEL_STATUSES)[number];

@@ -10,7 +10,7 @@ import { CatalogueError, dayOf, recordOn, type ModelRecord } from "./catalogue-f
 import type { OwnServer } from "../providers/provider-endpoint.ts";
 import { providerOf } from "../providers/all-providers.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
-import { mergeMappings, type Mapping } from "./mapping.ts";
+import { mergeMappings, type Mapping } from "./option-mapping.ts";
 import { buildResources } from "./resources.ts";
 import { bindRole, checkRoles, type RoleNeeds, type Roles } from "./roles.ts";
 import { readShipped } from "./shipped.ts";

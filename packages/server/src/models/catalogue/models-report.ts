@@ -1,7 +1,7 @@
 /** What an operator asks of the catalogue from the command line. */
 import { loadCatalogue, type Catalogue, type CatalogueEntry, type CatalogueOptions } from "./catalogue.ts";
 import { CatalogueError } from "./catalogue-file.ts";
-import { RATE_NAMES } from "./mapping.ts";
+import { RATE_NAMES } from "./option-mapping.ts";
 
 export interface ModelLine {
   readonly index: number;

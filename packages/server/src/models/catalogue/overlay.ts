@@ -13,7 +13,7 @@ import {
   type OverlayFile,
   type OverlayRecord,
 } from "./catalogue-file.ts";
-import { RATE_NAMES, type RateName } from "./mapping.ts";
+import { RATE_NAMES, type RateName } from "./option-mapping.ts";
 import { isPlainObject } from "../../platform/json.ts";
 
 export interface ReadOverlay {

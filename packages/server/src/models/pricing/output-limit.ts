@@ -1,5 +1,5 @@
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { Mapping } from "../catalogue/mapping.ts";
+import type { Mapping } from "../catalogue/option-mapping.ts";
 import { providerOf } from "../providers/all-providers.ts";
 
 /**

@@ -9,7 +9,7 @@ import {
   type PriceRates,
 } from "../../credits/index.ts";
 import { requireEntry, resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { Mapping, PriceTexts, RateName } from "../catalogue/mapping.ts";
+import type { Mapping, PriceTexts, RateName } from "../catalogue/option-mapping.ts";
 import type { Usage } from "../providers/failure.ts";
 import { answerTokensMax, outputTokensMax, reasoningRoom } from "./output-limit.ts";
 

@@ -1,7 +1,7 @@
 /** Usage as providers report it, made safe: a hostile or broken server may report negative, huge or no numbers. */
 import { Buffer } from "node:buffer";
 import { nanoCredits, type PriceRates } from "../../credits/index.ts";
-import type { Mapping } from "../catalogue/mapping.ts";
+import type { Mapping } from "../catalogue/option-mapping.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Usage } from "../providers/failure.ts";
 import { billedSearches, estimateTokens } from "./price-plan.ts";
