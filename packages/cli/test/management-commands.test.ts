@@ -28,7 +28,7 @@ const key = {
   monthlyCap: null,
   usedThisMonth: 0,
   promptIds: null,
-  last30Days: { runs: 12, failed: 1, credits: 96 },
+  last30Days: { runs: 12, succeeded: 11, failed: 1, credits: 96 },
 };
 const KEYS = "/manage/v1/keys";
 

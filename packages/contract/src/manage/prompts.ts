@@ -2,7 +2,7 @@ import type { Issue } from "../errors.ts";
 import type { PageQuery } from "../pages.ts";
 import type { Modality, PromptConfig } from "../prompts.ts";
 import type { CreateRunBody, OutputItem, Run } from "../runs.ts";
-import type { RecentUsage, Report } from "./usage.ts";
+import type { RecentUseOfPrompt, Report } from "./usage.ts";
 
 /** `draft`: never published; `blocked`: unpublished by an operator. */
 export const PROMPT_STATES = ["draft", "published", "unpublished", "blocked"] as const;
@@ -62,7 +62,7 @@ export interface OwnPromptRow {
   readonly labels: readonly PromptLabel[];
   readonly uses: number;
   readonly upVotes: number;
-  readonly last30Days: RecentUsage;
+  readonly last30Days: RecentUseOfPrompt;
   /** Why an operator has unpublished it, and when; null: none has. */
   readonly moderation: { readonly at: string; readonly reason: string } | null;
   readonly isFeatured: boolean;
@@ -231,7 +231,7 @@ export interface OwnVersionRow {
   readonly isLatest: boolean;
   readonly labels: readonly string[];
   readonly estimatedCredits: number;
-  readonly last30Days: RecentUsage;
+  readonly last30Days: RecentUseOfPrompt;
   readonly endingModels: readonly ModelEnding[];
 }
 
@@ -299,6 +299,8 @@ export interface PromptUsageRow {
   readonly promptVersionId: string | null;
   readonly version: number | null;
   readonly runs: number;
+  readonly succeeded: number;
+  /** As in `RecentUseOfPrompt`. */
   readonly failed: number;
   readonly credits: number;
 }

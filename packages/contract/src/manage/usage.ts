@@ -2,12 +2,22 @@
 export const USAGE_DIMENSIONS = ["day", "key", "prompt", "model", "account"] as const;
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
-/** Of runs that ended in the last 30 days, today (UTC) included. Test runs are not among those of a prompt. */
+/** Of runs that ended in the last 30 days, today (UTC) included. */
 export interface RecentUsage {
   readonly runs: number;
   readonly failed: number;
   /** What was paid for them. */
   readonly credits: number;
+}
+
+/** The same for authors, of a prompt or a version, whoever ran it; test runs are not among them. */
+export interface RecentUseOfPrompt extends RecentUsage {
+  readonly succeeded: number;
+  /**
+   * Without those that say nothing of the prompt, which are among `runs` alone: canceled by their caller, with an image
+   * or a length that the model does not take, or declined by it.
+   */
+  readonly failed: number;
 }
 
 /** A table that is also answered as CSV. */

@@ -1,5 +1,6 @@
 /** What people and operators do with published prompts: votes, moderation, features, shares; and what authors see of it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { bodyOf, errorOf, get, postRun } from "../wire/requests.ts";
@@ -160,9 +161,60 @@ describe("use of a prompt", () => {
     ]);
     await server.app.db.query("select usage_roll_up(1000, interval '0')");
     expect(await read()).toEqual(before);
-    expect((await author.client.send("getPrompt", { params })).last30Days).toEqual({ runs: 3, failed: 0, credits: 12 });
+    expect((await author.client.send("getPrompt", { params })).last30Days).toEqual({
+      runs: 3,
+      succeeded: 3,
+      failed: 0,
+      credits: 12,
+    });
     const { rows } = await author.client.send("listVersions", { params });
     expect(rows.map(({ last30Days }) => last30Days.runs)).toEqual([2, 1]);
+  });
+
+  test("fails a version for what the model could not do, not for what it declined, nor for what its caller did", async () => {
+    const file = textPrompt();
+    const { promptId, ...good } = await published(file);
+    const versions = [good];
+    for (const directive of ["refuse", "error=400", "delay=60000"]) {
+      versions.push(await published(`${file}sandbox: ${directive}\n`));
+    }
+    const caller = await createTestPerson(server);
+    await server.grant(caller.accountId, { amount: 100 });
+    await server.app.db.query("update accounts set pro_until = 'infinity'");
+    for (const { promptVersionId } of versions) {
+      const body = { promptVersionId, inputs: { textInputs: { topic: "tea" } } };
+      const { runId } = await caller.client.send("createRun", {
+        body,
+        headers: { prefer: "respond-async" },
+      });
+      const isSlow = promptVersionId === versions.at(-1)?.promptVersionId;
+      if (isSlow) await caller.client.send("cancelRun", { params: { runId } });
+      await pollUntil(async () => (await caller.client.send("getRun", { params: { runId } })).finishedAt, {
+        everyMs: 20,
+        timeoutMs: 10_000,
+      });
+    }
+    const params = { promptId };
+    const read = async () =>
+      (await author.client.send("listVersions", { params })).rows.map(({ last30Days: { runs, succeeded, failed } }) => [
+        runs,
+        succeeded,
+        failed,
+      ]);
+    const before = await read();
+    expect(before).toEqual([
+      [1, 0, 0],
+      [1, 0, 1],
+      [1, 0, 0],
+      [1, 1, 0],
+    ]);
+    await server.app.db.query("select usage_roll_up(1000, interval '0')");
+    expect(await read()).toEqual(before);
+    expect((await author.client.send("getPrompt", { params })).last30Days).toMatchObject({
+      runs: 4,
+      succeeded: 1,
+      failed: 1,
+    });
   });
 
   test("is told with the versions that name a model with a known end", async () => {

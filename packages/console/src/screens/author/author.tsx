@@ -64,7 +64,9 @@ export function AuthorScreen() {
         empty={
           isFiltered ? <NothingFound onClear={() => change({ q: undefined, state: undefined })} /> : <NothingYet />
         }
-        note={(rows) => `${formatWhole(rows)} shown, newest first. Figures are of 30 days.`}
+        note={(rows) =>
+          `${formatWhole(rows)} shown, newest first. Figures are for the last 30 days. “Succeeded” leaves out runs that their callers canceled, that the model declined, or whose input did not fit it.`
+        }
       >
         {(rows) => <PromptTable rows={rows} />}
       </ListPanel>
@@ -96,7 +98,7 @@ function PromptTable({ rows }: { readonly rows: readonly OwnPromptRow[] }) {
 
 function PromptRow({ row }: { readonly row: OwnPromptRow }) {
   const { promptId, title, state, draft, latest, last30Days, endingModels } = row;
-  const { runs, failed, credits } = last30Days;
+  const { runs, succeeded, failed, credits } = last30Days;
   const changedAt = draft?.savedAt ?? latest?.publishedAt;
   const ending = endingModels.find(({ isLatest }) => isLatest);
   return (
@@ -120,7 +122,11 @@ function PromptRow({ row }: { readonly row: OwnPromptRow }) {
         {formatWhole(runs)}
       </Td>
       <Td num from="sm">
-        {runs === 0 ? <span className="text-dim">no runs</span> : `${Math.floor(((runs - failed) / runs) * 100)} %`}
+        {succeeded + failed === 0 ? (
+          <span className="text-dim">no runs</span>
+        ) : (
+          `${Math.floor((succeeded / (succeeded + failed)) * 100)} %`
+        )}
       </Td>
       <Td num from="sm">
         {formatWhole(credits)}

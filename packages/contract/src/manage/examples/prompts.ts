@@ -7,7 +7,7 @@ const { promptId, promptVersionId, config, publishedAt } = getPromptVersion.data
 const title = "A poem about tea";
 const OLD_VERSION_ID = "019a0b12-8c40-7e21-b5d0-9f3a6c1e2d48";
 const parameters = { promptId };
-const use = { runs: 412, failed: 6, credits: 824 };
+const use = { runs: 412, succeeded: 401, failed: 6, credits: 824 };
 
 const source = `---
 promptd: 1
@@ -149,7 +149,7 @@ export const promptsExamples: ExamplesOf<ShapesOf<typeof promptsSchemas>> = {
     data: {
       from: "2026-11-01",
       to: "2026-11-22",
-      rows: [{ day: "2026-11-21", promptVersionId, version: 3, runs: 31, failed: 1, credits: 60 }],
+      rows: [{ day: "2026-11-21", promptVersionId, version: 3, runs: 31, succeeded: 30, failed: 1, credits: 60 }],
       isCut: false,
     },
   },

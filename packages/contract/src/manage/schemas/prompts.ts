@@ -41,7 +41,8 @@ import { diffSchema, fileCheckSchema, previewSchema, priceSchema } from "./promp
 const REVISION_MAX = 2_000_000_000;
 const NOTE_MAX = 1_000;
 
-const useSchema = z.strictObject({ runs: countSchema, failed: countSchema, credits: countSchema });
+const useMembers = { runs: countSchema, succeeded: countSchema, failed: countSchema, credits: countSchema } as const;
+const useSchema = z.strictObject(useMembers);
 const day = z.string().regex(/^\d{4}-\d\d-\d\d$/);
 
 const endingSchema: z.ZodType<ModelEnding> = z.strictObject({
@@ -145,9 +146,7 @@ const usageSchema: z.ZodType<PromptUsageReport> = z.strictObject({
       day: day.nullable(),
       promptVersionId: idSchema.nullable(),
       version: countSchema.nullable(),
-      runs: countSchema,
-      failed: countSchema,
-      credits: countSchema,
+      ...useMembers,
     }),
   ),
   isCut: z.boolean(),

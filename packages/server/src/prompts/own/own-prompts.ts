@@ -9,7 +9,7 @@ import type {
   OwnVersionRow,
   Page,
   PageQuery,
-  RecentUsage,
+  RecentUseOfPrompt,
 } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import { isoTime } from "../../platform/clock.ts";
@@ -38,8 +38,8 @@ import {
 
 /** What was used, which is another slice's to know. Prompts and versions without use are missing. */
 interface UsePorts {
-  usageOfPrompts(promptIds: readonly string[]): Promise<ReadonlyMap<string, RecentUsage>>;
-  usageOfVersions(promptId: string): Promise<ReadonlyMap<string, RecentUsage>>;
+  usageOfPrompts(promptIds: readonly string[]): Promise<ReadonlyMap<string, RecentUseOfPrompt>>;
+  usageOfVersions(promptId: string): Promise<ReadonlyMap<string, RecentUseOfPrompt>>;
 }
 
 export interface OwnPromptsOptions extends DraftOptions, UsePorts {
@@ -47,7 +47,7 @@ export interface OwnPromptsOptions extends DraftOptions, UsePorts {
   readonly releaseSample: ReleaseSample;
 }
 
-const UNUSED: RecentUsage = { runs: 0, failed: 0, credits: 0 };
+const UNUSED: RecentUseOfPrompt = { runs: 0, succeeded: 0, failed: 0, credits: 0 };
 const ENDINGS_MAX = 20;
 
 /** @throws Problem NOT_FOUND_ERROR, the same for a prompt that is absent and one of another account. */
@@ -93,7 +93,7 @@ async function describePrompts(
 ): Promise<OwnPromptRow[]> {
   const promptIds = records.map(({ promptId }) => promptId);
   const [usage, endings] = await Promise.all([
-    promptIds.length === 0 ? new Map<string, RecentUsage>() : options.usageOfPrompts(promptIds),
+    promptIds.length === 0 ? new Map<string, RecentUseOfPrompt>() : options.usageOfPrompts(promptIds),
     findEndings(promptIds, options),
   ]);
   return records.map((record) => ({

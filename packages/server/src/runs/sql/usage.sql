@@ -22,16 +22,22 @@ create or replace view usage_of_all as
   select day, account_id, api_key_id, prompt_id, model, runs, failed, credits, input_tokens, output_tokens, cost_micro,
     earned_hundredths from usage_of_events;
 
--- The same by published version, for authors: rolled up, and not yet. Test runs, whose versions have no number, are left out.
+-- The same by published version, for authors: rolled up, and not yet. Test runs, whose versions have no number, are left
+-- out. A run is excused, and did not fail, where its caller ended it, by canceling or by what they gave, or where the
+-- model declined what they asked for: that says nothing of the prompt.
 create or replace view version_use_of_events as
   select e.id, v.prompt_id, (e.ended_at at time zone 'UTC')::date as day, e.prompt_version_id, 1::bigint as runs,
-    (not e.is_ok)::int::bigint as failed, e.credits
-  from usage_events e join prompt_versions v on v.id = e.prompt_version_id where v.published_at is not null;
+    (not e.is_ok and not r.is_excused)::int::bigint as failed, e.credits, r.is_excused::int::bigint as excused
+  from usage_events e join prompt_versions v on v.id = e.prompt_version_id
+  cross join lateral (
+    select not e.is_ok and exists (select from runs r where r.account_id = e.account_id and r.id = e.run_id
+      and r.fail_reason in ('canceled', 'image_unusable', 'too_long', 'refused')) as is_excused) r
+  where v.published_at is not null;
 
 create or replace view version_use_of_all as
-  select prompt_id, day, prompt_version_id, runs, failed, credits from version_days
+  select prompt_id, day, prompt_version_id, runs, failed, credits, excused from version_days
   union all
-  select prompt_id, day, prompt_version_id, runs, failed, credits from version_use_of_events;
+  select prompt_id, day, prompt_version_id, runs, failed, credits, excused from version_use_of_events;
 
 -- Moves the oldest p_batch events that ended p_settle ago into the days, in one transaction: each run counts once,
 -- whatever dies when. Provider calls may end a little later than their run, so events settle first. Returns how many were moved.
@@ -53,11 +59,13 @@ begin
       cost_micro = d.cost_micro + excluded.cost_micro,
       earned_hundredths = d.earned_hundredths + excluded.earned_hundredths;
   insert into version_days as d
-    select prompt_id, day, prompt_version_id, sum(runs), sum(failed), sum(credits)
+    (prompt_id, day, prompt_version_id, runs, failed, credits, excused)
+    select prompt_id, day, prompt_version_id, sum(runs), sum(failed), sum(credits), sum(excused)
     from version_use_of_events where id = any (v_ids)
     group by prompt_id, day, prompt_version_id order by prompt_id, day, prompt_version_id
     on conflict (prompt_id, day, prompt_version_id) do update set
-      runs = d.runs + excluded.runs, failed = d.failed + excluded.failed, credits = d.credits + excluded.credits;
+      runs = d.runs + excluded.runs, failed = d.failed + excluded.failed, credits = d.credits + excluded.credits,
+      excused = d.excused + excluded.excused;
   delete from usage_events where id = any (v_ids);
   return cardinality(v_ids);
 end $$;

@@ -1,8 +1,9 @@
 /** SQL of what authors see of the use of their prompts: by version and day, whoever ran them; it names no caller. */
-import type { PromptUsageRow, RecentUsage } from "@promptd/contract/manage";
+import type { PromptUsageRow, RecentUseOfPrompt } from "@promptd/contract/manage";
 import type { Queryable } from "../../platform/database/database.ts";
 
-const SUMS = "sum(runs)::bigint as runs, sum(failed)::bigint as failed, sum(credits)::bigint as credits";
+const SUMS = `sum(runs)::bigint as runs, sum(runs - failed - excused)::bigint as succeeded, sum(failed)::bigint as failed,
+  sum(credits)::bigint as credits`;
 /** The last `$2` days, today (UTC) included. */
 const IS_RECENT = "day > (promptd_now() at time zone 'UTC')::date - $2::int";
 
@@ -11,10 +12,10 @@ export async function findUsageOfPrompts(
   db: Queryable,
   promptIds: readonly string[],
   days: number,
-): Promise<Map<string, RecentUsage>> {
+): Promise<Map<string, RecentUseOfPrompt>> {
   const text = `select prompt_id as id, ${SUMS} from version_use_of_all
     where prompt_id = any ($1::uuid[]) and ${IS_RECENT} group by prompt_id`;
-  return toMap(await db.query<RecentUsage & { readonly id: string }>(text, [promptIds, days]));
+  return toMap(await db.query<RecentUseOfPrompt & { readonly id: string }>(text, [promptIds, days]));
 }
 
 /** Of the versions of a prompt; those without use are missing. */
@@ -22,13 +23,13 @@ export async function findUsageOfVersions(
   db: Queryable,
   promptId: string,
   days: number,
-): Promise<Map<string, RecentUsage>> {
+): Promise<Map<string, RecentUseOfPrompt>> {
   const text = `select prompt_version_id as id, ${SUMS} from version_use_of_all
     where prompt_id = $1 and ${IS_RECENT} group by prompt_version_id`;
-  return toMap(await db.query<RecentUsage & { readonly id: string }>(text, [promptId, days]));
+  return toMap(await db.query<RecentUseOfPrompt & { readonly id: string }>(text, [promptId, days]));
 }
 
-function toMap(rows: readonly (RecentUsage & { readonly id: string })[]): Map<string, RecentUsage> {
+function toMap(rows: readonly (RecentUseOfPrompt & { readonly id: string })[]): Map<string, RecentUseOfPrompt> {
   return new Map(rows.map(({ id, ...use }) => [id, use]));
 }
 
@@ -50,8 +51,7 @@ export function listVersionUse(db: Queryable, request: VersionUseRequest): Promi
   return db.query<PromptUsageRow>(
     `select ${isByDay ? "to_char(u.day, 'YYYY-MM-DD')" : "null::text"} as day,
        ${isByVersion ? "u.prompt_version_id" : "null::uuid"} as "promptVersionId",
-       ${isByVersion ? "v.number" : "null::int"} as version, sum(u.runs)::bigint as runs,
-       sum(u.failed)::bigint as failed, sum(u.credits)::bigint as credits
+       ${isByVersion ? "v.number" : "null::int"} as version, ${SUMS}
      from version_use_of_all u ${isByVersion ? "join prompt_versions v on v.id = u.prompt_version_id" : ""}
      where u.prompt_id = $1 and u.day between $2 and $3 group by ${groups.join(", ")} order by ${order.join(", ")}
      limit $4`,
