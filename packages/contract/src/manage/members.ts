@@ -11,7 +11,13 @@ export interface Member {
   readonly since: string;
 }
 
-export interface Invitation {
+/** What the own account of somebody invited to the installation begins with; null: what everybody new gets. */
+export interface InvitationTerms {
+  readonly plan: "pro" | "none" | null;
+  readonly credits: number | null;
+}
+
+export interface Invitation extends InvitationTerms {
   readonly invitationId: string;
   readonly email: string;
   /** Null: an invitation to the installation alone, with an account of one's own. */
@@ -26,6 +32,14 @@ export interface Invitation {
 export interface CreatedInvitation extends Invitation {
   /** Whoever opens it may accept the invitation; shown this once. Null: it goes to the address by mail, to nobody else. */
   readonly link: string | null;
+}
+
+export interface NewPersonInvitation {
+  readonly email: string;
+  /** Absent: what everybody new gets. */
+  readonly plan?: "pro" | "none" | undefined;
+  /** Absent: what everybody new gets. */
+  readonly credits?: number | undefined;
 }
 
 export interface NewInvitation {

@@ -47,6 +47,8 @@ export interface Features {
   readonly passkeys: boolean;
   /** True: invitations and resets go out by mail; false: the links of invitations are shown to those who invite, and operators make sign-in links. */
   readonly mail: boolean;
+  /** What the account of a new person begins with. */
+  readonly newAccounts: { readonly plan: "pro" | "none"; readonly credits: number };
 }
 
 export interface EmailChangeRequest {

@@ -73,7 +73,7 @@ async function nearestEmail(db: Database, typed: string): Promise<string | null>
 
 /** `until`: milliseconds since 1970, null = without an end. A plan of "none" ends at once. */
 export async function setPlan(
-  db: Database,
+  db: Queryable,
   accountId: string,
   plan: { readonly plan: Plan; readonly untilMs: number | null },
 ): Promise<void> {

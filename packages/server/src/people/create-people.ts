@@ -20,7 +20,7 @@ import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import { passkeysManageRoutes } from "./passkeys-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
 import { clearAskedLink, noteAskedLink, pruneExpired } from "./people-store.ts";
-import { ensurePersonalAccount } from "./personal-account.ts";
+import { ensurePersonalAccount, type PersonalAccountOptions } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
 import { pruneChallenges } from "./sign-in/passkeys-store.ts";
@@ -55,14 +55,7 @@ export interface People {
 
 export function createPeople(options: PeopleOptions): People {
   const { db, log, newId, config, publicUrl } = options;
-  const confirmsAddresses = config.PROMPTD_SMTP_URL !== null && config.PROMPTD_SIGN_UP === "open";
-  const account = {
-    db,
-    newId,
-    credits: config.PROMPTD_SIGN_UP_CREDITS,
-    plan: config.PROMPTD_SIGN_UP_PLAN,
-    needsVerification: confirmsAddresses,
-  };
+  const account = newAccountOf(options);
   const services = servicesOf(config);
   const oidc = oidcOf(config);
   const mailer = createMailerOf(options);
@@ -72,6 +65,7 @@ export function createPeople(options: PeopleOptions): People {
     oidcName: oidc === null ? null : config.OIDC_NAME,
     passkeys: relyingPartyOf(publicUrl()) !== null,
     mail: mailer !== null,
+    newAccounts: { plan: account.plan, credits: account.credits },
   });
   const secret = sessionSecret(options.secret);
   const writeEntry = createEntryWriter({ db, log, newId });
@@ -92,7 +86,9 @@ export function createPeople(options: PeopleOptions): People {
     onResetAsked: (email, link) => sendReset({ email, link }, mailer, options),
     onPasswordReset: (personId, address) => noteReset({ personId, address, hasMail: mailer !== null }, db, writeEntry),
     onVerificationAsked:
-      mailer === null || !confirmsAddresses ? null : (email, link) => mailer.send(email, verificationMail(link)),
+      mailer === null || !account.needsVerification
+        ? null
+        : (email, link) => mailer.send(email, verificationMail(link)),
   });
   const oauth = createOAuth({ db, newId, publicUrl, secret: options.secret, sessions });
   return {
@@ -116,10 +112,21 @@ export function createPeople(options: PeopleOptions): People {
         publicUrl,
         mailer,
         takesNewPeople: config.PROMPTD_SIGN_UP !== "off",
+        newAccount: account,
       }),
     },
     writeAudit: createAuditWriter({ db, log, newId }),
     auditAuth: createSignInAudit({ db, writeEntry, secret, publicUrl }),
+  };
+}
+
+function newAccountOf({ db, newId, config }: PeopleOptions): PersonalAccountOptions {
+  return {
+    db,
+    newId,
+    credits: config.PROMPTD_SIGN_UP_CREDITS,
+    plan: config.PROMPTD_SIGN_UP_PLAN,
+    needsVerification: config.PROMPTD_SMTP_URL !== null && config.PROMPTD_SIGN_UP === "open",
   };
 }
 

@@ -2,7 +2,7 @@
  * Invitations: a link that makes somebody a member of an account, or lets them in with an account of their own. Whoever
  * opens the link is taken for the invited: it goes to their address, or by hand.
  */
-import type { Accepted, CreatedInvitation, Invitation, MemberRole } from "@promptd/contract/manage";
+import type { Accepted, CreatedInvitation, Invitation, InvitationTerms, MemberRole } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
 import { findAccount } from "../accounts/index.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -11,6 +11,7 @@ import type { Mailer } from "./mail/mailer.ts";
 import { invitationMail } from "./mail/mail-texts.ts";
 import { findOpenInvitation, insertInvitation, useInvitation, type OpenInvitation } from "./members-store.ts";
 import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
+import { admitInvited, type PersonalAccountOptions } from "./personal-account.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
 import { hashCode } from "./sign-in-codes.ts";
@@ -24,6 +25,8 @@ export interface InvitationOptions {
   readonly mailer: Mailer | null;
   /** False: nobody new comes in, by no invitation either. */
   readonly takesNewPeople: boolean;
+  /** What the account of a new person begins with. */
+  readonly newAccount: PersonalAccountOptions;
 }
 
 const CODE_BYTES = 16;
@@ -32,7 +35,7 @@ const DAYS = 7;
 const INVITATIONS_MAX = 50;
 
 export async function invite(
-  given: {
+  given: InvitationTerms & {
     readonly email: string;
     readonly role: MemberRole;
     readonly accountId: string | null;
@@ -98,13 +101,14 @@ export async function acceptInvitation(
   // What went out by mail alone was opened by who reads the mail of this address.
   const personId = await sessions.createPerson({ email, name, password, isVerified: isMailed });
   if (personId === null) return signInFirst; // the same form, sent twice
-  const invitation = await admitMember(db, hash, personId);
+  const invitation = await admitMember(hash, personId, options);
   const cookies = await sessions.signIn(personId, { userAgent });
   return { data: { kind: "signed_in", personId, accountId: invitation.accountId }, cookies };
 }
 
 /** The account of the invitation, for the person of its address. @throws Problem as for a code of no use. */
-export async function joinAccount(code: string, personId: string, { db }: InvitationOptions): Promise<string | null> {
+export async function joinAccount(code: string, personId: string, options: InvitationOptions): Promise<string | null> {
+  const { db } = options;
   const hash = hashCode(code);
   const [{ email }, person] = [await requireOpen(db, hash), await findPerson(db, personId)];
   if (person?.email !== email) {
@@ -112,16 +116,17 @@ export async function joinAccount(code: string, personId: string, { db }: Invita
       "This invitation is for another email address. Sign in as that person, or ask for another invitation.";
     throw invalid([{ path: ["body", "code"], code: "conflict", message }]);
   }
-  return (await admitMember(db, hash, personId)).accountId;
+  return (await admitMember(hash, personId, options)).accountId;
 }
 
 /** In one transaction: a code that has made nobody a member still works. @throws Problem when somebody was first. */
-async function admitMember(db: Database, hash: Buffer, personId: string): Promise<Invitation> {
+async function admitMember(hash: Buffer, personId: string, { db, newAccount }: InvitationOptions): Promise<Invitation> {
   return db.tx(async (tx) => {
     const invitation = await useInvitation(tx, hash, personId);
     if (invitation === null) throw uselessCode();
     const { accountId, role } = invitation;
     if (accountId !== null) await insertMember(tx, { accountId, personId, role, isPersonal: false });
+    else await admitInvited(tx, { ...invitation, personId }, newAccount);
     return invitation;
   });
 }

@@ -78,7 +78,8 @@ function invitationsOf(options: InvitationOptions) {
     },
     createInvitation: async ({ body }, context) => {
       const { accountId } = context.caller;
-      return { data: await invite({ ...body, accountId, invitedBy: actorOf(context).personId }, options) };
+      const given = { ...body, accountId, invitedBy: actorOf(context).personId, plan: null, credits: null };
+      return { data: await invite(given, options) };
     },
     revokeInvitation: async ({ params: { invitationId } }, { caller }) => ({
       data: await revoke(db, caller.accountId, invitationId),
@@ -101,9 +102,9 @@ function peopleOf(options: InvitationOptions) {
       if (page === null) throw unknownCursor(query, "person");
       return { data: page };
     },
-    invitePerson: async ({ body: { email } }, context) => {
+    invitePerson: async ({ body: { email, plan = null, credits = null } }, context) => {
       const invitedBy = actorOf(context).personId;
-      return { data: await invite({ email, role: "owner", accountId: null, invitedBy }, options) };
+      return { data: await invite({ email, role: "owner", accountId: null, invitedBy, plan, credits }, options) };
     },
     listPersonInvitations: async ({ query }) => {
       const page = await listPersonInvitations(db, query);

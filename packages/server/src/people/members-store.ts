@@ -1,6 +1,6 @@
 import type {
-  CreatedInvitation,
   Invitation,
+  InvitationTerms,
   Member,
   MemberRole,
   Page,
@@ -71,12 +71,14 @@ interface InvitationRow {
   expires_at: Date;
   accepted_at: Date | null;
   revoked_at: Date | null;
+  plan: InvitationTerms["plan"];
+  credits: number | null;
 }
 
-const INVITATION = "id, email, account_id, role, created_at, expires_at, accepted_at, revoked_at";
+const INVITATION = "id, email, account_id, role, created_at, expires_at, accepted_at, revoked_at, plan, credits";
 const IS_OPEN = "accepted_at is null and revoked_at is null and expires_at > promptd_now()";
 
-export interface InvitationToInsert {
+export interface InvitationToInsert extends InvitationTerms {
   readonly invitationId: string;
   readonly accountId: string | null;
   readonly email: string;
@@ -96,8 +98,8 @@ export interface InvitationToInsert {
 export async function insertInvitation(tx: Tx, given: InvitationToInsert, max: number): Promise<Invitation | null> {
   await tx.query("select 1 from accounts where id = $1 for no key update", [given.accountId]);
   const [row] = await tx.query<InvitationRow>(
-    `insert into invitations (id, account_id, email, role, code_hash, invited_by, is_mailed, expires_at)
-     select $1, $2::uuid, $3, $4, $5, $6, $8, promptd_now() + make_interval(days => $7)
+    `insert into invitations (id, account_id, email, role, code_hash, invited_by, is_mailed, expires_at, plan, credits)
+     select $1, $2::uuid, $3, $4, $5, $6, $8, promptd_now() + make_interval(days => $7), $10, $11
      where $2::uuid is null or (select count(*) from invitations
        where account_id = $2 and created_at > promptd_now() - make_interval(days => $7)) < $9
      returning ${INVITATION}`,
@@ -111,6 +113,8 @@ export async function insertInvitation(tx: Tx, given: InvitationToInsert, max: n
       given.days,
       given.isMailed,
       max,
+      given.plan,
+      given.credits,
     ],
   );
   if (row === undefined) return null;
@@ -188,7 +192,7 @@ export async function useInvitation(db: Queryable, codeHash: Buffer, personId: s
   return row === undefined ? null : toInvitation(row);
 }
 
-function toInvitation(row: InvitationRow): Omit<CreatedInvitation, "link"> {
+function toInvitation(row: InvitationRow): Invitation {
   return {
     invitationId: row.id,
     email: row.email,
@@ -198,6 +202,8 @@ function toInvitation(row: InvitationRow): Omit<CreatedInvitation, "link"> {
     expiresAt: row.expires_at.toISOString(),
     acceptedAt: row.accepted_at?.toISOString() ?? null,
     revokedAt: row.revoked_at?.toISOString() ?? null,
+    plan: row.plan,
+    credits: row.credits,
   };
 }
 

@@ -1,4 +1,5 @@
-import { createAccount, findAccountByName, type Plan } from "../accounts/index.ts";
+import type { AccountOfPerson, InvitationTerms } from "@promptd/contract/manage";
+import { createAccount, findAccountByName, setPlan, type Plan } from "../accounts/index.ts";
 import { grantCredits } from "../credits/index.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
 import { addressHash } from "./end-account-access.ts";
@@ -23,30 +24,73 @@ export interface PersonalAccountOptions {
 export async function ensurePersonalAccount(personId: string, options: PersonalAccountOptions): Promise<void> {
   await options.db.tx(async (tx) => {
     const person = await lockPerson(tx, personId);
-    if (person === null) return;
-    const accounts = await listAccountsOfPerson(tx, personId);
-    if (accounts.some(({ isPersonal }) => isPersonal)) return;
-    if ((await findAccountByName(tx, person.email)) !== null) return;
-    const accountId = await makeAccount(tx, person, options);
-    await insertMember(tx, { accountId, personId, role: "owner", isPersonal: true });
+    if (person === null || (await findPersonalAccount(tx, personId)) !== null) return;
+    await makePersonalAccount(tx, { ...person, personId, terms: AS_EVERYBODY }, options);
   });
 }
 
-async function makeAccount(
+const AS_EVERYBODY: InvitationTerms = { plan: null, credits: null };
+
+/**
+ * Makes the account of who accepts an invitation, with what it gives. Where there is one already, as after an acceptance
+ * that ended half-way, it gets the credits and the plan, and nothing is taken from it.
+ */
+export async function admitInvited(
   tx: Tx,
-  person: { readonly email: string; readonly name: string; readonly isVerified: boolean },
-  { newId, credits: creditsOnce, plan: planOnce, needsVerification }: PersonalAccountOptions,
-): Promise<string> {
-  const hasBenefits = creditsOnce > 0 || planOnce !== "none";
-  const isEntitled =
-    hasBenefits && (person.isVerified || !needsVerification) && (await noteBenefits(tx, addressHash(person.email)));
-  const [credits, plan] = isEntitled ? [creditsOnce, planOnce] : [0, "none" as const];
-  const accountId = await createAccount(tx, newId, { email: person.email, displayName: person.name, plan });
-  if (credits > 0) {
-    const grant = { accountId, amount: credits, reason: "given at sign-up", idempotencyKey: "promptd:sign-up" };
-    await grantCredits(tx, { ...grant, expiresAt: null });
+  { personId, invitationId, ...terms }: InvitationTerms & { readonly personId: string; readonly invitationId: string },
+  options: PersonalAccountOptions,
+): Promise<void> {
+  const person = await lockPerson(tx, personId);
+  if (person === null) return;
+  const own = await findPersonalAccount(tx, personId);
+  const accountId = own?.accountId ?? (await makePersonalAccount(tx, { ...person, personId, terms }, options));
+  if (accountId === null) return;
+  if (own?.hasPlan === false && terms.plan === "pro") await setPlan(tx, accountId, { plan: "pro", untilMs: null });
+  if (terms.credits === null || terms.credits === 0) return;
+  const grant = { accountId, amount: terms.credits, idempotencyKey: `promptd:invitation:${invitationId}` };
+  await grantCredits(tx, { ...grant, reason: "given with the invitation", expiresAt: null });
+}
+
+async function findPersonalAccount(tx: Tx, personId: string): Promise<AccountOfPerson | null> {
+  return (await listAccountsOfPerson(tx, personId)).find(({ isPersonal }) => isPersonal) ?? null;
+}
+
+interface PersonToSettle {
+  readonly personId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly isVerified: boolean;
+  readonly terms: InvitationTerms;
+}
+
+/** Null: an operator has made an account of this address. */
+async function makePersonalAccount(
+  tx: Tx,
+  { personId, terms, ...person }: PersonToSettle,
+  options: PersonalAccountOptions,
+): Promise<string | null> {
+  if ((await findAccountByName(tx, person.email)) !== null) return null;
+  const everybodys = await takeBenefits(tx, person, options);
+  const plan = terms.plan ?? everybodys.plan;
+  const accountId = await createAccount(tx, options.newId, { email: person.email, displayName: person.name, plan });
+  await insertMember(tx, { accountId, personId, role: "owner", isPersonal: true });
+  if (terms.credits === null && everybodys.credits > 0) {
+    const grant = { accountId, amount: everybodys.credits, reason: "given at sign-up", expiresAt: null };
+    await grantCredits(tx, { ...grant, idempotencyKey: "promptd:sign-up" });
   }
   return accountId;
+}
+
+/** What everybody new gets, once for an address: also with an invitation that gives something else. */
+async function takeBenefits(
+  tx: Tx,
+  person: { readonly email: string; readonly isVerified: boolean },
+  { credits, plan, needsVerification }: PersonalAccountOptions,
+): Promise<{ readonly credits: number; readonly plan: Plan }> {
+  const hasBenefits = credits > 0 || plan !== "none";
+  const isEntitled =
+    hasBenefits && (person.isVerified || !needsVerification) && (await noteBenefits(tx, addressHash(person.email)));
+  return isEntitled ? { credits, plan } : { credits: 0, plan: "none" };
 }
 
 /** Makes an account that nobody owns yet the person's own. Somebody else's stays theirs. */

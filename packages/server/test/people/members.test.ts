@@ -3,7 +3,7 @@ import { PromptdError } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
-import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
+import { clientOf, createTestPerson, PASSWORD, personOf, type TestPerson } from "./people-fixture.ts";
 
 let server: TestServer;
 let ada: TestPerson;
@@ -137,6 +137,33 @@ describe("an invitation", () => {
       params: { invitationId: ofAccount.invitationId },
     });
     expect(await codeOf(foreign)).toBe("NOT_FOUND_ERROR");
+  });
+
+  test("of an operator gives the new account its plan and credits, once, in place of what everybody gets", async () => {
+    const email = "terms@example.org";
+    const terms = { plan: "pro", credits: 500 } as const;
+    const { link, ...made } = await operator.client.send("invitePerson", { body: { email, ...terms } });
+    expect(made).toMatchObject(terms);
+    const code = codeIn(link);
+    const body = { code, name: "Terms", password: PASSWORD };
+    const accepted = await clientOf(server, {}).call("acceptInvitation", { params: {}, query: {}, body });
+    const person = await personOf(server, accepted.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+    const before = await person.client.send("listJournal");
+    expect(before.rows.map(({ kind, amount, reason }) => [kind, amount, reason])).toEqual([
+      ["grant", 500, "given with the invitation"],
+    ]);
+    expect((await person.client.send("getSession")).accounts[0]?.hasPlan).toBe(true);
+    expect(await codeOf(person.client.send("joinAccount", { body: { code } }))).toBe("NOT_FOUND_ERROR");
+    for (const more of [{ credits: 30, plan: "none" } as const, {}]) {
+      const { link: other } = await operator.client.send("invitePerson", { body: { email, ...more } });
+      await person.client.send("joinAccount", { body: { code: codeIn(other) } });
+    }
+    expect((await person.client.send("getCredits")).posted).toBe(530);
+    expect((await person.client.send("getSession")).accounts[0]?.hasPlan).toBe(true);
+    const log = await operator.client.send("listAudit", { query: { q: email } });
+    const actions = new Set(log.rows.map(({ action }) => action));
+    expect([...actions].sort()).toEqual(["acceptInvitation", "invitePerson", "joinAccount"]);
+    expect((await server.checkLedger()).mismatches).toEqual([]);
   });
 
   test("is dead once it is revoked or a week old", async () => {

@@ -1,5 +1,5 @@
 import type { Invitation } from "@promptd/contract/manage";
-import { formatDay } from "../format.ts";
+import { countCredits, formatDay } from "../format.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { ACTIONS_COLUMN, Breakable, Table, Td } from "../ui/table.tsx";
@@ -10,6 +10,12 @@ function stateOf({ acceptedAt, revokedAt, expiresAt }: Invitation): keyof typeof
   if (acceptedAt !== null) return "accepted";
   if (revokedAt !== null) return "revoked";
   return Date.parse(expiresAt) <= Date.now() ? "expired" : "open";
+}
+
+/** What was promised beside an account. */
+function termsOf({ plan, credits }: Invitation): string {
+  const words = [plan === null ? [] : [`plan ${plan}`], credits === null ? [] : [countCredits(credits)]];
+  return words.flat().join(", ");
 }
 
 interface InvitationTableProps {
@@ -31,6 +37,7 @@ export function InvitationTable({ rows, hasRoles = false, onRenew, onRevoke }: I
           <tr key={row.invitationId}>
             <Td fill whole>
               <Breakable text={row.email} />
+              {row.plan === null && row.credits === null ? null : <span className="text-dim"> {termsOf(row)}</span>}
             </Td>
             {hasRoles ? <Td from="sm">{row.role}</Td> : null}
             <Td>

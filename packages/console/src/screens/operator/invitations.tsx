@@ -1,9 +1,13 @@
-import type { Invitation } from "@promptd/contract/manage";
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { manage } from "../../api.ts";
+import type { Invitation, NewPersonInvitation } from "@promptd/contract/manage";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { manage, sessionQuery } from "../../api.ts";
+import { countCredits } from "../../components/format.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
 import { InvitationTable } from "../../components/invitations/invitation-table.tsx";
 import { hasNothing, ListPanel } from "../../components/list-panel.tsx";
 import { runWithToast } from "../../components/run-with-toast.ts";
+import { Field, Input, Select } from "../../components/ui/field.tsx";
+import { textOf } from "../../sign-in.ts";
 import { personInvitationsQuery } from "./queries.ts";
 
 interface OpenInvitationsProps {
@@ -27,4 +31,53 @@ export function OpenInvitations({ q, onRenew }: OpenInvitationsProps) {
       {(rows) => <InvitationTable rows={rows} onRenew={onRenew} onRevoke={(row) => void revoke(row)} />}
     </ListPanel>
   );
+}
+
+interface InviteDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onInvite: (invitation: NewPersonInvitation) => Promise<void>;
+}
+
+/** To the installation: what the account of the invited begins with is the settings', unless it is said here. */
+export function InviteDialog({ isOpen, onClose, onInvite }: InviteDialogProps) {
+  const session = useQuery(sessionQuery);
+  const everybodys = session.data?.features.newAccounts ?? { plan: "none", credits: 0 };
+  return (
+    <FormDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Invite to this installation"
+      description="They get their own account. It needs a plan and credits to run prompts that cost something."
+      submit="Invite"
+      onSubmit={(form) => onInvite(invitationIn(form))}
+    >
+      <Field label="Email">
+        {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}
+      </Field>
+      <Field label="Plan">
+        {(control) => (
+          <Select {...control} name="plan" defaultValue="">
+            <option value="">As for every new account: {everybodys.plan}</option>
+            <option value="pro">pro</option>
+            <option value="none">none</option>
+          </Select>
+        )}
+      </Field>
+      <Field label="Credits" help={`Leave empty for what every new account gets: ${countCredits(everybodys.credits)}.`}>
+        {(control) => <Input {...control} name="credits" type="number" min={0} max={CREDITS_MAX} step={1} />}
+      </Field>
+    </FormDialog>
+  );
+}
+
+const CREDITS_MAX = 1_000_000_000;
+
+function invitationIn(form: FormData): NewPersonInvitation {
+  const [plan, credits] = [textOf(form, "plan"), textOf(form, "credits")];
+  return {
+    email: textOf(form, "email"),
+    plan: plan === "pro" || plan === "none" ? plan : undefined,
+    credits: credits === "" ? undefined : Number(credits),
+  };
 }

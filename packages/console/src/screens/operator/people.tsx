@@ -1,4 +1,4 @@
-import type { PersonOfInstallation } from "@promptd/contract/manage";
+import type { NewPersonInvitation, PersonOfInstallation } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { AtSign, Ellipsis, Link2, LogOut, ScrollText, ShieldCheck, Snowflake, Users } from "lucide-react";
@@ -17,7 +17,7 @@ import { Menu, MenuItem } from "../../components/ui/menu.tsx";
 import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
-import { OpenInvitations } from "./invitations.tsx";
+import { InviteDialog, OpenInvitations } from "./invitations.tsx";
 import { peopleQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
@@ -33,8 +33,8 @@ export function PeopleSection() {
   const [isInviting, setInviting] = useState(false);
   const [made, setMade] = useState<Made | null>(null);
   const queries = useQueryClient();
-  const invite = async (address: string) => {
-    const { email, link } = await manage.send("invitePerson", { body: { email: address } });
+  const invite = async (body: NewPersonInvitation) => {
+    const { email, link } = await manage.send("invitePerson", { body });
     void queries.invalidateQueries({ queryKey: ["operator", "invitations"] });
     if (link === null) toast(`An invitation is on its way to ${email}`);
     else setMade({ title: `The link for ${email}`, link, note: "It works once and expires in seven days." });
@@ -57,21 +57,15 @@ export function PeopleSection() {
       )}
       <OpenInvitations
         q={q}
-        onRenew={({ email }) => void runWithToast(() => invite(email), "The earlier link no longer works")}
+        onRenew={({ email, plan, credits }) =>
+          void runWithToast(
+            () => invite({ email, plan: plan ?? undefined, credits: credits ?? undefined }),
+            "The earlier link no longer works",
+          )
+        }
       />
       <People q={q} onMade={setMade} />
-      <FormDialog
-        isOpen={isInviting}
-        onClose={() => setInviting(false)}
-        title="Invite to this installation"
-        description="They get their own account. Once they have joined, give it a plan and credits under Accounts."
-        submit="Invite"
-        onSubmit={(form) => invite(textOf(form, "email"))}
-      >
-        <Field label="Email">
-          {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}
-        </Field>
-      </FormDialog>
+      <InviteDialog isOpen={isInviting} onClose={() => setInviting(false)} onInvite={invite} />
     </>
   );
 }

@@ -143,7 +143,8 @@ export const membersEndpoints = {
     ...operator,
     method: "POST",
     path: "/manage/v1/people/invitations",
-    summary: "Invite somebody to the installation, with an account of their own; an earlier link of theirs ends",
+    summary:
+      "Invite somebody to the installation, with an account of their own, its plan and credits; an earlier link of theirs ends",
     errors: ["VALIDATION_ERROR"],
     subject: "invitationId",
   },

@@ -24,7 +24,10 @@ const invitation = {
   expiresAt: "2026-11-29T10:00:00.000Z",
   acceptedAt: null,
   revokedAt: null,
+  plan: null,
+  credits: null,
 } as const;
+const personInvitation = { ...invitation, accountId: null, role: "owner", plan: "pro", credits: 500 } as const;
 const deletion = { confirm: "ada@example.org", prompts: "remove" } as const;
 const deleted = {
   accountId: ACCOUNT_ID,
@@ -91,16 +94,19 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
   },
   listPeople: { parameters: { limit: 10, q: "grace" }, data: { rows: [person], hasMore: false } },
   invitePerson: {
-    bodies: { person: { email: "grace@example.org" } },
-    data: { ...invitation, accountId: null, role: "owner", link },
+    bodies: {
+      person: { email: "grace@example.org" },
+      withTerms: { email: "grace@example.org", plan: "pro", credits: 500 },
+    },
+    data: { ...personInvitation, link },
   },
   listPersonInvitations: {
     parameters: { limit: 10, q: "grace" },
-    data: { rows: [{ ...invitation, accountId: null, role: "owner" }], hasMore: false },
+    data: { rows: [personInvitation], hasMore: false },
   },
   revokePersonInvitation: {
     parameters: { invitationId: INVITATION_ID },
-    data: { ...invitation, accountId: null, role: "owner", revokedAt: "2026-11-22T11:00:00.000Z" },
+    data: { ...personInvitation, revokedAt: "2026-11-22T11:00:00.000Z" },
   },
   updatePerson: {
     parameters: { personId: PERSON_ID },

@@ -26,6 +26,7 @@ const features = {
   oidcName: "Example Inc.",
   passkeys: true,
   mail: true,
+  newAccounts: { plan: "none", credits: 0 },
 } as const;
 
 export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {

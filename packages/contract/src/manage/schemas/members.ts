@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
 import { checkPageQuery, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { MEMBER_ROLES } from "../people.ts";
@@ -18,6 +18,7 @@ import type {
   Invitation,
   Member,
   NewInvitation,
+  NewPersonInvitation,
   PersonChanges,
   PersonOfInstallation,
 } from "../members.ts";
@@ -26,6 +27,7 @@ import {
   booleanField,
   EMAIL_LENGTH_MAX,
   emailField,
+  integerField,
   momentField,
   none,
   pageOf,
@@ -54,6 +56,8 @@ const invitationMembers = {
   expiresAt: timeSchema,
   acceptedAt: timeSchema.nullable(),
   revokedAt: timeSchema.nullable(),
+  plan: z.enum(["pro", "none"]).nullable(),
+  credits: countSchema.nullable(),
 } as const;
 const invitationSchema: z.ZodType<Invitation> = z.strictObject(invitationMembers);
 const createdSchema: z.ZodType<CreatedInvitation> = z.strictObject({
@@ -97,6 +101,13 @@ const newInvitationSchema = z.object({
   email: emailField,
   role: wordField("role", MEMBER_ROLES),
 }) satisfies z.ZodType<NewInvitation>;
+/** As many as the setting for everybody new takes. */
+const CREDITS_MAX = 1_000_000_000;
+const newPersonInvitationSchema = z.object({
+  email: emailField,
+  plan: wordField("plan", ["pro", "none"]).optional(),
+  credits: integerField("credits", [0, CREDITS_MAX]).optional(),
+}) satisfies z.ZodType<NewPersonInvitation>;
 const changesSchema = z.object({
   email: emailField.optional(),
   isOperator: booleanField("isOperator").optional(),
@@ -155,7 +166,7 @@ export const membersSchemas = {
     data: z.strictObject({ accountId: idSchema.nullable() }),
   },
   listPeople: { params: none, query: searchQuery, body: null, data: pageOf(personSchema) },
-  invitePerson: { params: none, query: none, body: z.object({ email: emailField }), data: createdSchema },
+  invitePerson: { params: none, query: none, body: newPersonInvitationSchema, data: createdSchema },
   listPersonInvitations: { params: none, query: searchQuery, body: null, data: pageOf(invitationSchema) },
   revokePersonInvitation: { params: invitationId, query: none, body: null, data: invitationSchema },
   updatePerson: { params: personId, query: none, body: changesSchema, data: personSchema },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SCOPES } from "../../credentials.ts";
-import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
+import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
 import { checkPageQuery, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import {
@@ -34,6 +34,7 @@ const featuresSchema: z.ZodType<Features> = z.strictObject({
   oidcName: z.string().nullable(),
   passkeys: z.boolean(),
   mail: z.boolean(),
+  newAccounts: z.strictObject({ plan: z.enum(["pro", "none"]), credits: countSchema }),
 });
 
 const sessionSchema: z.ZodType<SessionInfo> = z.strictObject({
