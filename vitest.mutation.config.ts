@@ -22,6 +22,8 @@ export default defineConfig({
   test: {
     ...usual.test,
     include: chosen ?? TESTS,
+    globalSetup: "packages/server/test/support/global-setup.ts", // none of these opens a page of the console
+    execArgv: [], // mutants run in threads, which take no settings of the heap
     reporters: ["default"],
     isolate: true, // a mutant of what runs while a module is loaded needs one that is loaded anew
   },
