@@ -51,7 +51,8 @@ interface AdmissionRow {
   wait_us: number;
 }
 
-const BATCHES_IN_FLIGHT_MAX = 3;
+/** One for each pipelined connection: a third would be smaller than one that waits, and no sooner there. */
+const BATCHES_IN_FLIGHT_MAX = 2;
 const KEY_USE_MS = 60_000;
 const BATCH_MAX = 500;
 /**
@@ -184,7 +185,7 @@ export function planRequired(proUntil: Date | number): Problem {
   });
 }
 
-/** A request takes part in the next statement of its kind; three at most are in flight. */
+/** A request takes part in the next statement of its kind; two at most are in flight. */
 function createKeyReader({
   db,
   limitPerSecond,

@@ -303,7 +303,7 @@ describe("many requests at once", () => {
     expect(watch.statements).toEqual([20]);
   });
 
-  test("go in statements of 500 keys, three at a time, and each gets its own answer", async () => {
+  test("go in statements of 500 keys, two at a time, and each gets its own answer", async () => {
     const { apiKeys, keyIds } = await createKeys(engine, 2);
     const [first, second] = apiKeys;
     const keys = Array.from({ length: 2_100 }, (_, i) => (i === 0 ? first : i === 1_777 ? second : mintApiKey()));
@@ -312,7 +312,7 @@ describe("many requests at once", () => {
     const control = openAdmission({ db: watch.db });
     const requests = keys.map((key) => request(control, `Bearer ${key}`));
     for (let i = 0; i < 20; i += 1) await yieldToEventLoop();
-    expect(watch.statements).toEqual([500, 500, 500]);
+    expect(watch.statements).toEqual([500, 500]);
     released.resolve();
     const answers = await Promise.all(requests);
     const admitted = answers.flatMap((answer, i) => ("keyId" in answer ? [[i, answer.keyId]] : []));

@@ -5,8 +5,9 @@
 -- dropped, because they mean that the clock stepped back. Above 100 a second a request counts from the end of its 10 ms on,
 -- so that the ring of any limit has 100 times and stays in its row.
 --
--- The times are in order, and p_used is the sum of their counts: an admission looks at what it drops and adds, never at the
--- whole ring. A row of an earlier promptd has no sum, and begins anew.
+-- The times are in order, and p_used is the sum of their counts: an admission looks at what it drops and adds, and copies the
+-- ring only where it drops something. Where the clock stepped back a little a request counts with the last time, so for longer.
+-- A row of an earlier promptd has no sum, and begins anew.
 create or replace function take_from_ring(
   p_times bigint[], p_counts int[], p_used int, p_wanted int, p_limit int,
   out times bigint[], out counts int[], out used int, out admitted int
@@ -27,18 +28,21 @@ begin
     last := last - 1;
   end loop;
   if first > last then used := 0; end if;
-  times := p_times[first:last];
-  counts := p_counts[first:last];
+  times := p_times;
+  counts := p_counts;
+  if first > 1 or last < cardinality(p_times) then
+    times := p_times[first:last];
+    counts := p_counts[first:last];
+  end if;
   admitted := greatest(0, least(p_wanted, p_limit - used));
   if admitted = 0 then return; end if;
   used := used + admitted;
   last := cardinality(times);
-  while times[last] > counted_us loop last := last - 1; end loop; -- the clock stepped back a little
-  if times[last] = counted_us then
+  if times[last] >= counted_us then
     counts[last] := counts[last] + admitted;
   else
-    times := times[:last] || counted_us || times[last + 1:];
-    counts := counts[:last] || admitted || counts[last + 1:];
+    times[last + 1] := counted_us;
+    counts[last + 1] := admitted;
   end if;
 end $$;
 
@@ -76,8 +80,7 @@ begin
       from wanted order by scope_id -- its first requests
     on conflict (scope_id) do update set (times, counts, used, admitted) = (
       select taken.times, taken.counts, taken.used, taken.admitted
-      from take_from_ring(ring.times, ring.counts, ring.used,
-        (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
+      from take_from_ring(ring.times, ring.counts, ring.used, excluded.admitted, p_limit) taken)
     returning ring.scope_id, ring.times[1] as oldest, ring.used, ring.admitted
   )
   select known.nth, known.key_id, known.account_id, known.revoked_at, known.expired_at, known.pro_until, known.pro,
