@@ -85,7 +85,7 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
   const ticks = await throughOutage(() => startTicks(db, periodicWork(services), log), options);
   closers.add(() => ticks.stop());
   closers.add(() => services.search.close()); // first of all: a tick may be waiting for the embeddings model
-  if (server !== null) void services.search.warm(); // last, since it takes a core for a moment; /readyz waits for it
+  if (server !== null) warmSearchSoon(services, closers);
   const graceMs = config.PROMPTD_DRAIN_SECONDS * 1_000;
   const close = async (noticeMs: number): Promise<void> => {
     await stop({ noticeMs, graceMs });
@@ -99,6 +99,15 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
     catalogue: models.catalogue,
     close: ({ noticeMs } = { noticeMs: 0 }) => (closing ??= close(noticeMs)), // closed twice is closed once
   };
+}
+
+/** Long enough for the first requests of those who waited for the start, short beside what a load balancer waits. */
+const SEARCH_WAIT_MS = 100;
+
+/** Not at once: it takes a core for a moment, in which nobody is answered. Whoever asks for /readyz begins it sooner. */
+function warmSearchSoon({ search }: AppServices, closers: Closers): void {
+  const timer = setTimeout(() => void search.warm(), SEARCH_WAIT_MS);
+  closers.add(async () => clearTimeout(timer));
 }
 
 interface StopTimes {

@@ -11,7 +11,7 @@ const DURABILITY = ["fsync", "full_page_writes", "synchronous_commit"];
 interface ReadinessOptions extends Pick<AppServices, "db" | "clock"> {
   readonly options: Pick<AppServices["options"], "role" | "log">;
   readonly files: Pick<AppServices["files"], "isReady" | "isShared">;
-  readonly search: Pick<AppServices["search"], "isLoaded">;
+  readonly search: Pick<AppServices["search"], "isLoaded" | "warm">;
 }
 
 /**
@@ -41,6 +41,7 @@ export function createReadiness({ options, db, clock, files, search }: Readiness
   }
 
   return async () => {
+    void search.warm(); // at once, since this caller waits for it
     const [{ problems, switchedOff, reason }, canStore] = await Promise.all([askDatabase(), files.isReady()]);
     const checks = {
       ...problems,

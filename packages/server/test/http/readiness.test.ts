@@ -14,12 +14,13 @@ let state: {
   canStore: boolean;
   isShared: boolean;
   isLoaded: boolean;
+  isWarmed: boolean;
   aheadMs: number;
   database: Pick<Database, "query">;
 };
 beforeEach(() => {
   lines = [];
-  state = { canStore: true, isShared: false, isLoaded: true, aheadMs: 0, database: db };
+  state = { canStore: true, isShared: false, isLoaded: true, isWarmed: false, aheadMs: 0, database: db };
 });
 
 function open() {
@@ -29,7 +30,7 @@ function open() {
     db: { ...db, query: (statement, values) => state.database.query(statement, values) },
     clock: { nowMs: () => Date.now() + state.aheadMs },
     files: { isReady: async () => state.canStore, isShared: state.isShared },
-    search: { isLoaded: () => state.isLoaded },
+    search: { isLoaded: () => state.isLoaded, warm: async () => void (state.isWarmed = true) },
   });
 }
 
@@ -56,6 +57,11 @@ describe("a process", () => {
     const { ready, details } = await open()();
     expect(details).toMatchObject({ ...OK, ...problem });
     expect(ready).toBe(Object.keys(problem).length === 0);
+  });
+
+  test("has search loaded as soon as somebody asks", async () => {
+    await open()();
+    expect(state.isWarmed).toBe(true);
   });
 
   test("stays ready while a bucket that all share takes no files, and says that it is degraded", async () => {

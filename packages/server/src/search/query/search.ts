@@ -50,7 +50,7 @@ export interface Search {
    * the caller still checks each row, for a prompt may be unpublished a moment later.
    */
   find(query: string, limit: number): Promise<string[]>;
-  /** Loads the data ahead of the first query; call it once the server listens. Failures are logged, not thrown. */
+  /** Loads the data ahead of the first query, once however often it is called. Failures are logged, not thrown. */
   warm(): Promise<void>;
   /** True once `warm` has ended. */
   isLoaded(): boolean;
@@ -80,6 +80,7 @@ export function createSearch(options: SearchOptions): Search {
   });
   let opened: Promise<Opened> | null = null;
   let isLoaded = false;
+  let warming: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
   const closing = new AbortController();
 
@@ -101,6 +102,14 @@ export function createSearch(options: SearchOptions): Search {
     });
     return opened;
   }
+  async function warm(): Promise<void> {
+    try {
+      await (await open()).replica.refresh();
+    } catch (error) {
+      options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
+    }
+    isLoaded = true;
+  }
   return {
     find: async (query, limit) => {
       const { base, replica, ...reading } = await open();
@@ -115,14 +124,7 @@ export function createSearch(options: SearchOptions): Search {
       });
       return orderPrompts(prompts, limit, options.popularityOf);
     },
-    warm: async () => {
-      try {
-        await (await open()).replica.refresh();
-      } catch (error) {
-        options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
-      }
-      isLoaded = true;
-    },
+    warm: () => (warming ??= warm()),
     isLoaded: () => isLoaded,
     ticks: createTicks(options, modelLength, closing.signal),
     close: async () => {
