@@ -52,6 +52,10 @@ describe("the shipped catalogue", () => {
     expect(catalogueFileSchema.parse(read("./catalogue.json"))).toEqual(read("./catalogue.json"));
   });
 
+  test("keeps the rules that an overlay is held to, which a start without one checks no more", () => {
+    expect(faultsOf({ formatVersion: 1 })).toBe("no fault");
+  });
+
   test("never reuses, changes or drops a public number", () => {
     const recorded = JSON.parse(readFileSync(new URL("./catalogue-indexes.json", import.meta.url), "utf8")) as [
       number,

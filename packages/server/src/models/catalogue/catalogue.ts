@@ -70,8 +70,10 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
   const merged = mergeOverlay(shipped.records, read);
   const allRoles = { ...shipped.roles, ...overlay.roles };
   const file = options.overlayFile ?? "catalogue.json";
-  const found = [...merged.faults, ...checkRecords(merged, read, servers), ...checkRoles(allRoles, merged.records)];
-  found.push(...checkKeys(servers, options));
+  const found = checkKeys(servers, options);
+  // A test holds the shipped entries to these rules, so that a start without an overlay takes them as they are.
+  if (options.overlayFile !== null)
+    found.unshift(...merged.faults, ...checkRecords(merged, read, servers), ...checkRoles(allRoles, merged.records));
   const faults = [...read.faults, ...found.map((fault) => `${file}: ${fault}`)];
   if (faults.length > 0) throw new CatalogueError(faults);
   const shippedModels = new Set(shipped.records.map((record) => record.model));
