@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node from 18 on can read: the program itself needs a newer one, which the installation
 // brings along, since neither cron nor systemd nor npx would find it by themselves.
-import { spawn } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { constants, tmpdir } from "node:os";
@@ -34,7 +33,7 @@ if (node === null) {
   if (cache !== null) module.enableCompileCache?.(cache);
   await import(pathToFileURL(program[0]).href);
 } else {
-  replaceProcess(node, [...program, ...process.argv.slice(2)]);
+  await replaceProcess(node, [...program, ...process.argv.slice(2)]);
 }
 
 /**
@@ -83,13 +82,14 @@ function programEnvironment() {
 }
 
 /** Becomes the program where Node can (from 22.15 on), so that every signal, SIGKILL too, hits the program itself. */
-function replaceProcess(file, args) {
+async function replaceProcess(file, args) {
   const env = programEnvironment();
   if (typeof process.execve === "function") {
     process.removeAllListeners("warning"); // execve counts as experimental and would say so on every command
     process.execve(file, [file, ...args], env);
   }
   const follow = pathToFileURL(join(home, "bin", "exit-with-launcher.js")).href;
+  const { spawn } = await import("node:child_process"); // loads streams and sockets, which no other launch needs
   const child = spawn(file, ["--import", follow, ...args], { stdio: ["inherit", "inherit", "inherit", "ipc"], env });
   const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
   // A terminal sends Ctrl-C to both; the program must not get it twice, since a second one means "at once".
