@@ -22,22 +22,11 @@ export interface Route {
 /** Methods that an endpoint may have, in the order in which `Allow` lists them. */
 const METHODS = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE"] as const satisfies readonly HTTPMethod[];
 
-/** Repeated and trailing slashes are tolerated: a redirect would lose the body or the key. */
 export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<Record<string, Auth>>): Router {
-  const routes = createFindMyWay({
-    ignoreTrailingSlash: true,
-    ignoreDuplicateSlashes: true,
-    // Longer than any request line: a long parameter is the endpoint's 422.
-    maxParamLength: 2 * HEADER_BYTES_MAX,
-    querystringParser: () => ({}),
-  });
-  for (const endpoint of endpoints) {
-    const given = [endpoint.method].flat();
-    const methods: HTTPMethod[] = given.includes("GET") ? [...given, "HEAD"] : given;
-    routes.on(methods, endpoint.path, () => {}, endpoint);
-  }
+  const routesOf = routesByApi(endpoints);
   const find = (method: string, target: string): Route | null => {
-    const found = routes.find(method as HTTPMethod, target);
+    // HEAD is a GET whose answer has no body.
+    const found = routesOf(target).find(method === "HEAD" ? "GET" : (method as HTTPMethod), target);
     const endpoint = (found?.store ?? null) as Endpoint | null;
     if (found === null || endpoint === null) return null;
     if (endpoint.path === FALLBACK_PATH && isOfApi(target)) return null;
@@ -62,6 +51,49 @@ export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<
       return new Problem("NOT_FOUND_ERROR", `Unrecognized request: ${method} ${path}.`, { headers });
     },
   };
+}
+
+/** The endpoints of one API. */
+type Routes = ReturnType<typeof createFindMyWay>;
+
+/**
+ * The routes of the API that a target begins with, built when they are asked for first: those of all APIs together would
+ * take a start 10 ms.
+ */
+function routesByApi(endpoints: readonly Endpoint[]): (target: string) => Routes {
+  const byApi = Map.groupBy(endpoints, ({ path }) => firstSegment(path));
+  const anywhere = firstSegment(FALLBACK_PATH);
+  const built = new Map<string, Routes>();
+  const build = (segment: string): Routes => {
+    const api = [segment, decodePath(segment)].find((name) => name !== null && byApi.has(name)) ?? anywhere;
+    const routes =
+      built.get(api) ?? buildRoutes([...new Set([api, anywhere])].flatMap((name) => byApi.get(name) ?? []));
+    built.set(api, routes);
+    return routes;
+  };
+  return (target) => {
+    const segment = firstSegment(target);
+    return built.get(segment) ?? build(segment);
+  };
+}
+
+function firstSegment(path: string): string {
+  return /^\/*([^/?#]*)/.exec(path)?.[1] ?? "";
+}
+
+/** Repeated and trailing slashes are tolerated: a redirect would lose the body or the key. */
+function buildRoutes(endpoints: readonly Endpoint[]): Routes {
+  const routes = createFindMyWay({
+    ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: true,
+    // Longer than any request line: a long parameter is the endpoint's 422.
+    maxParamLength: 2 * HEADER_BYTES_MAX,
+    querystringParser: () => ({}),
+  });
+  for (const endpoint of endpoints) {
+    routes.on([endpoint.method].flat() as HTTPMethod[], endpoint.path, () => {}, endpoint);
+  }
+  return routes;
 }
 
 const API_PATH = /^\/+(v\d+|manage|files|mcp|oauth|\.well-known)(\/|$)/;
