@@ -5,7 +5,7 @@ import { isOutage, sqlState } from "./platform/database/errors.ts";
 import { startEmbeddedPostgres } from "./platform/embedded/supervise.ts";
 import { describeDataDirFailure } from "./platform/file-failure.ts";
 import type { Log } from "./platform/log.ts";
-import { migrate, type MigrationScope } from "./platform/database/migrate.ts";
+import { applyMissing, migrate, type MigrationScope } from "./platform/database/migrate.ts";
 import { reasonOf } from "./platform/reason-of.ts";
 import { retry } from "./platform/resilience/retry.ts";
 import { orStartFailure, StartFailure } from "./start-failure.ts";
@@ -31,6 +31,8 @@ export interface InstallationOptions {
   readonly log: Log;
   /** What may be done to the schema; `upgrade` when absent. */
   readonly migrations?: MigrationScope;
+  /** As of a database. */
+  readonly opensAhead?: boolean;
   /** Ends the start. */
   readonly signal?: AbortSignal | undefined;
   /** How long to retry while the database does not answer; a minute when absent. */
@@ -39,7 +41,7 @@ export interface InstallationOptions {
 
 /** Opens the database, starting the embedded one if it is needed and not running, and brings its schema up to date. @throws StartFailure. */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
-  const { config, role, log } = options;
+  const { config, log } = options;
   const { DATABASE_URL: given, DATABASE_DIRECT_URL: direct } = config;
   const retryStart = createStartRetry(options);
   const startEmbedded = () => retryStart(() => startEmbeddedPostgres(embeddedOptions(options)), isEmbeddedOutage);
@@ -47,27 +49,33 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const url = given ?? embedded?.url ?? "";
   const outroOf = (setting: string, address: string) =>
     embedded === null ? { outro: `\n${setting} leads to ${describeAddress(address)}.` } : {};
+  const scope = { scope: options.migrations, signal: options.signal };
+  const settings = { ...options, url, poolMax: config.PROMPTD_DATABASE_POOL };
+  const migrateDirectly = (address: string) =>
+    orStartFailure(() => retryStart(() => migrate(address, log, scope)), outroOf("DATABASE_DIRECT_URL", address));
+  const open = () => orStartFailure(() => retryStart(() => openDatabase(settings)), outroOf("DATABASE_URL", url));
+  const migrateOn = (db: Database) =>
+    orStartFailure(() => retryStart(() => applyMissing(db, log, scope)), outroOf("DATABASE_URL", url));
+  let db: Database | null = null;
   try {
-    const applied = await orStartFailure(
-      () => retryStart(() => migrate(direct ?? url, log, { scope: options.migrations, signal: options.signal })),
-      outroOf(direct === null ? "DATABASE_URL" : "DATABASE_DIRECT_URL", direct ?? url),
-    );
+    const appliedDirectly = direct === null ? null : await migrateDirectly(direct);
+    const opened = (db = await open());
+    const applied = appliedDirectly ?? (await migrateOn(opened)); // on a connection that is open anyway
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
-    const settings = { url, role, log, poolMax: config.PROMPTD_DATABASE_POOL, signal: options.signal };
-    const db = await orStartFailure(() => retryStart(() => openDatabase(settings)), outroOf("DATABASE_URL", url));
-    logRoute(db, log);
+    logRoute(opened, log);
     return {
-      db,
+      db: opened,
       url,
       listenUrl: direct ?? url,
       isEmbedded: embedded !== null,
       applied,
       close: async () => {
-        await db.close();
+        await opened.close();
         await embedded?.stop();
       },
     };
   } catch (error) {
+    await db?.close();
     await embedded?.stop();
     throw error;
   }

@@ -44,19 +44,24 @@ export interface MigrateOptions {
  * @returns the names applied now, in order.
  */
 export async function migrate(url: string, log: Log, options: MigrateOptions = {}): Promise<string[]> {
-  const { signal, release = thisRelease() } = options;
-  const db = await openDatabase({ url, role: "migrate", poolMax: 1, log, signal });
-  const applied: string[] = [];
+  const db = await openDatabase({ url, role: "migrate", poolMax: 1, log, signal: options.signal });
   try {
-    let step: Step;
-    do {
-      step = await applyStep(db, log, { ...options, release });
-      applied.push(...step.applied);
-    } while (!step.isLast);
-    return applied;
+    return await applyMissing(db, log, options);
   } finally {
     await db.close();
   }
+}
+
+/** As `migrate` does, on a database that is open. */
+export async function applyMissing(db: Database, log: Log, options: MigrateOptions = {}): Promise<string[]> {
+  const { release = thisRelease() } = options;
+  const applied: string[] = [];
+  let step: Step;
+  do {
+    step = await applyStep(db, log, { ...options, release });
+    applied.push(...step.applied);
+  } while (!step.isLast);
+  return applied;
 }
 
 export function thisRelease(): Release {
