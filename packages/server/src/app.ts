@@ -59,7 +59,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const closers = createClosers();
   try {
     if (role !== "worker") await checkPort({ host: config.HOST, port: config.PORT });
-    const installation = await openInstallation({ config, role, log, signal: options.signal });
+    const installation = await openInstallation({ config, role, log, signal: options.signal, opensAhead: true });
     closers.add(() => installation.close());
     return await openApp(await openServices(options, installation, closers), closers);
   } catch (error) {
@@ -78,8 +78,10 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
   const stop = createStop(services, server, worker);
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
   const listenUrl = server === null ? null : await listen(services, server);
-  await throughOutage(() => models.announce(), options);
-  if (role !== "api") await throughOutage(() => announceRoles(db, models.catalogue), options); // as models.announce() does
+  await Promise.all([
+    throughOutage(() => models.announce(), options),
+    role === "api" ? null : throughOutage(() => announceRoles(db, models.catalogue), options),
+  ]);
   await throughOutage(async () => worker?.start(), options);
   if (role !== "api") openDeliverer(services, closers).start();
   const ticks = await throughOutage(() => startTicks(db, periodicWork(services), log), options);

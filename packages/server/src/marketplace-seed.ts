@@ -116,8 +116,11 @@ async function createDemoAccount(options: SeedOptions): Promise<void> {
 
 /** The key in this data directory, if it still opens the door. */
 async function readDemoKey({ db, dataDir }: Pick<SeedOptions, "db" | "dataDir">): Promise<string | null> {
-  const text = await readFile(demoKeyPath(dataDir), "utf8").catch(() => "");
-  return (await isLiveKey(db, text.trim())) ? text.trim() : null;
+  const key = await readFile(demoKeyPath(dataDir), "utf8").then(
+    (text) => text.trim(),
+    () => "",
+  );
+  return key !== "" && (await isLiveKey(db, key)) ? key : null;
 }
 
 function demoKeyPath(dataDir: string): string {

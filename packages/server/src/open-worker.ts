@@ -29,7 +29,7 @@ export async function openWorker(services: AppServices, closers: Closers): Promi
     closers.add(() => one.close());
     return one;
   };
-  const [heartbeats, upkeep] = [await openOne("heartbeat"), await openOne("upkeep")];
+  const [heartbeats, upkeep] = await Promise.all([openOne("heartbeat"), openOne("upkeep")]);
   const onFinished = (runIds: readonly string[]) => {
     hub.wake(runIds);
     for (const runId of runIds) notifications.notify("run_done", runId);

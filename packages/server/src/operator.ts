@@ -96,11 +96,12 @@ async function startServing(start: Start): Promise<{ app: App; demo: Demo | null
   const { startApp } = await import("./app.ts"); // the edge, the workers, image decoding: no other act needs them
   const app = await startApp({ ...start, consoleDirectory: CONSOLE });
   try {
-    const demo = start.role === "worker" ? null : await throughOutage(() => openMarketplace(app, start), start);
-    const welcome =
-      start.role === "worker"
-        ? null
-        : await throughOutage(() => makeWelcome(app, { ...start, demoAccount: DEMO_ACCOUNT }), start);
+    if (start.role === "worker") return { app, demo: null, welcome: null };
+    const withDemoKey = await throughOutage(() => openMarketplace(app, start), start);
+    const [demo, welcome] = await Promise.all([
+      withDemoKey ? throughOutage(() => findDemo({ ...app, dataDir: start.config.dataDir }), start) : null,
+      throughOutage(() => makeWelcome(app, { ...start, demoAccount: DEMO_ACCOUNT }), start),
+    ]);
     return { app, demo, welcome };
   } catch (error) {
     await app.close();
@@ -111,15 +112,16 @@ async function startServing(start: Start): Promise<{ app: App; demo: Demo | null
 /**
  * Does what is not there yet, so it may be done again. Production means real users: a key that stands in a file nobody
  * asked for is no way in.
+ * @returns whether there may be a demo key.
  */
-async function openMarketplace({ db, catalogue }: App, { config, log, signal }: Start): Promise<Demo | null> {
+async function openMarketplace({ db, catalogue }: App, { config, log, signal }: Start): Promise<boolean> {
   const { dataDir } = config;
   const withDemoKey = !(config.isProduction && config.DATABASE_URL !== null);
   if (config.PROMPTD_SEED) {
     const newId = createIdSource(systemClock);
     if (await seedMarketplace({ db, catalogue, newId, log, dataDir, withDemoKey, signal })) returnMemory();
   }
-  return withDemoKey ? findDemo({ db, catalogue, dataDir }) : null;
+  return withDemoKey;
 }
 
 /** Brings the schema up to date and says what was applied; `rollback` also takes back a newer version's SQL functions. */

@@ -79,6 +79,8 @@ export interface DatabaseOptions {
   readonly poolMax?: number;
   /** Idle connections of the pool stay open; otherwise they are closed after ten seconds. */
   readonly staysOpen?: boolean;
+  /** The pipelined connections are opened at once: the first requests of a server would wait for them. */
+  readonly opensAhead?: boolean;
   /** Gives up the first connection. */
   readonly signal?: AbortSignal | undefined;
   /** In tests: how long a connection may take to open, and work may wait until one is free. */
@@ -108,6 +110,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     { length: PIPELINED_CONNECTIONS },
     () => new PipelinedConnection(settings, { log: options.log, limits: route.isPooled ? LIMITS : null }),
   );
+  if (options.opensAhead === true) for (const lane of lanes) lane.open();
   const alone = new Set<Client>();
   let next = 0;
   const runOnPool = poolRunner(pool, route);

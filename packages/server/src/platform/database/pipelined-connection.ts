@@ -29,6 +29,11 @@ export class PipelinedConnection {
     });
   }
 
+  /** Ahead of the first statement, which tries again if it fails. */
+  open(): void {
+    this.#client ??= this.#open();
+  }
+
   async close(): Promise<void> {
     const client = this.#client;
     this.#client = null;
