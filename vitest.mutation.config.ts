@@ -9,7 +9,9 @@ const TESTS = [
   "packages/server/src/http/request/failed-admissions.test.ts",
   "packages/server/src/prompts/*/{render-step,template-language,template-scan}.test.ts",
   "packages/server/src/runs/run-state.test.ts",
-  "packages/server/test/*/{admission,file-keys,http-edge,ledger-rounds}.test.ts",
+  "packages/server/test/accounts/key-*.test.ts",
+  "packages/server/test/credits/ledger*.test.ts",
+  "packages/server/test/*/{file-keys,http-edge}.test.ts",
 ];
 /**
  * Fewer of them, joined by commas, for one file: every mutant starts a process for each test file that meets it.
