@@ -48,13 +48,18 @@ export async function bundleProgram(directory: string): Promise<ReadonlyMap<stri
       minify: false,
       target: "node22",
       rolldownOptions: {
-        output: { format: "cjs", entryFileNames: "[name]-[hash].js", chunkFileNames: "[name]-[hash].js" },
+        output: {
+          format: "cjs",
+          entryFileNames: "[name]-[hash].js",
+          chunkFileNames: "[name]-[hash].js",
+          comments: false,
+        },
       },
     },
   });
   if (Array.isArray(result) || !("output" in result)) throw new Error("vite built another thing than the program");
   const chunks = result.output.flatMap((chunk) =>
-    chunk.type === "chunk" ? [[chunk.fileName, chunk.code] as const] : [],
+    chunk.type === "chunk" ? [[chunk.fileName, inAscii(chunk.code)] as const] : [],
   );
   return new Map([...chunks, ["package.json", '{ "type": "commonjs" }\n']]);
 }
@@ -73,6 +78,11 @@ function placesOfSources(directory: string): Plugin {
             .replaceAll("import.meta.url", `process.getBuiltinModule("node:url").pathToFileURL(${from(id)}).href`)
         : null,
   };
+}
+
+/** For one dash in a text Node reads its file as two bytes for each character, in twice the time and memory. */
+function inAscii(code: string): string {
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function packageOf(name: string): string {
