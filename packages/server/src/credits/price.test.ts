@@ -122,8 +122,8 @@ describe("a decimal price", () => {
   );
 
   test("times a factor is rounded up to a whole micro-credit", () => {
-    expect(scaleRate(175_000n, "1.5")).toBe(262_500n);
-    expect(scaleRate(1n, "0.000001")).toBe(1n);
-    expect(scaleRate(0n, "3")).toBe(0n);
+    expect(scaleRate(175_000n, parseCredits("1.5"))).toBe(262_500n);
+    expect(scaleRate(1n, 1n)).toBe(1n);
+    expect(scaleRate(0n, parseCredits("3"))).toBe(0n);
   });
 });

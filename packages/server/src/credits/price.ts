@@ -50,9 +50,9 @@ export function parseCredits(text: string): bigint {
   return BigInt(whole) * MICRO_PER_CREDIT + BigInt(part.padEnd(6, "0"));
 }
 
-/** A rate times a decimal factor, rounded up to whole micro-credits. */
-export function scaleRate(micro: bigint, factor: string): bigint {
-  return ceilDivide(micro * parseCredits(factor), MICRO_PER_CREDIT);
+/** A rate times a factor, given in millionths as `parseCredits` reads it, rounded up to whole micro-credits. */
+export function scaleRate(micro: bigint, factor: bigint): bigint {
+  return ceilDivide(micro * factor, MICRO_PER_CREDIT);
 }
 
 /** Nano-credits of a use: exact, not rounded. */

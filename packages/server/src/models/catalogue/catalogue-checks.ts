@@ -131,7 +131,7 @@ function checkPrice(record: ModelRecord, priceFactor: string): string[] {
   const faults: string[] = [];
   const rates = prices.flatMap((price) => RATE_NAMES.flatMap((name) => price[name] ?? []));
   if (record.webSearch !== undefined) rates.push(record.webSearch.pricePerSearch);
-  if (rates.some((rate) => scaleRate(parseCredits(rate), priceFactor) > RATE_MAX)) {
+  if (rates.some((rate) => scaleRate(parseCredits(rate), parseCredits(priceFactor)) > RATE_MAX)) {
     faults.push(`a price times the priceFactor ${priceFactor} is above 9,007,199,254 credits.`);
   }
   if (

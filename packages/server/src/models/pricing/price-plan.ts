@@ -136,7 +136,8 @@ function priceStep(catalogue: Catalogue, step: StepPlan): PricedStep {
 export function ratesOf(entry: CatalogueEntry, mapping: Mapping): PriceRates {
   const { minimum: _minimum, ...base } = entry.price;
   const texts: PriceTexts = { ...base, ...mapping.price };
-  const rate = (text: string | undefined): bigint => scaleRate(parseCredits(text ?? "0"), entry.priceFactor);
+  const factor = parseCredits(entry.priceFactor);
+  const rate = (text: string | undefined): bigint => (text === undefined ? 0n : scaleRate(parseCredits(text), factor));
   return {
     inputPer1k: rate(texts.inputPer1k),
     cachedInputPer1k: rate(texts.cachedInputPer1k ?? texts.inputPer1k),

@@ -141,13 +141,13 @@ export async function quoteRun(
   accountId: string,
   body: CreateRunBody,
   options: Pick<CreateRunOptions, "db"> & QuoteOptions,
-): Promise<Pick<Quote, "estimate" | "hold">> {
+): Promise<Pick<Quote, "hold"> & { readonly estimate: number }> {
   const prompt = await getRunnablePrompt({ accountId, body }, options);
   const checked = checkInputs(prompt.version, body, options.catalogue);
   const issues = checked.issues.filter(({ path }) => path[2] !== "imageInputs");
   if (issues.length > 0) throw invalid(issues);
   const { estimate, hold } = quote(accountId, prompt, checked, options);
-  return { estimate, hold };
+  return { estimate: estimate(), hold };
 }
 
 /** A run of which everything is known but where its images are stored. */
@@ -323,10 +323,8 @@ function accountFrozen(): Problem {
   );
 }
 
-function tooFewCredits(
-  { hold: required, estimate: estimated }: Pick<Quote, "hold" | "estimate">,
-  available: number,
-): Problem {
+function tooFewCredits({ hold: required, estimate }: Pick<Quote, "hold" | "estimate">, available: number): Problem {
+  const estimated = estimate();
   const needs = `This run needs ${required} ${required === 1 ? "credit" : "credits"}`;
   const usual = estimated === required ? "" : ` It usually costs ${estimated}; what it does not cost is returned.`;
   return new Problem(

@@ -6,8 +6,8 @@ import { invalid } from "../../platform/problem.ts";
 export interface Quote {
   /** Credits to hold; null: the prices are all zero, or an author runs an own prompt. */
   readonly hold: number | null;
-  /** What a run with these inputs usually costs. */
-  readonly estimate: number;
+  /** What a run with these inputs usually costs, which refusals alone say. */
+  readonly estimate: () => number;
   readonly prices: RunPrices;
 }
 
@@ -39,7 +39,7 @@ export function quote(
   const isOwn = version.authorId === accountId;
   // Where an author's own runs are free, nothing is captured, so nothing is earned.
   if (credits === 0 || (isOwn && !chargesAuthors)) {
-    return { hold: null, estimate: 0, prices: { ...rates, author: null } };
+    return { hold: null, estimate: () => 0, prices: { ...rates, author: null } };
   }
   if (credits > holdMaxCredits) {
     const message = `With these inputs the run could cost ${credits} credits; ${holdMaxCredits} is the most one run may hold here. Send shorter inputs.`;
@@ -48,5 +48,5 @@ export function quote(
   const { authorId } = version;
   const author = earnerOf({ accountId, authorId, share: terms?.authorShare ?? null, defaultShare: authorShare });
   const prices = { ...rates, author };
-  return { hold: credits, estimate: priceEstimate(catalogue, steps, version.model), prices };
+  return { hold: credits, estimate: () => priceEstimate(catalogue, steps, version.model), prices };
 }
