@@ -4,14 +4,7 @@
  * per call (measured 2026-11) and never follows, decodes or retries anything by itself.
  */
 import type { Agent, Dispatcher } from "undici";
-import {
-  collectBytes,
-  readLimited,
-  ReaderFault,
-  type FetchOutcome,
-  type GuardedFetch,
-  type BodyReader,
-} from "../../files/index.ts";
+import { readLimited, ReaderFault, type FetchOutcome, type GuardedFetch, type BodyReader } from "../../files/index.ts";
 import type { ProviderEndpoint } from "./provider.ts";
 import { answerWhole } from "../whole-answer.ts";
 
@@ -145,7 +138,8 @@ async function exchange(agent: Agent, target: Target, { init, limits, signal }: 
     }
     if (status === 200 && isEventStream(headers))
       return new Response(ReadableStream.from(pieces(body, limits.answerBytesMax, signal)), { status, headers });
-    const bytes = await takeBody(body, headers, { bytesMax: limits.answerBytesMax, read: collectBytes });
+    refuseBody(body, headers, limits.answerBytesMax);
+    const bytes = await collectBody(body, limits.answerBytesMax);
     if (limits.isPoll === true && isTransient(status)) throw new PollAnswerFailure(status, headers);
     if (hasNoBody(status)) return new Response(null, { status, headers });
     return answerWhole(shownBytes(bytes, target.alias), { status, headers });
@@ -256,12 +250,34 @@ async function takeBody<Result>(
   headers: Received["headers"],
   limits: BodyReader<Result>,
 ): Promise<Result> {
+  refuseBody(body, headers, limits.bytesMax);
+  return readLimited(body, limits, () => tooLarge(limits.bytesMax));
+}
+
+/** @throws TransportFailure where a body is too large by its own word, or compressed. */
+function refuseBody(body: Received["body"], headers: Received["headers"], bytesMax: number): void {
   const encoding = headers["content-encoding"] ?? "identity";
-  const isTooLarge = Number(headers["content-length"] ?? 0) > limits.bytesMax;
-  if (encoding === "identity" && !isTooLarge) return readLimited(body, limits, () => tooLarge(limits.bytesMax));
+  const isTooLarge = Number(headers["content-length"] ?? 0) > bytesMax;
+  if (encoding === "identity" && !isTooLarge) return;
   abandon(body);
-  if (isTooLarge) throw tooLarge(limits.bytesMax);
+  if (isTooLarge) throw tooLarge(bytesMax);
   throw new TransportFailure("protocol", "the provider compressed an answer that was not asked for compressed");
+}
+
+/** By events: two nested `for await` took a sixth of the time of a whole exchange (measured 2026-11). */
+function collectBody(body: Received["body"], bytesMax: number): Promise<Buffer<ArrayBuffer>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer<ArrayBuffer>>();
+  const all: Uint8Array[] = [];
+  let bytes = 0;
+  body.on("data", (piece: Uint8Array) => {
+    bytes += piece.byteLength;
+    if (bytes > bytesMax) body.destroy(tooLarge(bytesMax));
+    else all.push(piece);
+  });
+  body.on("end", () => resolve(Buffer.concat(all)));
+  body.on("error", reject);
+  body.on("close", () => reject(new Error("the body ended before it was complete")));
+  return promise;
 }
 
 /** Ends an answer that is not wanted. It then fails, which must not end the process. */
