@@ -1,6 +1,5 @@
 import { ENDPOINTS } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
-import { manageSchemas } from "@promptd/contract/manage/schemas";
 import { endpointSchemas } from "@promptd/contract/schemas";
 import {
   accountsManageRoutes,
@@ -51,7 +50,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
     endpoints: [
       ...toEndpoints({
         entries: ENDPOINTS,
-        schemas: endpointSchemas,
+        schemas: async () => endpointSchemas,
         checks: { createRun: checkImages },
         handlers: callersHandlers(services, wakeWorker),
       }),
@@ -139,7 +138,7 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
   const usage = openUsage(db);
   return toEndpoints({
     entries: MANAGE_ENDPOINTS,
-    schemas: manageSchemas,
+    schemas: async () => (await import("@promptd/contract/manage/schemas")).manageSchemas,
     checks: { createRun: checkImages, createTestRun: checkImages },
     isAudited: true,
     handlers: {

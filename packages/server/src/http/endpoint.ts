@@ -182,8 +182,11 @@ export interface Endpoint extends Pick<
   /** True: each request leaves a row in the audit log. */
   readonly isAudited: boolean;
   readonly bodyBytesMax: number;
-  /** Null: nothing is checked, and a body stays unread unless the handler takes its bytes. */
-  readonly schemas: EndpointSchemas | null;
+  /**
+   * A promise until those of its API are loaded. Null: nothing is checked, and a body stays unread unless the handler takes
+   * its bytes.
+   */
+  readonly schemas: (() => EndpointSchemas | Promise<EndpointSchemas>) | null;
   /** True: the handler gets the bytes of the body as they came. */
   readonly takesBytes?: boolean;
   /** True: a request over the rate limit waits for its admission, since its callers do not come back after a 429. */
@@ -202,7 +205,8 @@ export type EndpointInput = Omit<Shape, "data">;
 /** The endpoints of one API: what the contract says of each, with its handler. */
 export interface Api<Schemas extends Readonly<Record<string, EndpointSchemas>>> {
   readonly entries: Readonly<Record<keyof Schemas, EndpointEntry>>;
-  readonly schemas: Schemas;
+  /** Called by the first request, so that a start need not load what no caller of this process may ever use. */
+  readonly schemas: () => Promise<Schemas>;
   readonly handlers: HandlersOf<ShapesOf<Schemas>>;
   readonly checks?: Partial<Record<keyof Schemas, CheckBody>>;
   /** True: every write leaves a row in the audit log, and what else its entry says. */
@@ -210,16 +214,23 @@ export interface Api<Schemas extends Readonly<Record<string, EndpointSchemas>>> 
 }
 
 export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSchemas>>>(api: Api<Schemas>): Endpoint[] {
-  return Object.keys(api.schemas).map((name: keyof Schemas) => ({
+  const schemasOf = loadOnce(api.schemas);
+  return Object.keys(api.entries).map((name: keyof Schemas) => ({
     ...api.entries[name],
     name: String(name),
     isAudited: api.isAudited === true && leavesRow(api.entries[name]),
     bodyBytesMax: api.entries[name].bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
-    schemas: api.schemas[name] ?? null,
+    schemas: () => schemasOf(name),
     checkBody: api.checks?.[name] ?? null,
     // A handler is only ever called with the input that the schemas of the same name made.
     handle: api.handlers[name] as Endpoint["handle"],
   }));
+}
+
+function loadOnce<Schemas extends object>(load: () => Promise<Schemas>) {
+  let loaded: Schemas | null = null;
+  return <Name extends keyof Schemas>(name: Name): Schemas[Name] | Promise<Schemas[Name]> =>
+    loaded === null ? load().then((schemas) => (loaded = schemas)[name]) : loaded[name];
 }
 
 function leavesRow({ method, isAudited = method !== "GET" }: EndpointEntry): boolean {

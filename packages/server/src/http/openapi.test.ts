@@ -74,7 +74,7 @@ describe("the OpenAPI document", () => {
 
   test("describes no route that is not mounted", () => {
     const handlers = Object.fromEntries(Object.keys(ENDPOINTS).map((name) => [name, never])) as unknown as Handlers;
-    const endpoints = toEndpoints({ entries: ENDPOINTS, schemas: endpointSchemas, handlers });
+    const endpoints = toEndpoints({ entries: ENDPOINTS, schemas: async () => endpointSchemas, handlers });
     const router = createRouter([...endpoints, ...open], {});
     for (const [path, operations] of Object.entries(document.paths)) {
       const methods = Object.keys(operations).map((method) => method.toUpperCase());

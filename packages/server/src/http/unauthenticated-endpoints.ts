@@ -2,8 +2,6 @@ import type { EndpointEntry } from "@promptd/contract";
 import { successText } from "./response/envelope.ts";
 import { serverBusy } from "./body/body-budget.ts";
 import type { Endpoint, OpenFile, Readiness } from "./endpoint.ts";
-import { CALLERS_API, MANAGE_API } from "./described-apis.ts";
-import { openApiText } from "./openapi.ts";
 import { rawQuery } from "./request/query.ts";
 
 export interface UnauthenticatedEndpointsOptions {
@@ -18,15 +16,15 @@ export interface UnauthenticatedEndpointsOptions {
 
 /** The endpoints that need no credential. They read no body. */
 export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOptions): Endpoint[] {
-  const openApi = perUrl((url) => openApiText(url, CALLERS_API));
-  const manageOpenApi = perUrl((url) => openApiText(url, MANAGE_API));
+  const openApi = perUrl((url) => describe("CALLERS_API", url));
+  const manageOpenApi = perUrl((url) => describe("MANAGE_API", url));
   const readiness = joinCalls(options.readiness);
   return [
     // Says nothing about the database.
     open("/healthz", async () => ({ data: { healthy: true } })),
     open("/readyz", async () => answerReadiness(await readiness(), options.isStopping())),
-    open("/openapi.json", async () => ({ status: 200, text: openApi(options.publicUrl()) })),
-    open("/manage/openapi.json", async () => ({ status: 200, text: manageOpenApi(options.publicUrl()) })),
+    open("/openapi.json", async () => ({ status: 200, text: await openApi(options.publicUrl()) })),
+    open("/manage/openapi.json", async () => ({ status: 200, text: await manageOpenApi(options.publicUrl()) })),
     open("/files/:name", async ({ params }, context) => {
       if (options.isBusy()) throw serverBusy();
       await context.afterEarlierAnswers(); // a file stays open only for the request that is answered next
@@ -69,9 +67,15 @@ function joinCalls<Result>(call: () => Promise<Result>): () => Promise<Result> {
   };
 }
 
+/** Loads the examples and schemas of all endpoints, for which a server is rarely asked. */
+async function describe(api: "CALLERS_API" | "MANAGE_API", publicUrl: string): Promise<string> {
+  const [described, { openApiText }] = await Promise.all([import("./described-apis.ts"), import("./openapi.ts")]);
+  return openApiText(publicUrl, described[api]);
+}
+
 /** Makes a text again only when the URL has changed. */
-function perUrl(make: (url: string) => string): (url: string) => string {
-  let last: { readonly url: string; readonly text: string } | null = null;
+function perUrl(make: (url: string) => Promise<string>): (url: string) => Promise<string> {
+  let last: { readonly url: string; readonly text: Promise<string> } | null = null;
   return (url) => {
     if (last?.url !== url) last = { url, text: make(url) };
     return last.text;

@@ -12,6 +12,7 @@ const PROGRAM = `
       const found = next(specifier, context);
       const name = /.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url)?.[1];
       if (name !== undefined) loaded.add(name);
+      if (specifier.startsWith("@promptd/")) loaded.add(specifier);
       return found;
     },
   });
@@ -37,7 +38,17 @@ test("an operator's command loads neither the AI SDK nor what only a server need
 test("a server's start waits for nothing that its first request does not need", async () => {
   const loaded = [...(await packagesOf("app.ts")), ...(await packagesOf("models/ai-sdk/adapter.ts"))];
   expect(loaded).toContain("find-my-way");
-  const later = ["ai", "undici", "sharp", "nodemailer", "@modelcontextprotocol/server", "better-auth"];
+  const later = [
+    "ai",
+    "undici",
+    "sharp",
+    "nodemailer",
+    "@modelcontextprotocol/server",
+    "better-auth",
+    "@promptd/contract/manage/schemas",
+    "@promptd/contract/examples",
+    "@promptd/contract/manage/examples",
+  ];
   expect(loaded.filter((name) => later.includes(name))).toEqual([]);
 });
 

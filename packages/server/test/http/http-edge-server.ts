@@ -179,7 +179,7 @@ export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<
   const { admit = admitByName, handlers, checks = {}, bodyBytesMax = {}, endpoints = [], ...options } = overrides;
   const contract = toEndpoints({
     entries: withBodyLimits(bodyBytesMax),
-    schemas: endpointSchemas,
+    schemas: async () => endpointSchemas,
     handlers: { ...fixedHandlers(calls), ...handlers },
     checks,
   });

@@ -105,14 +105,14 @@ describe("an endpoint beside those of /v1", () => {
     entries: {
       createKey: { method: "POST", path: "/manage/v1/keys", summary: "", auth: ["session", "token"], errors: [] },
     },
-    schemas: {
+    schemas: async () => ({
       createKey: {
         params: z.object({}),
         query: z.object({}),
         body: z.object({ name: z.string(), scope: z.object({ reads: z.boolean() }) }),
         data: z.object({ name: z.string() }),
       },
-    },
+    }),
     handlers: {
       createKey: async ({ body }, { caller }) => ({ data: { name: `${body.name} of ${caller.accountId}` } }),
     },

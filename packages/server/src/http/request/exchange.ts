@@ -2,6 +2,7 @@
  * One request and its answer: what each step has found out, the headers that gather on the way, and the only place that
  * writes an answer. Slices see the part of it that is a RequestContext.
  */
+import type { EndpointSchemas } from "@promptd/contract/schemas";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import type { Log } from "../../platform/log.ts";
@@ -53,6 +54,8 @@ export class Exchange implements ServerContext {
   readonly arrivedAtMs: number;
   /** Null until it is found, and when no endpoint has the path. */
   route: Route | null = null;
+  /** Of the route; null: nothing is checked. */
+  schemas: EndpointSchemas | null = null;
   /** Null until the request is authenticated, and where no credential is asked for. */
   admission: Admission | null = null;
   /** Parsed JSON; an absent body counts as an empty object. */

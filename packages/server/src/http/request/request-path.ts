@@ -76,9 +76,12 @@ function parseHead(exchange: Exchange): void {
   if (request.method === "OPTIONS") exchange.sendJson(204, "", preflightHeaders());
 }
 
-function findRoute(exchange: Exchange, { router }: PathSetup): void {
+function findRoute(exchange: Exchange, { router }: PathSetup): Promise<unknown> | void {
   const { method = "", url = "" } = exchange.request;
   exchange.route = router.find(method, url);
+  const schemas = exchange.route?.endpoint.schemas?.() ?? null;
+  if (schemas instanceof Promise) return schemas.then((loaded) => (exchange.schemas = loaded));
+  exchange.schemas = schemas;
 }
 
 function authenticate(exchange: Exchange, setup: PathSetup): Promise<void> | void {
@@ -116,8 +119,8 @@ async function admit(exchange: Exchange, kinds: readonly Credential[], setup: Pa
 }
 
 /** What a link and an EventSource have in place of a header of their own. */
-function accountOfQuery({ route, request }: Exchange): string | null {
-  if (route?.endpoint.schemas?.query.shape[ACCOUNT_QUERY] === undefined) return null;
+function accountOfQuery({ schemas, request }: Exchange): string | null {
+  if (schemas?.query.shape[ACCOUNT_QUERY] === undefined) return null;
   return new URLSearchParams(rawQuery(request.url ?? "")).get(ACCOUNT_QUERY);
 }
 
@@ -145,8 +148,8 @@ function requireRoute({ route, request }: Exchange, { router }: PathSetup): void
 }
 
 async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<void> {
-  const { request, response } = exchange;
-  const { schemas, bodyBytesMax, bodyMembersMax, takesBytes = false } = exchange.endpoint;
+  const { request, response, schemas } = exchange;
+  const { bodyBytesMax, bodyMembersMax, takesBytes = false } = exchange.endpoint;
   if ((schemas === null && !takesBytes) || exchange.bodyIsRead) return;
   const isUsed = takesBytes || (schemas?.body ?? null) !== null;
   if (isUsed) refuseBodyForm(request);
@@ -171,11 +174,13 @@ async function reserveMemory(exchange: Exchange, bodyBudget: BodyBudget): Promis
 }
 
 function validate(exchange: Exchange): void {
-  const { endpoint, params, body } = exchange;
+  const { endpoint, schemas, params, body } = exchange;
   exchange.body = undefined; // may be 32 MiB
   validateHeaders(endpoint, (name) => exchange.headerValues(name));
   const query = parseQuery(rawQuery(exchange.request.url ?? ""));
-  exchange.input = validateInput(endpoint, { params, query, body }, (part) => exchange.ignore(part));
+  exchange.input = validateInput({ schemas, checkBody: endpoint.checkBody }, { params, query, body }, (part) =>
+    exchange.ignore(part),
+  );
   exchange.runId = params["runId"] ?? null;
 }
 
@@ -194,14 +199,14 @@ function answer(exchange: Exchange, setup: PathSetup): Promise<void> | void {
 }
 
 function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): Promise<void> | void {
-  const { endpoint, answer: given } = exchange;
+  const { schemas, answer: given } = exchange;
   exchange.answer = null;
   if (given === null) throw new Error("The handler has given no answer.");
   if ("body" in given) exchange.sendStream(given);
   else if ("text" in given) exchange.sendJson(given.status, given.text, given.headers);
   else {
     const { status = 200, data, headers } = given;
-    if (checkResponses && status !== 304) endpoint.schemas?.data.parse(data);
+    if (checkResponses && status !== 304) schemas?.data.parse(data);
     exchange.runId = runIdOf(data) ?? exchange.runId;
     const text = successText(data);
     if (isForPages(exchange) && status === 200) return sendCompressed(exchange, text, headers);
