@@ -11,6 +11,9 @@ import { TEMPLATES, type Template } from "./templates.ts";
 
 const ICONS = { text: TextCursorInput, image: ImageIcon, video: Clapperboard } as const;
 
+/** What the model is sent; the fields above it are for the editor, where they are explained. */
+const bodyOf = ({ source }: Template) => source.slice(source.indexOf("---\n", 4) + 4).trim();
+
 export function NewPromptScreen() {
   const action = useAction();
   const queries = useQueryClient();
@@ -35,7 +38,7 @@ export function NewPromptScreen() {
       meta="Start with a small working prompt, then change it. Nobody else sees a draft until you publish it."
     >
       <FaultNote fault={action.fault} title="The draft could not be created." />
-      <ul className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-3">
+      <ul className="grid grid-cols-[minmax(0,1fr)] gap-4 sm:grid-cols-[repeat(2,minmax(0,1fr))] 2xl:grid-cols-[repeat(4,minmax(0,1fr))]">
         {TEMPLATES.map((template) => {
           const Icon = ICONS[template.modality];
           return (
@@ -61,11 +64,10 @@ export function NewPromptScreen() {
                 <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
                   <p className="text-dim">{template.about}</p>
                   <pre
-                    tabIndex={0}
-                    aria-label={`File of the template ${template.name}`}
-                    className="max-h-72 overflow-auto rounded-2 bg-sunk p-3 font-mono text-[12px] leading-5 whitespace-pre-wrap"
+                    aria-label={`Prompt of the template ${template.name}`}
+                    className="rounded-2 bg-sunk p-3 font-mono text-[12px] leading-5 whitespace-pre-wrap"
                   >
-                    {template.source}
+                    {bodyOf(template)}
                   </pre>
                 </div>
               </Panel>

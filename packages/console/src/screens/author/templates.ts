@@ -11,6 +11,7 @@ promptd: 1
 title: Untitled text prompt
 description: What it writes, in one sentence.
 model: text-default
+tags: [writing]
 inputs:
   topic:
     label: Topic
@@ -23,7 +24,8 @@ inputs:
 samples:
   - inputs: { topic: tea }
 ---
-Write two sentences about {{ topic }}. The tone is {{ tone }}.
+Write two sentences about {{ topic }}.
+The tone is {{ tone }}.
 `;
 
 const IMAGE = `---
@@ -31,6 +33,7 @@ promptd: 1
 title: Untitled photo prompt
 description: What it makes of a photo, in one sentence.
 model: image-edit-default
+tags: [photo]
 images:
   - label: Photo
     description: A sharp photo in daylight
@@ -47,11 +50,33 @@ Redraw the photo as {{ style }}.
 Keep the subject, its pose and the framing as they are.
 `;
 
+const PICTURE = `---
+promptd: 1
+title: Untitled image prompt
+description: What it draws, in one sentence.
+model: image-default
+tags: [drawing]
+inputs:
+  subject:
+    label: Subject
+    description: What to draw
+    maxLength: 200
+  style:
+    label: Style
+    options: [watercolor, ink, poster]
+    default: watercolor
+options: { size: 1024x1024 }
+---
+Draw {{ subject }} as a {{ style }} illustration.
+Leave the background plain, and write no words into the picture.
+`;
+
 const VIDEO = `---
 promptd: 1
 title: Untitled video prompt
 description: What happens in the clip, in one sentence.
 model: video-default
+tags: [clip]
 inputs:
   scene:
     label: Scene
@@ -62,7 +87,8 @@ A short clip, one calm camera move: {{ scene }}.
 `;
 
 export const TEMPLATES: readonly Template[] = [
-  { name: "Text", about: "Two inputs become a text.", modality: "text", source: TEXT },
+  { name: "Text", about: "A topic and a tone become a text.", modality: "text", source: TEXT },
+  { name: "Image from text", about: "A subject and a style become a picture.", modality: "image", source: PICTURE },
   { name: "Image from a photo", about: "A photo and a style become a picture.", modality: "image", source: IMAGE },
   { name: "Video", about: "A described scene becomes a short clip.", modality: "video", source: VIDEO },
 ];
