@@ -104,6 +104,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
       const checking = page.waitForRequest("**/check");
       await write(page, SOURCE.replace("Tea poem", "Late poem"));
       await checking;
+      await page.getByText("No faults").waitFor(); // of the text before, until there is a newer answer
       expect(await page.getByRole("button", { name: "Publish version 3" }).isDisabled()).toBe(true);
       check();
       await page.getByRole("button", { name: "Actions for version 1" }).click();
@@ -195,6 +196,41 @@ describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
       await page.keyboard.press("Escape");
       await page.keyboard.press("Tab");
       expect(await editor(page).evaluate((element) => element.matches(":focus"))).toBe(false);
+    });
+  });
+});
+
+/** Whether what is wrong with the file is in view, above the bar that publishes. */
+const FAULTS_ARE_IN_VIEW = `(() => {
+  const [said, bar] = ["[aria-busy] [role=status]", "[aria-label=Publishing]"].map((selector) =>
+    document.querySelector(selector).getBoundingClientRect(),
+  );
+  return said.top >= 0 && said.bottom <= bar.top;
+})()`;
+
+describe.skipIf(findBrowser() === null)("a long file in the editor", () => {
+  test("leaves what is wrong with it in view, at lines that follow what is written above them", async () => {
+    const author = await newAuthor(server);
+    const wrong = `${SOURCE}${"A line.\n".repeat(200)}{{ nothing }}\n`;
+    const line = wrong.split("\n").length - 1;
+    const { promptId } = await author.client.send("createDraft", { body: { source: wrong } });
+    await travel(browser, "long-file", async ({ page, complaints }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author/${promptId}`);
+      await page.getByRole("button", { name: `line ${line}`, exact: true }).waitFor();
+      for (const width of [1_280, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        if (width < 1_024)
+          await page.evaluate("document.querySelector('[aria-busy]').scrollIntoView({ block: 'center' })");
+        expect([width, await page.evaluate(FAULTS_ARE_IN_VIEW)]).toEqual([width, true]);
+      }
+      const check = await hold(page, "**/check");
+      await editor(page).focus();
+      await page.keyboard.press("Control+Home");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: `line ${line + 1}`, exact: true }).waitFor();
+      check();
+      expect(complaints).toEqual([]);
     });
   });
 });

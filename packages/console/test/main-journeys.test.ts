@@ -54,11 +54,15 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.getByText("No prompts yet").waitFor();
       expect(await page.getByRole("radiogroup", { name: "State" }).count()).toBe(0);
       await page.getByRole("link", { name: "New prompt" }).first().click();
+      await page.getByRole("button", { name: "Start with this: Image from text" }).waitFor();
       await page.getByRole("button", { name: "Start with this: Text" }).click();
       await page.waitForURL(/\/author\/[0-9a-f-]{36}/);
       await page.getByRole("button", { name: "Publish" }).click();
       await page.getByRole("dialog").getByText('The title is still "Untitled text prompt".').waitFor();
+      await page.getByText("Optional: one line that callers read beside version 1").waitFor();
       await page.getByRole("button", { name: "Cancel" }).click();
+      expect(await editor(page).innerText()).toContain("tags: [");
+      await page.getByText("Test runs are free for you.").waitFor();
 
       await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}\u200b"));
       await page.locator(".cm-specialChar").waitFor();

@@ -136,6 +136,7 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
   const { samples } = services.files;
   const sampleUrl = samples.urlOf;
   const usage = openUsage(db);
+  const runs = runsOptions(services, "/manage/v1", wakeWorker);
   return toEndpoints({
     entries: MANAGE_ENDPOINTS,
     schemas: async () => (await import("@promptd/contract/manage/schemas")).manageSchemas,
@@ -156,12 +157,13 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
         creditsMax: options.config.PROMPTD_HOLD_MAX_CREDITS,
         sampleUrl,
         releaseSample: samples.release,
+        chargesAuthors: runs.chargesAuthors,
         usageOfPrompts: usage.usageOfPrompts,
         usageOfVersions: usage.usageOfVersions,
       }),
       ...webhooksManageRoutes({ db, newId, vault: services.vault, poster: services.poster }),
       ...offboardingManageRoutes({ db, clock, files: services.files.ofAccount, deletions: services.deletions }),
-      ...runsManageRoutes({ ...runsOptions(services, "/manage/v1", wakeWorker), clock }),
+      ...runsManageRoutes({ ...runs, clock }),
     },
   });
 }

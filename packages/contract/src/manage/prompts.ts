@@ -161,6 +161,8 @@ export interface PromptFileCheck {
   readonly faults: readonly PromptFileFault[];
   /** The faults as an author reads them, one a line. */
   readonly message: string;
+  /** Whether the account pays for test runs, and for runs of its own prompts, on this server. */
+  readonly testRuns: "free" | "charged";
 }
 
 export interface PreviewBody {

@@ -154,7 +154,7 @@ function promptOf(sources: readonly PromptSource[], title: string | null): Promp
 }
 
 /** As `promptd prompt check` does. */
-function checkFile(text: string, { catalogue, creditsMax }: OwnPromptsOptions): PromptFileCheck {
+function checkFile(text: string, { catalogue, creditsMax, chargesAuthors }: OwnPromptsOptions): PromptFileCheck {
   const { prompts, faults, message } = validatePrompts(text, catalogue, { creditsMax });
   return {
     prompts,
@@ -167,5 +167,6 @@ function checkFile(text: string, { catalogue, creditsMax }: OwnPromptsOptions): 
       excerpt,
     })),
     message,
+    testRuns: chargesAuthors ? "charged" : "free",
   };
 }

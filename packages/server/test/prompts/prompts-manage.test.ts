@@ -44,7 +44,7 @@ describe("a draft", () => {
   test("begins as a file that can be published, and is listed as what it is", async () => {
     const { promptId, source } = await ada.client.send("createDraft", { body: {} });
     const check = await ada.client.send("checkPromptFile", { body: { source } });
-    expect([check.faults, check.prompts[0]?.title]).toEqual([[], "Untitled prompt"]);
+    expect([check.faults, check.prompts[0]?.title, check.testRuns]).toEqual([[], "Untitled prompt", "free"]);
     const { rows } = await ada.client.send("listPrompts", { query: { state: "draft", q: "untitled" } });
     expect(rows[0]).toMatchObject({ promptId, state: "draft", slug: null, latest: null, versions: 0 });
     expect(rows[0]?.draft).toMatchObject({

@@ -98,9 +98,10 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
         >
           <section
             aria-label="Prompt file"
-            className="min-w-0 overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
+            className="flex max-h-[max(360px,calc(100dvh-230px))] min-w-0 flex-col overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
           >
-            <div className="lg:max-h-[calc(100dvh-310px)] lg:overflow-y-auto">
+            {/* However long the file is, what is wrong with it stays in view. */}
+            <div className="min-h-0 overflow-y-auto">
               <CodeEditor
                 value={draft.source}
                 read={draft.read}

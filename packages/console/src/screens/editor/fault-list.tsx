@@ -1,6 +1,8 @@
 import { Check, CircleAlert, Info, TriangleAlert } from "lucide-react";
 import { Link } from "@tanstack/react-router";
 import { formatCredits } from "../../components/format.ts";
+import { cx } from "../../components/ui/class-names.ts";
+import { useScrolling } from "../../components/ui/use-scrolling.ts";
 import type { Checked } from "./use-check.ts";
 
 interface FaultListProps {
@@ -10,9 +12,16 @@ interface FaultListProps {
 
 /** Below the file: what is wrong with it, line by line, or what it costs when nothing is. */
 export function FaultList({ checked, onOpen }: FaultListProps) {
-  const { faults, prompt, isPending, failure } = checked;
+  const { faults, last, isPending, failure } = checked;
   return (
-    <div className="@container grid gap-2 border-t border-line bg-bg px-4 py-2.5 text-12">
+    <div
+      {...useScrolling("Check of the file")}
+      aria-busy={isPending}
+      className={cx(
+        "@container grid max-h-[50%] shrink-0 gap-2 overflow-y-auto border-t border-line bg-bg px-4 py-2.5 text-12",
+        isPending && last !== null && "opacity-60",
+      )}
+    >
       <div role="status" className="flex min-h-5 flex-wrap items-center gap-x-4 gap-y-1">
         {failure !== null ? (
           <span className="text-bad">The file could not be checked: {failure.message}</span>
@@ -21,7 +30,7 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
             {faults.length} {faults.length === 1 ? "fault" : "faults"}. Fix {faults.length === 1 ? "it" : "them"} to run
             or publish.
           </span>
-        ) : isPending || prompt === null ? (
+        ) : last === null ? (
           <span className="text-dim">Checking</span>
         ) : (
           <>
@@ -30,9 +39,8 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
               No faults
             </span>
             <span className="text-dim tabular-nums">
-              {formatCredits(prompt.price.typical)}
-              {prompt.price.most === prompt.price.typical ? "" : `, at most ${formatCredits(prompt.price.most)}`} for
-              callers
+              A run costs callers {formatCredits(last.price.typical)}
+              {last.price.most === last.price.typical ? "" : `, at most ${formatCredits(last.price.most)}`}
             </span>
           </>
         )}
@@ -60,8 +68,8 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
           ))}
         </ul>
       )}
-      <Warnings prompt={prompt} />
-      {(prompt?.notes ?? []).map((note) => (
+      <Warnings prompt={last} />
+      {(last?.notes ?? []).map((note) => (
         <p key={note} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2 text-dim">
           <Info aria-hidden className="mt-0.5 size-3.5" strokeWidth={1.75} />
           <span className="[overflow-wrap:anywhere]">{note}</span>

@@ -5,7 +5,7 @@ import { nameIn } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { TextShape } from "../../components/run/output-view.tsx";
-import { Field, TextArea } from "../../components/ui/field.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { DiffView } from "./diff-view.tsx";
@@ -64,9 +64,13 @@ export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialog
       <Warnings prompt={checked.prompt} />
       <Field
         label="Note"
-        help={`${latest === null ? "Optional" : "What changed"}, in one line. Callers see it beside the version.`}
+        help={
+          latest === null
+            ? "Optional: one line that callers read beside version 1, such as what it is best at."
+            : `Optional: one line that callers read beside version ${latest.version + 1}, about what has changed.`
+        }
       >
-        {(control) => <TextArea {...control} name="note" maxLength={500} autoFocus />}
+        {(control) => <Input {...control} name="note" maxLength={200} autoComplete="off" autoFocus />}
       </Field>
       {latest === null || revision === null ? null : (
         <Changes promptId={promptId} revision={revision} base={latest.promptVersionId} version={latest.version} />

@@ -8,6 +8,7 @@ import { createRun, creditsQuery } from "../../api.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
 import { runKeys } from "../../components/prompt/run-keys.ts";
+import { countCredits } from "../../components/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
 import type { EditorSearch } from "../../search.ts";
@@ -78,6 +79,14 @@ function useTestRun({ prompt: { promptId }, draft, trial, config, form }: TestFo
   };
 }
 
+/** What the author pays; an installation may charge them as it charges callers. */
+function costOfTest({ last, testRuns }: TestTabProps["checked"]): string {
+  if (last === null || testRuns === null) return "";
+  return testRuns === "free" || last.price.typical === 0
+    ? "Test runs are free for you."
+    : `A test run costs you about ${countCredits(last.price.typical)}.`;
+}
+
 function TestForm(props: TestFormProps) {
   const { prompt, checked, trial, config, form } = props;
   const { running } = trial;
@@ -122,10 +131,10 @@ function TestForm(props: TestFormProps) {
             <Play aria-hidden className="size-4" strokeWidth={1.75} />
             {running.isBusy ? "Sending" : "Run draft"}
           </Button>
-          <CompareChoice {...{ prompt, config, trial }} />
           <span className="text-12 text-dim">
-            {checked.faults.length > 0 ? "Fix the faults below the file first." : ""}
+            {checked.faults.length > 0 ? "Fix the faults below the file first." : costOfTest(checked)}
           </span>
+          <CompareChoice {...{ prompt, config, trial }} />
         </div>
       </form>
       {runId === undefined ? null : (

@@ -209,6 +209,7 @@ export const promptsExamples: ExamplesOf<ShapesOf<typeof promptsSchemas>> = {
       ],
       message:
         'line 9, column 30, body: "tone" is used but not declared under inputs Here: {{ tone }} [INPUT_UNDECLARED]',
+      testRuns: "free",
     },
   },
   previewPromptFile: {

@@ -43,6 +43,7 @@ export const fileCheckSchema: z.ZodType<PromptFileCheck> = z.strictObject({
     }),
   ),
   message: z.string(),
+  testRuns: z.enum(["free", "charged"]),
 });
 
 export const previewSchema: z.ZodType<PromptPreview> = z.strictObject({

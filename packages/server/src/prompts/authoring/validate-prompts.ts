@@ -8,7 +8,7 @@ import { buildConfig } from "../publishing/prompt-config.ts";
 import { usualPrice } from "./prompt-price.ts";
 
 /** Of a prompt of the file, `promptId` is what the file names. */
-export interface Validation extends Omit<PromptFileCheck, "faults"> {
+export interface Validation extends Omit<PromptFileCheck, "faults" | "testRuns"> {
   /** By line. Empty: the file can be published. */
   readonly faults: readonly PromptFault[];
 }

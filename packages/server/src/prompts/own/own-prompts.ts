@@ -45,6 +45,8 @@ interface UsePorts {
 export interface OwnPromptsOptions extends DraftOptions, UsePorts {
   readonly sampleUrl: SampleUrl;
   readonly releaseSample: ReleaseSample;
+  /** True: authors pay for runs of their own prompts and drafts too. */
+  readonly chargesAuthors: boolean;
 }
 
 const UNUSED: RecentUseOfPrompt = { runs: 0, succeeded: 0, failed: 0, credits: 0 };
