@@ -41,6 +41,8 @@ export interface UsageRow {
   readonly keyName: string | null;
   readonly promptId: string | null;
   readonly promptSlug: string | null;
+  /** Of its latest version. */
+  readonly promptTitle: string | null;
   readonly model: string | null;
   readonly accountId: string | null;
   readonly accountEmail: string | null;

@@ -49,6 +49,7 @@ describe("usage", () => {
         keyName: '=ci, "x"',
         promptId: expect.any(String),
         promptSlug: slug,
+        promptTitle: expect.any(String),
         model: null,
         accountId: null,
         accountEmail: null,

@@ -1,5 +1,5 @@
 import type { CSSProperties } from "react";
-import { formatDay, formatWhole } from "../../components/format.ts";
+import { countCredits, formatDay, formatWhole } from "../../components/format.ts";
 import { cx } from "../../components/ui/class-names.ts";
 import { roundUp, type UsageOfDays } from "./usage-series.ts";
 
@@ -40,16 +40,16 @@ export function UsageChart({ usage: { days, series } }: { readonly usage: UsageO
             {days.map((day, index) => (
               <div
                 key={day}
-                title={`${formatDay(day)}: ${formatWhole(sums[index] ?? 0)} credits`}
+                title={`${formatDay(day)}: ${countCredits(sums[index] ?? 0)}`}
                 className="flex h-full min-w-0 flex-1 flex-col justify-end hover:bg-hover"
               >
                 {series
-                  .map(({ name, values }, at) => ({ name, value: values[index] ?? 0, color: COLORS[at] }))
+                  .map(({ key, values }, at) => ({ key, value: values[index] ?? 0, color: COLORS[at] }))
                   .toReversed()
-                  .map(({ name, value, color }) =>
+                  .map(({ key, value, color }) =>
                     value === 0 ? null : (
                       <i
-                        key={name}
+                        key={key}
                         className={cx("mx-auto block w-full max-w-7 border-t border-panel", color)}
                         style={{ height: `${(100 * value) / top}%` }}
                       />
@@ -95,11 +95,11 @@ function placeOf(index: number, days: number): CSSProperties {
 function Legend({ series }: Pick<UsageOfDays, "series">) {
   return (
     <figcaption className="flex flex-wrap gap-x-5 gap-y-1">
-      {series.map(({ name, total: own }, at) => (
-        <span key={name} className="inline-flex min-w-0 items-center gap-2">
+      {series.map(({ key, name, total: own }, at) => (
+        <span key={key} className="inline-flex min-w-0 items-center gap-2">
           <i aria-hidden className={cx("size-2 shrink-0 rounded-[2px]", COLORS[at])} />
           <span className="truncate">{name}</span>
-          <span className="text-dim tabular-nums">{formatWhole(own)}</span>
+          <span className="shrink-0 text-dim tabular-nums">{countCredits(own)}</span>
         </span>
       ))}
     </figcaption>

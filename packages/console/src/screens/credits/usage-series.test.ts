@@ -9,8 +9,8 @@ test("days without use are bars of nothing, and what used most comes first", () 
   const { days, series } = usageOfDays(report([row("2026-11-20", "a", 1), row("2026-11-22", "b", 5)]), "model");
   expect(days).toEqual(["2026-11-20", "2026-11-21", "2026-11-22"]);
   expect(series).toEqual([
-    { name: "b", total: 5, values: [0, 0, 5] },
-    { name: "a", total: 1, values: [1, 0, 0] },
+    { key: "b", name: "b", total: 5, values: [0, 0, 5] },
+    { key: "a", name: "a", total: 1, values: [1, 0, 0] },
   ]);
 });
 
@@ -19,6 +19,17 @@ test("from the fifth on all are one, and no credit is lost", () => {
   const { series } = usageOfDays(report(rows), "model");
   expect(series.map(({ name }) => name).at(-1)).toBe("5 others");
   expect(series.reduce((total, one) => total + one.total, 0)).toBe(45);
+});
+
+test("two prompts of one title stay two, and are called by their title", () => {
+  const prompts = ["poem", "poem-2"].map(
+    (promptSlug, index) => ({ day: "2026-11-21", promptSlug, promptTitle: "A poem", credits: 2 - index }) as UsageRow,
+  );
+  const { series } = usageOfDays(report(prompts), "prompt");
+  expect(series.map(({ name, total }) => [name, total])).toEqual([
+    ["A poem", 2],
+    ["A poem", 1],
+  ]);
 });
 
 test("lines stand at round numbers", () => {

@@ -5,6 +5,8 @@ export const USAGE_BY = ["prompt", "key", "model"] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 
 interface Series {
+  /** Two prompts, or two keys, may have one name. */
+  readonly key: string;
   readonly name: string;
   readonly total: number;
   /** One for each day. */
@@ -21,10 +23,18 @@ export interface UsageOfDays {
 const SHOWN_MAX = 4;
 const DAY_MS = 86_400_000;
 
-const NAMES: Readonly<Record<UsageBy, (row: UsageRow) => string>> = {
-  prompt: ({ promptSlug }) => promptSlug ?? "deleted prompts",
-  key: ({ keyId, keyName }) => keyName ?? (keyId === null ? "without a key" : "deleted keys"),
-  model: ({ model }) => model ?? "unknown",
+const NAMES: Readonly<Record<UsageBy, (row: UsageRow) => Pick<Series, "key" | "name">>> = {
+  prompt: ({ promptSlug, promptTitle }) => ({
+    key: promptSlug ?? "",
+    name: promptTitle ?? promptSlug ?? "deleted prompts",
+  }),
+  key: ({ keyId, keyName }) =>
+    keyId === null
+      ? { key: "", name: "without a key" }
+      : keyName === null
+        ? { key: "deleted", name: "deleted keys" }
+        : { key: keyId, name: keyName },
+  model: ({ model }) => ({ key: model ?? "", name: model ?? "unknown" }),
 };
 
 export function usageOfDays({ from, to, rows }: UsageReport, by: UsageBy): UsageOfDays {
@@ -32,17 +42,17 @@ export function usageOfDays({ from, to, rows }: UsageReport, by: UsageBy): Usage
   for (let ms = Date.parse(from); ms <= Date.parse(to); ms += DAY_MS)
     days.push(new Date(ms).toISOString().slice(0, 10));
   const indexOf = new Map(days.map((day, index) => [day, index]));
-  const values = new Map<string, number[]>();
+  const found = new Map<string, Pick<Series, "key" | "name"> & { readonly values: number[] }>();
   for (const row of rows) {
     const index = indexOf.get(row.day ?? "");
     if (index === undefined) continue;
-    const name = NAMES[by](row);
-    const own = values.get(name) ?? days.map(() => 0);
-    own[index] = (own[index] ?? 0) + row.credits;
-    values.set(name, own);
+    const { key, name } = NAMES[by](row);
+    const { values } = found.get(key) ?? { values: days.map(() => 0) };
+    values[index] = (values[index] ?? 0) + row.credits;
+    found.set(key, { key, name, values });
   }
-  const all = [...values]
-    .map(([name, own]) => ({ name, values: own, total: sum(own) }))
+  const all = [...found.values()]
+    .map((one) => ({ ...one, total: sum(one.values) }))
     .filter(({ total }) => total > 0)
     .sort((a, b) => b.total - a.total);
   const rest = all.slice(SHOWN_MAX);
@@ -50,7 +60,10 @@ export function usageOfDays({ from, to, rows }: UsageReport, by: UsageBy): Usage
   const others = days.map((_, index) => sum(rest.map((one) => one.values[index] ?? 0)));
   return {
     days,
-    series: [...all.slice(0, SHOWN_MAX), { name: `${rest.length} others`, values: others, total: sum(others) }],
+    series: [
+      ...all.slice(0, SHOWN_MAX),
+      { key: "others", name: `${rest.length} others`, values: others, total: sum(others) },
+    ],
   };
 }
 

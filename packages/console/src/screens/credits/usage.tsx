@@ -36,7 +36,7 @@ export function Usage() {
   return (
     <Panel
       title="Use per day"
-      aside="credits that ended runs cost"
+      aside="credits paid for runs that have ended"
       actions={
         <>
           <Segments
@@ -106,8 +106,8 @@ function UsageTable({ usage: { days, series } }: { readonly usage: UsageOfDays }
       {used.toReversed().map(({ day, index }) => (
         <tr key={day}>
           <Td>{formatDay(day)}</Td>
-          {series.map(({ name, values }) => (
-            <Td key={name} num>
+          {series.map(({ key, values }) => (
+            <Td key={key} num>
               {formatWhole(values[index] ?? 0)}
             </Td>
           ))}

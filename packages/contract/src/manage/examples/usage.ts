@@ -10,6 +10,7 @@ const unasked = {
   keyName: null,
   promptId: null,
   promptSlug: null,
+  promptTitle: null,
   model: null,
   accountId: null,
   accountEmail: null,
@@ -22,7 +23,17 @@ export const usageExamples: ExamplesOf<ShapesOf<typeof usageSchemas>> = {
     parameters: { by: "day,prompt", ...span, format: "json" },
     data: {
       ...span,
-      rows: [{ day: "2026-11-22", ...unasked, promptId: PROMPT_ID, promptSlug: "tea-poem", ...sums, costMicro: null }],
+      rows: [
+        {
+          day: "2026-11-22",
+          ...unasked,
+          promptId: PROMPT_ID,
+          promptSlug: "tea-poem",
+          promptTitle: "A poem about tea",
+          ...sums,
+          costMicro: null,
+        },
+      ],
       isCut: false,
     },
   },

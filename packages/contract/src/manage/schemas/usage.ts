@@ -23,6 +23,7 @@ const usageSchema: z.ZodType<UsageReport> = z.strictObject({
       keyName: z.string().nullable(),
       promptId: idSchema.nullable(),
       promptSlug: z.string().nullable(),
+      promptTitle: z.string().nullable(),
       model: z.string().nullable(),
       accountId: idSchema.nullable(),
       accountEmail: z.string().nullable(),

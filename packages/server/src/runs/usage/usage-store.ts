@@ -40,7 +40,7 @@ export function listUsage(db: Queryable, { accountId, from, to, by, rowsMax }: U
      select ${shown("day", "to_char(used.day, 'YYYY-MM-DD')", "text")} as day,
        ${shown("key", "used.api_key_id", "uuid")} as "keyId", ${shown("key", "k.name", "text")} as "keyName",
        ${shown("prompt", "used.prompt_id", "uuid")} as "promptId", ${shown("prompt", "p.slug", "text")} as "promptSlug",
-       ${shown("model", "used.model", "text")} as model,
+       ${shown("prompt", "(select v.title from prompt_versions v where v.id = p.latest_version_id)", "text")} as "promptTitle", ${shown("model", "used.model", "text")} as model,
        ${shown("account", "used.account_id", "uuid")} as "accountId",
        ${shown("account", "a.email", "text")} as "accountEmail",
        used.runs, used.failed, used.credits, used."inputTokens", used."outputTokens", used."costMicro"
