@@ -118,10 +118,12 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await travel(browser, "reader", async ({ page: other }) => {
         await signInAs(other, server.url, reader);
         await other.goto(`${server.url}/p/tea-poem`);
-        await other
-          .getByText(/Write about a cold harbor/)
-          .first()
-          .waitFor();
+        const sample = other.locator("section", { hasText: "The author’s sample" });
+        await sample.getByText(/Write about a cold harbor/).waitFor();
+        await sample.getByText("Nothing has run yet. Your result appears here.").waitFor();
+        await other.getByRole("link", { name: "Create a key" }).click();
+        await other.getByRole("dialog", { name: "Create key" }).waitFor();
+        await other.goBack();
         await other.getByLabel("Topic").fill("salt");
         await other.keyboard.press("Control+Enter");
         await other.getByText(/Write about salt/).waitFor();

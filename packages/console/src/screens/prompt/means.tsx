@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { chosenAccount } from "../../account.ts";
 import { creditsQuery, sessionQuery } from "../../api.ts";
-import { formatWhole } from "../../components/format.ts";
+import { countCredits, formatWhole } from "../../components/format.ts";
 
 /** How soon an account that lacks something is read again: an operator gives it on another page. */
 const AGAIN_MS = 5_000;
@@ -46,7 +46,7 @@ export function MeansNote({ means }: { readonly means: Means | undefined }) {
   if (lacks === null) {
     return (
       <span className="tabular-nums">
-        {formatWhole(available)} credits left.
+        {countCredits(available)} left.
         <br />
         {required === null ? "This prompt is free for you." : "A failed run costs nothing."}
       </span>
@@ -55,7 +55,7 @@ export function MeansNote({ means }: { readonly means: Means | undefined }) {
   const sentence =
     lacks === "plan"
       ? "This account has no plan yet, so it cannot run prompts."
-      : `${formatWhole(available)} credits left; this run sets ${formatWhole(required ?? 0)} aside.`;
+      : `${countCredits(available)} left; this run needs ${formatWhole(required ?? 0)}.`;
   return (
     <span className="text-warn">
       {sentence}{" "}

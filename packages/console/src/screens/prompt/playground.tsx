@@ -7,7 +7,7 @@ import { isMissing, runQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
-import { formatCredits, formatDuration, formatWhole, tookMsOf, nameIn } from "../../components/format.ts";
+import { countCredits, formatCredits, formatDuration, formatWhole, tookMsOf, nameIn } from "../../components/format.ts";
 import { callOfForm } from "../../components/prompt/run-code.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
@@ -53,8 +53,13 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
     setForm(next);
     running.forget();
   };
-  const { data: given } = useQuery({ ...runQuery(givenRunId ?? ""), enabled: givenRunId !== null });
+  const given = useQuery({ ...runQuery(givenRunId ?? ""), enabled: givenRunId !== null });
   const sampleTexts = useMemo(() => textsOfSample(prompt.samples, config), [prompt.samples, config]);
+  // An address that somebody passed on may name a run of theirs.
+  const runId = isMissing(given.error) ? null : givenRunId;
+  // Where nothing has run yet, the sample stands where the result will be.
+  const samples =
+    runId === null && prompt.samples.outputs.length > 0 ? null : <Samples samples={prompt.samples} config={config} />;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[336px_minmax(0,1fr)] xl:grid-cols-[384px_minmax(0,1fr)]">
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
@@ -63,19 +68,21 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
           form={form}
           quote={quote}
           running={running}
-          lacksImages={(given?.inputs.images ?? 0) > 0 && form.images.every((image) => image === null)}
+          lacksImages={(given.data?.inputs.images ?? 0) > 0 && form.images.every((image) => image === null)}
           onChange={change}
         />
-        <div className="max-lg:hidden">
-          <Samples samples={prompt.samples} config={config} />
-        </div>
+        {samples === null ? null : <div className="max-lg:hidden">{samples}</div>}
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-        <Result
-          runId={givenRunId}
-          prompt={prompt}
-          onFill={sampleTexts === null ? null : () => change({ ...form, texts: sampleTexts })}
-        />
+        {runId === null ? (
+          <NothingRun
+            prompt={prompt}
+            onFill={sampleTexts === null ? null : () => change({ ...form, texts: sampleTexts })}
+          />
+        ) : (
+          <Result runId={runId} prompt={prompt} />
+        )}
+        {samples === null ? null : <div className="lg:hidden">{samples}</div>}
         <CodeTabs
           call={callOfForm(promptVersionId, config, form)}
           promptId={prompt.promptId}
@@ -84,9 +91,6 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
             void navigate({ search: (old) => ({ ...old, tab: language }), replace: true, resetScroll: false })
           }
         />
-        <div className="lg:hidden">
-          <Samples samples={prompt.samples} config={config} />
-        </div>
       </div>
     </div>
   );
@@ -147,39 +151,52 @@ function Inputs({ prompt: { configs: config }, form, quote, running, lacksImages
   );
 }
 
-interface ResultProps {
-  readonly runId: string | null;
+interface NothingRunProps {
   readonly prompt: MarketplacePrompt;
   /** Writes the sample's texts into the form; null: it has none. */
   readonly onFill: (() => void) | null;
 }
 
-function NothingRun({ prompt, onFill }: Omit<ResultProps, "runId">) {
-  const isPicture = prompt.configs.modality !== "text";
-  const images = prompt.configs.imageInputs.map(({ label }) => `“${nameIn(label)}”`).join(", ");
+/** What is to be expected: the author's sample, or a few words. */
+function NothingRun({ prompt: { configs: config, samples }, onFill }: NothingRunProps) {
+  const isPicture = config.modality !== "text";
+  const images = config.imageInputs.map(({ label }) => `“${nameIn(label)}”`).join(", ");
+  const fill =
+    onFill === null ? undefined : (
+      <Button onClick={onFill}>{images === "" ? "Fill in the sample" : "Fill in the sample texts"}</Button>
+    );
+  if (samples.outputs.length > 0) {
+    return (
+      <Samples
+        samples={samples}
+        config={config}
+        foot={
+          <>
+            {fill}
+            <span>Nothing has run yet. Your result appears here.</span>
+          </>
+        }
+      />
+    );
+  }
   return (
     <Panel title="Result">
-      <Empty
-        icon={isPicture ? ImageIcon : TextCursorInput}
-        title="Nothing has run yet"
-        action={
-          onFill === null ? undefined : (
-            <Button onClick={onFill}>{images === "" ? "Fill in the sample" : "Fill in the sample texts"}</Button>
-          )
-        }
-      >
+      <Empty icon={isPicture ? ImageIcon : TextCursorInput} title="Nothing has run yet" action={fill}>
         Fill in the form and run it. The result appears here.
-        {onFill === null || images === "" ? "" : ` The sample comes without its picture: add your own under ${images}.`}
+        {onFill === null || images === "" ? "" : ` Add your own image under ${images}.`}
       </Empty>
     </Panel>
   );
 }
 
-function Result({ runId, prompt, onFill }: ResultProps) {
-  const run = useQuery({ ...runQuery(runId ?? ""), enabled: runId !== null });
+interface ResultProps {
+  readonly runId: string;
+  readonly prompt: MarketplacePrompt;
+}
+
+function Result({ runId, prompt }: ResultProps) {
+  const run = useQuery(runQuery(runId));
   const isPicture = prompt.configs.modality !== "text";
-  // An address that somebody passed on may name a run of theirs.
-  if (runId === null || isMissing(run.error)) return <NothingRun prompt={prompt} onFill={onFill} />;
   if (run.isLoadingError) return <QueryFailure what="The run" query={run} />;
   const { data } = run;
   const open = (
@@ -214,8 +231,8 @@ function Result({ runId, prompt, onFill }: ResultProps) {
             {held === null
               ? "Free"
               : tookMs === null
-                ? `${formatWhole(held)} held`
-                : `Charged ${formatWhole(charged)} of ${formatWhole(held)} held`}
+                ? `${countCredits(held)} held`
+                : `Charged ${formatWhole(charged)} of the ${countCredits(held)} held`}
           </span>
           <code className="ml-auto truncate">{data.runId}</code>
         </>
