@@ -13,6 +13,7 @@ import type {
   AuthorSearch,
   CreditsSearch,
   EditorSearch,
+  KeysSearch,
   MarketplaceSearch,
   PromptSearch,
   RunsSearch,
@@ -66,6 +67,9 @@ const run = createRoute({
 const keys = createRoute({
   getParentRoute: () => inside,
   path: "/keys",
+  validateSearch: (search: Record<string, unknown>): KeysSearch => ({
+    new: search["new"] === undefined ? undefined : 1,
+  }),
   component: lazyRouteComponent(() => import("./screens/keys/keys.tsx"), "KeysScreen"),
 });
 

@@ -20,6 +20,10 @@ export interface RunsSearch {
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
 }
+export interface KeysSearch {
+  /** Set while the dialog for a new key is open. */
+  readonly new?: 1 | undefined;
+}
 /** Runs of all accounts. */
 export interface InstallationRunsSearch {
   readonly id?: string | undefined;

@@ -29,7 +29,7 @@ export function KeyChoice({ keys, chosen, onChoose }: KeyChoiceProps) {
     return (
       <p className="border-t border-line px-4 py-2.5 text-12 text-dim">
         The code needs an API key that may run this prompt.{" "}
-        <Link to="/keys" className="text-accent underline underline-offset-2">
+        <Link to="/keys" search={{ new: 1 }} className="text-accent underline underline-offset-2">
           Create a key
         </Link>
       </p>

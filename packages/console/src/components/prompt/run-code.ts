@@ -33,16 +33,20 @@ interface Target {
 
 export function runCode(language: Language, call: RunCall, { baseUrl, key }: Target): string {
   const sign = language === "typescript" ? "//" : "#";
-  const notes = [...(NOTES[language] ?? []), ...keyNotes(key)].map((line) => `${sign} ${line}\n`);
+  const notes = [...(NOTES[language] ?? []), ...keyNotes(baseUrl, key)].map((line) => `${sign} ${line}\n`);
   return notes.join("") + WRITERS[language](call, baseUrl);
 }
 
 const NOTES: Partial<Record<Language, readonly string[]>> = { typescript: ["npm install @promptd/client"] };
 
-/** A key is shown whole only once, so the code has its name and its display form. */
-function keyNotes(key: Target["key"]): string[] {
+/** A key is shown whole only once, so the code has its name and its display form, and says where another one is made. */
+function keyNotes(baseUrl: string, key: Target["key"]): string[] {
   const which = key === null ? "" : `, here ${key.display}, “${withoutTurning(key.name).replaceAll(/\s+/g, " ")}”`;
-  return [`Set your API key first${which}:`, "export PROMPTD_API_KEY=pd_…"];
+  return [
+    `Set your API key first${which}:`,
+    "export PROMPTD_API_KEY=pd_…",
+    `It is shown once, when it is created at ${baseUrl}/keys?new=1`,
+  ];
 }
 
 /** What the form stands for, with something for each text and image that it still lacks, so that the code shows what it takes. */

@@ -225,6 +225,12 @@ function useActions(): readonly Entry[] {
       page("/settings", "Settings", Settings),
       ...(isOperator ? [page("/operator", "Operator", Activity)] : []),
       { ...page("/author/new", "New prompt", SquarePen), group: "Actions" },
+      {
+        ...page("/keys", "Create key", KeyRound),
+        id: "create-key",
+        group: "Actions",
+        open: () => void navigate({ to: "/keys", search: { new: 1 } }),
+      },
       theme("light", Sun),
       theme("dark", Moon),
     ];

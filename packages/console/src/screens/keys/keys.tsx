@@ -1,6 +1,6 @@
 import type { CreatedKey, Key } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Ellipsis, KeyRound, RotateCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { keysQuery, manage } from "../../api.ts";
@@ -20,7 +20,10 @@ import { NewKey } from "./new-key.tsx";
 import { runsOfKeysQuery, Sparkline } from "./sparkline.tsx";
 
 export function KeysScreen() {
-  const [isCreating, setCreating] = useState(false);
+  const { new: isCreating } = useSearch({ from: "/inside/keys" });
+  const navigate = useNavigate({ from: "/keys" });
+  const setCreating = (next: boolean) =>
+    void navigate({ search: { new: next ? 1 : undefined }, replace: true, resetScroll: false });
   const [created, setCreated] = useState<CreatedKey | null>(null);
   const queries = useQueryClient();
   const show = (key: CreatedKey) => {
@@ -39,7 +42,7 @@ export function KeysScreen() {
     >
       {created === null ? null : <NewKey created={created} onDone={() => setCreated(null)} />}
       <KeyList onCreate={() => setCreating(true)} onRolled={show} />
-      <CreateKey isOpen={isCreating} onClose={() => setCreating(false)} onCreated={show} />
+      <CreateKey isOpen={isCreating !== undefined} onClose={() => setCreating(false)} onCreated={show} />
     </Page>
   );
 }
