@@ -48,8 +48,10 @@ export function isSignedOut(error: unknown): boolean {
   return error.code === "UNAUTHORIZED_ERROR" && (error.data as Unauthorized | null)?.reason === "SIGN_IN_REQUIRED";
 }
 
+/** Also where the address holds what no id can be: that leads to nothing as well. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof PromptdError && error.code === "NOT_FOUND_ERROR";
+  if (!(error instanceof PromptdError)) return false;
+  return error.code === "NOT_FOUND_ERROR" || error.issues.some(({ path }) => path[0] === "path");
 }
 
 /** True: the same request may go well later, without anybody changing it. */

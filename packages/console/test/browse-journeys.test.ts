@@ -68,7 +68,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.goto(server.url);
       const cards = page.getByRole("list", { name: "Prompts" }).getByRole("listitem");
       await cards.first().waitFor();
-      await page.getByRole("status").filter({ hasText: "24+ prompts" }).waitFor();
+      await page.getByRole("status").filter({ hasText: "More than 24 prompts, none used yet" }).waitFor();
       let asked = 0;
       await page.route(/startingAfter=/, (route) => {
         asked += 1;
@@ -136,9 +136,11 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       expect(bucket.requests.slice(before).map((request) => request.split(" ")[0])).toContain("GET");
       await page.getByRole("link", { name: "Credits" }).click();
       await page.getByRole("img", { name: /credits in 30 days/ }).waitFor();
+      await page.locator("figcaption", { hasText: "A drawn word" }).getByText("8 credits").waitFor();
       await page.getByText("Model", { exact: true }).click();
       await page.waitForURL(/by=model/);
       await page.getByText("sandbox/image").first().waitFor();
+      await page.getByText(/^8, held before$/).waitFor();
       const saved = page.waitForEvent("download");
       await page.getByRole("button", { name: "CSV" }).click();
       expect((await saved).suggestedFilename()).toBe("usage-by-model.csv");
@@ -156,7 +158,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await signInAs(page, server.url, ada);
       await page.goto(`${server.url}/runs`);
       await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
-      const words = page.getByLabel("Words of an error");
+      const words = page.getByLabel("Search error messages");
       await words.fill("no such words ");
       await words.press("Enter");
       await page.getByText("No runs match these filters").waitFor();
@@ -244,6 +246,10 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       await signInAs(page, server.url, ada);
       await page.goto(`${server.url}/p/prompt-number-8?run=${nobodys}`);
       await page.getByText("Nothing has run yet").waitFor();
+      for (const path of ["/runs/abc", `/runs/${nobodys}`]) {
+        await page.goto(server.url + path);
+        await page.getByRole("heading", { name: "Run not found" }).waitFor();
+      }
     });
   });
 

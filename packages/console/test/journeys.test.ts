@@ -91,6 +91,11 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
   test("a welcome link leads to a finished run, its receipt, its row in the list and what it cost", async () => {
     await travel(browser, "welcome", async ({ page, complaints }) => {
       await page.goto(await welcomeLink());
+      const welcome = page.getByRole("region", { name: "Welcome" });
+      await welcome.getByRole("button", { name: "Close the welcome" }).click();
+      await page.reload();
+      await page.getByRole("link", { name: /Haiku of the day/ }).waitFor();
+      expect(await welcome.count()).toBe(0);
       await page.getByRole("link", { name: /Haiku of the day/ }).click();
       expect(page.url()).not.toContain("#");
       await page.getByRole("button", { name: "Fill in the sample" }).click();
@@ -164,15 +169,21 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.goto(await welcomeLink());
       await page.getByLabel("Search prompts").fill("make a stamp of my cat");
       await page.getByRole("link", { name: /Photo as a stamp/ }).click();
-      await page.getByText("The sample comes without its picture: add your own under “Photo”.").waitFor();
+      await page.getByText("Add your own image under “Photo”.").waitFor();
       await page.getByRole("button", { name: "Fill in the sample texts" }).click();
       expect(await page.getByLabel("Country").inputValue()).toBe("Elbonia");
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("Add an image.").waitFor();
       expect(await page.locator("pre").first().innerText()).toContain("$(base64 < photo.jpg)");
-      const asked = page.waitForEvent("filechooser");
-      await page.getByRole("button", { name: "Choose a file" }).click();
-      await (await asked).setFiles({ name: `${WIDE_ATTACK}.png`, mimeType: "image/png", buffer: PNG });
+      const choose = async () => {
+        const asked = page.waitForEvent("filechooser");
+        await page.getByRole("button", { name: "Choose a file" }).click();
+        return asked;
+      };
+      const text = { name: "notes.jpg", mimeType: "image/jpeg", buffer: Buffer.from("These are notes.") };
+      await (await choose()).setFiles(text);
+      await page.getByText("This file has the name of an image and cannot be read as one.").waitFor();
+      await (await choose()).setFiles({ name: `${WIDE_ATTACK}.png`, mimeType: "image/png", buffer: PNG });
       await page.getByText("2 × 2").waitFor();
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
       await page.keyboard.press("Control+Enter"); // the button that was clicked is gone
@@ -193,6 +204,8 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.goto(await welcomeLink());
       await page.getByRole("link", { name: "Keys" }).click();
       await page.getByRole("button", { name: "Create key" }).first().click();
+      await page.getByRole("dialog").waitFor();
+      await page.reload(); // the address says that the dialog is open
       await page.getByLabel("Name").fill("shop-backend");
       await page.getByLabel("Monthly cap").fill("500");
       await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();

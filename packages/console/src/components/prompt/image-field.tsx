@@ -29,7 +29,7 @@ export function ImageField({ label, help, aside, image, fault, takesPaste, onCha
   const [refusal, setRefusal] = useState<string | null>(null);
   const take = async (file: File | undefined) => {
     if (file === undefined) return;
-    const problem = fileProblem(file);
+    const problem = await fileProblem(file);
     setRefusal(problem);
     if (problem === null) onChange(await readFile(file));
   };
@@ -73,10 +73,17 @@ function useFocusAfterChange(hasImage: boolean) {
   return group;
 }
 
-function fileProblem({ type, size }: File): string | null {
+async function fileProblem(file: File): Promise<string | null> {
+  const { type, size } = file;
   if (!TYPES.includes(type)) return "This is not a PNG, JPEG, WebP or GIF. Choose another file.";
   if (size > BYTES_MAX) return `This file has ${formatBytes(size)}; at most 10 MiB fit. Make it smaller first.`;
-  return null;
+  // The type is only what the name of the file says.
+  try {
+    (await createImageBitmap(file)).close();
+    return null;
+  } catch {
+    return "This file has the name of an image and cannot be read as one. Choose another file.";
+  }
 }
 
 async function readFile(file: File): Promise<FormImage> {
