@@ -4,6 +4,7 @@ import { Clapperboard, Image, Search, SearchX, Type, X } from "lucide-react";
 import { useDeferredValue, useEffect, useMemo, useRef } from "react";
 import type { MarketplaceRow } from "@promptd/contract/manage";
 import { browseOf, marketplacePages } from "../../api.ts";
+import { formatWhole } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { moreLabel, QueryFailure, type GrowingList } from "../../components/query-states.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
@@ -13,6 +14,7 @@ import { Select } from "../../components/ui/field.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { useTyped } from "../../components/use-typed.ts";
 import type { MarketplaceSearch } from "../../search.ts";
+import { Greeting } from "./greeting.tsx";
 import { PromptCard } from "./prompt-card.tsx";
 
 const CHARACTERS_MAX = 200;
@@ -24,6 +26,7 @@ export function MarketplaceScreen() {
     void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
   return (
     <Page title="Marketplace" hasHead={false}>
+      <Greeting />
       <SearchField value={search.q ?? ""} onChange={(q) => change({ q: q === "" ? undefined : q })} />
       <Results search={search} onChange={change} />
     </Page>
@@ -74,7 +77,10 @@ function Results({ search, onChange }: ResultsProps) {
   }, [pages]);
   if (results.isError && results.data === undefined) return <QueryFailure what="The prompts" query={results} />;
   if (pages === undefined) return <CardShapes />;
-  const count = `${rows.length}${results.hasNextPage ? "+" : ""}`;
+  const words = rows.length === 1 ? "1 prompt" : `${formatWhole(rows.length)} prompts`;
+  const isUnused = search.q === undefined && search.sort === undefined && rows[0]?.uses === 0;
+  // How many there are would cost more to find out than the page that is shown.
+  const count = `${results.hasNextPage ? `More than ${words}` : words}${isUnused ? ", none used yet" : ""}`;
   const isEmpty = rows.length === 0 && search.q === undefined && !isFiltered(search);
   return (
     <>
@@ -147,7 +153,7 @@ const MODALITIES = [
 
 interface FiltersProps extends ResultsProps {
   readonly rows: readonly MarketplaceRow[];
-  /** With a plus sign where there are more. */
+  /** What is shown, and whether there is more. */
   readonly count: string;
 }
 
@@ -193,7 +199,7 @@ function Filters({ rows, count, search, onChange }: FiltersProps) {
       </Select>
       <div className="ml-auto flex items-center gap-2">
         <span role="status" className="text-12 text-dim tabular-nums sm:max-lg:sr-only">
-          {count} {count === "1" ? "prompt" : "prompts"}
+          {count}
         </span>
         {search.q === undefined ? <SortSelect search={search} onChange={onChange} /> : null}
       </div>

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { faultOf, manage, type Fault } from "../../api.ts";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { BrokenLink, SetUpForm, takeCode, useEnter, SetUpShapes } from "../../components/shell/one-time-link.tsx";
+import { greetNext } from "../../greeting.ts";
 import { textOf } from "../../sign-in.ts";
 
 type Stage =
@@ -21,7 +22,11 @@ export function WelcomeScreen() {
     isSent.current = true;
     manage
       .send("welcome", { body: { code } })
-      .then((answer) => (answer.kind === "signed_in" ? enter() : setStage(answer)))
+      .then((answer) => {
+        if (answer.kind !== "signed_in") return setStage(answer);
+        greetNext();
+        return enter();
+      })
       .catch((error: unknown) => setStage({ kind: "failed", fault: faultOf(error) }));
   }, [code, enter]);
 
@@ -44,6 +49,7 @@ function SetUp({ code, email, onDone }: SetUpProps) {
   const send = async (form: FormData) => {
     const given = email ?? textOf(form, "email");
     await manage.send("welcome", { body: { code, email: given, password: textOf(form, "password") } });
+    greetNext();
     onDone();
   };
   return (

@@ -1,0 +1,24 @@
+import { X } from "lucide-react";
+import { useState } from "react";
+import { Button } from "../../components/ui/button.tsx";
+import { endGreeting, isGreetingDue } from "../../greeting.ts";
+
+/** The first step, for who has just come by a welcome link; closed once, it does not come back. */
+export function Greeting() {
+  const [isShown, setShown] = useState(isGreetingDue);
+  if (!isShown) return null;
+  const close = () => {
+    endGreeting();
+    setShown(false);
+  };
+  return (
+    <section aria-label="Welcome" className="flex items-center gap-3 rounded-3 bg-accent-soft py-1.5 pr-1.5 pl-4">
+      <p className="flex-1">
+        <b className="font-semibold">Welcome to promptd.</b> Open a prompt below, fill in its sample and run it.
+      </p>
+      <Button tone="quiet" square aria-label="Close the welcome" title="Close the welcome" onClick={close}>
+        <X aria-hidden className="size-4" strokeWidth={1.75} />
+      </Button>
+    </section>
+  );
+}
