@@ -1,6 +1,7 @@
 /**
  * Every page of the console, with what an attacker would write in it: nothing of that runs, no page is hard to use in a
- * theme or wider than a screen, and by keys alone everything is reached in order, seen and left; dialogs and menus too.
+ * theme or wider than a screen, none writes an error or a refusal of the policy of pages into the browser's console, and
+ * by keys alone everything is reached in order, seen and left; dialogs and menus too.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pollUntil } from "../../server/src/platform/resilience/deadline.ts";
@@ -285,17 +286,20 @@ describe.skipIf(findBrowser() === null)("every page", () => {
   );
 
   test("also with faults, failures and other tabs", async () => {
-    await travel(browser, "page-variants", async ({ page }) => {
+    await travel(browser, "page-variants", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
       await openConsole(page);
       expect(await faultsOfPaths(page, variants, false)).toEqual([]);
+      expect(complaints).toEqual([]);
     });
   });
 
   test("also for who is not signed in; and none is left out", async () => {
-    await travel(browser, "page-strangers", async ({ page }) => {
+    await travel(browser, "page-strangers", async ({ page, complaints }) => {
       await openConsole(page);
       expect(await faultsOfPaths(page, FOR_STRANGERS)).toEqual([]);
+      // A link that was used is refused, which the browser writes down itself.
+      expect(complaints.filter((one) => !/server responded with a status of 4\d\d/.test(one))).toEqual([]);
       const seen = Object.keys(addresses).filter((route) => PARTS.some(([, beginning]) => beginning.test(route)));
       const known = new Set([...seen, ...FOR_STRANGERS.map((path) => path.replace("#used", ""))]);
       expect((await routesOf(page)).map(withoutSlash).filter((path) => !known.has(path))).toEqual([]);
@@ -323,7 +327,7 @@ describe.skipIf(findBrowser() === null)("the page of components", () => {
 
 describe.skipIf(findBrowser() === null)("by keys alone", () => {
   test("a dialog holds the focus, Escape closes it, and the focus is back where it was", async () => {
-    await travel(browser, "keyboard-dialogs", async ({ page }) => {
+    await travel(browser, "keyboard-dialogs", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
       await page.goto(server.url);
       await settle(page);
@@ -350,6 +354,7 @@ describe.skipIf(findBrowser() === null)("by keys alone", () => {
       expect(await leavesByTab(page, "[role=dialog]")).toEqual([]);
       await page.keyboard.press("Escape");
       await expect.poll(() => link.evaluate((element) => element.matches(":focus"))).toBe(true);
+      expect(complaints).toEqual([]);
     });
   });
 
