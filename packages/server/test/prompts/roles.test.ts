@@ -79,7 +79,7 @@ describe("a role", () => {
       role: { name: "image-default", options: { quality: "high", size: "512x512" } },
     });
     expect(source?.notes.join("\n")).toMatch(
-      /image-default stands for openai\/gpt-image-2\.6-flare on this server now: a run costs about 22 credits, and about \d+ to \d+ credits on the others/,
+      /image-default uses openai\/gpt-image-2\.6-flare on this server now: a run costs about 22 credits, and about \d+ to \d+ credits on the others/,
     );
     expect(source?.warnings).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import type { ManagedRun } from "@promptd/contract/manage";
 import { isFinal } from "../../api.ts";
-import { formatWhole } from "../format.ts";
+import { countCredits } from "../format.ts";
 import { Facts, type Fact } from "../facts.tsx";
 
 interface ReceiptProps {
@@ -13,11 +13,11 @@ export function Receipt({ run: { receipt, runStatus, answeredBy } }: ReceiptProp
   const isLive = !isFinal(runStatus);
   const facts: Fact[] = [
     ...(answeredBy === null || answeredBy === undefined ? [] : [{ label: "Answered by", value: answeredBy }]),
-    { label: "Held", value: formatWhole(receipt.held) },
-    ...(isLive ? [] : [{ label: "Released", value: formatWhole(receipt.givenBack) }]),
+    { label: "Held", value: countCredits(receipt.held) },
+    ...(isLive ? [] : [{ label: "Released", value: countCredits(receipt.givenBack) }]),
     {
       label: isLive ? "Charged at the end" : "Charged",
-      value: isLive ? `at most ${formatWhole(receipt.held)}` : formatWhole(receipt.charged),
+      value: isLive ? `at most ${countCredits(receipt.held)}` : countCredits(receipt.charged),
       isSum: true,
     },
   ];

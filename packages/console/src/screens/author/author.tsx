@@ -84,7 +84,7 @@ function PromptTable({ rows }: { readonly rows: readonly OwnPromptRow[] }) {
         { label: "Model", from: "xl" },
         { label: "Uses", num: true, from: "sm" },
         { label: "Succeeded", num: true, from: "sm" },
-        { label: "Paid", num: true, from: "sm" },
+        { label: "Credits paid", num: true, from: "sm" },
         { label: "Price", num: true, from: "xl" },
         { label: "Changed", num: true, from: "xl" },
       ]}

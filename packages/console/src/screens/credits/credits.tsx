@@ -102,7 +102,8 @@ function EntryRow({
   readonly row: JournalEntry;
 }) {
   const { word, sign } = KINDS[kind];
-  const about = reason ?? (expiresAt === null ? "" : `until ${formatDay(expiresAt)}`);
+  const expiry = expiresAt === null ? (kind === "grant" ? "do not expire" : null) : `expire ${formatDay(expiresAt)}`;
+  const about = [reason, expiry].filter((part) => part !== null).join("; ");
   return (
     <tr className="hover:bg-hover">
       <Td>
@@ -126,8 +127,8 @@ function EntryRow({
       </Td>
       <Td num>
         {kind === "capture" ? (
-          <span className="text-dim" title="Taken from what was held">
-            {formatWhole(amount)} of the hold
+          <span className="text-dim" title="These credits were held when the run was created">
+            {formatWhole(amount)}, held before
           </span>
         ) : (
           `${sign}${formatWhole(amount)}`

@@ -33,7 +33,7 @@ export function DraftStatus({ prompt, draft: { status, revision } }: DraftStatus
       </span>
       {latest === null ? null : (
         <span className="tabular-nums">
-          {formatWhole(last30Days.runs)} {last30Days.runs === 1 ? "use" : "uses"} in 30 days
+          {formatWhole(last30Days.runs)} {last30Days.runs === 1 ? "use" : "uses"} in the last 30 days
         </span>
       )}
     </>

@@ -92,7 +92,7 @@ function Version({ row, prompt, draft, older }: VersionProps) {
         <code>{model}</code>
         <span>{formatCredits(estimatedCredits)}</span>
         <span>
-          {formatWhole(last30Days.runs)} {last30Days.runs === 1 ? "use" : "uses"} in 30 days
+          {formatWhole(last30Days.runs)} {last30Days.runs === 1 ? "use" : "uses"} in the last 30 days
           {last30Days.failed === 0 ? "" : `, ${formatWhole(last30Days.failed)} failed`}
         </span>
       </p>

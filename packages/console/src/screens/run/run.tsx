@@ -93,7 +93,14 @@ function Inputs({ run: { inputs, runOptions }, config }: InputsProps) {
       const label = config?.textInputs[name]?.label ?? name;
       return { label, value: <InputText label={label} value={value} /> };
     }),
-    ...(inputs.images === 0 ? [] : [{ label: "Images", value: `${formatWhole(inputs.images)}, not stored` }]),
+    ...(inputs.images === 0
+      ? []
+      : [
+          {
+            label: "Images",
+            value: `${inputs.images === 1 ? "1 image" : `${formatWhole(inputs.images)} images`}, not stored`,
+          },
+        ]),
     ...Object.entries(runOptions).map(([key, value]) => ({ label: spell(key), value })),
   ];
   return (

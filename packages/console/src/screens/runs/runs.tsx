@@ -63,7 +63,7 @@ function Filters({ search, onChange, models, hasKeys }: FiltersProps) {
         />
       </div>
       <SearchForm
-        label="Words of an error"
+        label="Search error messages"
         value={search.q}
         className="w-full sm:w-48"
         onSearch={(q) => onChange({ q })}

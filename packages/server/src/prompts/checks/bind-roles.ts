@@ -117,7 +117,7 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
       return other === null ? [] : [estimate(other)];
     });
     const range = prices.length === 0 ? "" : `, and about ${rangeOf(prices)} on the others that it may stand for`;
-    return `${role} stands for ${model} on this server now: a run costs about ${creditsOf(estimate(definition))}${range}. When an operator enables a better model for ${role}, promptd publishes a new version with it by itself; write the name of a model instead of ${role} to stay with that one.`;
+    return `${role} uses ${model} on this server now: a run costs about ${creditsOf(estimate(definition))}${range}. When an operator enables a better model for ${role}, promptd publishes a new version with it by itself; write the name of a model instead of ${role} to stay with that one.`;
   });
 }
 
