@@ -1,4 +1,4 @@
-import { createHash, randomInt } from "node:crypto";
+import { hash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** A prefix, 30 random base62 characters (178 bits) and the base62 CRC-32 of all before it. */
@@ -42,7 +42,7 @@ function hasForm(text: string, prefix: string): boolean {
 
 /** SHA-256 of a key or token, 32 bytes. No slow hash: the input already has 178 random bits, and a slow one would be a way to flood us. */
 export function hashApiKey(key: string): Buffer {
-  return createHash("sha256").update(key).digest();
+  return hash("sha256", key, "buffer");
 }
 
 /** What may be shown of a key after its creation: the first 8 and the last 4 characters. */
