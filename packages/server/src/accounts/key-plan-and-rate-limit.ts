@@ -40,8 +40,8 @@ interface AdmissionRow {
   revoked_at: Date | null;
   /** Null: it is valid. */
   expired_at: Date | null;
-  pro_until: Date | number;
-  pro: boolean;
+  /** Null: the plan is valid. */
+  pro_until: Date | number | null;
   username: string | null;
   display_name: string | null;
   user_flags: number;
@@ -84,18 +84,19 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   async function admit(request: { readonly authorization: readonly string[] }): Promise<Admission> {
     const key = readKey(request.authorization);
     if (key instanceof Problem) return { kind: "refused", problem: key, remaining: null };
-    const admission = judge(await findWithinTimeout(hashApiKey(key)), options);
+    const hash = hashApiKey(key);
+    const found = await lookUp(hash);
+    const admission = judge(isSlightlyEarly(found) ? await askAgain(hash, found) : found, options);
     const keyId = admission.kind === "admitted" ? admission.caller.keyId : null;
     if (keyId !== null) used.set(keyId, clock.nowMs());
     return admission;
   }
   /** Checks a request that is slightly early again when the window should have room. */
-  async function findWithinTimeout(hash: Buffer): Promise<AdmissionRow | null> {
-    let row = await lookUp(hash);
-    if (!isSlightlyEarly(row)) return row;
-    const permit = waits.tryAcquire({ key: options.scope === "key" ? row.key_id : row.account_id });
-    if (permit === null) return row;
+  async function askAgain(hash: Buffer, early: AdmissionRow): Promise<AdmissionRow | null> {
+    const permit = waits.tryAcquire({ key: options.scope === "key" ? early.key_id : early.account_id });
+    if (permit === null) return early;
     try {
+      let row: AdmissionRow | null = early;
       for (let i = 0; i < WAITS_MAX && isSlightlyEarly(row); i += 1) {
         await (options.sleep ?? sleep)(Math.ceil(row.wait_us / 1_000) + 1);
         row = await lookUp(hash);
@@ -149,9 +150,10 @@ function judge(row: AdmissionRow | null, options: AdmissionOptions): Admission {
   if (row.expired_at !== null) return { kind: "refused", problem: keyExpired(row.expired_at), remaining: null };
   const remaining = Math.max(0, options.limitPerSecond - row.used);
   if (row.rank > row.admitted) return { kind: "refused", problem: overLimit(row.wait_us, options), remaining };
-  if (options.plans && !row.pro) return { kind: "refused", problem: planRequired(row.pro_until), remaining };
+  if (options.plans && row.pro_until !== null)
+    return { kind: "refused", problem: planRequired(row.pro_until), remaining };
   const { account_id: accountId, key_id: keyId, username, display_name: displayName } = row;
-  const account = { username, displayName, flags: row.user_flags, isPro: row.pro };
+  const account = { username, displayName, flags: row.user_flags, isPro: row.pro_until === null };
   return { kind: "admitted", caller: { accountId, keyId, account }, remaining };
 }
 
@@ -195,8 +197,8 @@ function createKeyReader({
   const send = async (hashes: readonly Buffer[]) => {
     const rows = await db.named<AdmissionRow>(
       "admit_requests",
-      `select nth, key_id, account_id, revoked_at, expired_at, pro_until, pro, username, display_name, user_flags, admitted,
-         rank, used, wait_us from admit_requests($1, $2, $3)`,
+      `select nth, key_id, account_id, revoked_at, expired_at, case when not pro then pro_until end as pro_until, username,
+         display_name, user_flags, admitted, rank, used, wait_us from admit_requests($1, $2, $3)`,
       [hashes, limitPerSecond, scope === "key"],
     );
     const byPosition = new Map(rows.map((row) => [row.nth, row]));

@@ -147,10 +147,14 @@ function requireRoute({ route, request }: Exchange, { router }: PathSetup): void
   if (route === null) throw router.unrecognized(request.method ?? "", request.url ?? "");
 }
 
-async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<void> {
+function readBody(exchange: Exchange, setup: PathSetup): Promise<void> | void {
+  const { schemas, endpoint, bodyIsRead } = exchange;
+  if ((schemas !== null || endpoint.takesBytes === true) && !bodyIsRead) return receive(exchange, setup);
+}
+
+async function receive(exchange: Exchange, { bodyBudget }: PathSetup): Promise<void> {
   const { request, response, schemas } = exchange;
   const { bodyBytesMax, bodyMembersMax, takesBytes = false } = exchange.endpoint;
-  if ((schemas === null && !takesBytes) || exchange.bodyIsRead) return;
   const isUsed = takesBytes || (schemas?.body ?? null) !== null;
   if (isUsed) refuseBodyForm(request);
   refuseTooLarge(request, bodyBytesMax);
