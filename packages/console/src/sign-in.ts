@@ -47,11 +47,8 @@ export async function signUp(person: {
   readonly email: string;
   readonly password: string;
 }): Promise<"signed_in" | "confirm"> {
-  const answer = await askAuth<{ readonly token?: string | null } | null>("sign-up/email", {
-    ...person,
-    callbackURL: "/",
-  });
-  return typeof answer?.token === "string" ? "signed_in" : "confirm";
+  await askAuth("sign-up/email", { ...person, callbackURL: "/" });
+  return (await askAuth("get-session")) === null ? "confirm" : "signed_in";
 }
 
 /** Where a sign-in service goes on. What goes wrong there leads back to the sign-in, with `error` in its address. */

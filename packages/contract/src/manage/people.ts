@@ -51,6 +51,20 @@ export interface Features {
   readonly newAccounts: { readonly plan: "pro" | "none"; readonly credits: number };
 }
 
+/** Where a person is signed in. What would open it, its token, is in the cookie alone. */
+export interface ListedSession {
+  readonly sessionId: string;
+  /** True: the request comes from it. */
+  readonly isThis: boolean;
+  /** From where it began; null: nobody knows. */
+  readonly address: string | null;
+  /** What the browser calls itself; null: nothing. */
+  readonly userAgent: string | null;
+  readonly createdAt: string;
+  /** To the day: a session that goes on is renewed once a day. */
+  readonly lastUsedAt: string;
+}
+
 export interface EmailChangeRequest {
   readonly email: string;
   /** Of who is signed in, when they have one. */

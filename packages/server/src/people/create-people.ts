@@ -103,7 +103,7 @@ export function createPeople(options: PeopleOptions): People {
     oauthEndpoints: oauth.endpoints,
     handlers: {
       ...oauth.handlers,
-      ...peopleManageRoutes({ db, newId, sessions, publicUrl, mailer, features }),
+      ...peopleManageRoutes({ db, newId, sessions, secret, publicUrl, mailer, features }),
       ...passkeysManageRoutes({ db, newId, secret, publicUrl, sessions }),
       ...membersManageRoutes({
         db,

@@ -12,7 +12,7 @@ import { invitationMail } from "./mail/mail-texts.ts";
 import { findOpenInvitation, insertInvitation, useInvitation, type OpenInvitation } from "./members-store.ts";
 import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
 import { admitInvited, type PersonalAccountOptions } from "./personal-account.ts";
-import type { Sessions } from "./sign-in/sessions.ts";
+import type { BrowserOfSession, Sessions } from "./sign-in/sessions.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
 import { hashCode } from "./sign-in-codes.ts";
 
@@ -82,7 +82,7 @@ interface Acceptance {
  */
 export async function acceptInvitation(
   body: { readonly code: string; readonly name?: string | undefined; readonly password?: string | undefined },
-  userAgent: string | null,
+  browser: BrowserOfSession,
   options: InvitationOptions,
 ): Promise<Acceptance> {
   const { db, sessions } = options;
@@ -102,7 +102,7 @@ export async function acceptInvitation(
   const personId = await sessions.createPerson({ email, name, password, isVerified: isMailed });
   if (personId === null) return signInFirst; // the same form, sent twice
   const invitation = await admitMember(hash, personId, options);
-  const cookies = await sessions.signIn(personId, { userAgent });
+  const cookies = await sessions.signIn(personId, browser);
   return { data: { kind: "signed_in", personId, accountId: invitation.accountId }, cookies };
 }
 

@@ -18,7 +18,7 @@ import {
   updateRole,
   type MemberOfAccount,
 } from "./members-store.ts";
-import { actorOf, ownerOf } from "./people-manage-routes.ts";
+import { actorOf, browserOf, ownerOf } from "./people-manage-routes.ts";
 import { clearAskedLink, deleteSessions, findPerson } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
@@ -85,7 +85,7 @@ function invitationsOf(options: InvitationOptions) {
       data: await revoke(db, caller.accountId, invitationId),
     }),
     acceptInvitation: async ({ body }, context) => {
-      const { data, cookies } = await acceptInvitation(body, context.header("user-agent"), options);
+      const { data, cookies } = await acceptInvitation(body, browserOf(context), options);
       return { data, headers: cookies.length === 0 ? {} : { "set-cookie": cookies } };
     },
     joinAccount: async ({ body: { code } }, context) => ({

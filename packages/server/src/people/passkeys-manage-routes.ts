@@ -1,7 +1,7 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
-import { actorOf } from "./people-manage-routes.ts";
+import { actorOf, browserOf } from "./people-manage-routes.ts";
 import { findPerson } from "./people-store.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
 import { deletePasskey, listPasskeys } from "./sign-in/passkeys-store.ts";
@@ -51,7 +51,7 @@ export function passkeysManageRoutes(options: PasskeysRoutesOptions) {
       if (personId === null) {
         throw refusal("This passkey does not sign in here. Try again, or sign in another way and check your passkeys.");
       }
-      const cookies = await sessions.signIn(personId, { userAgent: context.header("user-agent") });
+      const cookies = await sessions.signIn(personId, browserOf(context));
       return { data: { personId }, headers: { "set-cookie": cookies } };
     },
   } satisfies Partial<ManageHandlers>;

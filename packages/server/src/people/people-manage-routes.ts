@@ -8,9 +8,10 @@ import { notFound } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
 import type { Mailer } from "./mail/mailer.ts";
 import { listMembers, type MemberOfAccount } from "./members-store.ts";
-import { findPerson, listAccountsOfPerson } from "./people-store.ts";
+import { deleteSession, findPerson, listAccountsOfPerson, listSessions } from "./people-store.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
-import type { Sessions } from "./sign-in/sessions.ts";
+import { readSessionCookie } from "./sign-in/session-cookie.ts";
+import type { BrowserOfSession, Sessions } from "./sign-in/sessions.ts";
 import { createToken, listTokens, revokeToken } from "./tokens-store.ts";
 import { welcome } from "./sign-in-codes.ts";
 
@@ -18,6 +19,8 @@ export interface PeopleRoutesOptions {
   readonly db: Database;
   readonly newId: () => string;
   readonly sessions: Sessions;
+  /** Signs session cookies. */
+  readonly secret: string;
   readonly publicUrl: () => string;
   /** Null: there is no mail server. */
   readonly mailer: Mailer | null;
@@ -39,8 +42,17 @@ export function peopleManageRoutes(options: PeopleRoutesOptions) {
     },
     getSession: async (_input, context) => ({ data: await describeSession(context, options) }),
     welcome: async ({ body }, context) => {
-      const { data, cookies } = await welcome(body, { db, sessions, userAgent: context.header("user-agent") });
+      const { data, cookies } = await welcome(body, { db, sessions, browser: browserOf(context) });
       return { data, headers: cookies.length === 0 ? {} : { "set-cookie": cookies } };
+    },
+    listSessions: async (_input, context) => {
+      const token = readSessionCookie([context.header("cookie") ?? ""], options.publicUrl(), options.secret);
+      return { data: { rows: await listSessions(db, actorOf(context).personId, token) } };
+    },
+    endSession: async ({ params: { sessionId } }, context) => {
+      const isEnded = await deleteSession(db, actorOf(context).personId, sessionId);
+      if (!isEnded) throw notFound("session", sessionId);
+      return { data: { sessionId } };
     },
     requestEmailChange: async ({ body }, context) => ({
       data: await requestEmailChange(actorOf(context).personId, body, options),
@@ -71,6 +83,11 @@ export function peopleManageRoutes(options: PeopleRoutesOptions) {
 export function actorOf({ caller }: RequestContext): Actor {
   if (caller.actor === undefined) throw new Error("The endpoint was admitted without a person.");
   return caller.actor;
+}
+
+/** Where a session that the request begins is. */
+export function browserOf(context: RequestContext): BrowserOfSession {
+  return { address: context.address, userAgent: context.header("user-agent") };
 }
 
 /** The person who acts, and the account they act in. */

@@ -1,4 +1,4 @@
-import type { AccountOfPerson, AskedLink, MemberRole, Person } from "@promptd/contract/manage";
+import type { AccountOfPerson, AskedLink, ListedSession, MemberRole, Person } from "@promptd/contract/manage";
 import type { Scope } from "@promptd/contract";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 
@@ -59,6 +59,45 @@ export async function findPersonOfSession(db: Queryable, token: string): Promise
     [token],
   );
   return row?.user_id ?? null;
+}
+
+/** Those that go on, the last used first. `token`: of the one that asks. */
+export async function listSessions(db: Queryable, personId: string, token: string | null): Promise<ListedSession[]> {
+  const rows = await db.query<SessionRow>(
+    `select id, token = $2 as is_this, nullif(ip_address, '') as address, nullif(user_agent, '') as user_agent,
+       created_at, updated_at
+     from auth_sessions where user_id = $1 and expires_at > promptd_now() order by updated_at desc, id limit ${SESSIONS_MAX}`,
+    [personId, token],
+  );
+  return rows.map((row) => ({
+    sessionId: row.id,
+    isThis: row.is_this === true,
+    address: row.address,
+    userAgent: row.user_agent,
+    createdAt: row.created_at.toISOString(),
+    lastUsedAt: row.updated_at.toISOString(),
+  }));
+}
+
+interface SessionRow {
+  readonly id: string;
+  /** Null: the request shows no cookie of ours. */
+  readonly is_this: boolean | null;
+  readonly address: string | null;
+  readonly user_agent: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const SESSIONS_MAX = 200;
+
+/** False: the person has no such session. */
+export async function deleteSession(db: Queryable, personId: string, sessionId: string): Promise<boolean> {
+  const rows = await db.query("delete from auth_sessions where user_id = $1 and id = $2 returning 1", [
+    personId,
+    sessionId,
+  ]);
+  return rows.length === 1;
 }
 
 /** @returns how many sessions the person had. */

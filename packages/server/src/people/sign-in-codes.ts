@@ -21,7 +21,7 @@ import {
 } from "./people-store.ts";
 import { adoptAccount } from "./personal-account.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
-import type { Sessions } from "./sign-in/sessions.ts";
+import type { BrowserOfSession, Sessions } from "./sign-in/sessions.ts";
 
 const CODE_BYTES = 16;
 const CODE_SECONDS = 3_600;
@@ -46,9 +46,9 @@ export async function mintCode(db: Queryable, code: SignInCode): Promise<string>
  */
 export async function welcome(
   body: WelcomeBody,
-  options: WelcomeOptions & { readonly userAgent: string | null },
+  options: WelcomeOptions & { readonly browser: BrowserOfSession },
 ): Promise<{ readonly data: Welcome; readonly cookies: string[] }> {
-  const { db, sessions, userAgent } = options;
+  const { db, sessions, browser } = options;
   const hash = hashCode(body.code);
   const code = await findCode(db, hash);
   if (code === null) throw unknownCode();
@@ -58,7 +58,7 @@ export async function welcome(
   const setUp = code.signsIn ? null : await checkSetUp(body, { email, isKnown: known !== null, db });
   if ((await useCode(db, hash)) === null) throw unknownCode();
   const personId = await settlePerson(code, { known: known?.personId ?? null, email, setUp, body }, options);
-  return { data: { kind: "signed_in", personId }, cookies: await sessions.signIn(personId, { userAgent }) };
+  return { data: { kind: "signed_in", personId }, cookies: await sessions.signIn(personId, browser) };
 }
 
 interface SetUp {

@@ -55,7 +55,9 @@ async function ownSomething(owner: TestPerson): Promise<Record<string, string>> 
     [personId],
   );
   const passkeyId = passkey?.id ?? "";
-  return { keyId, tokenId, invitationId, personId, promptId, promptVersionId, runId, webhookId, deliveryId, passkeyId };
+  const sessionId = (await client.send("listSessions")).rows[0]?.sessionId ?? "";
+  const ofPerson = { personId, tokenId, passkeyId, sessionId };
+  return { ...ofPerson, keyId, invitationId, promptId, promptVersionId, runId, webhookId, deliveryId };
 }
 
 const entries: readonly (readonly [string, EndpointEntry])[] = Object.entries(MANAGE_ENDPOINTS);

@@ -296,6 +296,32 @@ test("an opened link leaves no row in the audit log before it is used, and reads
   expect(await actions("without")).toEqual(["invitePerson", "welcome"]);
 });
 
+test("sessions are listed with where they began, ended by their IDs by who they are of, and no answer has a token", async () => {
+  const lin = await createTestPerson(server, { email: "lin-of-sessions@example.org" });
+  await server.app.db.query("delete from auth_rate_limits"); // of the tests before
+  const signIn = await post("/manage/auth/sign-in/email", { email: "lin-of-sessions@example.org", password: PASSWORD });
+  const cookie = cookieOf(signIn);
+  const stored = await server.app.db.query<{ token: string }>("select token from auth_sessions");
+  const texts = [await signIn.text()];
+  for (const path of ["get-session", "list-sessions", "list-accounts"])
+    texts.push(await (await fetch(`${server.url}/manage/auth/${path}`, { headers: { cookie } })).text());
+  const { rows } = await lin.client.send("listSessions");
+  texts.push(JSON.stringify(rows));
+  for (const { token } of stored) expect(texts.join()).not.toContain(token);
+  expect(texts.join()).not.toContain('"token"');
+  // The first began with a link.
+  expect(rows.map(({ isThis, address }) => [isThis, address])).toEqual([
+    [false, "127.0.0.1"],
+    [true, "127.0.0.1"],
+  ]);
+  const params = { sessionId: rows[0]?.sessionId ?? "" };
+  expect((await problemOf(ada.client.send("endSession", { params }))).code).toBe("NOT_FOUND_ERROR");
+  expect(await lin.client.send("endSession", { params })).toEqual(params);
+  expect((await problemOf(clientOf(server, { cookie }).send("getSession"))).code).toBe("UNAUTHORIZED_ERROR");
+  const byToken = { token: stored[0]?.token };
+  expect((await post("/manage/auth/revoke-session", byToken, { cookie: lin.cookie })).status).toBe(404);
+});
+
 test("a session that is used goes on: one of more than a day is good for thirty again, in the browser too", async () => {
   const { cookie, personId } = await createTestPerson(server);
   const days = async () => {

@@ -1,4 +1,6 @@
+import type { ListedSession } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { manage } from "../../api.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatTime } from "../../components/format.ts";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
@@ -7,23 +9,18 @@ import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { askAuth } from "../../sign-in.ts";
-import { ownSessionQuery, sessionsQuery, type SessionRow } from "./auth-queries.ts";
+import { sessionsQuery } from "./auth-queries.ts";
 import { browserOf } from "./browser-of.ts";
 
 /** Where the person is signed in, this browser first. */
 export function SignedIn() {
   const sessions = useQuery(sessionsQuery);
-  const { data: own } = useQuery(ownSessionQuery);
   const queries = useQueryClient();
   if (sessions.isLoadingError) return <QueryFailure what="The sessions" query={sessions} />;
-  if (sessions.data === undefined || own === undefined)
-    return <RowShapes what="the sessions" title="Sessions" rows={3} />;
-  const isThis = ({ id }: SessionRow) => id === own.session.id;
-  const rows = sessions.data.toSorted(
-    (a, b) => Number(isThis(b)) - Number(isThis(a)) || b.updatedAt.localeCompare(a.updatedAt),
-  );
-  const end = async (path: string, body: unknown, done: string) => {
-    await runWithToast(() => askAuth(path, body), done);
+  if (sessions.data === undefined) return <RowShapes what="the sessions" title="Sessions" rows={3} />;
+  const rows = sessions.data.toSorted((a, b) => Number(b.isThis) - Number(a.isThis));
+  const end = async (send: () => Promise<unknown>, done: string) => {
+    await runWithToast(send, done);
     await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey });
   };
   return (
@@ -36,7 +33,7 @@ export function SignedIn() {
           <Button
             small
             tone="danger"
-            onClick={() => void end("revoke-other-sessions", {}, "Signed out everywhere else")}
+            onClick={() => void end(() => askAuth("revoke-other-sessions", {}), "Signed out everywhere else")}
           >
             Sign out everywhere else
           </Button>
@@ -54,10 +51,11 @@ export function SignedIn() {
       >
         {rows.map((row) => (
           <Row
-            key={row.id}
+            key={row.sessionId}
             row={row}
-            isThis={isThis(row)}
-            onEnd={() => void end("revoke-session", { token: row.token }, "Signed out there")}
+            onEnd={() =>
+              void end(() => manage.send("endSession", { params: { sessionId: row.sessionId } }), "Signed out there")
+            }
           />
         ))}
       </Table>
@@ -66,12 +64,11 @@ export function SignedIn() {
 }
 
 interface RowProps {
-  readonly row: SessionRow;
-  readonly isThis: boolean;
+  readonly row: ListedSession;
   readonly onEnd: () => void;
 }
 
-function Row({ row: { userAgent, ipAddress, createdAt }, isThis, onEnd }: RowProps) {
+function Row({ row: { userAgent, address, createdAt, isThis }, onEnd }: RowProps) {
   const browser = browserOf(userAgent ?? "");
   return (
     <tr>
@@ -79,7 +76,7 @@ function Row({ row: { userAgent, ipAddress, createdAt }, isThis, onEnd }: RowPro
         <span title={userAgent ?? undefined}>{browser}</span>
       </Td>
       <Td from="sm">
-        <code className="text-12 text-dim">{ipAddress ?? ""}</code>
+        <code className="text-12 text-dim">{address ?? ""}</code>
       </Td>
       <Td from="sm">{formatTime(createdAt)}</Td>
       <Td num>

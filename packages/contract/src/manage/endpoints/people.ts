@@ -15,6 +15,22 @@ export const peopleEndpoints = {
     auth: ["token", "session"],
     errors: [],
   },
+  listSessions: {
+    method: "GET",
+    path: "/manage/v1/sessions",
+    summary: "List where the person is signed in, the last used first; 200 at most",
+    auth: "session",
+    role: "member",
+    errors: [],
+  },
+  endSession: {
+    method: "DELETE",
+    path: "/manage/v1/sessions/:sessionId",
+    summary: "Sign the person out of one browser",
+    auth: "session",
+    role: "member",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  },
   welcome: {
     method: "POST",
     path: "/manage/v1/welcome",

@@ -5,6 +5,7 @@ import type { ShapesOf } from "../../endpoints.ts";
 const PERSON_ID = "019a2b10-7a41-7c3e-9d52-1f0b6c8e2a77";
 const ACCOUNT_ID = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
 const TOKEN_ID = "019a2b15-03c2-7f6a-b0d4-8e1c5a9f2d63";
+const SESSION_ID = "019a2b15-03d4-7c20-8f1e-6a9d2b4c8e70";
 const AUDIT_ID = "019a2b15-03c9-71b5-a2e8-4d7f0b6c9a15";
 const REQUEST_ID = "019a2b15-03c1-7a08-94f3-2b6e8d1c7f50";
 
@@ -50,6 +51,21 @@ export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {
       features,
     },
   },
+  listSessions: {
+    data: {
+      rows: [
+        {
+          sessionId: SESSION_ID,
+          isThis: true,
+          address: "203.0.113.7",
+          userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
+          createdAt: "2026-11-20T10:00:00.000Z",
+          lastUsedAt: "2026-11-22T10:00:00.000Z",
+        },
+      ],
+    },
+  },
+  endSession: { parameters: { sessionId: SESSION_ID }, data: { sessionId: SESSION_ID } },
   welcome: {
     bodies: {
       code: { code: "fJ0sPq3vXb8nK2wZ5yTc7A" },

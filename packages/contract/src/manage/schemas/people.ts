@@ -10,6 +10,7 @@ import {
   type CreatedToken,
   type EmailChangeRequest,
   type Features,
+  type ListedSession,
   type NewToken,
   type RequestedEmailChange,
   type SessionInfo,
@@ -53,6 +54,15 @@ const sessionSchema: z.ZodType<SessionInfo> = z.strictObject({
   ),
   scopes: z.array(z.enum(SCOPES)).nullable(),
   features: featuresSchema,
+});
+
+const listedSessionSchema: z.ZodType<ListedSession> = z.strictObject({
+  sessionId: idSchema,
+  isThis: z.boolean(),
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  createdAt: timeSchema,
+  lastUsedAt: timeSchema,
 });
 
 const tokenMembers = {
@@ -118,6 +128,13 @@ const auditQuery = pageQuery
 export const peopleSchemas = {
   getFeatures: { params: none, query: none, body: null, data: featuresSchema },
   getSession: { params: none, query: none, body: null, data: sessionSchema },
+  listSessions: { params: none, query: none, body: null, data: z.strictObject({ rows: z.array(listedSessionSchema) }) },
+  endSession: {
+    params: z.object({ sessionId: uuidField("sessionId") }),
+    query: none,
+    body: null,
+    data: z.strictObject({ sessionId: idSchema }),
+  },
   welcome: { params: none, query: none, body: welcomeBodySchema, data: welcomeSchema },
   requestEmailChange: {
     params: none,

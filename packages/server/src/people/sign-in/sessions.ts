@@ -80,7 +80,13 @@ export interface Sessions {
   /** Takes what was stored; of several who ask at once one gets it. Null: there is nothing, or its time is over. */
   takeOnce(name: string): Promise<string | null>;
   /** Begins a session. @returns the values of Set-Cookie that make a browser part of it. */
-  signIn(personId: string, from: { readonly userAgent: string | null }): Promise<string[]>;
+  signIn(personId: string, browser: BrowserOfSession): Promise<string[]>;
+}
+
+/** Where a session begins, as its person sees it in a list. */
+export interface BrowserOfSession {
+  readonly address: string;
+  readonly userAgent: string | null;
 }
 
 export function createSessions(options: SessionsOptions): Sessions {
@@ -95,7 +101,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     async handle(request, address) {
       const headers = new Headers(request.headers);
       headers.set(ADDRESS_HEADER, address);
-      return get().handler(new Request(request, { headers }));
+      return withoutTokens(await get().handler(new Request(request, { headers })));
     },
     async createPerson(person) {
       try {
@@ -121,8 +127,9 @@ export function createSessions(options: SessionsOptions): Sessions {
       const taken = await internalAdapter.consumeVerificationValue(name);
       return taken !== null && taken.expiresAt.getTime() > systemClock.nowMs() ? taken.value : null;
     },
-    async signIn(personId, { userAgent }) {
-      const headers = new Headers(userAgent === null ? {} : { "user-agent": userAgent });
+    async signIn(personId, { address, userAgent }) {
+      const headers = new Headers({ [ADDRESS_HEADER]: address });
+      if (userAgent !== null) headers.set("user-agent", userAgent);
       const answer = await get().api.beginSession({ body: { personId }, headers, returnHeaders: true });
       return answer.headers.getSetCookie();
     },
@@ -151,8 +158,7 @@ function createAuth(options: SessionsOptions, url: string) {
     },
     ...verificationOf(options),
     hooks: { before: beforeActions(options, url) },
-    // Nothing of ours asks there, and it bounds nobody who tries passwords with a session that was left open.
-    disabledPaths: ["/verify-password"],
+    disabledPaths: DISABLED_PATHS,
     // A token of a reset opens an account for an hour, so that only its hash is stored.
     verification: { ...MODELS.verification, storeIdentifier: "hashed" },
     socialProviders: options.services,
@@ -203,6 +209,22 @@ function createAuth(options: SessionsOptions, url: string) {
       },
     },
   });
+}
+
+const DISABLED_PATHS = [
+  "/verify-password", // nothing of ours asks there, and it bounds nobody who tries passwords with a session left open
+  // They name sessions by their tokens, /manage/v1/sessions by their ids.
+  "/list-sessions",
+  "/revoke-session",
+];
+
+/** The token of a session is in its cookie, which no script of a page can read. */
+async function withoutTokens(response: Response): Promise<Response> {
+  if (response.headers.get("content-type")?.startsWith("application/json") !== true) return response;
+  const text = await response.text();
+  const sent =
+    text === "" ? text : JSON.stringify(JSON.parse(text), (name, value) => (name === "token" ? undefined : value));
+  return new Response(sent, response);
 }
 
 const OWN_PATH = "virtual:";

@@ -40,7 +40,6 @@ const CHANGES: Readonly<Record<string, string>> = {
   "/sign-out": "signOut",
   "/change-password": "changePassword",
   "/update-user": "changeName",
-  "/revoke-session": "endSession",
   "/revoke-sessions": "endSessions",
   "/revoke-other-sessions": "endOtherSessions",
   "/two-factor/enable": "prepareSecondFactor",
