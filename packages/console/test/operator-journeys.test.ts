@@ -1,6 +1,6 @@
 /** What operators find and decide, in the console. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import { createTestPerson, PASSWORD, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { findBrowser, openBrowser, signInAs, travel, type Route, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
@@ -38,6 +38,38 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.clock.fastForward("00:11");
       await page.getByText("The state of the installation could not be loaded.").waitFor();
       expect(await page.getByText("Everything works").count()).toBe(0);
+    });
+  });
+
+  test("who came by a link alone is warned, and sets a password where the warning leads", async () => {
+    const email = "by-link@example.org";
+    const first = await createTestPerson(server, { isOperator: true, email });
+    await server.app.db.query("delete from auth_logins where user_id = $1", [first.personId]);
+    await travel(browser, "by-link", async ({ page, complaints }) => {
+      await signInAs(page, server.url, first);
+      await page.goto(`${server.url}/operator`);
+      await page.getByText("You cannot sign in again yet").waitFor();
+      await page.getByRole("link", { name: "Open Security" }).click();
+      const password = page.getByLabel("New password");
+      await password.fill("short");
+      await page.getByRole("button", { name: "Set the password" }).click();
+      await page.getByText("At least 12 characters; there are 5.").waitFor();
+      await page.getByRole("button", { name: "Show what is typed" }).click();
+      expect(await password.getAttribute("type")).toBe("text");
+      await password.fill(PASSWORD);
+      await page.getByRole("button", { name: "Set the password" }).click();
+      await page.getByText("Password set. You are signed out everywhere else", { exact: true }).waitFor();
+      await page.getByLabel("Current password").waitFor();
+      await page.getByRole("link", { name: "Operator" }).click();
+      await page.getByRole("heading", { name: "Everything works" }).waitFor();
+      await page.getByText("You cannot sign in again yet").waitFor({ state: "detached" });
+      expect(complaints).toEqual([]);
+      await page.context().clearCookies();
+      await page.goto(`${server.url}/sign-in`);
+      await page.getByLabel("Email").fill(email);
+      await page.getByLabel("Password").fill(PASSWORD);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.getByLabel("Search prompts").waitFor();
     });
   });
 

@@ -164,6 +164,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.keyboard.press("Enter");
       await page.getByLabel("Current password").focus();
       await page.keyboard.type(PASSWORD);
+      await page.keyboard.press("Tab"); // shows what is typed
       await page.keyboard.press("Tab");
       await page.keyboard.type("another long password");
       await page.keyboard.press("Enter");

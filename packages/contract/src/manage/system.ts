@@ -63,6 +63,8 @@ export interface SystemState {
   readonly mail: MailState;
   /** Who has asked for a new password in the last seven days and has no link yet, the longest first; 20 at most. */
   readonly askedLinks: readonly AskedLink[];
+  /** Operators who came by a link and have no password, passkey or sign-in service; 20 at most. */
+  readonly operatorsWithoutSignIn: readonly { readonly personId: string; readonly email: string }[];
   readonly storage: {
     /** Bytes of the database. */
     readonly databaseBytes: number;

@@ -5,5 +5,5 @@ export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
 export { makeWelcome } from "./first-operator.ts";
 export { actorOf } from "./people-manage-routes.ts";
-export { listAskedLinks } from "./people-store.ts";
+export { listAskedLinks, listOperatorsWithoutSignIn } from "./people-store.ts";
 export { mintCode } from "./sign-in-codes.ts";

@@ -168,13 +168,13 @@ export async function clearAskedLink(db: Queryable, personId: string): Promise<v
 }
 
 const ASKED_SPAN = "7 days";
-const ASKED_MAX = 20;
+const PEOPLE_MAX = 20;
 
 /** Who waits for a link, the longest first. */
 export async function listAskedLinks(db: Queryable): Promise<AskedLink[]> {
   const rows = await db.query<{ id: string; email: string; link_asked_at: Date }>(
     `select id, email, link_asked_at from auth_users
-     where link_asked_at > promptd_now() - interval '${ASKED_SPAN}' order by link_asked_at, id limit ${ASKED_MAX}`,
+     where link_asked_at > promptd_now() - interval '${ASKED_SPAN}' order by link_asked_at, id limit ${PEOPLE_MAX}`,
   );
   return rows.map((row) => ({ personId: row.id, email: row.email, askedAt: row.link_asked_at.toISOString() }));
 }
@@ -218,6 +218,17 @@ export async function listOwnerEmails(db: Queryable, accountId: string): Promise
     [accountId],
   );
   return rows.map(({ email }) => email);
+}
+
+/** Operators who have no way to sign in again once their session ends. */
+export function listOperatorsWithoutSignIn(db: Queryable): Promise<{ personId: string; email: string }[]> {
+  return db.query(
+    `select u.id as "personId", u.email from auth_users u
+     where u.is_operator and u.frozen_at is null
+       and not exists (select 1 from auth_logins l where l.user_id = u.id)
+       and not exists (select 1 from auth_passkeys k where k.user_id = u.id)
+     order by u.id limit ${PEOPLE_MAX}`,
+  );
 }
 
 export interface SignInCode {

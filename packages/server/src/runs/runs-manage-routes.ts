@@ -1,5 +1,5 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
-import { listAskedLinks, readMailState } from "../people/index.ts";
+import { listAskedLinks, listOperatorsWithoutSignIn, readMailState } from "../people/index.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
@@ -49,8 +49,13 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
     },
     listModelHealth: async () => ({ data: { rows: await listModelHealth(db) } }),
     getSystem: async () => {
-      const [mail, askedLinks, system] = await Promise.all([readMailState(db), listAskedLinks(db), readSystem(db)]);
-      return { data: { version: VERSION, mail, askedLinks, ...system } };
+      const [mail, askedLinks, operatorsWithoutSignIn, system] = await Promise.all([
+        readMailState(db),
+        listAskedLinks(db),
+        listOperatorsWithoutSignIn(db),
+        readSystem(db),
+      ]);
+      return { data: { version: VERSION, mail, askedLinks, operatorsWithoutSignIn, ...system } };
     },
   } satisfies Partial<ManageHandlers>;
 }

@@ -48,6 +48,17 @@ export function BrokenLink({ title, fault }: BrokenLinkProps) {
   );
 }
 
+/** For who changes their mind; who is signed in is led past it. */
+export function BackToSignIn() {
+  return (
+    <p className="text-12 text-dim">
+      <Link to="/sign-in" search={{}} className="text-accent underline underline-offset-2">
+        Back to the sign-in
+      </Link>
+    </p>
+  );
+}
+
 /** While the code of a link is sent. */
 export function SetUpShapes({ what }: { readonly what: string }) {
   return (
@@ -65,14 +76,16 @@ interface SetUpFormProps {
   /** Known already: it cannot be changed then. */
   readonly email: string | null;
   readonly asksName?: boolean;
+  /** The verb on the button. */
+  readonly submit?: string;
   /** Rejects with what is to be said of a failure. */
   readonly onSubmit: (form: FormData) => Promise<void>;
 }
 
-export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps) {
+export function SetUpForm({ email, asksName = false, submit = "Set up and sign in", onSubmit }: SetUpFormProps) {
   const action = useAction();
   return (
-    <ActionForm action={action} submit="Set up and sign in" onSubmit={(form) => action.run(() => onSubmit(form))}>
+    <ActionForm action={action} submit={submit} onSubmit={(form) => action.run(() => onSubmit(form))}>
       <EmailField known={email} />
       {asksName ? (
         <Field label="Name">

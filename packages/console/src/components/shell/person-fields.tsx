@@ -1,4 +1,7 @@
 /** The fields by which people sign in, set themselves up and choose a new password. */
+import { Eye, EyeOff } from "lucide-react";
+import { useState } from "react";
+import { Button } from "../ui/button.tsx";
 import { Field, Input } from "../ui/field.tsx";
 
 interface EmailFieldProps {
@@ -42,18 +45,35 @@ export function PasswordField(props: PasswordFieldProps) {
   const isNew = kind === "new";
   const help =
     props.help ?? (isNew ? `At least ${LENGTH_MIN} characters; a few random words are easy to remember.` : undefined);
+  const [isShown, setShown] = useState(false);
+  const Icon = isShown ? EyeOff : Eye;
   return (
     <Field label={label} help={help}>
       {(control) => (
-        <Input
-          {...control}
-          name={name}
-          type="password"
-          autoComplete={isNew ? "new-password" : "current-password"}
-          {...(isNew ? { minLength: LENGTH_MIN, maxLength: LENGTH_MAX } : {})}
-          required
-          autoFocus={autoFocus}
-        />
+        <span className="relative block">
+          <Input
+            {...control}
+            name={name}
+            type={isShown ? "text" : "password"}
+            autoComplete={isNew ? "new-password" : "current-password"}
+            {...(isNew ? { minLength: LENGTH_MIN, maxLength: LENGTH_MAX } : {})}
+            required
+            autoFocus={autoFocus}
+            spellCheck={false}
+            className="pr-9!"
+          />
+          <Button
+            tone="quiet"
+            small
+            square
+            aria-label="Show what is typed"
+            aria-pressed={isShown}
+            className="absolute top-0.5 right-0.5"
+            onClick={() => setShown(!isShown)}
+          >
+            <Icon aria-hidden className="size-4" strokeWidth={1.75} />
+          </Button>
+        </span>
       )}
     </Field>
   );

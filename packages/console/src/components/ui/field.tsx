@@ -1,5 +1,5 @@
 import { ChevronDown, Search } from "lucide-react";
-import { useId, useState, type ComponentProps, type ReactNode } from "react";
+import { useId, useState, type ComponentProps, type FormEvent, type ReactNode } from "react";
 import { cx } from "./class-names.ts";
 
 const CONTROL =
@@ -25,11 +25,18 @@ interface ControlProps {
 /** A label with its control, what it is for, and what is wrong with it. */
 export function Field({ label, aside, help, fault, children }: FieldProps) {
   const id = useId();
-  const isBad = fault !== null && fault !== undefined;
-  const note = isBad ? fault : help;
+  /** What the browser refuses of it, at a submit. */
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const wrong = fault ?? refusal;
+  const isBad = wrong !== null;
+  const note = wrong ?? help;
   const hasNote = note !== undefined && note !== null && note !== "";
   return (
-    <div className="grid min-w-0 content-start gap-1">
+    <div
+      className="grid min-w-0 content-start gap-1"
+      onInvalid={(event) => setRefusal(refuse(event, label))}
+      onInput={() => setRefusal(null)}
+    >
       <div className="flex items-baseline justify-between gap-3">
         <label htmlFor={id} className="min-w-0 font-medium [overflow-wrap:anywhere]">
           {label}
@@ -44,6 +51,27 @@ export function Field({ label, aside, help, fault, children }: FieldProps) {
       ) : null}
     </div>
   );
+}
+
+/** In the words of the page and below the field, in the place of the browser's bubble. The first such field gets the focus. */
+function refuse(event: FormEvent<HTMLElement>, label: string): string | null {
+  const { target } = event;
+  const isControl = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
+  if (!isControl && !(target instanceof HTMLSelectElement)) return null;
+  event.preventDefault();
+  if (target.form?.querySelector(":is(input, select, textarea):invalid") === target) target.focus();
+  return isControl ? refusalOf(target, label) : `${label} is required.`;
+}
+
+function refusalOf(control: HTMLInputElement | HTMLTextAreaElement, label: string): string {
+  const { validity, minLength, type, value, validationMessage } = control;
+  if (validity.valueMissing) return `${label} is required.`;
+  if (validity.typeMismatch && type === "email") return "Enter an email address such as ada@example.org.";
+  if (validity.tooShort) return `At least ${minLength} characters; there are ${value.length}.`;
+  if (!(control instanceof HTMLInputElement)) return validationMessage;
+  if (validity.stepMismatch || validity.badInput) return "Enter a whole number.";
+  if (validity.rangeUnderflow) return `At least ${control.min}.`;
+  return validity.rangeOverflow ? `At most ${control.max}.` : validationMessage;
 }
 
 export function Input({ className, ...rest }: ComponentProps<"input">) {

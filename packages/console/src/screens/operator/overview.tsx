@@ -2,7 +2,7 @@ import type { SystemState } from "@promptd/contract/manage";
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck } from "lucide-react";
-import { modelsQuery } from "../../api.ts";
+import { modelsQuery, sessionQuery } from "../../api.ts";
 import { Facts } from "../../components/facts.tsx";
 import { formatBytes, formatDuration, formatTime, formatWhole } from "../../components/format.ts";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
@@ -16,18 +16,20 @@ import { findProblems, type Problem } from "./problems.ts";
 import { healthQuery, readinessQuery, systemQuery } from "./queries.ts";
 
 export function OverviewSection() {
-  const [system, readiness, health, models] = useQueries({
-    queries: [systemQuery, readinessQuery, healthQuery, modelsQuery],
+  const [system, readiness, health, models, session] = useQueries({
+    queries: [systemQuery, readinessQuery, healthQuery, modelsQuery, sessionQuery],
   });
   // Figures of before the failure would say that everything works.
   const failed = [system, readiness, health, models].find((query) => query.isError);
   if (failed !== undefined) return <QueryFailure what="The state of the installation" query={failed} />;
-  if (!system.data || !readiness.data || !health.data || !models.data) return <RowShapes what="the overview" />;
+  if (!system.data || !readiness.data || !health.data || !models.data || !session.data)
+    return <RowShapes what="the overview" />;
   const known = {
     system: system.data,
     readiness: readiness.data,
     health: health.data.rows,
     models: models.data.models,
+    personId: session.data.person.personId,
   };
   return (
     <>
@@ -71,7 +73,7 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
           `${urgent.length} things are wrong`
         )}
       </h2>
-      {problems.map(({ title, note, isUrgent, model, person }) => (
+      {problems.map(({ title, note, isUrgent, model, person, isOwn }) => (
         <div
           key={title}
           className={cx(
@@ -92,6 +94,11 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
               Open People
             </Link>
           )}
+          {isOwn === true ? (
+            <Link to="/settings/security" className={buttonClass({ small: true })}>
+              Open Security
+            </Link>
+          ) : null}
         </div>
       ))}
     </section>

@@ -12,6 +12,8 @@ export interface Problem {
   readonly model?: string;
   /** Email address of the person whose row is to be opened. */
   readonly person?: string;
+  /** True: it is mended on the page of one's own security. */
+  readonly isOwn?: boolean;
 }
 
 export interface Known {
@@ -19,6 +21,8 @@ export interface Known {
   readonly readiness: Readiness;
   readonly health: readonly ModelHealth[];
   readonly models: readonly ManagedModel[];
+  /** Who looks. */
+  readonly personId: string;
 }
 
 /** A worker that has not reported for so long is taken for dead by the others as well. */
@@ -28,7 +32,7 @@ const CALLS_MIN = 3;
 const RETIRES_SOON_MS = 30 * 86_400_000;
 const CHECKS = ["database", "clock", "files", "search"];
 
-export function findProblems({ system, readiness, health, models }: Known): Problem[] {
+export function findProblems({ system, readiness, health, models, personId }: Known): Problem[] {
   const nowMs = Date.parse(system.now);
   return [
     ...readinessProblems(readiness),
@@ -36,6 +40,7 @@ export function findProblems({ system, readiness, health, models }: Known): Prob
     ...health.flatMap(modelProblem),
     ...mailProblems(system),
     ...system.askedLinks.map((asked) => askedLink(asked, nowMs)),
+    ...system.operatorsWithoutSignIn.map((person) => noSignIn(person, personId)),
     ...models.flatMap(switchedOff),
     ...models.flatMap((model) => retirement(model, nowMs)),
   ];
@@ -93,6 +98,16 @@ function askedLink({ email, askedAt }: AskedLink, nowMs: number): Problem {
   const waited = formatDuration(Math.max(0, nowMs - Date.parse(askedAt)));
   const note = `They have waited for ${waited}, and no email is sent. Make the link under People, and hand it over.`;
   return { title: `${email} asks for a sign-in link`, note, isUrgent: false, person: email };
+}
+
+function noSignIn(person: SystemState["operatorsWithoutSignIn"][number], personId: string): Problem {
+  const { email } = person;
+  if (person.personId === personId) {
+    const note = "You came by a link that works once. Set a password or add a passkey before this session ends.";
+    return { title: "You cannot sign in again yet", note, isUrgent: false, isOwn: true };
+  }
+  const note = "They came by a link that works once. Make them another under People, which asks for a password.";
+  return { title: `${email} cannot sign in again yet`, note, isUrgent: false, person: email };
 }
 
 function retirement({ model, enabled, retiresAt, successor }: ManagedModel, nowMs: number): Problem[] {

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { featuresQuery } from "../../api.ts";
 import { ActionForm } from "../../components/action-form.tsx";
+import { BackToSignIn } from "../../components/shell/one-time-link.tsx";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { EmailField } from "../../components/shell/person-fields.tsx";
 import { useAction } from "../../components/use-action.ts";
@@ -49,15 +49,5 @@ export function ForgotPasswordScreen() {
       </ActionForm>
       <BackToSignIn />
     </SignedOutPage>
-  );
-}
-
-function BackToSignIn() {
-  return (
-    <p className="text-12 text-dim">
-      <Link to="/sign-in" search={{}} className="text-accent underline underline-offset-2">
-        Back to the sign-in
-      </Link>
-    </p>
   );
 }

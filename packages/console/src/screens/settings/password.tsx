@@ -4,8 +4,6 @@ import { manage, sessionQuery } from "../../api.ts";
 import { ActionForm } from "../../components/action-form.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { PasswordField } from "../../components/shell/person-fields.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { FaultNote } from "../../components/fault-note.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { useAction } from "../../components/use-action.ts";
@@ -48,9 +46,10 @@ function ChangePassword() {
   );
 }
 
-/** Who came by a link or a sign-in service has none. A sign-in link asks for one. */
+/** Who came by a link or a sign-in service has none. */
 function FirstPassword() {
   const { data: session } = useQuery(sessionQuery);
+  const queries = useQueryClient();
   const action = useAction();
   if (session === undefined) return null;
   const { personId, isOperator } = session.person;
@@ -59,19 +58,21 @@ function FirstPassword() {
       <p className="text-dim">You have no password. To get one, ask an operator of this server for a sign-in link.</p>
     );
   }
-  const open = () =>
+  // What a sign-in link does, without the way around its page.
+  const set = (form: FormData) =>
     action.run(async () => {
       const { link } = await manage.send("createSignInLink", { params: { personId } });
-      const { pathname, hash } = new URL(link);
-      location.assign(pathname + hash);
+      const code = new URL(link).hash.slice(1);
+      await manage.send("welcome", { body: { code, password: textOf(form, "new") } });
+      toast("Password set. You are signed out everywhere else");
+      await queries.invalidateQueries({ queryKey: ["auth"] });
     });
   return (
-    <div className="grid justify-items-start gap-3">
-      <FaultNote fault={action.fault} />
+    <div className="grid max-w-[400px] gap-3">
       <p className="text-dim">You do not have a password yet. Set one to sign in without a link.</p>
-      <Button tone="main" disabled={action.isBusy} onClick={() => void open()}>
-        Set a password
-      </Button>
+      <ActionForm action={action} submit="Set the password" onSubmit={set}>
+        <PasswordField kind="new" name="new" label="New password" />
+      </ActionForm>
     </div>
   );
 }

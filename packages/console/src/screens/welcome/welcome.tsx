@@ -1,7 +1,15 @@
 import { useEffect, useRef, useState } from "react";
 import { faultOf, manage, type Fault } from "../../api.ts";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
-import { BrokenLink, SetUpForm, takeCode, useEnter, SetUpShapes } from "../../components/shell/one-time-link.tsx";
+import {
+  BackToSignIn,
+  BrokenLink,
+  SetUpForm,
+  takeCode,
+  useEnter,
+  SetUpShapes,
+} from "../../components/shell/one-time-link.tsx";
+import { toast } from "../../components/ui/toast.tsx";
 import { greetNext } from "../../greeting.ts";
 import { textOf } from "../../sign-in.ts";
 
@@ -46,22 +54,25 @@ interface SetUpProps {
 }
 
 function SetUp({ code, email, onDone }: SetUpProps) {
+  const isNew = email === null;
   const send = async (form: FormData) => {
     const given = email ?? textOf(form, "email");
     await manage.send("welcome", { body: { code, email: given, password: textOf(form, "password") } });
     greetNext();
+    toast(isNew ? "You are set up and signed in" : "Password set. You are signed in");
     onDone();
   };
   return (
     <SignedOutPage
       title="Set up your account"
       lead={
-        email === null
+        isNew
           ? "Enter your email and choose a password. You sign in with both from now on."
           : "Choose a password. You sign in with it from now on."
       }
     >
-      <SetUpForm email={email} onSubmit={send} />
+      <SetUpForm email={email} submit={isNew ? "Set up and sign in" : "Set the password"} onSubmit={send} />
+      <BackToSignIn />
     </SignedOutPage>
   );
 }

@@ -39,6 +39,7 @@ export const systemExamples: ExamplesOf<ShapesOf<typeof systemSchemas>> = {
       queue: { waiting: 0, oldestAt: null, running: 12 },
       failures: [{ cause: "rate_limit", model: "openai/gpt-5", runs: 3 }],
       mail: { waiting: 1, givenUp: 0, lastFault: { text: "connect ECONNREFUSED", at: "2026-11-22T09:58:00.000Z" } },
+      operatorsWithoutSignIn: [],
       askedLinks: [
         {
           personId: "019a2b10-7a41-7c3e-9d52-1f0b6c8e2a77",

@@ -103,6 +103,7 @@ const systemSchema: z.ZodType<SystemState> = z.strictObject({
     lastFault: z.strictObject({ text: z.string(), at: timeSchema }).nullable(),
   }),
   askedLinks: z.array(z.strictObject({ personId: idSchema, email: z.string(), askedAt: timeSchema })),
+  operatorsWithoutSignIn: z.array(z.strictObject({ personId: idSchema, email: z.string() })),
   storage: z.strictObject({ databaseBytes: countSchema }),
 });
 

@@ -18,7 +18,9 @@ interface WorkerRow {
   running: number;
 }
 
-export async function readSystem(db: Database): Promise<Omit<SystemState, "version" | "mail" | "askedLinks">> {
+export async function readSystem(
+  db: Database,
+): Promise<Omit<SystemState, "version" | "mail" | "askedLinks" | "operatorsWithoutSignIn">> {
   const [clock] = await db.query<{ now: Date; bytes: number }>(
     "select promptd_now() as now, pg_database_size(current_database()) as bytes",
   );
