@@ -28,6 +28,15 @@ export function describeType(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/** Controls, ends of lines, and what turns the direction of the words beside it: no name has any of them. */
+const STEERING = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+/** The first character that no name may have, as `U+202E`; null: there is none. */
+export function steeringCharacter(text: string): string | null {
+  const found = STEERING.exec(text)?.[0];
+  return found === undefined ? null : `U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
 /** What shows on a screen: neither space nor control, and nothing that only steers the characters beside it. */
 const VISIBLE = /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 

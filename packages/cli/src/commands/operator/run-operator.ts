@@ -1,4 +1,4 @@
-import { isVisible } from "@promptd/contract";
+import { isVisible, steeringCharacter } from "@promptd/contract";
 import type { Operator } from "@promptd/server/operator";
 import { CommandFailure, type CommandIo } from "../../command.ts";
 
@@ -39,6 +39,8 @@ export function readText(value: string | undefined, flag: string, max = TEXT_LEN
   const length = Array.from(text).length;
   if (length === 0 || length > max)
     throw new CommandFailure(`${flag} must have 1 to ${max} characters, got ${length}.`);
+  const steering = steeringCharacter(text);
+  if (steering !== null) throw new CommandFailure(`${flag} contains ${steering}, which cannot be seen. Leave it out.`);
   if (!isVisible(text)) throw new CommandFailure(`${flag} must have a character that can be seen.`);
   return text;
 }

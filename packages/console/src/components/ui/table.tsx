@@ -75,6 +75,9 @@ export function Td(props: CellProps) {
   return <td className={cellClass(props)}>{content}</td>;
 }
 
+/** A name at the head of a cell that is filled: cut where it would hide what stands after it. */
+export const NAME_OF_ROW = "font-medium lg:inline-block lg:max-w-3/5 lg:truncate lg:align-bottom";
+
 /** A word that is as long as a line, such as an address: it breaks behind its signs. */
 export function Breakable({ text }: { readonly text: string }) {
   return text.split(/(?<=[@./])/).map((part, index) => (

@@ -4,8 +4,9 @@ import { Wallet } from "lucide-react";
 import { formatDay, formatWhole } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
+import { cx } from "../../components/ui/class-names.ts";
 import { Empty } from "../../components/ui/empty.tsx";
-import { Breakable, Table, Td } from "../../components/ui/table.tsx";
+import { Breakable, NAME_OF_ROW, Table, Td } from "../../components/ui/table.tsx";
 import { accountsQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
@@ -44,7 +45,7 @@ function Accounts({ q }: { readonly q: string | undefined }) {
                 <Link
                   to="/operator/accounts/$accountId"
                   params={{ accountId }}
-                  className="font-medium hover:underline hover:underline-offset-3"
+                  className={cx(NAME_OF_ROW, "hover:underline hover:underline-offset-3")}
                 >
                   {name ?? <Breakable text={email} />}
                 </Link>

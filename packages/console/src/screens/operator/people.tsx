@@ -14,7 +14,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
-import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../components/ui/table.tsx";
+import { ACTIONS_COLUMN, Breakable, NAME_OF_ROW, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { InviteDialog, OpenInvitations } from "./invitations.tsx";
@@ -87,7 +87,9 @@ function People({ q, onMade }: PeopleProps) {
           {rows.map((row) => (
             <tr key={row.personId} className="hover:bg-hover">
               <Td fill whole>
-                <span className="font-medium">{row.name}</span>{" "}
+                <span className={NAME_OF_ROW} title={row.name}>
+                  {row.name}
+                </span>{" "}
                 <span className="text-dim">
                   <Breakable text={row.email} />
                 </span>

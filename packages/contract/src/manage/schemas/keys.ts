@@ -4,7 +4,7 @@ import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.t
 import { checkPageQuery, defineField, report, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { KEY_STATES, type CreatedKey, type Key, type KeyChanges, type NewKeyBody, type RolledKey } from "../keys.ts";
-import { integerField, momentField, none, pageOf, pageQuery, textField } from "./request-fields.ts";
+import { integerField, momentField, none, pageOf, pageQuery, nameField } from "./request-fields.ts";
 
 const CAP_MAX = 1_000_000_000_000;
 const PROMPTS_MAX = 100;
@@ -53,9 +53,9 @@ const terms = {
   monthlyCap: integerField("monthlyCap", [0, CAP_MAX]).nullable().optional(),
   promptIds: promptIdsField.optional(),
 };
-const newKeySchema = z.object({ name: textField("name", 100), ...terms }) satisfies z.ZodType<NewKeyBody>;
+const newKeySchema = z.object({ name: nameField("name", 100), ...terms }) satisfies z.ZodType<NewKeyBody>;
 const keyChangesSchema = z.object({
-  name: textField("name", 100).optional(),
+  name: nameField("name", 100).optional(),
   ...terms,
 }) satisfies z.ZodType<KeyChanges>;
 const rollSchema = z.object({ overlapHours: integerField("overlapHours", [0, OVERLAP_HOURS_MAX]).optional() });

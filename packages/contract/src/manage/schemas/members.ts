@@ -29,6 +29,7 @@ import {
   emailField,
   integerField,
   momentField,
+  nameField,
   none,
   pageOf,
   pageQuery,
@@ -154,7 +155,7 @@ export const membersSchemas = {
     query: none,
     body: z.object({
       code: textField("code", 100),
-      name: textField("name", 100).optional(),
+      name: nameField("name", 100).optional(),
       password: passwordField.optional(),
     }),
     data: acceptedSchema,

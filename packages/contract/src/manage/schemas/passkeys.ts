@@ -4,7 +4,7 @@ import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
 import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import type { CredentialJson, CredentialOptions, NewPasskey, Passkey, PasskeySignIn } from "../people.ts";
-import { none, textField } from "./request-fields.ts";
+import { none, nameField } from "./request-fields.ts";
 
 const passkeySchema: z.ZodType<Passkey> = z.strictObject({
   passkeyId: idSchema,
@@ -31,7 +31,7 @@ export const passkeysSchemas = {
   addPasskey: {
     params: none,
     query: none,
-    body: z.object({ name: textField("name", 100), response: credentialField }) satisfies z.ZodType<NewPasskey>,
+    body: z.object({ name: nameField("name", 100), response: credentialField }) satisfies z.ZodType<NewPasskey>,
     data: passkeySchema,
   },
   removePasskey: {

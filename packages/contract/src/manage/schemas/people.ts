@@ -20,6 +20,7 @@ import {
 import {
   emailField,
   integerField,
+  nameField,
   none,
   pageOf,
   pageQuery,
@@ -81,7 +82,7 @@ const tokenSchema: z.ZodType<Token> = z.strictObject(tokenMembers);
 const createdTokenSchema: z.ZodType<CreatedToken> = z.strictObject({ ...tokenMembers, token: z.string() });
 
 const newTokenSchema = z.object({
-  name: textField("name", 100),
+  name: nameField("name", 100),
   scopes: scopesField,
   expiresInDays: integerField("expiresInDays", [1, 366]),
 }) satisfies z.ZodType<NewToken>;
@@ -90,7 +91,7 @@ const welcomeBodySchema = z.object({
   code: textField("code", 100),
   email: textField("email", 254).optional(),
   password: passwordField.optional(),
-  name: textField("name", 100).optional(),
+  name: nameField("name", 100).optional(),
 });
 
 const welcomeSchema = z.discriminatedUnion("kind", [

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SCOPES, type Scope } from "../../credentials.ts";
-import { describeType, isVisible, quoteText } from "../../printable-text.ts";
+import { describeType, isVisible, quoteText, steeringCharacter } from "../../printable-text.ts";
 import { REQUEST_LIMITS } from "../../schemas/request-limits.ts";
 import { defineField, pageMembers, report, textFault, uuidField } from "../../schemas/request-fields.ts";
 import { ACCOUNT_QUERY } from "../accounts.ts";
@@ -42,6 +42,20 @@ export function textField(name: string, max: number): z.ZodType<string> {
       report(payload, { code: "invalid_value", message: `${name} must have a character that can be seen.` });
     }
   });
+}
+
+/** What a person, an account, a key or a token is called: others read it beside their own words. */
+export function nameField(name: string, max: number): z.ZodType<string> {
+  const schema = { type: "string", minLength: 1, maxLength: max } as const;
+  return textField(name, max)
+    .check((payload) => {
+      const isSound = payload.issues.length === 0 && typeof payload.value === "string";
+      const found = isSound ? steeringCharacter(payload.value) : null;
+      if (found === null) return;
+      const message = `${name} contains ${found}, a character that cannot be seen and changes how the text around it reads. Leave it out.`;
+      report(payload, { code: "invalid_text", message });
+    })
+    .meta(schema);
 }
 
 const SOURCE_LENGTH_MAX = 1024 * 1024;
