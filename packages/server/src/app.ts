@@ -72,9 +72,12 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function openApp(services: AppServices, closers: Closers): Promise<App> {
   const { options, db, models } = services;
   const { config, role, log } = options;
-  const worker = role === "api" ? null : await openWorker(services, closers);
+  // Side by side: the worker waits for its connections.
+  const [worker, server] = await Promise.all([
+    role === "api" ? null : openWorker(services, closers),
+    role === "worker" ? null : openServer(services, () => worker?.wake(), closers),
+  ]);
   if (worker !== null) services.creates.claimWith((runs) => worker.reserve(runs));
-  const server = role === "worker" ? null : await openServer(services, () => worker?.wake(), closers);
   const stop = createStop(services, server, worker);
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
   const listenUrl = server === null ? null : await listen(services, server);

@@ -22,3 +22,11 @@ test("a part that hangs is left behind, and the others are closed", async () => 
   await expect(closers.run()).rejects.toThrow("did not close within 0.02 s");
   expect(closed).toEqual(["first"]);
 });
+
+test("what is opened too late is closed at once", async () => {
+  const closed: string[] = [];
+  const closers = createClosers();
+  await closers.run();
+  closers.add(async () => void closed.push("late"));
+  expect(closed).toEqual(["late"]);
+});

@@ -5,7 +5,7 @@ import { isOutage, sqlState } from "./platform/database/errors.ts";
 import { startEmbeddedPostgres } from "./platform/embedded/supervise.ts";
 import { describeDataDirFailure } from "./platform/file-failure.ts";
 import type { Log } from "./platform/log.ts";
-import { applyMissing, migrate, type MigrationScope } from "./platform/database/migrate.ts";
+import { applyMissing, migrate, thisRelease, type MigrationScope, type Release } from "./platform/database/migrate.ts";
 import { reasonOf } from "./platform/reason-of.ts";
 import { retry } from "./platform/resilience/retry.ts";
 import { orStartFailure, StartFailure } from "./start-failure.ts";
@@ -54,13 +54,18 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const migrateDirectly = (address: string) =>
     orStartFailure(() => retryStart(() => migrate(address, log, scope)), outroOf("DATABASE_DIRECT_URL", address));
   const open = () => orStartFailure(() => retryStart(() => openDatabase(settings)), outroOf("DATABASE_URL", url));
-  const migrateOn = (db: Database) =>
-    orStartFailure(() => retryStart(() => applyMissing(db, log, scope)), outroOf("DATABASE_URL", url));
+  const migrateOn = (opened: Database, release: Release) =>
+    orStartFailure(
+      () => retryStart(() => applyMissing(opened, log, { ...scope, release })),
+      outroOf("DATABASE_URL", url),
+    );
   let db: Database | null = null;
   try {
     const appliedDirectly = direct === null ? null : await migrateDirectly(direct);
-    const opened = (db = await open());
-    const applied = appliedDirectly ?? (await migrateOn(opened)); // on a connection that is open anyway
+    const opening = open();
+    const release = thisRelease(); // read while the connection is made
+    const opened = (db = await opening);
+    const applied = appliedDirectly ?? (await migrateOn(opened, release)); // on a connection that is open anyway
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
     logRoute(opened, log);
     return {
