@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { setAuthorShare } from "../../src/prompts/index.ts";
 import { imagePrompt } from "../prompts/prompt-files.ts";
+import { createTestPerson } from "../people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { bodyOf, postRun, runOf, startRun } from "../wire/requests.ts";
 
@@ -86,6 +87,9 @@ test.each<[string, Record<string, string>]>([
   const prompt = await server.publish(imagePrompt(), { authorId: author.accountId });
   const client = server.clientOf(author.apiKey, app.listenUrl ?? "");
   expect((await client.prompts.get(prompt.promptId)).config.estimatedCredits).toBe(4);
+  const person = await createTestPerson({ ...server, url: app.listenUrl ?? "" });
+  const { testRuns } = await person.client.send("checkPromptFile", { body: { source: imagePrompt() } });
+  expect(testRuns).toBe("charged");
   expect(runOf(await postRun(client, bodyOf(prompt.promptVersionId))).tokens).toBe(4);
   expect([await client.me.credits(), (await server.checkLedger()).mismatches]).toEqual([{ credits: 6 }, []]);
 });

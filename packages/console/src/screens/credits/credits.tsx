@@ -102,7 +102,7 @@ function EntryRow({
   readonly row: JournalEntry;
 }) {
   const { word, sign } = KINDS[kind];
-  const expiry = expiresAt === null ? (kind === "grant" ? "do not expire" : null) : `expire ${formatDay(expiresAt)}`;
+  const expiry = expiresAt === null ? (kind === "grant" ? "no expiry" : null) : `expires ${formatDay(expiresAt)}`;
   const about = [reason, expiry].filter((part) => part !== null).join("; ");
   return (
     <tr className="hover:bg-hover">
@@ -116,7 +116,7 @@ function EntryRow({
           <span>{word}</span>
           <span className="block truncate max-sm:text-dim">
             {runId === null ? (
-              about
+              <span title={about}>{about}</span>
             ) : (
               <Link to="/runs/$runId" params={{ runId }} title={title ?? runId} className="hover:underline">
                 {title ?? <code className="text-12">{runId}</code>}

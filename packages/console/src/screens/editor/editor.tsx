@@ -98,7 +98,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
         >
           <section
             aria-label="Prompt file"
-            className="flex max-h-[max(360px,calc(100dvh-230px))] min-w-0 flex-col overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
+            className="flex max-h-[max(360px,calc(100dvh-230px))] max-sm:max-h-[max(360px,calc(100dvh-300px))] min-w-0 flex-col overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
           >
             {/* However long the file is, what is wrong with it stays in view. */}
             <div className="min-h-0 overflow-y-auto">

@@ -18,7 +18,7 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
       {...useScrolling("Check of the file")}
       aria-busy={isPending}
       className={cx(
-        "@container grid max-h-[50%] shrink-0 gap-2 overflow-y-auto border-t border-line bg-bg px-4 py-2.5 text-12",
+        "@container grid max-h-[max(150px,30dvh)] shrink-0 gap-2 overflow-y-auto border-t border-line bg-bg px-4 py-2.5 text-12",
         isPending && last !== null && "opacity-60",
       )}
     >
