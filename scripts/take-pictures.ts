@@ -98,6 +98,7 @@ async function takeAll(from: Browser, url: string, link: string): Promise<void> 
   };
   await page.goto(link);
   await page.getByRole("list", { name: "Prompts" }).getByRole("listitem").first().waitFor();
+  await page.getByRole("button", { name: "Close the welcome" }).click();
   await take("marketplace");
   await page.goto(`${url}/?q=a+new+look+for+my+house`);
   await page.getByRole("list", { name: "Prompts" }).getByRole("listitem").first().waitFor();
