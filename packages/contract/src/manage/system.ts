@@ -119,6 +119,8 @@ export interface CallOfRun {
 }
 
 export interface InstallationRun extends InstallationRunRow, NamesOfRun {
+  /** More of the cause, such as the host of an image that could not be fetched, and why; null: nothing more is known. */
+  readonly causeDetail: string | null;
   readonly runOptions: Readonly<Record<string, string>>;
   readonly timeline: ManagedRun["timeline"];
   readonly receipt: ManagedRun["receipt"];

@@ -38,4 +38,6 @@ export interface StoredFile {
 export interface Refused {
   readonly kind: "refused";
   readonly message: string;
+  /** Why, for operators alone. */
+  readonly detail?: string | undefined;
 }

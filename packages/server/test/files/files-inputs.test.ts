@@ -65,15 +65,18 @@ describe("image inputs", () => {
     rig.host.names.set("nowhere.example.org", []);
     const refused = { kind: "refused", message: "The image at position 2 could not be fetched." };
     const [file] = await storeInput(files, rig.png);
-    for (const image of [
-      url("/missing"),
-      url("/away"),
-      url("/broken"),
-      url("/silent"),
-      { type: "url", url: "https://private.example.org/" } as const,
-      { type: "url", url: "https://nowhere.example.org/" } as const,
-    ]) {
-      expect(await files.loadImages([file as StoredImage, image], LIMITS, never)).toEqual(refused);
+    const images = [
+      [url("/missing"), "images.example.org: it answered 404"],
+      [url("/away"), "10.0.0.1: it is no address on the public internet, or not https"],
+      [url("/broken"), "images.example.org: it answered 500"],
+      [url("/silent"), "images.example.org: it did not answer in time"],
+      [{ type: "url", url: "https://private.example.org/" }, "private.example.org: it is no address"],
+      [{ type: "url", url: "https://nowhere.example.org/" }, "nowhere.example.org: the name has no address (DNS)"],
+    ] as const;
+    for (const [image, why] of images) {
+      const outcome = await files.loadImages([file as StoredImage, image], LIMITS, never);
+      // The detail is for operators.
+      expect(outcome).toEqual({ ...refused, detail: expect.stringContaining(`Image 2: ${why}`) });
     }
   });
 

@@ -24,13 +24,16 @@ describe("redirects", () => {
 
   test("a fourth is refused", async () => {
     chain(4);
-    expect(await fetchFrom(rig, "https://images.example.org/0")).toEqual({ kind: "refused", fault: "redirect" });
+    expect(await fetchFrom(rig, "https://images.example.org/0")).toMatchObject({ kind: "refused", fault: "redirect" });
     expect(rig.host.requests).toEqual(["/0", "/1", "/2", "/3"]);
   });
 
   test("a loop is refused", async () => {
     redirectTo(rig, "/away");
-    expect(await fetchFrom(rig, "https://images.example.org/away")).toEqual({ kind: "refused", fault: "redirect" });
+    expect(await fetchFrom(rig, "https://images.example.org/away")).toMatchObject({
+      kind: "refused",
+      fault: "redirect",
+    });
   });
 
   test.each([
@@ -42,13 +45,19 @@ describe("redirects", () => {
     ["another scheme", "gopher://images.example.org/"],
   ])("one to %s is refused", async (_name, location) => {
     redirectTo(rig, location);
-    expect(await fetchFrom(rig, "https://images.example.org/away")).toEqual({ kind: "refused", fault: "blocked" });
+    expect(await fetchFrom(rig, "https://images.example.org/away")).toMatchObject({
+      kind: "refused",
+      fault: "blocked",
+    });
     expect(rig.host.requests).toEqual(["/away"]);
   });
 
   test.each([301, 302, 303, 307, 308])("%i without a usable location is refused", async (status) => {
     rig.host.routes.set("/nowhere", (_request, response) => response.writeHead(status).end());
-    expect(await fetchFrom(rig, "https://images.example.org/nowhere")).toEqual({ kind: "refused", fault: "redirect" });
+    expect(await fetchFrom(rig, "https://images.example.org/nowhere")).toMatchObject({
+      kind: "refused",
+      fault: "redirect",
+    });
   });
 });
 
@@ -69,7 +78,10 @@ describe("hostile answers", () => {
       response.on("drain", pour);
       pour();
     });
-    expect(await fetchFrom(rig, "https://images.example.org/endless")).toEqual({ kind: "refused", fault: "too-large" });
+    expect(await fetchFrom(rig, "https://images.example.org/endless")).toMatchObject({
+      kind: "refused",
+      fault: "too-large",
+    });
     expect(poured).toBeLessThan(20 * 1_048_576); // the limit, and what the sockets between hold
   });
 
@@ -78,7 +90,10 @@ describe("hostile answers", () => {
       response.writeHead(200, { "content-length": BYTES_MAX + 1 });
       response.flushHeaders();
     });
-    expect(await fetchFrom(rig, "https://images.example.org/large")).toEqual({ kind: "refused", fault: "too-large" });
+    expect(await fetchFrom(rig, "https://images.example.org/large")).toMatchObject({
+      kind: "refused",
+      fault: "too-large",
+    });
   });
 
   test("a body of exactly the limit is taken", async () => {
@@ -92,7 +107,10 @@ describe("hostile answers", () => {
       response.writeHead(200, { "content-length": 1_000 });
       response.write("some", () => response.destroy());
     });
-    expect(await fetchFrom(rig, "https://images.example.org/short")).toEqual({ kind: "refused", fault: "connection" });
+    expect(await fetchFrom(rig, "https://images.example.org/short")).toMatchObject({
+      kind: "refused",
+      fault: "connection",
+    });
   });
 
   test.each(["gzip", "br", "deflate", "zstd", "GZIP, identity", "x-unknown"])(
@@ -101,7 +119,10 @@ describe("hostile answers", () => {
       rig.host.routes.set("/packed", (_request, response) =>
         response.writeHead(200, { "content-encoding": name }).end(rig.png),
       );
-      expect(await fetchFrom(rig, "https://images.example.org/packed")).toEqual({ kind: "refused", fault: "encoding" });
+      expect(await fetchFrom(rig, "https://images.example.org/packed")).toMatchObject({
+        kind: "refused",
+        fault: "encoding",
+      });
     },
   );
 
@@ -122,7 +143,7 @@ describe("hostile answers", () => {
       response.on("close", () => clearInterval(timer));
     });
     const outcome = await fetchFrom(rig, "https://images.example.org/trickle", { times: shortTimes });
-    expect(outcome).toEqual({ kind: "refused", fault: "timeout" });
+    expect(outcome).toMatchObject({ kind: "refused", fault: "timeout" });
   });
 
   describe("a floor on throughput", () => {
@@ -141,7 +162,7 @@ describe("hostile answers", () => {
 
     test("ends a body that only drips, long before the total time", async () => {
       drip("/drip", 1, 10);
-      expect(await fetchFrom(rig, "https://images.example.org/drip", { times })).toEqual({
+      expect(await fetchFrom(rig, "https://images.example.org/drip", { times })).toMatchObject({
         kind: "refused",
         fault: "timeout",
       });
@@ -149,7 +170,7 @@ describe("hostile answers", () => {
 
     test("ends a body that stops after a good beginning", async () => {
       rig.host.routes.set("/stalls", (_request, response) => response.writeHead(200).write(Buffer.alloc(50_000)));
-      expect(await fetchFrom(rig, "https://images.example.org/stalls", { times })).toEqual({
+      expect(await fetchFrom(rig, "https://images.example.org/stalls", { times })).toMatchObject({
         kind: "refused",
         fault: "timeout",
       });
@@ -177,7 +198,7 @@ describe("hostile answers", () => {
     const outcome = await fetchFrom(rig, "https://images.example.org/silent", {
       times: { headersMs: 100, totalMs: 60_000 },
     });
-    expect(outcome).toEqual({ kind: "refused", fault: "timeout" });
+    expect(outcome).toMatchObject({ kind: "refused", fault: "timeout" });
     expect(rig.host.requests).toEqual(["/silent"]);
   });
 
@@ -191,7 +212,7 @@ describe("hostile answers", () => {
       network: { ...rig.host.network, connect },
       times: { connectMs: 50, totalMs: 60_000 },
     });
-    expect(outcome).toEqual({ kind: "refused", fault: "connection" });
+    expect(outcome).toMatchObject({ kind: "refused", fault: "connection" });
     expect(attempts).toBe(2);
   });
 
@@ -201,13 +222,16 @@ describe("hostile answers", () => {
       network: { ...rig.host.network, resolve },
       times: { connectMs: 50, totalMs: 60_000 },
     });
-    expect(outcome).toEqual({ kind: "refused", fault: "connection" });
+    expect(outcome).toMatchObject({ kind: "refused", fault: "connection" });
     expect(rig.host.attempts).toEqual([]);
   });
 
   test.each([404, 401, 403, 410, 204, 206, 304, 429])("%i is refused without a retry", async (status) => {
     rig.host.routes.set("/status", (_request, response) => response.writeHead(status).end());
-    expect(await fetchFrom(rig, "https://images.example.org/status")).toEqual({ kind: "refused", fault: "status" });
+    expect(await fetchFrom(rig, "https://images.example.org/status")).toMatchObject({
+      kind: "refused",
+      fault: "status",
+    });
     expect(rig.host.requests).toEqual(["/status"]);
   });
 
@@ -218,7 +242,10 @@ describe("hostile answers", () => {
     });
     expect(await fetchFrom(rig, "https://images.example.org/shaky")).toEqual({ kind: "fetched", content: rig.png });
     rig.host.routes.set("/broken", (_request, response) => response.writeHead(500).end());
-    expect(await fetchFrom(rig, "https://images.example.org/broken")).toEqual({ kind: "refused", fault: "status" });
+    expect(await fetchFrom(rig, "https://images.example.org/broken")).toMatchObject({
+      kind: "refused",
+      fault: "status",
+    });
     expect(rig.host.requests).toEqual(["/shaky", "/shaky", "/broken", "/broken"]);
   });
 
@@ -233,19 +260,22 @@ describe("hostile answers", () => {
   test("a certificate nobody vouches for is refused", async () => {
     const stranger = createTestCertificate(["images.example.org"]);
     const outcome = await fetchFrom(rig, "https://images.example.org/cat.png", { trusted: stranger.cert });
-    expect(outcome).toEqual({ kind: "refused", fault: "connection" });
+    expect(outcome).toMatchObject({ kind: "refused", fault: "connection" });
     expect(rig.host.requests).toEqual([]);
   });
 
   test("a certificate for another host is refused", async () => {
     const outcome = await fetchFrom(rig, "https://images.example.com/cat.png");
-    expect(outcome).toEqual({ kind: "refused", fault: "connection" });
+    expect(outcome).toMatchObject({ kind: "refused", fault: "connection" });
     expect(rig.host.requests).toEqual([]);
   });
 
   test("an answer that is no HTTP is refused", async () => {
     rig.host.routes.set("/noise", (request) => request.socket.end("\0\0 not an answer \r\n\r\n"));
-    expect(await fetchFrom(rig, "https://images.example.org/noise")).toEqual({ kind: "refused", fault: "connection" });
+    expect(await fetchFrom(rig, "https://images.example.org/noise")).toMatchObject({
+      kind: "refused",
+      fault: "connection",
+    });
   });
 
   test("headers without end are refused", async () => {
@@ -253,7 +283,7 @@ describe("hostile answers", () => {
       request.socket.write("HTTP/1.1 200 OK\r\n");
       request.socket.end(`X-Long: ${"x".repeat(200_000)}\r\n\r\n`);
     });
-    expect(await fetchFrom(rig, "https://images.example.org/headers")).toEqual({
+    expect(await fetchFrom(rig, "https://images.example.org/headers")).toMatchObject({
       kind: "refused",
       fault: "connection",
     });

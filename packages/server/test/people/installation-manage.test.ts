@@ -217,14 +217,35 @@ test("the audit log calls what was changed by its name, and is filtered by words
   expect((await named("publish prompt file"))?.[1]).toBe("Log one, Log two");
 });
 
-test("an operator reads nothing of one account, run or deletion without a row in the audit log", async () => {
+test("an operator alone reads which host of an image failed, and why", async () => {
+  const source = "---\npromptd: 1\ntitle: Far stamp\nmodel: sandbox/image\nimages: [{ label: Photo }]\n---\nA stamp.\n";
+  const { promptVersionId } = await server.publish(source);
+  const imageInputs = [{ type: "url" as const, url: "https://no-such-host.invalid/secret-path.png" }];
+  const body = { promptVersionId, inputs: { imageInputs } };
+  const { data } = await ada.client.call("createRun", { params: {}, query: {}, body });
+  const params = { runId: data.runId };
+  const { cause, causeDetail } = await operator.client.send("getInstallationRun", { params });
+  expect([cause, causeDetail]).toEqual([
+    "image_unusable",
+    expect.stringMatching(/^Image 1: no-such-host\.invalid: \w/),
+  ]);
+  expect(causeDetail).not.toContain("secret-path");
+  const own = await ada.client.send("getRun", { params });
+  expect(own.error).toBe("The image at position 1 could not be fetched.");
+  expect(JSON.stringify(own)).not.toContain(causeDetail);
+});
+
+test("an operator reads nothing of one account, run or deletion without a row in the audit log, and lists leave none", async () => {
   const reader = await createTestPerson(server, { isOperator: true });
   const entries: [string, EndpointEntry][] = Object.entries(MANAGE_ENDPOINTS);
   const reads = entries.filter(
     ([, { method, role, path }]) => method === "GET" && role === "operator" && path.includes("/:"),
   );
   expect(reads.map(([name]) => name)).toContain("getInstallationRun");
-  for (const [, { path }] of reads) {
+  const lists = entries.filter(
+    ([, { method, role, path }]) => method === "GET" && role === "operator" && !path.includes("/:"),
+  );
+  for (const [, { path }] of [...reads, ...lists]) {
     await reader.client.request({ method: "GET", path: path.replaceAll(/:\w+/g, reader.accountId) });
   }
   const { rows } = await reader.client.send("listAudit", { query: { personId: reader.personId } });

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { memo } from "react";
 import { isFinal } from "../../api.ts";
 import { formatDuration, formatTime, formatWhole, tookMsOf } from "../format.ts";
+import { cx } from "../ui/class-names.ts";
 import { Table, Td } from "../ui/table.tsx";
 import { RunState } from "./run-state.tsx";
 
@@ -54,6 +55,10 @@ const LAST = [
   { label: "Created", num: true },
 ] as const;
 
+const CUT = "max-lg:line-clamp-2 lg:min-w-2/5 lg:truncate";
+/** A cause is why an operator reads the list. */
+const WHOLE = "whitespace-normal [overflow-wrap:anywhere]";
+
 interface RowProps {
   readonly row: ManagedRunRow;
   readonly to: "/runs/$runId" | "/operator/runs/$runId";
@@ -74,7 +79,9 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
         <RunState status={row.runStatus} />
       </Td>
       <Td fill whole>
-        <span className="gap-x-3 max-lg:grid lg:flex lg:items-baseline">
+        <span
+          className={cx("gap-x-3", account === undefined ? "max-lg:grid lg:flex lg:items-baseline" : "grid lg:py-1.5")}
+        >
           <Link
             to={to}
             params={{ runId: row.runId }}
@@ -92,7 +99,7 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
             </span>
           )}
           {fault === null ? null : (
-            <span className="text-bad max-lg:line-clamp-2 lg:min-w-2/5 lg:truncate" title={fault}>
+            <span className={cx("text-bad", account === undefined ? CUT : WHOLE)} title={fault}>
               {fault}
             </span>
           )}

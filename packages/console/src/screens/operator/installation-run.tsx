@@ -51,6 +51,7 @@ function Found({ run }: { readonly run: InstallationRun }) {
       </header>
       {run.cause === null ? null : (
         <Failure title={causeWords(run.cause)} requestId={run.requestId}>
+          {run.causeDetail === null ? null : `${run.causeDetail}. `}
           <code className="text-12">{run.cause}</code>. The caller was told: {run.error}
         </Failure>
       )}

@@ -42,6 +42,7 @@ const callSchema: z.ZodType<CallOfRun> = z.strictObject({
 const detailSchema: z.ZodType<InstallationRun> = z.strictObject({
   ...foundMembers,
   ...namesMembers,
+  causeDetail: z.string().nullable(),
   runOptions: z.record(z.string(), z.string()),
   timeline: z.array(momentSchema),
   receipt: receiptSchema,

@@ -16,6 +16,7 @@ import {
   type FetchFault,
   type NetworkSteps,
 } from "./guarded-connect.ts";
+import { describeRefusal } from "./describe-refusal.ts";
 import { parsePublicUrl } from "./public-address.ts";
 import { collectBytes, readLimited, ReaderFault, type BodyReader } from "./limited-body.ts";
 import { readAboveFloor, type ThroughputFloor } from "./throughput-floor.ts";
@@ -50,8 +51,8 @@ export interface GuardedFetchOptions {
 
 export type FetchOutcome<Result> =
   | { readonly kind: "fetched"; readonly content: Result }
-  /** `fault` is for logs and counters. Callers may learn only "too-large": the rest would make a port scanner. */
-  | { readonly kind: "refused"; readonly fault: FetchFault };
+  /** `fault` is for counters, `detail` a sentence for operators. Callers may learn only "too-large": the rest would make a port scanner. */
+  | { readonly kind: "refused"; readonly fault: FetchFault; readonly detail: string };
 
 export interface GuardedFetch {
   /** At most `bytesMax` bytes of an https address. Rejects only when `signal` aborts or on a bug. */
@@ -85,12 +86,14 @@ async function fetchGuarded<Result>(
 ): Promise<FetchOutcome<Result>> {
   const { signal } = bounds;
   signal.throwIfAborted();
-  const follow = (total: AbortSignal) => followRedirects(address, { ...bounds, signal: total }, settings);
+  const at = { host: "" };
+  const follow = (total: AbortSignal) => followRedirects(address, { ...bounds, signal: total, at }, settings);
   try {
     return { kind: "fetched", content: await withTimeout(settings.times.totalMs, follow, signal) };
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof FetchRefusal) return { kind: "refused", fault: error.fault };
+    if (error instanceof FetchRefusal)
+      return { kind: "refused", fault: error.fault, detail: describeRefusal(error, at.host) };
     throw error instanceof ReaderFault ? error.cause : error;
   }
 }
@@ -103,11 +106,16 @@ interface Bounds<Result> extends BodyReader<Result> {
   readonly signal: AbortSignal;
 }
 
-async function followRedirects<Result>(address: string, bounds: Bounds<Result>, settings: Settings): Promise<Result> {
+async function followRedirects<Result>(
+  address: string,
+  bounds: Bounds<Result> & { readonly at: { host: string } },
+  settings: Settings,
+): Promise<Result> {
   let next = address;
   let retriesLeft = 1; // for all hops together
   const on = (error: unknown) => isTransient(error) && retriesLeft-- > 0;
   for (let hops = 0; hops <= REDIRECTS_MAX; hops += 1) {
+    bounds.at.host = URL.parse(next)?.host ?? "";
     const parsed = parsePublicUrl(next);
     if ("fault" in parsed) throw new FetchRefusal("blocked");
     const answer = await retry(() => fetchHop(parsed.url, bounds, settings), { on, signal: bounds.signal });
@@ -123,8 +131,8 @@ function isTransient(error: unknown): boolean {
 }
 
 class ServerFault extends FetchRefusal {
-  constructor() {
-    super("status");
+  constructor(status: number) {
+    super("status", status);
   }
 }
 
@@ -173,8 +181,8 @@ async function readAnswer<Result>(
     if (location === null) throw new FetchRefusal("redirect");
     return { kind: "redirect", location: location.href };
   }
-  if (statusCode >= 500) throw new ServerFault();
-  if (statusCode !== 200) throw new FetchRefusal("status");
+  if (statusCode >= 500) throw new ServerFault(statusCode);
+  if (statusCode !== 200) throw new FetchRefusal("status", statusCode);
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") throw new FetchRefusal("encoding");
   if (Number(headers["content-length"] ?? 0) > bounds.bytesMax) throw new FetchRefusal("too-large");

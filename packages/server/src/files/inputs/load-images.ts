@@ -28,6 +28,12 @@ export interface LoadOptions extends ImageLimits {
 /** Ends the loading of one run's images with the sentence of its error item. */
 class ImageRefusal extends Error {
   override readonly name = "ImageRefusal";
+  /** For operators. */
+  readonly detail: string | undefined;
+  constructor(message: string, detail?: string) {
+    super(message);
+    this.detail = detail;
+  }
 }
 
 /**
@@ -50,7 +56,7 @@ export async function loadImages(
     return { kind: "loaded", images: await Promise.all(loading) };
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ImageRefusal) return { kind: "refused", message: error.message };
+    if (error instanceof ImageRefusal) return { kind: "refused", message: error.message, detail: error.detail };
     throw error;
   } finally {
     stopper.abort();
@@ -95,7 +101,10 @@ async function readImage(task: Task, signal: AbortSignal, ports: LoadPorts): Pro
   ports.log.info({ fault: outcome.fault }, "an image input was not fetched");
   // One text for blocked, refused, timed out and not found: different texts would reveal what our network can reach.
   const what = outcome.fault === "too-large" ? "is larger than 10 MiB" : "could not be fetched";
-  throw new ImageRefusal(`The image at position ${task.position} ${what}.`);
+  throw new ImageRefusal(
+    `The image at position ${task.position} ${what}.`,
+    `Image ${task.position}: ${outcome.detail}`,
+  );
 }
 
 /** A missing stored image is an outage, not the caller's fault: another worker may see the right disk. */

@@ -73,6 +73,7 @@ function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number):
 
 interface DetailRow extends FoundRow, NamesRow {
   run_options: Record<string, string>;
+  fail_detail: string | null;
   hold: number | null;
 }
 
@@ -93,7 +94,7 @@ interface CallRow {
 /** Null: there is no such run. */
 export async function findInstallationRun(db: Queryable, runId: string): Promise<InstallationRun | null> {
   const [row] = await db.query<DetailRow>(
-    `select ${FOUND}, ${NAMES}, r.run_options, r.hold from ${FOUND_FROM} where r.id = $1`,
+    `select ${FOUND}, ${NAMES}, r.run_options, r.fail_detail, r.hold from ${FOUND_FROM} where r.id = $1`,
     [runId],
   );
   if (row === undefined) return null;
@@ -107,6 +108,7 @@ export async function findInstallationRun(db: Queryable, runId: string): Promise
   return {
     ...found,
     ...namesOf(row),
+    causeDetail: row.fail_detail,
     runOptions: row.run_options,
     timeline: timelineOf(row, calls),
     receipt: receiptOf(row),

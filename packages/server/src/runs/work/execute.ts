@@ -83,7 +83,7 @@ async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSig
   if (unusable !== null) return failed("model_unusable", unusable);
   const images = await loadStepImages({ accountId: run.accountId, version, images: inputs.images }, ports, signal);
   if (images.kind === "postponed") return images;
-  if (images.kind === "refused") return failed("image_unusable", images.message);
+  if (images.kind === "refused") return failed("image_unusable", images.message, images.detail);
   try {
     const items = await executeSteps({ run, version, inputs, images: images.bySlot, ports, signal });
     return "kind" in items ? items : { kind: "finished", result: resultOf(run, items, ports) };

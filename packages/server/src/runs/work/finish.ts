@@ -176,7 +176,7 @@ function toRun({ run, result }: Ending): Run {
 async function write(endings: readonly Ending[], options: FinisherOptions): Promise<Set<string>> {
   const ofWorkers = Map.groupBy(endings, ({ run }) => run.workerId);
   const [only, ...others] = ofWorkers.keys();
-  const isAlone = endings.every(({ result }) => result.files.length === 0 && result.answeredBy === undefined);
+  const isAlone = endings.every(({ result }) => result.files.length === 0 && !hasRare(result));
   const written =
     only !== undefined && others.length === 0 && isAlone
       ? await writeAlone(only, endings, options)
@@ -202,9 +202,9 @@ function writeInTransaction(
       for (const [workerId, own] of ofWorkers) {
         for (const id of await finishRows(tx, workerId, own)) ids.add(id);
       }
-      await writeAnsweredBy(
+      await writeRare(
         tx,
-        endings.filter(({ run, result }) => result.answeredBy !== undefined && ids.has(run.runId)),
+        endings.filter(({ run, result }) => hasRare(result) && ids.has(run.runId)),
       );
       for (const { run, result } of endings) {
         if (result.files.length > 0 && ids.has(run.runId)) await files.recordOutputs(tx, run, result.files);
@@ -216,16 +216,23 @@ function writeInTransaction(
   );
 }
 
+/** What few runs have, and the statement of all ends leaves out. */
+function hasRare({ answeredBy, detail }: RunResult): boolean {
+  return answeredBy !== undefined || detail !== undefined;
+}
+
 /** Of runs that this transaction has ended, and so holds. */
-async function writeAnsweredBy(tx: Tx, endings: readonly Ending[]): Promise<void> {
+async function writeRare(tx: Tx, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return;
   await tx.query(
-    `update runs r set answered_by = d.model from unnest($1::uuid[], $2::uuid[], $3::text[]) d (account_id, id, model)
+    `update runs r set answered_by = d.model, fail_detail = d.detail
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) d (account_id, id, model, detail)
      where r.account_id = d.account_id and r.id = d.id`,
     [
       endings.map(({ run }) => run.accountId),
       endings.map(({ run }) => run.runId),
       endings.map(({ result }) => result.answeredBy),
+      endings.map(({ result }) => result.detail),
     ],
   );
 }

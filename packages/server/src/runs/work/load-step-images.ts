@@ -11,7 +11,7 @@ type StepImages =
       /** Releases their memory; call it when the run needs them no more. */
       release(): void;
     }
-  | { readonly kind: "refused"; readonly message: string }
+  | { readonly kind: "refused"; readonly message: string; readonly detail?: string | undefined }
   | Postponed;
 
 interface RunImages {

@@ -9,6 +9,8 @@ export interface RunResult {
   readonly credits: number;
   /** Why it failed, for the operator; null when it succeeded. */
   readonly reason: string | null;
+  /** More of that, in a sentence; absent: nothing. */
+  readonly detail?: string | undefined;
   readonly files: readonly StoredFile[];
   /** The model that answered in place of the prompt's own; absent: that one. */
   readonly answeredBy?: string | undefined;
@@ -46,7 +48,7 @@ export function reasonForOwner(reason: string | null): string | null {
   return reason === null || OWNERS_REASONS.has(reason) ? reason : NO_USABLE_OUTPUT;
 }
 
-export function failed(reason: string, message: string): Extract<RunOutcome, { kind: "finished" }> {
+export function failed(reason: string, message: string, detail?: string): Extract<RunOutcome, { kind: "finished" }> {
   const outputs: readonly OutputItem[] = [{ type: "error", data: message }];
-  return { kind: "finished", result: { ok: false, outputs, credits: 0, reason, files: [] } };
+  return { kind: "finished", result: { ok: false, outputs, credits: 0, reason, detail, files: [] } };
 }
