@@ -139,6 +139,11 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       const dialog = page.getByRole("dialog", { name: "Take the access of" });
       await dialog.getByRole("button", { name: "Take access away" }).click();
       await page.getByText("no access", { exact: true }).waitFor();
+      await page.goto(`${server.url}/operator/audit?q=locked`);
+      const row = page.getByRole("row").filter({ hasText: "Sign out person" });
+      await row.getByRole("link", { name: "locked@example.org" }).click();
+      await page.waitForURL(/\/operator\/people\?q=locked/);
+      await page.getByText("no access", { exact: true }).waitFor();
     });
     const answer = await ada.client.request({ method: "GET", path: "/manage/v1/session" });
     expect(answer.httpStatus).toBe(401);

@@ -1,6 +1,7 @@
-import type { AuditEntry } from "@promptd/contract/manage";
+import type { EndpointEntry } from "@promptd/contract";
+import { MANAGE_ENDPOINTS, type AuditEntry } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ScrollText, X } from "lucide-react";
 import { formatTime, spell } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
@@ -163,12 +164,58 @@ function Action({ row: { action, actor, personId, subject, subjectName } }: Pick
       {actor === "terminal" ? <code className="text-12">promptd {action}</code> : spell(action)}
       {subject === null || subject === personId ? null : (
         <span className="text-dim max-sm:block max-sm:truncate sm:pl-2" title={subject}>
-          {subjectName ?? <code className="text-12">{subject}</code>}
+          <Subject action={action} subject={subject} subjectName={subjectName} />
         </span>
       )}
     </span>
   );
 }
+
+type SubjectProps = Pick<AuditEntry, "action" | "subjectName"> & { readonly subject: string };
+
+/** Leads to what it is, as long as that has a name; a run has none here, and its page says when it is gone. */
+function Subject({ action, subject, subjectName }: SubjectProps) {
+  const text = subjectName ?? <code className="text-12">{subject}</code>;
+  const entries: Readonly<Record<string, EndpointEntry>> = MANAGE_ENDPOINTS;
+  const kind = entries[action]?.subject;
+  const style = "underline decoration-edge underline-offset-3 hover:text-ink hover:decoration-current";
+  if (kind === "runId") {
+    return (
+      <Link to="/operator/runs/$runId" params={{ runId: subject }} className={style}>
+        {text}
+      </Link>
+    );
+  }
+  if (kind === "model") {
+    return (
+      <Link to="/operator/models" className={style}>
+        {text}
+      </Link>
+    );
+  }
+  if (subjectName === null) return text;
+  if (kind === "accountId") {
+    return (
+      <Link to="/operator/accounts/$accountId" params={{ accountId: subject }} className={style}>
+        {text}
+      </Link>
+    );
+  }
+  const page = kind === undefined ? undefined : LISTS[kind];
+  if (page === undefined) return text;
+  return (
+    <Link to={page} search={{ q: subjectName }} className={style}>
+      {text}
+    </Link>
+  );
+}
+
+/** Lists that find what they show by its name. */
+const LISTS: Readonly<Record<string, "/operator/people" | "/operator/prompts">> = {
+  personId: "/operator/people",
+  invitationId: "/operator/people",
+  promptId: "/operator/prompts",
+};
 
 function Outcome({ outcome }: Pick<AuditEntry, "outcome">) {
   return outcome === "SUCCESS" ? <Badge tone="ok">done</Badge> : <Badge tone="warn">{outcomeWords(outcome)}</Badge>;
