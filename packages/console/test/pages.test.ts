@@ -159,7 +159,9 @@ async function joinAttacker(): Promise<void> {
     body: { email: `${WIDE.slice(0, 60)}@example.org`, role: "owner" },
   });
   const { db } = server.app;
-  await db.query("update auth_users set name = $2 where id = $1", [attacker.personId, WIDE_ATTACK.slice(0, 100)]);
+  const rename = "update auth_users set name = $2 where id = $1";
+  await db.query(rename, [attacker.personId, WIDE_ATTACK.slice(0, 100)]);
+  await db.query(rename, [operator.personId, `Person ${WIDE}`.slice(0, 100)]); // in the bar of every page
   await db.query("update accounts set display_name = $2 where id = $1", [
     attacker.accountId,
     WIDE_ATTACK.slice(0, 100),

@@ -145,7 +145,7 @@ function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
         </Link>
       ))}
       <MorePages />
-      <div className="mt-auto hidden gap-1 sm:grid">
+      <div className="mt-auto hidden gap-1 sm:grid sm:grid-cols-[minmax(0,1fr)]">
         <ThemeSwitch className={ITEM} />
         <Account className={cx(ITEM, "w-full")} />
       </div>
