@@ -28,8 +28,11 @@ function requireScope({ scopes }: Actor, { scope }: Endpoint): void {
 function requireRole({ role, isOperator }: Actor, endpoint: Endpoint): void {
   const needed = endpoint.role;
   if (needed === undefined || needed === "member" || role === needed || (needed === "operator" && isOperator)) return;
-  const who = needed === "operator" ? "an operator of this installation" : "an owner of this account";
-  throw missing(`Only ${who} may do this.`, { reason: "ROLE_REQUIRED", role: needed });
+  const [who, next] =
+    needed === "operator"
+      ? ["an operator of this installation", "an operator"]
+      : ["an owner of this account", "an owner of it, or choose another account"];
+  throw missing(`Only ${who} may do this, which you are not. Ask ${next}.`, { reason: "ROLE_REQUIRED", role: needed });
 }
 
 function missing(message: string, data: Unauthorized): Problem {
