@@ -179,6 +179,12 @@ describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
       await page.goto(`${server.url}/author/${promptId}`);
       await page.getByText("No faults").waitFor();
       await editor(page).focus();
+      await page.keyboard.press("Control+Home");
+      await page.keyboard.press("End");
+      await page.keyboard.type("\nta");
+      await page.getByRole("option", { name: "tags[gift, travel], to be found by" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+z");
       await page.keyboard.press("Control+End");
       await page.keyboard.type("{{ to");
       await page.getByRole("option", { name: /^topic/ }).waitFor();

@@ -13,6 +13,8 @@ export interface Known {
 /** docs/prompt-files.md, "Fields". */
 const FIELDS =
   "id title slug description tags model inputs images instructions options maxOutputTokens count reasoningEffort temperature topP seed stop messages output webSearch steps samples tests fallback promptd";
+/** The marketplace is narrowed by them, and nothing else in the editor says so. */
+const TAGS = "[gift, travel], to be found by";
 const INPUT_FIELDS = "type label description default allowEmpty maxLength options multiple min max";
 /** docs/prompt-files.md, "Roles". */
 const ROLES = "text-default image-default image-edit-default video-default video-from-image-default";
@@ -68,7 +70,10 @@ function ofHead(before: string, block: string, { config, models }: Known): Compl
     if (values !== undefined) return values.map((label) => ({ label, type: "enum" }));
     return Object.keys(runOptions).map((label) => ({ label, type: "property", apply: `${label}: ` }));
   }
-  if (/^[A-Za-z]*$/.test(before)) return words(FIELDS, "property", ": ");
+  if (/^[A-Za-z]*$/.test(before))
+    return words(FIELDS, "property", ": ").map((field) =>
+      field.label === "tags" ? { ...field, detail: TAGS } : field,
+    );
   return block === "inputs" && /^\s{3,}[A-Za-z]*$/.test(before) ? words(INPUT_FIELDS, "property", ": ") : [];
 }
 
