@@ -276,7 +276,9 @@ function collectBody(body: Received["body"], bytesMax: number): Promise<Buffer<A
   });
   body.on("end", () => resolve(Buffer.concat(all)));
   body.on("error", reject);
-  body.on("close", () => reject(new Error("the body ended before it was complete")));
+  body.on("close", () => {
+    if (!body.readableEnded) reject(new Error("the body ended before it was complete"));
+  });
   return promise;
 }
 
