@@ -3,6 +3,10 @@ import { PromptdError } from "@promptd/client";
 import type { EndpointEntry } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { auditCommand } from "../../src/people/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createIdSource } from "../../src/platform/ids.ts";
+import { createLog } from "../../src/platform/log.ts";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, type TestPerson } from "./people-fixture.ts";
@@ -215,6 +219,30 @@ test("the audit log calls what was changed by its name, and is filtered by words
   const { runId } = (await runOf(versionId)).data;
   expect(await named("create run")).toEqual([runId, expect.any(String)]);
   expect((await named("publish prompt file"))?.[1]).toBe("Log one, Log two");
+});
+
+test("the audit log of an account has what operators did to it, by its ID or by its address, and nothing of others", async () => {
+  const lin = await createTestPerson(server, { email: "lin-of-the-log@example.org" });
+  const params = { accountId: lin.accountId };
+  await lin.client.send("createKey", { body: { name: "own" } });
+  await operator.client.send("setPlan", { params, body: { plan: "none" } });
+  await operator.client.call("grantCredits", {
+    params: {},
+    query: {},
+    body: { account: lin.accountId, amount: 5 },
+    headers: { "Idempotency-Key": "of-the-log" },
+  });
+  await operator.client.send("setPlan", { params: { accountId: ada.accountId }, body: { plan: "pro" } });
+  const command = { name: "admin credits grant", subject: "Lin-of-the-log@example.org" };
+  await auditCommand(Promise.resolve(), {
+    db: server.app.db,
+    log: createLog("silent"),
+    newId: createIdSource(systemClock),
+    command,
+  });
+  const { rows } = await operator.client.send("listAudit", { query: { accountId: lin.accountId, reads: "without" } });
+  const actions = rows.map(({ action }) => action);
+  expect(actions.toSorted()).toEqual(["admin credits grant", "createKey", "grantCredits", "setPlan"]);
 });
 
 test("an operator alone reads which host of an image failed, and why", async () => {

@@ -64,13 +64,17 @@ const SAYS = `position(replace(lower($6), ' ', '') in replace(lower(e.action), '
   or position(replace(lower($6), ' ', '_') in lower(e.outcome)) > 0
   or e.subject in (select audit_subjects_named($6))`;
 
+/** What was done in the account, and what operators have done to it: at a terminal it may be named by its address. */
+const IS_OF_ACCOUNT = `e.account_id = $3
+  or lower(e.subject) in ($3::text, (select a.email from accounts a where a.id = $3))`;
+
 export async function listAudit(db: Queryable, query: AuditQuery): Promise<Page<AuditEntry> | null> {
   return readPage(db, query, {
     columns: `e.id, e.at, e.actor, e.person_id, u.email, e.token_id, e.account_id, e.action, e.subject,
       audit_subject_name(e.subject, e.account_id) as subject_name, e.address, e.request_id, e.outcome`,
     from: "audit_entries e left join auth_users u on u.id = e.person_id",
     where: `($1::text is null or e.action in ($1, $5)) and ($2::uuid is null or e.person_id = $2)
-      and ($3::uuid is null or e.account_id = $3) and ($4::text is null or (e.outcome = 'SUCCESS') = ($4 = 'success'))
+      and ($3::uuid is null or ${IS_OF_ACCOUNT}) and ($4::text is null or (e.outcome = 'SUCCESS') = ($4 = 'success'))
       and ($6::text is null or ${SAYS})
       and ($7::text[] is null or (e.action <> all ($7) and e.action !~ ' show$'))`,
     values: [
