@@ -104,8 +104,13 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("button", { name: "Invite" }).click();
       await page.getByRole("dialog").getByText("Leave empty for what every new account gets: 0 credits.").waitFor();
       await page.getByRole("dialog").getByLabel("Email").fill("late@example.org");
-      await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
+      const plan = page.getByRole("dialog").getByLabel("Plan");
+      expect(await plan.locator("option").allTextContents()).toEqual(["pro, as for every new account", "none"]);
+      const refused = page.getByRole("dialog").getByText("Without a plan, runs are refused.");
+      await plan.selectOption("none");
+      expect(await refused.count()).toBe(0);
       await page.getByRole("dialog").getByLabel("Credits").fill("500");
+      await refused.waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
       const link = page.locator("code", { hasText: "/invitation#" });
       const first = await link.textContent();

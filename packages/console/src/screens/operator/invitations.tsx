@@ -1,5 +1,6 @@
 import type { Invitation, NewPersonInvitation } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { manage, sessionQuery } from "../../api.ts";
 import { countCredits } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
@@ -41,8 +42,6 @@ interface InviteDialogProps {
 
 /** To the installation: what the account of the invited begins with is the settings', unless it is said here. */
 export function InviteDialog({ isOpen, onClose, onInvite }: InviteDialogProps) {
-  const session = useQuery(sessionQuery);
-  const everybodys = session.data?.features.newAccounts ?? { plan: "none", credits: 0 };
   return (
     <FormDialog
       isOpen={isOpen}
@@ -55,19 +54,50 @@ export function InviteDialog({ isOpen, onClose, onInvite }: InviteDialogProps) {
       <Field label="Email">
         {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}
       </Field>
-      <Field label="Plan">
+      <TermsFields />
+    </FormDialog>
+  );
+}
+
+const PLANS = ["pro", "none"] as const;
+
+/** What the account begins with; the settings' plan is offered as what it is for everybody new, and not a second time. */
+function TermsFields() {
+  const session = useQuery(sessionQuery);
+  const everybodys = session.data?.features.newAccounts ?? { plan: "none", credits: 0 };
+  const [plan, setPlan] = useState("");
+  const [credits, setCredits] = useState("");
+  const isGiven = Number(credits === "" ? everybodys.credits : credits) > 0;
+  const isRefused = isGiven && (plan === "" ? everybodys.plan : plan) === "none";
+  return (
+    <>
+      <Field label="Plan" help={isRefused ? "Without a plan, runs are refused." : null}>
         {(control) => (
-          <Select {...control} name="plan" defaultValue="">
-            <option value="">As for every new account: {everybodys.plan}</option>
-            <option value="pro">pro</option>
-            <option value="none">none</option>
+          <Select {...control} name="plan" value={plan} onChange={({ target }) => setPlan(target.value)}>
+            <option value="">{everybodys.plan}, as for every new account</option>
+            {PLANS.filter((one) => one !== everybodys.plan).map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
           </Select>
         )}
       </Field>
       <Field label="Credits" help={`Leave empty for what every new account gets: ${countCredits(everybodys.credits)}.`}>
-        {(control) => <Input {...control} name="credits" type="number" min={0} max={CREDITS_MAX} step={1} />}
+        {(control) => (
+          <Input
+            {...control}
+            name="credits"
+            type="number"
+            min={0}
+            max={CREDITS_MAX}
+            step={1}
+            value={credits}
+            onChange={({ target }) => setCredits(target.value)}
+          />
+        )}
       </Field>
-    </FormDialog>
+    </>
   );
 }
 
