@@ -55,7 +55,7 @@ export function ProfileSection() {
               </Td>
               <Td>{role}</Td>
               <Td>
-                <Badge tone={hasPlan ? "ok" : "neutral"}>{hasPlan ? "active" : "none"}</Badge>
+                <Badge tone={hasPlan ? "ok" : "neutral"}>{hasPlan ? "pro" : "none"}</Badge>
               </Td>
             </tr>
           ))}
