@@ -299,6 +299,20 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
     });
   });
 
+  test("what a run that fails has held is back beside the button as soon as the run has ended", async () => {
+    await server.publish(`${prompt("A failing word", "failing")}sandbox: delay=1000 error=400\n`);
+    await travel(browser, "given-back", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/a-failing-word`);
+      const balance = page.getByText(/credits left/);
+      const before = await balance.innerText();
+      await page.getByLabel("Word").fill("gone");
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await page.getByText("You were not charged.").waitFor();
+      await expect.poll(() => balance.innerText()).toBe(before);
+    });
+  });
+
   test("a run that is followed while the server cannot be reached says so, and is shown again by itself", async () => {
     await server.publish(`${prompt("A slow word", "slow")}sandbox: delay=60000\n`);
     await travel(browser, "unreachable", async ({ page }) => {

@@ -1,9 +1,9 @@
 /** What a run has made so far: text as it is written, then the outputs. Said to those who cannot see it as well. */
 import type { ManagedRun } from "@promptd/contract/manage";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
-import { isFinal, sessionQuery } from "../../api.ts";
+import { creditsQuery, isFinal, sessionQuery } from "../../api.ts";
 import { OutputView, TextShape } from "./output-view.tsx";
 import { runWord } from "./run-state.tsx";
 import { useRunText } from "./run-text.ts";
@@ -21,6 +21,7 @@ interface RunResultProps {
 export function RunResult({ run, isPicture }: RunResultProps) {
   const isLive = !isFinal(run.runStatus);
   const texts = useRunText(run.runId, isLive);
+  useCreditsAtEnd(run.runId, isLive);
   const spoken = `${run.title}: ${runWord(run.runStatus)}. ${run.error ?? ""}`.trim();
   useEffect(() => announce(spoken), [spoken]);
   if (isLive) return <Writing texts={[...texts].sort(([a], [b]) => a - b)} isPicture={isPicture} />;
@@ -34,6 +35,14 @@ export function RunResult({ run, isPicture }: RunResultProps) {
       <About run={run} />
     </div>
   );
+}
+
+/** The end of a run gives back what it has held and not charged, after the balance was read at its creation. */
+function useCreditsAtEnd(runId: string, isLive: boolean): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (!isLive) void queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
+  }, [queries, runId, isLive]);
 }
 
 /** What the outputs alone do not say: what a failed run cost, and that no AI model was asked. */
