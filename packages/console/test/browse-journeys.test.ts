@@ -158,7 +158,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await signInAs(page, server.url, ada);
       await page.goto(`${server.url}/runs`);
       await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
-      const words = page.getByLabel("Search error messages");
+      const words = page.getByLabel("Search errors");
       await words.fill("no such words ");
       await words.press("Enter");
       await page.getByText("No runs match these filters").waitFor();

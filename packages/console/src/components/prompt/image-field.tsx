@@ -73,10 +73,13 @@ function useFocusAfterChange(hasImage: boolean) {
   return group;
 }
 
+/** In the unit of the limit, and up: what is too large is not said to be just as large. */
+const inMebibytes = (bytes: number) => (Math.ceil((bytes / 1024 / 1024) * 10) / 10).toFixed(1);
+
 async function fileProblem(file: File): Promise<string | null> {
   const { type, size } = file;
   if (!TYPES.includes(type)) return "This is not a PNG, JPEG, WebP or GIF. Choose another file.";
-  if (size > BYTES_MAX) return `This file has ${formatBytes(size)}; at most 10 MiB fit. Make it smaller first.`;
+  if (size > BYTES_MAX) return `This file has ${inMebibytes(size)} MiB; at most 10 MiB fit. Make it smaller first.`;
   // The type is only what the name of the file says.
   try {
     (await createImageBitmap(file)).close();

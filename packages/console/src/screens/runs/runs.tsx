@@ -62,12 +62,7 @@ function Filters({ search, onChange, models, hasKeys }: FiltersProps) {
           onChange={(value) => onChange({ status: RUN_STATUSES.find((status) => status === value) })}
         />
       </div>
-      <SearchForm
-        label="Search error messages"
-        value={search.q}
-        className="w-full sm:w-48"
-        onSearch={(q) => onChange({ q })}
-      />
+      <SearchForm label="Search errors" value={search.q} className="w-full sm:w-48" onSearch={(q) => onChange({ q })} />
       <KeySelect keyId={search.keyId ?? ""} isAsked={hasKeys} onChange={onChange} />
       <ModelSelect chosen={search.model} models={models} onChange={onChange} />
     </div>
