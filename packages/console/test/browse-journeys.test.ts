@@ -299,6 +299,32 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
     });
   });
 
+  test("the shortcut on the button runs the form from anywhere on the page, and not from a dialog over it", async () => {
+    await travel(browser, "shortcut", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/prompt-number-9`);
+      const made: string[] = [];
+      page.on("request", (request) => {
+        if (request.method() === "POST" && request.url().endsWith("/manage/v1/runs")) made.push(request.url());
+      });
+      await page.getByRole("button", { name: /^Run/ }).waitFor();
+      await page.keyboard.press("Control+Enter");
+      await page.getByText("Nothing was sent yet; see the marked fields.").waitFor();
+      await page.getByLabel("Word").fill("anywhere");
+      await page.keyboard.press("Control+k");
+      await page.getByLabel("Search prompts, runs, pages and actions").fill("no such words");
+      await page.keyboard.press("Control+Enter");
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await page.getByText("Say anywhere.").waitFor();
+      const first = page.url();
+      await page.keyboard.press("Control+Enter");
+      await page.waitForURL((url) => url.href !== first);
+      expect(made).toHaveLength(2);
+    });
+  });
+
   test("what a run that fails has held is back beside the button as soon as the run has ended", async () => {
     await server.publish(`${prompt("A failing word", "failing")}sandbox: delay=1000 error=400\n`);
     await travel(browser, "given-back", async ({ page }) => {

@@ -11,7 +11,7 @@ import { countCredits, formatCredits, formatDuration, formatWhole, tookMsOf, nam
 import { callOfForm } from "../../components/prompt/run-code.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
-import { runKeys } from "../../components/prompt/run-keys.ts";
+import { runKeys, useRunKey } from "../../components/prompt/run-keys.ts";
 import { TextShape } from "../../components/run/output-view.tsx";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
@@ -108,6 +108,7 @@ interface InputsProps {
 
 function Inputs({ prompt: { configs: config }, form, quote, running, lacksImages, onChange }: InputsProps) {
   const { faults, failure, isSending, start } = running;
+  const element = useRunKey();
   const means = useMeans(quote.hold);
   const isLacking = means !== undefined && means.lacks !== null;
   const price = quote.estimate === 0 ? "" : `for ${formatCredits(quote.estimate)}`;
@@ -115,6 +116,7 @@ function Inputs({ prompt: { configs: config }, form, quote, running, lacksImages
     config.imageCount + Object.keys(config.textInputs).length + Object.keys(config.runOptions).length > 0;
   return (
     <form
+      ref={element}
       noValidate
       aria-label="Inputs"
       onKeyDown={runKeys}
