@@ -29,7 +29,7 @@ export function Samples({ samples: { inputs, outputs }, config, foot }: SamplesP
         {texts.length === 0 ? null : <Facts facts={texts} />}
         {outputs.length === 0 ? null : (
           <div className={cx("overflow-y-auto", room, texts.length > 0 && "border-t border-line pt-4")}>
-            <OutputView outputs={outputs} />
+            <OutputView outputs={outputs} alt="The author’s sample" />
           </div>
         )}
       </div>
