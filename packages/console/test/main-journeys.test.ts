@@ -77,6 +77,10 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.getByRole("button", { name: "Run draft" }).click();
       await page.getByText(/Write about a cold harbor/).waitFor();
       await page.getByRole("button", { name: "Use as sample" }).click();
+      await page
+        .getByRole("dialog")
+        .getByText("Its text was made by the built-in sandbox, not by an AI model.")
+        .waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Use as sample" }).click();
       await page.getByRole("button", { name: "Remove as sample" }).waitFor();
       await page.getByRole("button", { name: "Run all" }).click();

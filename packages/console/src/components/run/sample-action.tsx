@@ -23,7 +23,7 @@ export function SampleAction({ run, small = false }: SampleActionProps) {
 }
 
 function Action({
-  run: { promptId, runId, inputs },
+  run: { promptId, runId, inputs, model },
   small,
   what,
 }: Required<SampleActionProps> & { readonly what: string }) {
@@ -59,7 +59,9 @@ function Action({
         title="Use this run as the sample?"
         description={`Everyone who can see the prompt will see its ${what} and its text inputs${
           inputs.images === 0 ? "" : ", but not its input images"
-        }. The sample stays after the files of this run expire.${prompt.sample === null ? "" : " It replaces the current sample."}`}
+        }. The sample stays after the files of this run expire.${prompt.sample === null ? "" : " It replaces the current sample."}${
+          model.startsWith("sandbox/") ? ` Its ${what} was made by the built-in sandbox, not by an AI model.` : ""
+        }`}
         submit="Use as sample"
         onSubmit={async () => {
           await change(manage.send("setPromptSample", { params, body: { runId } }));
