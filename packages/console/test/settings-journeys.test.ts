@@ -248,6 +248,21 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
 });
 
 describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
+  test("an owner changes the account's name, and the prompts it has published show it", async () => {
+    const ada = await createTestPerson(server);
+    const { published } = await ada.client.send("publishPromptFile", { body: { source: PROMPT } });
+    await travel(browser, "naming", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings/account`);
+      await page.getByLabel("Account name").fill("Studio Ada");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByText("Name saved", { exact: true }).waitFor();
+      await page.goto(`${server.url}/p/${published[0]?.slug ?? ""}`);
+      await page.getByText("Studio Ada").first().waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("an owner saves everything of the account, then deletes it, and its key and session are dead", async () => {
     const email = "leaving@example.org";
     const ada = await createTestPerson(server, { email });

@@ -23,6 +23,15 @@ export interface ListedAccount extends AccountOfInstallation {
   readonly available: number;
 }
 
+/** What callers and members see of an account; the marketplace shows it as the author of its prompts. */
+export interface AccountName {
+  readonly name: string;
+}
+
+export interface NamedAccount extends AccountName {
+  readonly accountId: string;
+}
+
 export interface PlanChange {
   readonly plan: "pro" | "none";
   /** When a plan ends; absent or null: never. */

@@ -4,15 +4,19 @@ import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { setPlan } from "./accounts.ts";
-import { findListedAccount, listAccounts } from "./accounts-store.ts";
+import { findListedAccount, listAccounts, updateAccountName } from "./accounts-store.ts";
 
-/** What operators see and decide of accounts. */
+/** What operators see and decide of accounts, and what an owner calls theirs. */
 export function accountsManageRoutes(db: Database) {
   return {
     listAccounts: async ({ query }) => {
       const page = await listAccounts(db, query);
       if (page === null) throw unknownCursor(query, "account");
       return { data: page };
+    },
+    updateAccount: async ({ body: { name } }, { caller: { accountId } }) => {
+      if (!(await updateAccountName(db, accountId, name))) throw notFound("account", accountId);
+      return { data: { accountId, name } };
     },
     setPlan: async ({ params: { accountId }, body: { plan, until = null } }) => {
       await requireAccount(db, accountId);

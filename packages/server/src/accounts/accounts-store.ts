@@ -63,6 +63,12 @@ export async function insertAccount(db: Queryable, account: NewAccount): Promise
   return rows.length > 0;
 }
 
+/** False: the account is deleted. */
+export async function updateAccountName(db: Queryable, accountId: string, name: string): Promise<boolean> {
+  const text = `update accounts set display_name = $2 where id = $1 and ${IS_NOT_DELETED} returning 1`;
+  return (await db.query(text, [accountId, name])).length > 0;
+}
+
 /** An account that is deleted meanwhile gets none. */
 export async function updatePlan(db: Queryable, accountId: string, proUntil: string): Promise<void> {
   await db.query(`update accounts set pro_until = $2 where id = $1 and ${IS_NOT_DELETED}`, [accountId, proUntil]);

@@ -132,6 +132,19 @@ describe("moderation", () => {
     });
   });
 
+  test("shows an author by the account's name, which its owner changes and the audit log records", async () => {
+    const { slug } = await published();
+    const rename = (name: string) => author.client.send("updateAccount", { body: { name } });
+    expect(await rename(" Studio Ada ")).toEqual({ accountId: author.accountId, name: "Studio Ada" });
+    const { author: shown } = await author.client.send("getMarketplacePrompt", { params: { slug } });
+    expect(shown).toBe("Studio Ada");
+    for (const name of [" ", "Li\u202en", "x".repeat(101)])
+      await expect(rename(name)).rejects.toMatchObject({ httpStatus: 422 });
+    const query = { action: "updateAccount", accountId: author.accountId };
+    const { rows } = await operator.client.send("listAudit", { query: { ...query, outcome: "success" } });
+    expect(rows.map(({ personId, subject }) => [personId, subject])).toEqual([[author.personId, author.accountId]]);
+  });
+
   test("leaves a row in the audit log for every write, as drafts and publishing do", async () => {
     const { promptId } = await published();
     await author.client.send("saveDraft", { params: { promptId }, body: { source: "SECRET", revision: 0 } });

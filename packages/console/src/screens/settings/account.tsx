@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { chooseAccount, chosenAccount } from "../../account.ts";
 import { creditsQuery, download, manage, sessionQuery } from "../../api.ts";
+import { ActionForm } from "../../components/action-form.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { formatCredits, nameIn } from "../../components/format.ts";
@@ -29,7 +30,7 @@ export function AccountSection() {
       <Panel title="Account" aside="keys, credits, runs and prompts belong to it">
         <Facts
           facts={[
-            { label: "Name", value: account.name },
+            ...(isOwner ? [] : [{ label: "Name", value: account.name }]),
             { label: "Email", value: account.email },
             { label: "Your role", value: account.role },
             { label: "ID", value: <code className="text-12">{account.accountId}</code> },
@@ -38,6 +39,7 @@ export function AccountSection() {
       </Panel>
       {isOwner ? (
         <>
+          <Naming key={account.accountId} account={account} />
           <Export account={account} />
           <Deletion account={account} />
         </>
@@ -50,6 +52,28 @@ export function AccountSection() {
 
 interface AccountProps {
   readonly account: AccountOfPerson;
+}
+
+function Naming({ account }: AccountProps) {
+  const queries = useQueryClient();
+  const action = useAction();
+  const save = (form: FormData) =>
+    action.run(async () => {
+      await manage.send("updateAccount", { body: { name: textOf(form, "name") } });
+      await queries.invalidateQueries();
+      toast("Name saved");
+    });
+  return (
+    <Panel title="Name">
+      <div className="max-w-[400px]">
+        <ActionForm action={action} submit="Save" onSubmit={save}>
+          <Field label="Account name" help="The marketplace shows it as the author of the account’s prompts.">
+            {(control) => <Input {...control} name="name" defaultValue={account.name} maxLength={100} required />}
+          </Field>
+        </ActionForm>
+      </div>
+    </Panel>
+  );
 }
 
 /** For members; an owner removes themselves on the page of the members. */

@@ -31,6 +31,15 @@ export const membersEndpoints = {
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",
   },
+  updateAccount: {
+    method: "PATCH",
+    path: "/manage/v1/account",
+    summary: "Change the account's name, which the marketplace shows as the author of its prompts",
+    auth: "session",
+    role: "owner",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "accountId",
+  },
   leaveAccount: {
     method: "POST",
     path: "/manage/v1/account/leave",

@@ -62,6 +62,10 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
     data: { ...member, role: "owner" },
   },
   removeMember: { parameters: { personId: PERSON_ID }, data: member },
+  updateAccount: {
+    bodies: { name: { name: "Ada & Grace" } },
+    data: { accountId: ACCOUNT_ID, name: "Ada & Grace" },
+  },
   leaveAccount: { data: member },
   listInvitations: { parameters: { limit: 10 }, data: { rows: [invitation], hasMore: false } },
   createInvitation: {

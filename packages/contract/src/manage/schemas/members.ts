@@ -5,11 +5,13 @@ import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
 import { MEMBER_ROLES } from "../people.ts";
 import type {
   AccountDeletion,
+  AccountName,
   AccountOfInstallation,
   Archive,
   DeletedAccount,
   FreezeChange,
   ListedAccount,
+  NamedAccount,
   PlanChange,
 } from "../accounts.ts";
 import type {
@@ -115,6 +117,9 @@ const changesSchema = z.object({
   isFrozen: booleanField("isFrozen").optional(),
 }) satisfies z.ZodType<PersonChanges>;
 
+const accountNameSchema = z.object({ name: nameField("name", 100) }) satisfies z.ZodType<AccountName>;
+const namedSchema: z.ZodType<NamedAccount> = z.strictObject({ accountId: idSchema, name: z.string() });
+
 const deletionSchema = z.object({
   confirm: textField("confirm", EMAIL_LENGTH_MAX),
   prompts: wordField("prompts", ["remove", "keep"]),
@@ -141,6 +146,7 @@ export const membersSchemas = {
     data: memberSchema,
   },
   removeMember: { params: personId, query: none, body: null, data: memberSchema },
+  updateAccount: { params: none, query: none, body: accountNameSchema, data: namedSchema },
   leaveAccount: { params: none, query: none, body: null, data: memberSchema },
   listInvitations: {
     params: none,
