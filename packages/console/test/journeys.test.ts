@@ -175,6 +175,15 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("Add an image.").waitFor();
       expect(await page.locator("pre").first().innerText()).toContain("$(base64 < photo.jpg)");
+      await page.getByText("Nothing was sent yet; see the marked fields.").waitFor();
+      await page.getByRole("button", { name: "Use an address" }).click();
+      await page.getByLabel("Address of the image").fill("http://example.org/a.png");
+      await page.getByText("The address of an image begins with https://").waitFor();
+      await page.getByLabel("Address of the image").fill("https://example.org/a.png");
+      await expect.poll(() => page.locator("pre").first().innerText()).toContain("https://example.org/a.png");
+      await page.getByRole("button", { name: "Use", exact: true }).click();
+      await page.getByText("fetched when the run begins").waitFor();
+      await page.getByRole("button", { name: "Remove the image" }).click();
       const choose = async () => {
         const asked = page.waitForEvent("filechooser");
         await page.getByRole("button", { name: "Choose a file" }).click();

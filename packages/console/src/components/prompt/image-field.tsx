@@ -25,16 +25,27 @@ interface ImageFieldProps {
 
 export function ImageField({ label, help, aside, image, fault, takesPaste, onChange }: ImageFieldProps) {
   const id = useId();
-  const group = useFocusAfterChange(image !== null);
   const [refusal, setRefusal] = useState<string | null>(null);
+  /** As typed; null: none is asked for. What fits is the image at once, so that a run does not go without it. */
+  const [address, setAddress] = useState<string | null>(null);
+  const isShown = image !== null && address === null;
+  const group = useFocusAfterChange(isShown);
+  const type = (text: string | null) => {
+    setRefusal(text !== null && /^http:/i.test(text.trim()) ? NO_ADDRESS : null);
+    setAddress(text);
+    onChange(text === null ? null : imageOfAddress(text));
+  };
   const take = async (file: File | undefined) => {
     if (file === undefined) return;
     const problem = await fileProblem(file);
     setRefusal(problem);
-    if (problem === null) onChange(await readFile(file));
+    if (problem !== null) return;
+    setAddress(null);
+    onChange(await readFile(file));
   };
   usePaste(takesPaste, take);
-  const note = refusal ?? fault;
+  const isTyped = address !== null && address.trim() !== "" && image === null;
+  const note = refusal ?? (fault !== undefined && isTyped ? NO_ADDRESS : fault);
   return (
     <div ref={group} tabIndex={-1} role="group" aria-labelledby={`${id}-label`} className="grid gap-1 rounded-2">
       <div className="flex items-baseline justify-between gap-3">
@@ -43,10 +54,17 @@ export function ImageField({ label, help, aside, image, fault, takesPaste, onCha
         </span>
         {aside === undefined ? null : <span className="text-12 text-dim">{aside}</span>}
       </div>
-      {image === null ? (
-        <DropZone label={label} isBad={note !== undefined && note !== null} onFile={take} onImage={onChange} />
-      ) : (
+      {isShown ? (
         <Preview image={image} onRemove={() => onChange(null)} />
+      ) : (
+        <DropZone
+          label={label}
+          isBad={note !== undefined && note !== null}
+          address={address}
+          onFile={take}
+          onAddress={type}
+          onUse={() => (image === null ? setRefusal(NO_ADDRESS) : setAddress(null))}
+        />
       )}
       {note === undefined || note === null ? (
         help === "" ? null : (
@@ -71,6 +89,15 @@ function useFocusAfterChange(hasImage: boolean) {
     if (document.activeElement === document.body) group.current?.focus({ preventScroll: true });
   }, [hasImage]);
   return group;
+}
+
+const NO_ADDRESS = "The address of an image begins with https://, such as https://example.org/photo.jpg.";
+
+/** Null: it is none, or not yet. */
+function imageOfAddress(text: string): FormImage | null {
+  const address = text.trim();
+  const isFit = /^https:\/\/\S+\.\S+$/.test(address);
+  return isFit ? { input: imageFromUrl(address), preview: "", name: address, bytes: null } : null;
 }
 
 /** In the unit of the limit, and up: what is too large is not said to be just as large. */
@@ -115,15 +142,17 @@ function usePaste(isOn: boolean, take: TakeFile): void {
 interface DropZoneProps {
   readonly label: string;
   readonly isBad: boolean;
+  /** Null: none is asked for. */
+  readonly address: string | null;
   readonly onFile: TakeFile;
-  readonly onImage: (image: FormImage) => void;
+  readonly onAddress: (text: string | null) => void;
+  readonly onUse: () => void;
 }
 
-function DropZone({ label, isBad, onFile, onImage }: DropZoneProps) {
+function DropZone({ label, isBad, address, onFile, onAddress, onUse }: DropZoneProps) {
   const file = useRef<HTMLInputElement>(null);
   const camera = useRef<HTMLInputElement>(null);
   const [isOver, setOver] = useState(false);
-  const [asksAddress, setAsksAddress] = useState(false);
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
@@ -152,12 +181,12 @@ function DropZone({ label, isBad, onFile, onImage }: DropZoneProps) {
           <Camera aria-hidden className="size-3.5" strokeWidth={1.75} />
           Take a photo
         </Button>
-        <Button small onClick={() => setAsksAddress(!asksAddress)} aria-expanded={asksAddress}>
+        <Button small onClick={() => onAddress(address === null ? "" : null)} aria-expanded={address !== null}>
           <Link2 aria-hidden className="size-3.5" strokeWidth={1.75} />
           Use an address
         </Button>
       </div>
-      {asksAddress ? <AddressField onImage={onImage} /> : null}
+      {address === null ? null : <AddressField text={address} isBad={isBad} onText={onAddress} onUse={onUse} />}
       <input
         ref={file}
         type="file"
@@ -179,29 +208,31 @@ function DropZone({ label, isBad, onFile, onImage }: DropZoneProps) {
   );
 }
 
-function AddressField({ onImage }: { readonly onImage: (image: FormImage) => void }) {
-  const [text, setText] = useState("");
-  const address = text.trim();
-  const isFit = /^https:\/\/\S+\.\S+/.test(address);
-  const use = () => onImage({ input: imageFromUrl(address), preview: "", name: address, bytes: null });
+interface AddressFieldProps {
+  readonly text: string;
+  readonly isBad: boolean;
+  readonly onText: (text: string) => void;
+  readonly onUse: () => void;
+}
+
+function AddressField({ text, isBad, onText, onUse }: AddressFieldProps) {
   return (
     <div className="flex w-full gap-2">
       <Input
         aria-label="Address of the image"
+        aria-invalid={isBad || undefined}
         type="url"
         placeholder="https://"
         autoFocus
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => onText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key !== "Enter") return;
+          if (event.key !== "Enter" || event.ctrlKey || event.metaKey) return;
           event.preventDefault();
-          if (isFit) use();
+          onUse();
         }}
       />
-      <Button disabled={!isFit} onClick={use}>
-        Use
-      </Button>
+      <Button onClick={onUse}>Use</Button>
     </div>
   );
 }
