@@ -127,6 +127,22 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
+  test("is told that whom they invite has an account already", async () => {
+    await createTestPerson(server, { email: "known@example.org" });
+    await travel(browser, "inviting-known", async ({ page, complaints }) => {
+      await signInAs(page, server.url, operator);
+      await page.goto(`${server.url}/operator/people?q=known`);
+      await page.getByRole("button", { name: "Invite" }).click();
+      await page.getByRole("dialog").getByLabel("Email").fill("known@example.org");
+      await page.getByRole("dialog").getByLabel("Credits").fill("500");
+      await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
+      await page.getByText("The link for known@example.org, who has an account already").waitFor();
+      await page.getByText(/It adds to the account that they have\.$/).waitFor();
+      await page.getByRole("table", { name: "Invitations" }).getByText("has an account", { exact: true }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("makes a sign-in link, and takes a person's access away", async () => {
     const ada = await createTestPerson(server, { email: "locked@example.org" });
     await travel(browser, "locking", async ({ page }) => {

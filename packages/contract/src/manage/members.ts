@@ -34,6 +34,14 @@ export interface CreatedInvitation extends Invitation {
   readonly link: string | null;
 }
 
+/** To the installation, as operators alone see it. */
+export interface PersonInvitation extends Invitation {
+  /** True: somebody with this address is here already, and who accepts adds to the account that they have. */
+  readonly hasPerson: boolean;
+}
+
+export interface CreatedPersonInvitation extends CreatedInvitation, PersonInvitation {}
+
 export interface NewPersonInvitation {
   readonly email: string;
   /** Absent: what everybody new gets. */

@@ -19,7 +19,7 @@ import {
   type MemberOfAccount,
 } from "./members-store.ts";
 import { actorOf, browserOf, ownerOf } from "./people-manage-routes.ts";
-import { clearAskedLink, deleteSessions, findPerson } from "./people-store.ts";
+import { clearAskedLink, deleteSessions, findPerson, findPersonByEmail } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
@@ -104,7 +104,9 @@ function peopleOf(options: InvitationOptions) {
     },
     invitePerson: async ({ body: { email, plan = null, credits = null } }, context) => {
       const invitedBy = actorOf(context).personId;
-      return { data: await invite({ email, role: "owner", accountId: null, invitedBy, plan, credits }, options) };
+      const hasPerson = (await findPersonByEmail(db, email)) !== null;
+      const made = await invite({ email, role: "owner", accountId: null, invitedBy, plan, credits }, options);
+      return { data: { ...made, hasPerson } };
     },
     listPersonInvitations: async ({ query }) => {
       const page = await listPersonInvitations(db, query);

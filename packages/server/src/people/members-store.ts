@@ -6,6 +6,7 @@ import type {
   Page,
   PageQuery,
   PersonChanges,
+  PersonInvitation,
   PersonOfInstallation,
 } from "@promptd/contract/manage";
 import { readPage } from "../platform/database/pages.ts";
@@ -136,19 +137,20 @@ export function listInvitations(db: Queryable, accountId: string, query: PageQue
   });
 }
 
-/** Those to the installation that nobody has accepted or revoked, and whose people have not come in another way. */
+/** Those to the installation that nobody has accepted or revoked, and whose people have not come in another way since. */
 export function listPersonInvitations(
   db: Queryable,
   query: PageQuery & { readonly q?: string | undefined },
-): Promise<Page<Invitation> | null> {
+): Promise<Page<PersonInvitation> | null> {
   return readPage(db, query, {
-    columns: INVITATION,
+    columns: `${INVITATION}, exists (select 1 from auth_users u where u.email = invitations.email) as has_person`,
     from: "invitations",
     where: `account_id is null and accepted_at is null and revoked_at is null
       and ($1::text is null or position(lower($1) in email) > 0)
-      and not exists (select 1 from auth_users u where u.email = invitations.email)`,
+      and not exists (select 1 from auth_users u
+        where u.email = invitations.email and u.created_at > invitations.created_at)`,
     values: [query.q ?? null],
-    toItem: toInvitation,
+    toItem: (row: InvitationRow & { has_person: boolean }) => ({ ...toInvitation(row), hasPerson: row.has_person }),
   });
 }
 

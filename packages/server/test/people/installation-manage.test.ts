@@ -245,6 +245,24 @@ test("the audit log of an account has what operators did to it, by its ID or by 
   expect(actions.toSorted()).toEqual(["admin credits grant", "createKey", "grantCredits", "setPlan"]);
 });
 
+test("an operator learns that whom they invite is here already, and sees the invitation until it is accepted", async () => {
+  const email = "here-already@example.org";
+  const known = await createTestPerson(server, { email });
+  const { link, hasPerson } = await operator.client.send("invitePerson", { body: { email, credits: 7 } });
+  const fresh = await operator.client.send("invitePerson", { body: { email: "not-here-already@example.org" } });
+  expect([hasPerson, fresh.hasPerson]).toEqual([true, false]);
+  const listed = async () =>
+    (await operator.client.send("listPersonInvitations", { query: { q: "here-already" } })).rows.map(
+      (row) => [row.email, row.hasPerson] as const,
+    );
+  expect(await listed()).toEqual([
+    ["not-here-already@example.org", false],
+    [email, true],
+  ]);
+  await known.client.send("joinAccount", { body: { code: link?.split("#")[1] ?? "" } });
+  expect(await listed()).toEqual([["not-here-already@example.org", false]]);
+});
+
 test("an operator alone reads which host of an image failed, and why", async () => {
   const source = "---\npromptd: 1\ntitle: Far stamp\nmodel: sandbox/image\nimages: [{ label: Photo }]\n---\nA stamp.\n";
   const { promptVersionId } = await server.publish(source);

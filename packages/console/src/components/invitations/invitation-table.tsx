@@ -1,4 +1,4 @@
-import type { Invitation } from "@promptd/contract/manage";
+import type { Invitation, PersonInvitation } from "@promptd/contract/manage";
 import { countCredits, formatDay } from "../format.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
@@ -19,7 +19,7 @@ function termsOf({ plan, credits }: Invitation): string {
 }
 
 interface InvitationTableProps {
-  readonly rows: readonly Invitation[];
+  readonly rows: readonly (Invitation & Partial<PersonInvitation>)[];
   /** Where invitations are to different roles. */
   readonly hasRoles?: boolean;
   readonly onRenew: (row: Invitation) => void;
@@ -38,6 +38,12 @@ export function InvitationTable({ rows, hasRoles = false, onRenew, onRevoke }: I
             <Td fill whole>
               <Breakable text={row.email} />
               {row.plan === null && row.credits === null ? null : <span className="text-dim"> {termsOf(row)}</span>}
+              {row.hasPerson === true ? (
+                <>
+                  {" "}
+                  <Badge>has an account</Badge>
+                </>
+              ) : null}
             </Td>
             {hasRoles ? <Td from="sm">{row.role}</Td> : null}
             <Td>

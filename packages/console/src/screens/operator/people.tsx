@@ -1,4 +1,4 @@
-import type { NewPersonInvitation, PersonOfInstallation } from "@promptd/contract/manage";
+import type { CreatedPersonInvitation, NewPersonInvitation, PersonOfInstallation } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { AtSign, Ellipsis, Link2, LogOut, ScrollText, ShieldCheck, Snowflake, Users } from "lucide-react";
@@ -34,10 +34,12 @@ export function PeopleSection() {
   const [made, setMade] = useState<Made | null>(null);
   const queries = useQueryClient();
   const invite = async (body: NewPersonInvitation) => {
-    const { email, link } = await manage.send("invitePerson", { body });
+    const invitation = await manage.send("invitePerson", { body });
+    const { email, link, hasPerson } = invitation;
     void queries.invalidateQueries({ queryKey: ["operator", "invitations"] });
-    if (link === null) toast(`An invitation is on its way to ${email}`);
-    else setMade({ title: `The link for ${email}`, link, note: "It works once and expires in seven days." });
+    const here = hasPerson ? ", who has an account already" : "";
+    if (link === null) toast(`An invitation is on its way to ${email}${here}`);
+    else setMade({ title: `The link for ${email}${here}`, link, note: noteOf(invitation) });
   };
   return (
     <>
@@ -68,6 +70,13 @@ export function PeopleSection() {
       <InviteDialog isOpen={isInviting} onClose={() => setInviting(false)} onInvite={invite} />
     </>
   );
+}
+
+function noteOf({ hasPerson, plan, credits }: CreatedPersonInvitation): string {
+  const lasts = "It works once and expires in seven days.";
+  if (!hasPerson) return lasts;
+  const isEmpty = plan !== "pro" && (credits ?? 0) === 0;
+  return `${lasts} ${isEmpty ? "It gives them nothing that they do not have." : "It adds to the account that they have."}`;
 }
 
 interface PeopleProps {

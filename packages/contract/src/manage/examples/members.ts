@@ -102,11 +102,11 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
       person: { email: "grace@example.org" },
       withTerms: { email: "grace@example.org", plan: "pro", credits: 500 },
     },
-    data: { ...personInvitation, link },
+    data: { ...personInvitation, hasPerson: false, link },
   },
   listPersonInvitations: {
     parameters: { limit: 10, q: "grace" },
-    data: { rows: [personInvitation], hasMore: false },
+    data: { rows: [{ ...personInvitation, hasPerson: false }], hasMore: false },
   },
   revokePersonInvitation: {
     parameters: { invitationId: INVITATION_ID },

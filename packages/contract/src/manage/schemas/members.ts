@@ -17,11 +17,13 @@ import type {
 import type {
   Accepted,
   CreatedInvitation,
+  CreatedPersonInvitation,
   Invitation,
   Member,
   NewInvitation,
   NewPersonInvitation,
   PersonChanges,
+  PersonInvitation,
   PersonOfInstallation,
 } from "../members.ts";
 import {
@@ -65,6 +67,13 @@ const invitationMembers = {
 const invitationSchema: z.ZodType<Invitation> = z.strictObject(invitationMembers);
 const createdSchema: z.ZodType<CreatedInvitation> = z.strictObject({
   ...invitationMembers,
+  link: z.string().nullable(),
+});
+
+const personInvitationMembers = { ...invitationMembers, hasPerson: z.boolean() } as const;
+const personInvitationSchema: z.ZodType<PersonInvitation> = z.strictObject(personInvitationMembers);
+const createdPersonSchema: z.ZodType<CreatedPersonInvitation> = z.strictObject({
+  ...personInvitationMembers,
   link: z.string().nullable(),
 });
 
@@ -173,8 +182,8 @@ export const membersSchemas = {
     data: z.strictObject({ accountId: idSchema.nullable() }),
   },
   listPeople: { params: none, query: searchQuery, body: null, data: pageOf(personSchema) },
-  invitePerson: { params: none, query: none, body: newPersonInvitationSchema, data: createdSchema },
-  listPersonInvitations: { params: none, query: searchQuery, body: null, data: pageOf(invitationSchema) },
+  invitePerson: { params: none, query: none, body: newPersonInvitationSchema, data: createdPersonSchema },
+  listPersonInvitations: { params: none, query: searchQuery, body: null, data: pageOf(personInvitationSchema) },
   revokePersonInvitation: { params: invitationId, query: none, body: null, data: invitationSchema },
   updatePerson: { params: personId, query: none, body: changesSchema, data: personSchema },
   signOutPerson: {
