@@ -316,6 +316,7 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       await page.keyboard.press("Control+Enter");
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
+      expect(made).toEqual([]);
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("Say anywhere.").waitFor();
       const first = page.url();

@@ -218,6 +218,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByLabel("Name").fill("shop-backend");
       await page.getByLabel("Monthly cap").fill("500");
       await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+      await page.locator("[data-made] button:focus").waitFor(); // nothing had the focus before the dialog
       const apiKey = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
       const ask = () => fetch(`${server.url}/v1/me`, { headers: { authorization: `Bearer ${apiKey}` } });
       expect((await ask()).status).toBe(200);

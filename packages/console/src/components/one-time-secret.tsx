@@ -12,7 +12,7 @@ interface OneTimeSecretProps {
   readonly children?: ReactNode;
 }
 
-/** A secret that is shown once, with the way to copy it. */
+/** A secret that is shown once, with the way to copy it, which has the focus after a dialog that nothing opened. */
 export function OneTimeSecret({ title, secret, copyLabel, onDone, children }: OneTimeSecretProps) {
   return (
     <Panel
@@ -25,7 +25,7 @@ export function OneTimeSecret({ title, secret, copyLabel, onDone, children }: On
       }
     >
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-        <div className="flex items-center gap-2 rounded-2 border border-edge py-1 pr-1 pl-3">
+        <div data-made className="flex items-center gap-2 rounded-2 border border-edge py-1 pr-1 pl-3">
           <code className="min-w-0 flex-1 font-medium [overflow-wrap:anywhere]">{secret}</code>
           <CopyButton text={secret} label={copyLabel} />
         </div>

@@ -44,12 +44,17 @@ export function whenClosed(close: () => void): (isOpen: boolean, details: { read
 
 /**
  * What had the focus when the dialog was opened, for when it closes. It is read before anything of the dialog is there: a
- * field that takes the focus by itself would be taken for it. True: it is gone, as an item of a menu is.
+ * field that takes the focus by itself would be taken for it. True: it is gone, as an item of a menu is. Where nothing
+ * had it, as on a page whose address opens the dialog, the first control of what was made gets it, else nothing again:
+ * the first of the whole page is the link that skips to its content.
  */
-export function useOpener(isOpen: boolean): () => HTMLElement | true {
+export function useOpener(isOpen: boolean): () => HTMLElement | boolean {
   const opener = useRef<Element | null>(null);
   const wasOpen = useRef(false);
   if (isOpen && !wasOpen.current) opener.current = document.activeElement;
   wasOpen.current = isOpen;
-  return () => (opener.current instanceof HTMLElement && opener.current.isConnected ? opener.current : true);
+  return () => {
+    if (opener.current === document.body) return document.querySelector<HTMLElement>("[data-made]") ?? false;
+    return opener.current instanceof HTMLElement && opener.current.isConnected ? opener.current : true;
+  };
 }
