@@ -66,7 +66,8 @@ const SAYS = `position(replace(lower($6), ' ', '') in replace(lower(e.action), '
 
 /** What was done in the account, and what operators have done to it: at a terminal it may be named by its address. */
 const IS_OF_ACCOUNT = `e.account_id = $3
-  or lower(e.subject) in ($3::text, (select a.email from accounts a where a.id = $3))`;
+  or lower(e.subject) collate "C" = $3::text
+  or lower(e.subject) collate "C" = (select a.email from accounts a where a.id = $3)`;
 
 export async function listAudit(db: Queryable, query: AuditQuery): Promise<Page<AuditEntry> | null> {
   return readPage(db, query, {
