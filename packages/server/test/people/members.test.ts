@@ -393,6 +393,7 @@ test("behind a proxy sign-ins are limited by the address that it saw, and the au
     method: "POST",
     headers: { cookie: ada.cookie, "promptd-account": ada.accountId, "x-forwarded-for": "192.0.2.9" },
   });
-  const { rows } = await operator.client.send("listAudit", { query: { personId: ada.personId, limit: 1 } });
-  expect(rows[0]?.address).toBe("192.0.2.9");
+  // No answer waits for the row of a refused sign-in, which may come last.
+  const { rows } = await operator.client.send("listAudit", { query: { personId: ada.personId, limit: 10 } });
+  expect(rows.map(({ address }) => address)).toContain("192.0.2.9");
 });
