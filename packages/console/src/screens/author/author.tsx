@@ -152,8 +152,8 @@ function NothingYet() {
         </Link>
       }
     >
-      A prompt is a file with inputs and a template. Publish it, and others can run it from the marketplace or their
-      code.
+      Write what a model is asked, with blanks that callers fill in. Publish it, and others can run it from the
+      marketplace or their code.
     </Empty>
   );
 }

@@ -45,6 +45,7 @@ export function PeopleSection() {
     <>
       <SearchBox
         label="Name or email"
+        about="People sign in. Each acts for an account of their own, and for those they are a member of."
         value={q}
         onSearch={(text) => void navigate({ search: { q: text }, replace: true })}
       >

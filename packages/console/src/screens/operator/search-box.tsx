@@ -5,16 +5,19 @@ interface SearchBoxProps {
   readonly label: string;
   readonly value: string | undefined;
   readonly onSearch: (text: string | undefined) => void;
+  /** What the list is of, where its name alone leaves that open. */
+  readonly about?: string;
   /** Beside the field. */
   readonly children?: ReactNode;
 }
 
 /** What narrows a list of the installation. */
-export function SearchBox({ label, value, onSearch, children }: SearchBoxProps) {
+export function SearchBox({ label, value, onSearch, about, children }: SearchBoxProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchForm label={label} value={value} className="w-full sm:w-96" onSearch={onSearch} />
       {children}
+      {about === undefined ? null : <p className="w-full text-12 text-dim">{about}</p>}
     </div>
   );
 }
