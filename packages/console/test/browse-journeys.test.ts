@@ -312,11 +312,13 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       await page.getByText("Nothing was sent yet; see the marked fields.").waitFor();
       await page.getByLabel("Word").fill("anywhere");
       await page.keyboard.press("Control+k");
-      await page.getByLabel("Search prompts, runs, pages and actions").fill("no such words");
+      await page.getByLabel("Search prompts, runs, pages and actions").fill("Credits");
+      await page.getByRole("option", { name: "Credits" }).first().waitFor();
       await page.keyboard.press("Control+Enter");
-      await page.keyboard.press("Escape");
-      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.waitForURL(`${server.url}/credits`); // the key is the dialog's
       expect(made).toEqual([]);
+      await page.goto(`${server.url}/p/prompt-number-9`);
+      await page.getByLabel("Word").fill("anywhere");
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("Say anywhere.").waitFor();
       const first = page.url();
