@@ -29,7 +29,7 @@ let browser: TestBrowser;
 let operator: TestPerson;
 beforeAll(async () => {
   if (findBrowser() === null) return;
-  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0" };
+  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0", PROMPTD_AUTHOR_SHARE: "30" };
   [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
   operator = await createTestPerson(server, { isOperator: true });
 });
@@ -53,6 +53,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.goto(`${server.url}/author`);
       await page.getByText("No prompts yet").waitFor();
       expect(await page.getByRole("radiogroup", { name: "State" }).count()).toBe(0);
+      await page.getByText("You earn 30 % of what others pay for runs of your prompts.").waitFor();
       await page.getByRole("link", { name: "New prompt" }).first().click();
       await page.getByRole("button", { name: "Start with this: Image from text" }).waitFor();
       await page.getByRole("button", { name: "Start with this: Text" }).click();
@@ -60,6 +61,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.getByRole("button", { name: "Publish" }).click();
       await page.getByRole("dialog").getByText('The title is still "Untitled text prompt".').waitFor();
       await page.getByText("Optional: one line that callers read beside version 1").waitFor();
+      await page.getByText("You earn 30 % of what others pay for its runs.").waitFor();
       await page.getByRole("button", { name: "Cancel" }).click();
       expect(await editor(page).innerText()).toContain("tags: [");
       await page.getByText("Test runs are free for you.").waitFor();

@@ -49,6 +49,8 @@ export interface Features {
   readonly mail: boolean;
   /** What the account of a new person begins with. */
   readonly newAccounts: { readonly plan: "pro" | "none"; readonly credits: number };
+  /** What authors earn of what others pay for runs of their prompts, where an operator has set no other share for one. */
+  readonly authorSharePercent: number;
 }
 
 /** Where a person is signed in. What would open it, its token, is in the cookie alone. */

@@ -66,6 +66,7 @@ export function createPeople(options: PeopleOptions): People {
     passkeys: relyingPartyOf(publicUrl()) !== null,
     mail: mailer !== null,
     newAccounts: { plan: account.plan, credits: account.credits },
+    authorSharePercent: config.PROMPTD_AUTHOR_SHARE,
   });
   const secret = sessionSecret(options.secret);
   const writeEntry = createEntryWriter({ db, log, newId });

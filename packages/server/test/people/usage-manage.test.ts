@@ -38,6 +38,10 @@ const raw = async (person: TestPerson, path: string) => {
   return { httpStatus: response.status, type: response.headers.get("content-type"), text: await response.text() };
 };
 
+test("what authors earn is a feature of the installation", async () => {
+  expect(await author.client.send("getFeatures")).toMatchObject({ authorSharePercent: 30 });
+});
+
 describe("usage", () => {
   test("of the account is up to date, by what was asked, without the providers' cost", async () => {
     const { rows, ...span } = await owner.client.send("getUsage", { query: { by: "day,key,prompt" } });

@@ -12,6 +12,7 @@ import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { SearchInput, Segments } from "../../components/ui/field.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
+import { useAuthorShare } from "../../components/prompt/use-author-share.ts";
 import { useTyped } from "../../components/use-typed.ts";
 import type { AuthorSearch } from "../../search.ts";
 
@@ -142,6 +143,7 @@ function PromptRow({ row }: { readonly row: OwnPromptRow }) {
 }
 
 function NothingYet() {
+  const share = useAuthorShare();
   return (
     <Empty
       icon={SquarePen}
@@ -153,7 +155,7 @@ function NothingYet() {
       }
     >
       Write what a model is asked, with blanks that callers fill in. Publish it, and others can run it from the
-      marketplace or their code.
+      marketplace or their code. {share}
     </Empty>
   );
 }

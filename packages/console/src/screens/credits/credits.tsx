@@ -10,6 +10,7 @@ import { Page } from "../../components/shell/page.tsx";
 import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Skeleton } from "../../components/ui/skeleton.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
+import { useAuthorShare } from "../../components/prompt/use-author-share.ts";
 import { Usage } from "./usage.tsx";
 
 export function CreditsScreen() {
@@ -70,9 +71,10 @@ const KINDS: Readonly<Record<JournalEntry["kind"], { readonly word: string; read
 
 function Journal() {
   const journal = useInfiniteQuery(journalQuery);
+  const share = useAuthorShare();
   const empty = (
     <Empty icon={Coins} title="No transactions yet">
-      Grants, holds and charges are listed here. An operator grants credits.
+      Grants, holds, charges and earnings are listed here. An operator grants credits. {share}
     </Empty>
   );
   return (

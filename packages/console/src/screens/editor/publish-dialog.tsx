@@ -7,6 +7,7 @@ import { QueryFailure } from "../../components/query-states.tsx";
 import { TextShape } from "../../components/run/output-view.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { toast } from "../../components/ui/toast.tsx";
+import { useAuthorShare } from "../../components/prompt/use-author-share.ts";
 import { textOf } from "../../sign-in.ts";
 import { DiffView } from "./diff-view.tsx";
 import { Warnings } from "./fault-list.tsx";
@@ -18,6 +19,7 @@ type PublishDialogProps = DraftTabProps & { readonly onClose: () => void };
 export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialogProps) {
   const { promptId, latest } = prompt;
   const queries = useQueryClient();
+  const share = useAuthorShare(prompt);
   const [revision, setRevision] = useState<number | null>(null);
   const { flush } = draft;
   useEffect(() => {
@@ -61,6 +63,7 @@ export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialog
       submit="Publish"
       onSubmit={publish}
     >
+      {share === null ? null : <p>{share}</p>}
       <Warnings prompt={checked.prompt} />
       <Field
         label="Note"

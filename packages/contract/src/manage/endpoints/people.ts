@@ -4,7 +4,7 @@ export const peopleEndpoints = {
   getFeatures: {
     method: "GET",
     path: "/manage/v1/features",
-    summary: "What a page of a sign-in must know: ways in, and whether there is mail",
+    summary: "What a page must know of the installation: ways in, whether there is mail, what authors earn",
     auth: "none",
     errors: [],
   },

@@ -28,6 +28,7 @@ const features = {
   passkeys: true,
   mail: true,
   newAccounts: { plan: "none", credits: 0 },
+  authorSharePercent: 30,
 } as const;
 
 export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {

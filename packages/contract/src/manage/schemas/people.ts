@@ -37,6 +37,7 @@ const featuresSchema: z.ZodType<Features> = z.strictObject({
   passkeys: z.boolean(),
   mail: z.boolean(),
   newAccounts: z.strictObject({ plan: z.enum(["pro", "none"]), credits: countSchema }),
+  authorSharePercent: countSchema,
 });
 
 const sessionSchema: z.ZodType<SessionInfo> = z.strictObject({
