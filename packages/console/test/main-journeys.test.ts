@@ -65,6 +65,8 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.getByRole("button", { name: "Cancel" }).click();
       expect(await editor(page).innerText()).toContain("tags: [");
       await page.getByText("Test runs are free for you.").waitFor();
+      const note = page.getByText(/^text-default uses sandbox\/text for now: /);
+      expect(await note.getByRole("link", { name: "Roles" }).getAttribute("href")).toBe("/docs/prompt-files#roles");
 
       await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}\u200b"));
       await page.locator(".cm-specialChar").waitFor();

@@ -72,7 +72,9 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
       {(last?.notes ?? []).map((note) => (
         <p key={note} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2 text-dim">
           <Info aria-hidden className="mt-0.5 size-3.5" strokeWidth={1.75} />
-          <span className="[overflow-wrap:anywhere]">{note}</span>
+          <span className="[overflow-wrap:anywhere]">
+            {note} <RolesGuide />
+          </span>
         </p>
       ))}
     </div>
@@ -87,6 +89,21 @@ export function Warnings({ prompt }: Pick<Checked, "prompt">) {
       <span className="[overflow-wrap:anywhere]">{warning}</span>
     </p>
   ));
+}
+
+/** What is behind a note: each says what a role stands for now. */
+function RolesGuide() {
+  return (
+    <Link
+      to="/docs/$guide"
+      params={{ guide: "prompt-files" }}
+      hash="roles"
+      target="_blank"
+      className="text-accent hover:underline"
+    >
+      Roles
+    </Link>
+  );
 }
 
 function EditorHelp() {

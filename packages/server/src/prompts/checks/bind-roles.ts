@@ -116,8 +116,8 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
       const other = withModel(definition, { role, entry: catalogue.find(candidate) });
       return other === null ? [] : [estimate(other)];
     });
-    const range = prices.length === 0 ? "" : `, and about ${rangeOf(prices)} on the others that it may use`;
-    return `${role} uses ${model} on this server now: a run costs about ${creditsOf(estimate(definition))}${range}. When an operator enables a better model for ${role}, promptd publishes a new version with it by itself; write the name of a model instead of ${role} to stay with that one.`;
+    const range = prices.length === 0 ? "" : `, about ${rangeOf(prices)} when that changes`;
+    return `${role} uses ${model} for now: about ${creditsOf(estimate(definition))} a run${range}.`;
   });
 }
 
