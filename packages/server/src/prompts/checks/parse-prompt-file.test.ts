@@ -86,8 +86,16 @@ describe("the form of a file", () => {
 
   test.each([
     ["a field in another column", "images:\n    - label: Photo\n    description: y", "is not indented like"],
-    ["a line that lost its indentation", "images:\n- label: Photo\n    description: y", "indent the lines below it"],
-    ["a colon in a text", "description: Photo: a room", "put a text with “: ” in quotes"],
+    [
+      "a line that lost its indentation",
+      "images:\n- label: Photo\n    description: y",
+      "belongs to this text by its indentation",
+    ],
+    ["a colon in a text", "description: Photo: a room", 'in quotes: description: "Photo: a room"'],
+    ["a colon beside a comment", "description: Photo: a room # mine", 'in quotes: description: "Photo: a room"'],
+    ["a colon in a quoted text", 'description: "Photo": a room', `in quotes: description: '"Photo": a room'`],
+    ["a colon between braces", "inputs: { topic: { label: Photo: a room, maxLength: 9 } }", 'label: "Photo: a room"'],
+    ["a colon in a long text", `description: Photo: ${"a".repeat(300)}`, `"Photo: ${"a".repeat(53)}…"`],
     ["a tab", "inputs:\n\ttopic: {}", "use spaces"],
   ])("%s is explained in plain words, once for its line", (_name, front, words) => {
     const messages = messagesOf(textPrompt("x", front));

@@ -80,7 +80,7 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
     const exhausted = document.errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
     if (exhausted !== undefined) throw new RangeError(exhausted.message);
     for (const { code, message, pos } of firstOfEachLine(document.errors, lineAt))
-      fault(pos[0], PLAIN_WORDS[code] ?? message);
+      fault(pos[0], describeColon(code, text, pos[0]) ?? PLAIN_WORDS[code] ?? message);
     return document.errors.length > 0 ? null : convertYaml(document.contents, null, { text, lineAt, fault });
   });
 }
@@ -88,7 +88,7 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
 const FRONT_MATTER = "front matter";
 
 const NO_VALUE_ALLOWED =
-  "a value that begins here cannot be read: indent the lines below it in one column, and put a text with “: ” in quotes";
+  "the line below belongs to this text by its indentation and has a colon: a field of its own begins in the column of this one, and a text with a colon must be in quotes";
 /** What the parser says in the words of the YAML specification. */
 const PLAIN_WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   BAD_INDENT: "this line is not indented like the lines that it belongs to: fields of one map begin in the same column",
@@ -96,6 +96,22 @@ const PLAIN_WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   MULTILINE_IMPLICIT_KEY: NO_VALUE_ALLOWED,
   TAB_AS_INDENT: "a tab cannot indent a line: use spaces",
 };
+
+/** What of a text is repeated in how to write it. */
+const EXAMPLE_LENGTH_MAX = 60;
+
+/** Null: what stands here is no text on one line that YAML reads as a field, because of a colon in it. */
+function describeColon(code: ErrorCode, text: string, offset: number): string | null {
+  const isInFlow = code === "BLOCK_IN_FLOW";
+  if (!isInFlow && code !== "BLOCK_AS_IMPLICIT_KEY") return null;
+  const [line = ""] = (isInFlow ? /^[^,\]}\n]*/ : /^.*?(?= #|$)/m).exec(text.slice(offset)) ?? [];
+  const value = line.trim();
+  if (!/:(?:\s|$)/.test(value)) return null;
+  const [key = ""] = /[\w.-]+: +$/.exec(text.slice(0, offset)) ?? [];
+  const shown = value.length > EXAMPLE_LENGTH_MAX ? `${value.slice(0, EXAMPLE_LENGTH_MAX)}…` : value;
+  const quoted = /["\\]/.test(shown) ? `'${shown.replaceAll("'", "''")}'` : `"${shown}"`;
+  return `a text with a colon must be in quotes: ${key}${quoted}`;
+}
 
 /** One slip makes several errors of the parser; what follows the first on its line helps nobody. */
 function firstOfEachLine(errors: readonly YAMLParseError[], lineAt: LineAt): YAMLParseError[] {
