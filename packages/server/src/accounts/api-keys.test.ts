@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { displayOf, hashApiKey, hasKeyForm, mintApiKey } from "./api-keys.ts";
+import { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintApiKey, mintToken } from "./api-keys.ts";
 
 /** Thirty characters that are as good as any. */
 const ZEROS = `pd_${"0".repeat(30)}`;
@@ -47,4 +47,11 @@ describe("a key", () => {
     expect(hashApiKey("abc").toString("hex")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     expect(displayOf("pd_01234567890123456789")).toBe("pd_01234…6789");
   });
+});
+
+test("a management token begins with pdm_, and neither it nor a key is taken for the other", () => {
+  const [token, key] = [mintToken(), mintApiKey()];
+  expect(token).toMatch(/^pdm_[0-9A-Za-z]{36}$/);
+  expect([hasTokenForm(token), hasKeyForm(token)]).toEqual([true, false]);
+  expect([hasTokenForm(key), hasKeyForm(key)]).toEqual([false, true]);
 });
