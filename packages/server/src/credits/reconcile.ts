@@ -82,7 +82,7 @@ export function createAudit(db: Database, log: Log): (stop?: AbortSignal) => Pro
     });
     const isEnd = accounts.length < size && ids.length === accounts.length;
     after = isEnd ? FIRST_ID : (ids.at(-1) ?? FIRST_ID);
-    if (rows.length > 0) await freeze(db, log, rows.map(toMismatch));
+    await freeze(db, log, rows.map(toMismatch));
   };
 }
 

@@ -1,6 +1,13 @@
 /** What is done to many accounts: expiry in batches, the audit batch by batch; and what a grant answers. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../../src/credits/index.ts";
+import {
+  availableCredits,
+  checkLedger,
+  createAudit,
+  expireCredits,
+  findStanding,
+  grantCredits,
+} from "../../src/credits/index.ts";
 import { enableFaults } from "../../src/platform/fault-injection.ts";
 import type { Database, Queryable } from "../../src/platform/database/database.ts";
 import { createLog, type Log } from "../../src/platform/log.ts";
@@ -50,6 +57,14 @@ async function damage(...accounts: readonly number[]): Promise<void> {
   await engine.db.query("update credit_accounts set posted = posted + 1 where account_id = any ($1::uuid[])", [
     accounts.map(idOf),
   ]);
+}
+
+/** The database's transactions, and the options that each was begun with. */
+function recordOptions(asked: unknown[]): Database["tx"] {
+  return (work, options) => {
+    asked.push(options);
+    return engine.db.tx(work, options);
+  };
 }
 
 describe("a grant", () => {
@@ -181,6 +196,12 @@ describe("the audit of everything", () => {
     ]);
     for (const { detail } of mismatches) expect(detail).not.toBe("");
   });
+
+  test("has no time limit", async () => {
+    const asked: unknown[] = [];
+    await checkLedger({ ...engine.db, tx: recordOptions(asked) });
+    expect(asked).toEqual([{ statementTimeoutMs: 0 }]);
+  });
 });
 
 test("the audit of everything sees one moment: what happens meanwhile is not half in its report", async () => {
@@ -261,43 +282,74 @@ describe("the periodic audit", () => {
     expect(await frozen()).toEqual([idOf(1), idOf(250), idOf(501)]);
   });
 
-  test("is given up by what is no lack of time, and begins at the same accounts the next time", async () => {
+  test("goes on with what it left out where the last batch of a round was halved", async () => {
+    await createBalances(400);
+    await damage(400);
+    const audit = createAudit(
+      slowing((accounts) => accounts.length > 300),
+      log,
+    );
+    await audit();
+    expect(await frozen()).toEqual([]);
+    await audit();
+    expect(await frozen()).toEqual([idOf(400)]);
+  });
+
+  test("skips nobody when the process stops while a batch takes too long", async () => {
     await createBalances(2);
     await damage(1);
-    let tries = 0;
-    const tx: Database["tx"] = (work, options) => {
-      tries += 1;
-      if (tries === 1) throw Object.assign(new Error("lost"), { code: "ECONNRESET" });
-      return engine.db.tx(work, options);
-    };
-    const audit = createAudit({ ...engine.db, tx }, log);
-    await expect(audit()).rejects.toThrow("lost");
-    expect(tries).toBe(1);
+    const stop = new AbortController();
+    const warned: unknown[] = [];
+    const audit = createAudit(
+      slowing((accounts) => {
+        const isFirst = !stop.signal.aborted;
+        stop.abort();
+        return isFirst && accounts.length === 2;
+      }),
+      { ...log, warn: (fields: unknown) => void warned.push(fields) },
+    );
+    await expect(audit(stop.signal)).rejects.toThrow("statement timeout");
     await audit();
-    expect(await frozen()).toEqual([idOf(1)]);
+    expect([await frozen(), warned]).toEqual([[idOf(1)], []]);
   });
+
+  test.each([1, 2])(
+    "fails for any other reason than time, and begins with the same accounts again, where they are %i",
+    async (count) => {
+      await createBalances(count);
+      await damage(1);
+      let tries = 0;
+      const tx: Database["tx"] = (work, options) => {
+        tries += 1;
+        if (tries === 1) throw Object.assign(new Error("lost"), { code: "ECONNRESET" });
+        return engine.db.tx(work, options);
+      };
+      const audit = createAudit({ ...engine.db, tx }, log);
+      await expect(audit()).rejects.toThrow("lost");
+      expect(tries).toBe(1);
+      await audit();
+      expect(await frozen()).toEqual([idOf(1)]);
+    },
+  );
 
   test("passes over an account that alone takes too long, and says which", async () => {
     await createBalances(4);
     await damage(3);
     const warned: unknown[] = [];
-    const hearing = { ...log, warn: (fields: unknown) => void warned.push(fields) } as unknown as Log;
+    const hearing = { ...log, warn: (...entry: unknown[]) => void warned.push(entry) } as unknown as Log;
     const audit = createAudit(
       slowing((accounts) => accounts.includes(idOf(2))),
       hearing,
     );
     for (let i = 0; i < 4; i += 1) await audit();
-    expect([await frozen(), warned]).toEqual([[idOf(3)], [{ accountId: idOf(2) }]]);
+    const text = "the audit of an account takes too long and was skipped";
+    expect([await frozen(), warned]).toEqual([[idOf(3)], [[{ accountId: idOf(2) }, text]]]);
   });
 
   test("has longer than other statements", async () => {
     await createBalances(1);
     const asked: unknown[] = [];
-    const tx: Database["tx"] = (work, options) => {
-      asked.push(options);
-      return engine.db.tx(work, options);
-    };
-    await createAudit({ ...engine.db, tx }, log)();
+    await createAudit({ ...engine.db, tx: recordOptions(asked) }, log)();
     expect(asked).toEqual([{ statementTimeoutMs: 30_000 }]);
   });
 
@@ -307,5 +359,19 @@ describe("the periodic audit", () => {
     await createAudit(engine.db, log)();
     expect(logged).toEqual([[idOf(2), SENTENCE]]);
     expect(await frozen()).toEqual([idOf(2)]);
+  });
+
+  test("says in the reason of a frozen account each kind of fault once", async () => {
+    await createBalances(1);
+    const accountId = idOf(1);
+    await engine.db.query(
+      "select credit_hold_for($1, gen_random_uuid(), 1, null, null, null, null) from generate_series(1, 2)",
+      [accountId],
+    );
+    await engine.db.query("update credit_grants set remaining = 50");
+    await createAudit(engine.db, log)();
+    const { frozen: reason } = await findStanding(engine.db, accountId);
+    expect(reason).toMatchObject({ reason: "the audit found: hold without a run, grants above the balance" });
+    expect(logged).toHaveLength(3);
   });
 });
