@@ -38,6 +38,20 @@ describe("a hold", () => {
     expect(await hold(rig.engine.newId(), 1)).toBe(false);
     expect((await journalOf()).at(-1)).toEqual([...EXPIRE, 4, 1, 1]);
   });
+
+  test("of a create finds one credit expired at the very moment, and no room in what has expired", async () => {
+    const other = await rig.engine.createAccount();
+    await grant(1, "a", 1);
+    await grant(4, "a", 1, other);
+    await stopClock(rig.engine.db, NOW_US + 1);
+    for (const [account, amount] of [
+      [rig.account, 1],
+      [other, 6],
+    ] as const) {
+      expect((await rig.engine.create(account, { hold: amount })).kind).toBe("no_credits");
+      expect([await balanceOf(account), await grantsOf(account)]).toEqual([[0, 0], [0]]);
+    }
+  });
 });
 
 describe("settling", () => {
@@ -139,6 +153,19 @@ describe("settling a hold that expired credits back", () => {
     expect([await grantsOf(other), await keptOf(other), await balanceOf(other)]).toEqual([[0], [], [0, 0]]);
   });
 
+  test("takes nothing off those of another account that is settled with it, which nothing backs", async () => {
+    const other = await rig.engine.createAccount();
+    const [mine, theirs] = [rig.engine.newId(), rig.engine.newId()];
+    await grant(5, "a", 1);
+    await grant(9, "a", 10, other);
+    await hold(mine, 5);
+    await hold(theirs, 5, other);
+    await stopClock(rig.engine.db, NOW_US + 1);
+    await settle([rig.account, other], [mine, theirs], [2, 4]);
+    expect([await balanceOf(), await grantsOf(), await keptOf()]).toEqual([[0, 0], [0], []]);
+    expect([await balanceOf(other), await grantsOf(other)]).toEqual([[5, 0], [5]]);
+  });
+
   test.each([10, 1])("sees to what expired meanwhile before it gives anything back: %i", async (amount) => {
     const [first, second] = [rig.engine.newId(), rig.engine.newId()];
     const other = await rig.engine.createAccount();
@@ -173,7 +200,7 @@ describe("the end of a run", () => {
   };
   const left = { worker: null, outputs: ["out"], fail_reason: "why" };
 
-  test("writes state, outputs, reason and credits, once", async () => {
+  test("writes state, outputs, reason, credits and usage, once", async () => {
     await grant(100, "a");
     const [good, dear, negative, bad, free] = [
       await rig.engine.createRun(rig.account, { hold: 10 }),
@@ -196,6 +223,14 @@ describe("the end of a run", () => {
       { status: "succeeded", credits: null, ...left },
     ]);
     expect(await balanceOf()).toEqual([86, 0]);
+    const usage = "select is_ok, credits from usage_events where account_id = $1 order by run_id";
+    expect(await rig.engine.db.query(usage, [rig.account])).toEqual([
+      { is_ok: true, credits: 4 },
+      { is_ok: true, credits: 10 },
+      { is_ok: true, credits: 0 },
+      { is_ok: false, credits: 0 },
+      { is_ok: true, credits: 0 },
+    ]);
     expect(await rig.engine.db.query("select fault from credit_audit where account_id = $1", [rig.account])).toEqual(
       [],
     );

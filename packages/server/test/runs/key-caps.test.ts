@@ -163,3 +163,21 @@ test("a budget that its holds do not explain is a fault of the ledger, and an ad
   const nothing = adjustCredits(engine.db, { accountId: key.accountId, amount: 0, reason: "a test" });
   await expect(nothing).rejects.toThrow("changes nothing");
 });
+
+test("an adjustment takes out what is counted for a key without holds, down to one credit, and does not mind a 0", async () => {
+  const key = await createKey(50, {});
+  expect(await create(key, 5)).toBe("created");
+  const beside = await createApiKey(engine.db, engine.newId, { ...key, name: "beside" });
+  const { accountId } = key;
+  const count = (credits: number) =>
+    engine.db.query(
+      "insert into credit_budgets (account_id, budget_id, month, used) select account_id, $2, month, $3 from credit_budgets where account_id = $1",
+      [accountId, beside.keyId, credits],
+    );
+  const adjust = () => adjustCredits(engine.db, { accountId, amount: 0, reason: "a test" });
+  await count(1);
+  await adjust();
+  expect([await used(key), await used({ accountId, keyId: beside.keyId }), await engine.audit()]).toEqual([5, 0, []]);
+  await count(0);
+  await expect(adjust()).rejects.toThrow("changes nothing");
+});
