@@ -30,7 +30,7 @@ async function packagesOf(module: string): Promise<string[]> {
 const HEAVY = ["ai", "@ai-sdk/openai", "undici", "find-my-way", "sharp"];
 
 test("an operator's command loads neither the AI SDK nor what only a server needs", async () => {
-  const loaded = await packagesOf("operator.ts");
+  const loaded = await packagesOf("operator-entry.ts");
   expect(loaded).toContain("pg");
   expect(loaded.filter((name) => HEAVY.includes(name))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { PromptdError } from "@promptd/client";
 import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { beginDeletion, createDeletions } from "../../src/offboarding/index.ts";
-import { Operator } from "../../src/operator.ts";
+import { Operator } from "../../src/operator-entry.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
