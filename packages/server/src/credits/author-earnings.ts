@@ -4,7 +4,7 @@
  */
 import type { Database } from "../platform/database/database.ts";
 import { collectSome, listUncollected } from "./author-earnings-store.ts";
-import { changeEachAccount } from "./each-account.ts";
+import { changeEachAccount } from "./change-each-account.ts";
 
 export interface Earner {
   readonly accountId: string;

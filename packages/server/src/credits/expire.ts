@@ -1,6 +1,6 @@
 import type { Database } from "../platform/database/database.ts";
 import { faultPoint } from "../platform/fault-injection.ts";
-import { changeEachAccount } from "./each-account.ts";
+import { changeEachAccount } from "./change-each-account.ts";
 import { expireOf, listExpired } from "./expire-store.ts";
 
 /** Writes expired grants to the journal. @throws as `changeEachAccount`. */
