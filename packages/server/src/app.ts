@@ -21,7 +21,7 @@ import { openServer } from "./open-server.ts";
 import { openDeliverer, openWorker } from "./open-worker.ts";
 import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault-injection.ts";
-import { startTicks, type Tick } from "./platform/ticks.ts";
+import { startTicks, type Tick } from "./platform/periodic-work.ts";
 import { peopleTicks } from "./people/index.ts";
 import { announceRoles, rebindRoles, refreshEstimates } from "./prompts/index.ts";
 import {

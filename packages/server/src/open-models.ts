@@ -16,7 +16,7 @@ import type { Clock } from "./platform/clock.ts";
 import { isLoopback, type Config } from "./platform/config/config.ts";
 import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
-import type { Tick } from "./platform/ticks.ts";
+import type { Tick } from "./platform/periodic-work.ts";
 import { loadCatalogueOf } from "./read-catalogue.ts";
 import { adaptModelLimit, writeModelLimits } from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";

@@ -6,7 +6,7 @@ import { OUTAGE_POLICY } from "../platform/database/errors.ts";
 import { retry } from "../platform/resilience/retry.ts";
 import type { Log } from "../platform/log.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
-import type { Tick } from "../platform/ticks.ts";
+import type { Tick } from "../platform/periodic-work.ts";
 import { createAccountFiles, type AccountFiles } from "./account-files.ts";
 import { chooseBlobStore, type BlobStoreOptions } from "./blobs/choose-blob-store.ts";
 import { createSpool, type Spool } from "./blobs/spool.ts";

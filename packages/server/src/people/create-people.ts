@@ -6,7 +6,7 @@ import type { Authenticators, Endpoint, WriteAudit } from "../http/endpoint.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
-import type { Tick } from "../platform/ticks.ts";
+import type { Tick } from "../platform/periodic-work.ts";
 import { createAuditWriter, createEntryWriter, type WriteEntry } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";

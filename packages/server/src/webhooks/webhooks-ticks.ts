@@ -2,7 +2,7 @@
 import type { ModelRetiringData } from "@promptd/contract/manage";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import type { Tick } from "../platform/ticks.ts";
+import type { Tick } from "../platform/periodic-work.ts";
 import type { CatalogueEntry } from "../models/index.ts";
 import { listLiveCallsOf } from "../prompts/index.ts";
 import { giveUpDeliveries, insertNotices, pruneDeliveries } from "./deliveries-store.ts";

@@ -9,7 +9,7 @@ import { createSweeps } from "../../src/files/outputs/sweep-files.ts";
 import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
-import type { Tick } from "../../src/platform/ticks.ts";
+import type { Tick } from "../../src/platform/periodic-work.ts";
 import { startBucketServer } from "./bucket-server.ts";
 import {
   blobPath,

@@ -371,7 +371,7 @@ export const ownedTables: Rule = (sources) =>
 
 /** SQL stands in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
-  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|pages|pooler|sql-files|triggers)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/key-plan-and-rate-limit\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
+  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|pages|pooler|sql-files|triggers)\.ts$|platform\/periodic-work\.ts$|platform\/embedded\/|accounts\/key-plan-and-rate-limit\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
 
 export const sqlPlaces: Rule = (sources) =>
   sources

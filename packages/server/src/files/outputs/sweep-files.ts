@@ -3,7 +3,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { idTimeMs } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Tick } from "../../platform/ticks.ts";
+import type { Tick } from "../../platform/periodic-work.ts";
 import type { BlobStore, OnSkipped } from "../blobs/blob-store.ts";
 import { claimBlobStore } from "../blobs/installation-mark.ts";
 import type { Spool } from "../blobs/spool.ts";

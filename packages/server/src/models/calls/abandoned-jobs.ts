@@ -6,7 +6,7 @@
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { withDeadline } from "../../platform/resilience/deadline.ts";
-import type { Tick } from "../../platform/ticks.ts";
+import type { Tick } from "../../platform/periodic-work.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
 import { recordEnds, findAbandonedJobs, type AbandonedJob, type CallEnd } from "./provider-calls-store.ts";

@@ -4,7 +4,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { retry } from "../../platform/resilience/retry.ts";
-import type { Tick } from "../../platform/ticks.ts";
+import type { Tick } from "../../platform/periodic-work.ts";
 import { availability } from "../catalogue/availability.ts";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
 import { providerOf } from "../providers/all-providers.ts";

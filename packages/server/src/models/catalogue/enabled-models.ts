@@ -6,7 +6,7 @@
  */
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Tick } from "../../platform/ticks.ts";
+import type { Tick } from "../../platform/periodic-work.ts";
 import { isLoopback } from "../../platform/config/config.ts";
 import { entryOf, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
 import { listEnabled, writeConfigured, writeFound, type EnabledRow, type FoundServer } from "./enabled-models-store.ts";

@@ -10,7 +10,7 @@ import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import { settleWithin, sleep } from "../../platform/resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
-import type { Tick } from "../../platform/ticks.ts";
+import type { Tick } from "../../platform/periodic-work.ts";
 import { createRun, type CreateRunOptions } from "../create/create-run.ts";
 import { listWaitingItems, NOT_TO_START, readItemInputs, refuseItem, startItem } from "./batch-items-store.ts";
 import {

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Tick } from "../../platform/ticks.ts";
+import type { Tick } from "../../platform/periodic-work.ts";
 import { loadBuiltInEmbedder, type BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import { verifyCounts, verifyDocuments, type PublishedPrompts } from "../indexing/verify-index.ts";
 import { embedByBuiltIn } from "../indexing/embed-built-in.ts";

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import { createTestDatabase, type TestDatabase } from "../../test/support/test-database.ts";
 import { openDatabase, type Database } from "./database/database.ts";
 import { createLog, type Log } from "./log.ts";
-import { runDueTicks, startTicks, type Tick } from "./ticks.ts";
+import { runDueTicks, startTicks, type Tick } from "./periodic-work.ts";
 
 const log = createLog("silent");
 let database: TestDatabase;
