@@ -1,7 +1,6 @@
 import type { AccountOfInstallation } from "@promptd/contract/manage";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { setPlan } from "./accounts.ts";
 import { findListedAccount, listAccounts, updateAccountName } from "./accounts-store.ts";
@@ -9,11 +8,7 @@ import { findListedAccount, listAccounts, updateAccountName } from "./accounts-s
 /** What operators see and decide of accounts, and what an owner calls theirs. */
 export function accountsManageRoutes(db: Database) {
   return {
-    listAccounts: async ({ query }) => {
-      const page = await listAccounts(db, query);
-      if (page === null) throw unknownCursor(query, "account");
-      return { data: page };
-    },
+    listAccounts: async ({ query }) => ({ data: await listAccounts(db, query) }),
     updateAccount: async ({ body: { name } }, { caller: { accountId } }) => {
       if (!(await updateAccountName(db, accountId, name))) throw notFound("account", accountId);
       return { data: { accountId, name } };

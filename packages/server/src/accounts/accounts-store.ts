@@ -120,12 +120,13 @@ interface ListedRow {
 const LISTED =
   "id, email, coalesce(display_name, username) as name, pro_until, pro_until > promptd_now() as pro, created_at";
 
-/** Accounts whose address or name has `q` in it, newest first; no deleted ones. Null: the cursor is none of them. */
+/** Accounts whose address or name has `q` in it, newest first; no deleted ones. */
 export function listAccounts(
   db: Queryable,
   query: PageQuery & { readonly q?: string | undefined },
-): Promise<Page<ListedAccount> | null> {
+): Promise<Page<ListedAccount>> {
   return readPage(db, query, {
+    what: "account",
     columns: `${LISTED}, credits_available(id) as available`,
     from: "accounts",
     where: `${IS_NOT_DELETED} and ($1::text is null or position(lower($1) in email) > 0 or id::text = lower($1)

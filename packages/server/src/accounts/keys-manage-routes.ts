@@ -2,7 +2,6 @@ import type { CreatedKey, Key, KeyChanges, RecentUsage } from "@promptd/contract
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { isoTime, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { createApiKey, describeKey, revokeOwnKey, rollApiKey, updateApiKey, type CreatedApiKey } from "./keys.ts";
 import { findKey, readKeyPage, type ApiKey, type KeyTerms } from "./keys-store.ts";
@@ -32,7 +31,6 @@ export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOp
   return {
     listKeys: async ({ query }, { caller: { accountId } }) => {
       const [page, usage] = await Promise.all([readKeyPage(db, accountId, query), usageOfKeys(accountId)]);
-      if (page === null) throw unknownCursor(query, "key");
       return { data: { rows: page.rows.map((key) => toKey(key, usage)), hasMore: page.hasMore } };
     },
     createKey: async ({ body }, { caller: { accountId } }) => {

@@ -79,9 +79,10 @@ export function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
   );
 }
 
-/** Newest first. Null: the cursor is not a key of the account. */
-export function readKeyPage(db: Queryable, accountId: string, page: PageQuery): Promise<Page<ApiKey> | null> {
+/** Newest first. */
+export function readKeyPage(db: Queryable, accountId: string, page: PageQuery): Promise<Page<ApiKey>> {
   return readPage<ApiKey, ApiKey>(db, page, {
+    what: "key",
     columns: COLUMNS,
     from: "api_keys k",
     where: "k.account_id = $1",

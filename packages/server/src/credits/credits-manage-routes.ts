@@ -2,7 +2,6 @@ import { findAccountByName, findListedAccount } from "../accounts/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
 import { findStanding, freezeAccount, unfreezeAccount } from "./freezes-store.ts";
 import { giveCredits } from "./grants.ts";
@@ -12,11 +11,7 @@ import { listJournal } from "./journal-store.ts";
 export function creditsManageRoutes(db: Database, clock: Clock) {
   return {
     getCredits: async (_input, { caller }) => ({ data: await findStanding(db, caller.accountId) }),
-    listJournal: async ({ query }, { caller }) => {
-      const page = await listJournal(db, caller.accountId, query);
-      if (page === null) throw unknownCursor(query, "row of the journal");
-      return { data: page };
-    },
+    listJournal: async ({ query }, { caller }) => ({ data: await listJournal(db, caller.accountId, query) }),
     freezeAccount: async ({ params: { accountId }, body: { isFrozen, reason } }) => {
       if ((await findListedAccount(db, accountId)) === null) throw notFound("account", accountId);
       if (isFrozen) await freezeAccount(db, accountId, reason);

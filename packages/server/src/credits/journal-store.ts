@@ -14,9 +14,10 @@ interface JournalRow {
   expires_at: Date | null;
 }
 
-/** Rows of the account's journal, newest first. Null: the cursor is none of them. */
-export function listJournal(db: Queryable, accountId: string, query: PageQuery): Promise<Page<JournalEntry> | null> {
+/** Rows of the account's journal, newest first. */
+export function listJournal(db: Queryable, accountId: string, query: PageQuery): Promise<Page<JournalEntry>> {
   return readPage(db, query, {
+    what: "row of the journal",
     columns: `t.id, t.at, t.kind, t.amount, t.posted_after - t.held_after as credits_after, t.run_id, r.run_name as title,
       t.actor, t.expires_at`,
     from: "credit_transfers t left join runs r on r.account_id = t.account_id and r.id = t.run_id",

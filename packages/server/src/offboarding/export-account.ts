@@ -113,7 +113,7 @@ async function* pagesOfItems(accountId: string, { db }: ExportPorts): AsyncGener
 
 async function* pagesOfJournal(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {
   const next = async (startingAfter?: string) =>
-    (await listJournal(db, accountId, { limit: PAGE, startingAfter }))?.rows ?? [];
+    (await listJournal(db, accountId, { limit: PAGE, startingAfter })).rows;
   for (let page = await next(); page.length > 0; page = await next(page.at(-1)?.entryId)) yield page;
 }
 

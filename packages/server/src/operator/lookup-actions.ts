@@ -41,12 +41,12 @@ export class LookupActions {
 
   /** The newest accounts whose address, id or name has `text` in it. */
   async accounts(text: string | undefined): Promise<Page<ListedAccount>> {
-    return (await listAccounts(this.#db, { limit: ROWS_MAX, q: text })) ?? { rows: [], hasMore: false };
+    return listAccounts(this.#db, { limit: ROWS_MAX, q: text });
   }
 
   /** The newest people who sign in whose address or name has `text` in it. */
   async people(text: string | undefined): Promise<Page<PersonOfInstallation>> {
-    return (await listPeople(this.#db, { limit: ROWS_MAX, q: text })) ?? { rows: [], hasMore: false };
+    return listPeople(this.#db, { limit: ROWS_MAX, q: text });
   }
 
   /** A person, or the owner of an account, with what they sign in by. @throws Problem NOT_FOUND_ERROR. */
@@ -59,7 +59,7 @@ export class LookupActions {
 
   /** The newest prompts that were ever published whose title, slug or author has `text` in it. */
   async prompts(text: string | undefined): Promise<Page<ModeratedPrompt>> {
-    return (await listModerated(this.#db, { limit: ROWS_MAX, q: text })) ?? { rows: [], hasMore: false };
+    return listModerated(this.#db, { limit: ROWS_MAX, q: text });
   }
 
   /** A prompt by its slug or id. @throws Problem NOT_FOUND_ERROR, with the slug that is most like it. */
@@ -88,14 +88,12 @@ export class LookupActions {
   /** The newest runs of an account. @throws Problem NOT_FOUND_ERROR when there is no such account. */
   async runs(user: string, status: ManagedRunRow["runStatus"] | undefined): Promise<Page<ManagedRunRow>> {
     const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    const page = await listManagedRuns(this.#db, accountId, { limit: ROWS_MAX, status });
-    return page ?? { rows: [], hasMore: false };
+    return listManagedRuns(this.#db, accountId, { limit: ROWS_MAX, status });
   }
 
   /** The newest runs of all accounts in the last day. */
   async runsOfAll(status: ManagedRunRow["runStatus"] | undefined): Promise<Page<InstallationRunRow>> {
-    const page = await listInstallationRuns(this.#db, { limit: ROWS_MAX, status }, systemClock.nowMs());
-    return page ?? { rows: [], hasMore: false };
+    return listInstallationRuns(this.#db, { limit: ROWS_MAX, status }, systemClock.nowMs());
   }
 
   /** A run of whichever account. @throws Problem NOT_FOUND_ERROR. */

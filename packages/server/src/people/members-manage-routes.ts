@@ -2,7 +2,6 @@ import type { Issue } from "@promptd/contract";
 import { ACCOUNT_HEADER, type Invitation, type Member } from "@promptd/contract/manage";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { acceptInvitation, invite, joinAccount, type InvitationOptions } from "./invitations.ts";
 import {
@@ -71,11 +70,7 @@ function removeMember(db: Database, { accountId, personId }: MemberOfAccount, pa
 function invitationsOf(options: InvitationOptions) {
   const { db } = options;
   return {
-    listInvitations: async ({ query }, { caller }) => {
-      const page = await listInvitations(db, caller.accountId, query);
-      if (page === null) throw unknownCursor(query, "invitation");
-      return { data: page };
-    },
+    listInvitations: async ({ query }, { caller }) => ({ data: await listInvitations(db, caller.accountId, query) }),
     createInvitation: async ({ body }, context) => {
       const { accountId } = context.caller;
       const given = { ...body, accountId, invitedBy: actorOf(context).personId, plan: null, credits: null };
@@ -97,22 +92,14 @@ function invitationsOf(options: InvitationOptions) {
 function peopleOf(options: InvitationOptions) {
   const { db, publicUrl } = options;
   return {
-    listPeople: async ({ query }) => {
-      const page = await listPeople(db, query);
-      if (page === null) throw unknownCursor(query, "person");
-      return { data: page };
-    },
+    listPeople: async ({ query }) => ({ data: await listPeople(db, query) }),
     invitePerson: async ({ body: { email, plan = null, credits = null } }, context) => {
       const invitedBy = actorOf(context).personId;
       const hasPerson = (await findPersonByEmail(db, email)) !== null;
       const made = await invite({ email, role: "owner", accountId: null, invitedBy, plan, credits }, options);
       return { data: { ...made, hasPerson } };
     },
-    listPersonInvitations: async ({ query }) => {
-      const page = await listPersonInvitations(db, query);
-      if (page === null) throw unknownCursor(query, "invitation");
-      return { data: page };
-    },
+    listPersonInvitations: async ({ query }) => ({ data: await listPersonInvitations(db, query) }),
     revokePersonInvitation: async ({ params: { invitationId } }) => ({ data: await revoke(db, null, invitationId) }),
     updatePerson: async ({ params: { personId }, body }) => {
       const data = await db.tx(async (tx) => {

@@ -127,8 +127,9 @@ export async function insertInvitation(tx: Tx, given: InvitationToInsert, max: n
   return toInvitation(row);
 }
 
-export function listInvitations(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Invitation> | null> {
+export function listInvitations(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Invitation>> {
   return readPage(db, query, {
+    what: "invitation",
     columns: INVITATION,
     from: "invitations",
     where: "account_id = $1",
@@ -141,8 +142,9 @@ export function listInvitations(db: Queryable, accountId: string, query: PageQue
 export function listPersonInvitations(
   db: Queryable,
   query: PageQuery & { readonly q?: string | undefined },
-): Promise<Page<PersonInvitation> | null> {
+): Promise<Page<PersonInvitation>> {
   return readPage(db, query, {
+    what: "invitation",
     columns: `${INVITATION}, exists (select 1 from auth_users u where u.email = invitations.email) as has_person`,
     from: "invitations",
     where: `account_id is null and accepted_at is null and revoked_at is null
@@ -224,8 +226,9 @@ const PERSON = "id, name, email, is_operator, frozen_at is not null as is_frozen
 export function listPeople(
   db: Queryable,
   query: PageQuery & { readonly q?: string | undefined },
-): Promise<Page<PersonOfInstallation> | null> {
+): Promise<Page<PersonOfInstallation>> {
   return readPage(db, query, {
+    what: "person",
     columns: PERSON,
     from: "auth_users",
     where: "($1::text is null or position(lower($1) in email) > 0 or position(lower($1) in lower(name)) > 0)",

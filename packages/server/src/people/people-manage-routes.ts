@@ -3,7 +3,6 @@ import { findListedAccount } from "../accounts/index.ts";
 import { findStanding } from "../credits/index.ts";
 import type { Actor, ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
 import type { Mailer } from "./mail/mailer.ts";
@@ -58,11 +57,7 @@ export function peopleManageRoutes(options: PeopleRoutesOptions) {
       data: await requestEmailChange(actorOf(context).personId, body, options),
     }),
     confirmEmailChange: async ({ body: { code } }) => ({ data: await confirmEmailChange(code, options) }),
-    listTokens: async ({ query }, context) => {
-      const page = await listTokens(db, ownerOf(context), query);
-      if (page === null) throw unknownCursor(query, "token");
-      return { data: page };
-    },
+    listTokens: async ({ query }, context) => ({ data: await listTokens(db, ownerOf(context), query) }),
     createToken: async ({ body }, context) => ({
       data: await createToken(db, newId, { ...ownerOf(context), ...body }),
     }),
@@ -71,11 +66,7 @@ export function peopleManageRoutes(options: PeopleRoutesOptions) {
       if (revoked === null) throw notFound("management token", tokenId);
       return { data: revoked };
     },
-    listAudit: async ({ query }) => {
-      const page = await listAudit(db, query);
-      if (page === null) throw unknownCursor(query, "row of the audit log");
-      return { data: page };
-    },
+    listAudit: async ({ query }) => ({ data: await listAudit(db, query) }),
   } satisfies Partial<ManageHandlers>;
 }
 

@@ -22,8 +22,9 @@ interface TokenRow {
 const COLUMNS = "id, name, display, account_id, scopes, created_at, expires_at, last_used_at, revoked_at";
 
 /** `owner`: whose tokens, a person's for one account. */
-export async function listTokens(db: Queryable, owner: MemberOfAccount, query: PageQuery): Promise<Page<Token> | null> {
+export async function listTokens(db: Queryable, owner: MemberOfAccount, query: PageQuery): Promise<Page<Token>> {
   return readPage(db, query, {
+    what: "token",
     columns: COLUMNS,
     from: "management_tokens",
     where: "person_id = $1 and account_id = $2",

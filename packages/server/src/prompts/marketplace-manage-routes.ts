@@ -45,7 +45,6 @@ export function marketplaceManageRoutes(ports: MarketplacePorts) {
   return {
     searchMarketplace: async ({ query }) => {
       const page = await readMarketplace(query, options);
-      if (page === null) throw unknownCursor(query, "prompt");
       return { data: { rows: await rowsOf(page.rows), hasMore: page.hasMore } };
     },
     getMarketplacePrompt: async ({ params: { slug } }, { caller }) => {
@@ -61,7 +60,6 @@ export function marketplaceManageRoutes(ports: MarketplacePorts) {
       const found = await findBySlug(db, slug);
       if (found === null) throw noSuchSlug(slug);
       const page = await listPublicVersions(db, found.prompt.promptId, query);
-      if (page === null) throw unknownCursor(query, "version");
       const rows = page.rows.map((row) => ({ ...row, publishedAt: isoTime(row.publishedAt.getTime()) }));
       return { data: { rows, hasMore: page.hasMore } };
     },
@@ -75,11 +73,11 @@ export function marketplaceManageRoutes(ports: MarketplacePorts) {
   } satisfies Partial<ManageHandlers>;
 }
 
-/** Null: the cursor is not a prompt that is listed. */
+/** @throws Problem VALIDATION_ERROR for a cursor that is not a prompt that is listed. */
 async function readMarketplace(
   query: MarketplaceQuery,
   options: MarketplacePorts & typeof LIST_PRICES,
-): Promise<Page<SearchRow> | null> {
+): Promise<Page<SearchRow>> {
   const { db, search } = options;
   const { q, sort = "popular", modality, model, tag, limit = PAGE_ROWS, startingAfter } = query;
   const among = q === undefined ? null : await search.find(q, SEARCH_RANKED_MAX);
@@ -87,7 +85,7 @@ async function readMarketplace(
   let after = startingAfter;
   for (let isMore = true; isMore && rows.length <= limit;) {
     const ids = await listBrowsed(db, { sort, modality, model, tag }, { after, among, limit: limit + 1 });
-    if (ids === null) return null;
+    if (ids === null) throw unknownCursor(query, "prompt");
     const found = await findRowsOf(db, ids, { withVideos: true });
     // A prompt whose model was retired falls out here, so the page may need more.
     rows.push(...found.flatMap((prompt) => searchRow(prompt, options) ?? []));
@@ -115,11 +113,7 @@ function moderationRoutes(db: Database) {
     return { data: prompt };
   };
   return {
-    listModeratedPrompts: async ({ query }) => {
-      const page = await listModerated(db, query);
-      if (page === null) throw unknownCursor(query, "prompt");
-      return { data: page };
-    },
+    listModeratedPrompts: async ({ query }) => ({ data: await listModerated(db, query) }),
     moderatePrompt: async ({ params: { promptId }, body: { isBlocked, reason } }) => {
       if (isBlocked && reason === undefined) {
         const message = "reason is required to block a prompt. The author sees it.";

@@ -91,13 +91,9 @@ export async function findBySlug(db: Database, slug: string): Promise<SlugPrompt
 
 type PublicVersionRow = Omit<MarketplaceVersion, "publishedAt"> & { readonly publishedAt: Date };
 
-/** Null: the cursor is not one of the prompt's versions. */
-export function listPublicVersions(
-  db: Queryable,
-  promptId: string,
-  query: PageQuery,
-): Promise<Page<PublicVersionRow> | null> {
+export function listPublicVersions(db: Queryable, promptId: string, query: PageQuery): Promise<Page<PublicVersionRow>> {
   return readPage<PublicVersionRow, PublicVersionRow>(db, query, {
+    what: "version",
     columns: `v.id as "promptVersionId", v.number as version, v.title, v.published_at as "publishedAt", v.note,
       v.id = p.latest_version_id as "isLatest",
       array(select l.label from prompt_labels l where l.prompt_id = p.id and l.prompt_version_id = v.id

@@ -32,9 +32,9 @@ export interface ModeratedQuery extends PageQuery {
   readonly q?: string | undefined;
 }
 
-/** Null: the cursor is not in the list. */
-export function listModerated(db: Queryable, query: ModeratedQuery): Promise<Page<ModeratedPrompt> | null> {
+export function listModerated(db: Queryable, query: ModeratedQuery): Promise<Page<ModeratedPrompt>> {
   return readPage<ModeratedRow, ModeratedPrompt>(db, query, {
+    what: "prompt",
     columns: COLUMNS,
     from: FROM,
     where: `($1::text is null or ${STATE} = $1)

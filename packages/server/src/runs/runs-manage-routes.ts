@@ -1,6 +1,5 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { listAskedLinks, listOperatorsWithoutSignIn, readMailState } from "../people/index.ts";
-import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -25,11 +24,7 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
     cancelRun,
     ...testRunsManageRoutes(options),
     ...samplesManageRoutes({ db, samples: options.files.samples }),
-    listRuns: async ({ query }, { caller }) => {
-      const page = await listManagedRuns(db, caller.accountId, query);
-      if (page === null) throw unknownCursor(query, "run");
-      return { data: page };
-    },
+    listRuns: async ({ query }, { caller }) => ({ data: await listManagedRuns(db, caller.accountId, query) }),
     exportRuns: async ({ query }, { caller }) => exportRuns(db, caller.accountId, query),
     getRun: async ({ params: { runId } }, { caller }) => {
       const run = await findManagedRun(db, caller.accountId, runId);
@@ -37,11 +32,9 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
       return { data: run };
     },
     quoteRun: async ({ body }, { caller }) => ({ data: await quoteRun(caller.accountId, body, options) }),
-    listInstallationRuns: async ({ query }) => {
-      const page = await listInstallationRuns(db, query, options.clock.nowMs());
-      if (page === null) throw unknownCursor(query, "run");
-      return { data: page };
-    },
+    listInstallationRuns: async ({ query }) => ({
+      data: await listInstallationRuns(db, query, options.clock.nowMs()),
+    }),
     getInstallationRun: async ({ params: { runId } }) => {
       const run = await findInstallationRun(db, runId);
       if (run === null) throw notFound("run", runId);

@@ -137,13 +137,13 @@ interface DeliveryRow {
 const COLUMNS =
   "id, event, run_id, state, created_at, attempts, due_at, attempted_at, is_sending, status_code, fault, duration_ms";
 
-/** Null: the cursor is not a delivery of the webhook. */
 export function listDeliveries(
   db: Queryable,
   webhookId: string,
   { state, ...query }: PageQuery & { readonly state?: DeliveryState | undefined },
-): Promise<Page<Delivery> | null> {
+): Promise<Page<Delivery>> {
   return readPage(db, query, {
+    what: "delivery",
     columns: COLUMNS,
     from: "webhook_deliveries",
     where: state === undefined ? "webhook_id = $1" : "webhook_id = $1 and state = $2",

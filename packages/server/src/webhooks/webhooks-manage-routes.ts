@@ -2,7 +2,6 @@ import { WEBHOOK_TEST, type CreatedWebhook, type Webhook } from "@promptd/contra
 import type { GuardedPost } from "../files/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { insertDelivery, listDeliveries, repeatDelivery } from "./deliveries-store.ts";
 import { newWebhookSecret, writtenSecret, type SecretVault } from "./webhook-secrets.ts";
@@ -41,11 +40,7 @@ function webhookHandlers({ db, newId, vault, poster }: WebhooksRoutesOptions) {
     if (message !== null) throw invalid([{ path: ["body", "url"], code: "invalid_value", message }]);
   };
   return {
-    listWebhooks: async ({ query }, { caller: { accountId } }) => {
-      const page = await listWebhooks(db, accountId, query);
-      if (page === null) throw unknownCursor(query, "webhook");
-      return { data: page };
-    },
+    listWebhooks: async ({ query }, { caller: { accountId } }) => ({ data: await listWebhooks(db, accountId, query) }),
     createWebhook: async ({ body: { url, events } }, { caller: { accountId } }) => {
       requireUrl(url);
       const [webhookId, secret] = [newId(), newWebhookSecret()];
@@ -93,9 +88,7 @@ function deliveryHandlers({ db, newId }: WebhooksRoutesOptions) {
     },
     listDeliveries: async ({ params: { webhookId }, query }, { caller: { accountId } }) => {
       orNotFound(await findWebhook(db, { accountId, webhookId }), webhookId);
-      const page = await listDeliveries(db, webhookId, query);
-      if (page === null) throw unknownCursor(query, "delivery");
-      return { data: page };
+      return { data: await listDeliveries(db, webhookId, query) };
     },
     repeatDelivery: async ({ params: { webhookId, deliveryId } }, { caller: { accountId } }) => {
       await requireEnabled({ accountId, webhookId });

@@ -22,9 +22,9 @@ export interface WebhookOfAccount {
   readonly webhookId: string;
 }
 
-/** Null: the cursor is not a webhook of the account. */
-export function listWebhooks(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Webhook> | null> {
+export function listWebhooks(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Webhook>> {
   return readPage(db, query, {
+    what: "webhook",
     columns: COLUMNS,
     from: "webhooks",
     where: "account_id = $1 and removed_at is null",

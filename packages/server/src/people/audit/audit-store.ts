@@ -69,8 +69,9 @@ const IS_OF_ACCOUNT = `e.account_id = $3
   or lower(e.subject) collate "C" = $3::text
   or lower(e.subject) collate "C" = (select a.email from accounts a where a.id = $3)`;
 
-export async function listAudit(db: Queryable, query: AuditQuery): Promise<Page<AuditEntry> | null> {
+export async function listAudit(db: Queryable, query: AuditQuery): Promise<Page<AuditEntry>> {
   return readPage(db, query, {
+    what: "row of the audit log",
     columns: `e.id, e.at, e.actor, e.person_id, u.email, e.token_id, e.account_id, e.action, e.subject,
       audit_subject_name(e.subject, e.account_id) as subject_name, e.address, e.request_id, e.outcome`,
     from: "audit_entries e left join auth_users u on u.id = e.person_id",

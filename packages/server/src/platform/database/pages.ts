@@ -3,6 +3,8 @@ import { invalid, type Problem } from "../problem.ts";
 import type { Queryable } from "./database.ts";
 
 export interface PageSource<Row, Item> {
+  /** What its rows are, in one word or few: a cursor that is none of them is answered with it. */
+  readonly what: string;
   readonly columns: string;
   /** A table, or tables joined; the list is ordered by `id`. */
   readonly from: string;
@@ -17,20 +19,20 @@ export interface PageSource<Row, Item> {
 const LIMIT_DEFAULT = 10;
 
 /**
- * One page of a list, newest first, by ids that rise with time; the cursors are ids of rows, in lower case. Null: the cursor
- * is not a row of the list, which includes one that belongs to somebody else.
+ * One page of a list, newest first, by ids that rise with time; the cursors are ids of rows, in lower case.
+ * @throws Problem VALIDATION_ERROR for a cursor that is not a row of the list, which includes one of somebody else's.
  */
 export async function readPage<Row extends object, Item>(
   db: Queryable,
   query: PageQuery,
   source: PageSource<Row, Item>,
-): Promise<Page<Item> | null> {
-  const { columns, from, where, values, id = "id" } = source;
+): Promise<Page<Item>> {
+  const { what, columns, from, where, values, id = "id" } = source;
   const cursor = query.startingAfter ?? query.endingBefore ?? null;
   const parameter = `$${values.length + 1}`;
   if (cursor !== null) {
     const known = await db.query(`select 1 from ${from} where ${where} and ${id} = ${parameter}`, [...values, cursor]);
-    if (known.length === 0) return null;
+    if (known.length === 0) throw unknownCursor(query, what);
   }
   const isBackwards = query.endingBefore !== undefined;
   const limit = query.limit ?? LIMIT_DEFAULT;

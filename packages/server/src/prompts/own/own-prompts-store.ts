@@ -60,13 +60,14 @@ const COLUMNS = `p.id as "promptId", p.slug, ${STATE} as state, p.uses, p.up_vot
 const FROM = `prompts p left join prompt_drafts d on d.prompt_id = p.id left join auth_users u on u.id = d.saved_by
   left join prompt_versions v on v.id = p.latest_version_id`;
 
-/** Null: the cursor is not one of the account's prompts that the filters let through. */
+/** The account's prompts that the filters let through. */
 export function listOwnPrompts(
   db: Queryable,
   accountId: string,
   query: ListPromptsQuery,
-): Promise<Page<OwnPromptRecord> | null> {
+): Promise<Page<OwnPromptRecord>> {
   return readPage<OwnPromptRecord, OwnPromptRecord>(db, query, {
+    what: "prompt",
     columns: COLUMNS,
     from: FROM,
     where: `${IS_OWN} and ($2::text is null or ${STATE} = $2)
@@ -133,13 +134,9 @@ const VERSION_COLUMNS = `v.id as "promptVersionId", v.number as version, v.title
     as labels, v.estimated_credits as "estimatedCredits"`;
 const VERSION_FROM = `prompt_versions v join prompts p on p.id = v.prompt_id left join auth_users u on u.id = v.published_by`;
 
-/** Null: the cursor is not one of the prompt's published versions. */
-export function listOwnVersions(
-  db: Queryable,
-  promptId: string,
-  query: PageQuery,
-): Promise<Page<OwnVersionRecord> | null> {
+export function listOwnVersions(db: Queryable, promptId: string, query: PageQuery): Promise<Page<OwnVersionRecord>> {
   return readPage<OwnVersionRecord, OwnVersionRecord>(db, query, {
+    what: "version",
     columns: VERSION_COLUMNS,
     from: VERSION_FROM,
     where: "v.prompt_id = $1 and v.published_at is not null",

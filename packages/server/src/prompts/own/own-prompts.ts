@@ -14,7 +14,6 @@ import type {
 import type { Catalogue } from "../../models/index.ts";
 import { isoTime } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { unknownCursor } from "../../platform/database/pages.ts";
 import { invalid, notFound } from "../../platform/problem.ts";
 import { findBreakingChanges } from "../authoring/breaking-changes.ts";
 import { diffPrompts } from "../authoring/diff-prompts.ts";
@@ -64,7 +63,6 @@ export async function readOwnPrompts(
   options: OwnPromptsOptions,
 ): Promise<Page<OwnPromptRow>> {
   const page = await listOwnPrompts(options.db, accountId, query);
-  if (page === null) throw unknownCursor(query, "prompt");
   return { rows: await describePrompts(page.rows, options), hasMore: page.hasMore };
 }
 
@@ -172,7 +170,6 @@ export async function readOwnVersions(
 ): Promise<Page<OwnVersionRow>> {
   await requireOwnPrompt(options.db, accountId, promptId);
   const page = await listOwnVersions(options.db, promptId, query);
-  if (page === null) throw unknownCursor(query, "version");
   return { rows: await describeVersions(promptId, page.rows, options), hasMore: page.hasMore };
 }
 

@@ -2,7 +2,7 @@
 import type { Batch, BatchPause, BatchStatus, Page, PageQuery } from "@promptd/contract";
 import { isoTime } from "../../platform/clock.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
-import { readPage, unknownCursor } from "../../platform/database/pages.ts";
+import { readPage } from "../../platform/database/pages.ts";
 import { idTimeMs } from "../../platform/ids.ts";
 
 export interface BatchOfAccount {
@@ -106,9 +106,9 @@ export async function findBatch(db: Queryable, { accountId, batchId }: BatchOfAc
   return row === undefined ? null : toBatch(row);
 }
 
-/** @throws Problem VALIDATION_ERROR for a cursor that is not one of the account's batches. */
-export async function listBatches(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Batch>> {
-  const page = await readPage(db, query, {
+export function listBatches(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Batch>> {
+  return readPage(db, query, {
+    what: "batch",
     columns: COLUMNS,
     from: FROM,
     where: "b.account_id = $1",
@@ -116,8 +116,6 @@ export async function listBatches(db: Queryable, accountId: string, query: PageQ
     id: "b.id",
     toItem: toBatch,
   });
-  if (page === null) throw unknownCursor(query, "batch");
-  return page;
 }
 
 function toBatch(row: BatchRow): Batch {

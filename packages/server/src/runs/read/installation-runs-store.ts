@@ -35,12 +35,12 @@ const FOUND = `${COLUMNS}, r.account_id, a.email as account_email,
 const FOUND_FROM = `${FROM} join accounts a on a.id = r.account_id`;
 const SPAN_MS_DEFAULT = 86_400_000;
 
-/** Of the last day, unless an id or a time says otherwise. Null: the cursor is not a run that the filters let through. */
+/** Of the last day, unless an id or a time says otherwise. */
 export async function listInstallationRuns(
   db: Queryable,
   query: ListInstallationRunsQuery,
   nowMs: number,
-): Promise<Page<InstallationRunRow> | null> {
+): Promise<Page<InstallationRunRow>> {
   const values: unknown[] = [];
   const where: string[] = [];
   const add = (condition: (parameter: string) => string, value: unknown) => {
@@ -55,6 +55,7 @@ export async function listInstallationRuns(
   add((given) => `r.model = ${given}`, query.model);
   add((given) => `r.status = 'failed' and coalesce(r.fail_reason, 'unknown') = ${given}`, query.cause);
   const page = await readPage(db, query, {
+    what: "run",
     columns: FOUND,
     from: FOUND_FROM,
     where: where.join(" and "),
@@ -62,7 +63,7 @@ export async function listInstallationRuns(
     id: "r.id",
     toItem: toFound,
   });
-  return page === null ? null : { ...page, rows: await withBatches(db, page.rows, accountOf) };
+  return { ...page, rows: await withBatches(db, page.rows, accountOf) };
 }
 
 function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number): [number, number | null] {

@@ -39,12 +39,12 @@ export const COLUMNS = `r.id, r.status, r.run_name, v.prompt_id, r.prompt_versio
     select item ->> 'data' from json_array_elements(r.outputs) item where item ->> 'type' = 'error' limit 1) end as error`;
 export const FROM = `runs r join prompt_versions v on v.id = r.prompt_version_id join prompts p on p.id = v.prompt_id`;
 
-/** Null: the cursor is not one of the account's runs that the filters let through. */
+/** Runs of the account that the filters let through. */
 export async function listManagedRuns(
   db: Queryable,
   accountId: string,
   query: ListManagedRunsQuery,
-): Promise<Page<ManagedRunRow> | null> {
+): Promise<Page<ManagedRunRow>> {
   const values: unknown[] = [accountId];
   const where = ["r.account_id = $1"];
   // One condition for each filter that is given: a plan for all of them could use no index.
@@ -69,6 +69,7 @@ export async function listManagedRuns(
     query.error,
   );
   const page = await readPage(db, query, {
+    what: "run",
     columns: COLUMNS,
     from: FROM,
     where: where.join(" and "),
@@ -76,7 +77,7 @@ export async function listManagedRuns(
     id: "r.id",
     toItem: toListed,
   });
-  return page === null ? null : { ...page, rows: await withBatches(db, page.rows, () => accountId) };
+  return { ...page, rows: await withBatches(db, page.rows, () => accountId) };
 }
 
 /** Whose run it is, by the order of ids: no index begins with them. */
