@@ -123,14 +123,18 @@ export interface CallEnd {
   readonly costMicro: number | null;
 }
 
-/** Records how calls ended, many at once; one that has ended already keeps its first end. */
+/**
+ * Records how calls ended, many at once; one that has ended already keeps its first end. Nobody waits for it to be on the
+ * disk, and its flush would delay those of runs: a crash of the database forgets the last ones, as one of this process does.
+ */
 export async function recordEnds(db: Queryable, ends: readonly CallEnd[]): Promise<void> {
   if (ends.length === 0) return;
   const column = (read: (end: CallEnd) => unknown): unknown[] => ends.map(read);
   await db.query(
     {
       name: "provider_calls_end",
-      text: "select provider_calls_end($1, $2, $3, $4, $5, $6, $7, $8, $9::json[], $10, $11)",
+      text: `select set_config('synchronous_commit', 'off', true),
+        provider_calls_end($1, $2, $3, $4, $5, $6, $7, $8, $9::json[], $10, $11)`,
     },
     [
       column((end) => end.key.runId),

@@ -138,7 +138,8 @@ export interface CallRecord {
 }
 
 const RECORDED_TOGETHER_MAX = 200;
-const LINGER_MS = 20;
+/** Where one run follows the other, each would cost a statement. */
+const LINGER_MS = 100;
 /** While the database is away, older ends are forgotten beyond this: memory matters more. */
 const UNWRITTEN_MAX = 20_000;
 
