@@ -10,6 +10,7 @@ import type { Run } from "@promptd/contract";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Files } from "../../files/index.ts";
 import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts";
+import { createBatcher } from "../../platform/resilience/batcher.ts";
 import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
 import { isLockTimeout } from "../../platform/database/errors.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
@@ -37,8 +38,8 @@ interface Ending {
 }
 
 const BATCH_MAX = 200;
-/** Results that come while others are written go together. */
-const GATHER_MS = 3;
+/** Of those that meet no lock: what comes while one is written goes with the next one. */
+const BATCHES_IN_FLIGHT_MAX = 1;
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
 
 export interface FinisherOptions {
@@ -54,20 +55,17 @@ export interface FinisherOptions {
 export function createFinisher(options: FinisherOptions): Finisher {
   /** By account, while results that met a lock are still to be written. */
   const lockQueues = new Map<string, Ending[]>();
-  let writing = 0;
 
-  function writeOrQueue(batch: readonly Ending[]): void {
+  function writeOrQueue(batch: readonly Ending[]): Promise<void> {
     const isQueued = ({ run }: Ending) => lockQueues.has(run.accountId);
     queueByAccount(batch.filter(isQueued));
-    void writeTogether(batch.filter((ending) => !isQueued(ending)));
+    return writeTogether(batch.filter((ending) => !isQueued(ending)));
   }
 
   async function writeTogether(endings: readonly Ending[]): Promise<void> {
     const ours = dropLost(endings);
     if (ours.length === 0) return;
-    writing += 1;
     const outcome = await tryWrite(ours, options);
-    writing -= 1;
     if (outcome === "locked") queueByAccount(ours);
     if (outcome === "failed") retryAlone(ours);
   }
@@ -110,30 +108,16 @@ export function createFinisher(options: FinisherOptions): Finisher {
     lockQueues.delete(accountId);
   }
 
-  const add = createGathering(() => writing > 0, writeOrQueue);
+  const add = createBatcher<Ending, undefined>({
+    send: async (batch) => {
+      await writeOrQueue(batch);
+      return [];
+    },
+    max: BATCH_MAX,
+    inFlightMax: BATCHES_IN_FLIGHT_MAX,
+  });
   return {
-    finish: (run, result, signal) => new Promise((resolve) => add({ run, result, signal, resolve, attempts: 0 })),
-  };
-}
-
-/** While nothing is written a result waits for the others of its moment alone, else for a little longer. */
-function createGathering(isWriting: () => boolean, send: (batch: readonly Ending[]) => void): (one: Ending) => void {
-  const waiting: Ending[] = [];
-  let isScheduled = false;
-  function flush(): void {
-    isScheduled = false;
-    send(waiting.splice(0, BATCH_MAX));
-    schedule();
-  }
-  function schedule(): void {
-    if (isScheduled || waiting.length === 0) return;
-    isScheduled = true;
-    if (isWriting() && waiting.length < BATCH_MAX) setTimeout(flush, GATHER_MS);
-    else setImmediate(flush);
-  }
-  return (one) => {
-    waiting.push(one);
-    schedule();
+    finish: (run, result, signal) => new Promise((resolve) => void add({ run, result, signal, resolve, attempts: 0 })),
   };
 }
 
