@@ -59,6 +59,22 @@ describe("the capture of a run", () => {
     ]);
   });
 
+  test("books for those alone that earn something, of the runs that end together", async () => {
+    const author = await rig.engine.createAccount();
+    const runs = [rig.engine.newId(), rig.engine.newId(), rig.engine.newId()];
+    const [earning, failed, without] = runs;
+    await grant(100, "a");
+    for (const run of [earning, failed]) {
+      await value(`credit_hold_for('${rig.account}', '${run}', 10, null, null, '${author}', 50)`);
+    }
+    await hold(without ?? "", 10);
+    await settle(Array<string>(3).fill(rig.account), runs, [3, 0, 4]);
+    const booked = "select run_id, author_id, hundredths from credit_earnings where account_id = $1";
+    expect(await rig.engine.db.query(booked, [rig.account])).toEqual([
+      { run_id: earning, author_id: author, hundredths: 150 },
+    ]);
+  });
+
   test("books once, however often it is repeated", async () => {
     const author = await rig.engine.createAccount();
     await grant(100, "a");

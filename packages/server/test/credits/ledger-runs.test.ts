@@ -107,12 +107,15 @@ describe("settling", () => {
   });
 });
 
-test("a run that costs one credit takes it off the grants as well", async () => {
-  const run = rig.engine.newId();
-  await grant(3, "a", 10);
-  await hold(run, 2);
-  await settle([rig.account], [run], [1]);
-  expect([await balanceOf(), await grantsOf()]).toEqual([[2, 0], [2]]);
+test("a run that costs one credit takes it off the grants as well, be it the last of the only one", async () => {
+  await rig.engine.db.query("delete from credit_grants"); // those of other tests
+  await grant(2, "a", 10);
+  for (const left of [1, 0]) {
+    const run = rig.engine.newId();
+    await hold(run, left + 1);
+    await settle([rig.account], [run], [1]);
+    expect([await balanceOf(), await grantsOf()]).toEqual([[left, 0], [left]]);
+  }
 });
 
 describe("settling a hold that expired credits back", () => {
