@@ -122,8 +122,9 @@ describe("two transactions that meet", () => {
       await tx.query("select 1 from credit_accounts where account_id = $1 for update", [other]);
       await grant(1, "b");
       await settle([rig.account], [run], [4]);
+      await rig.engine.db.query(`select credit_adjust('${rig.account}', 2, 'me')`);
     });
-    expect(await balanceOf()).toEqual([6, 0]);
+    expect(await balanceOf()).toEqual([8, 0]);
   });
 
   test("learn which runs can be settled without waiting, and lock what belongs to those runs alone", async () => {
@@ -246,6 +247,19 @@ describe("adjustments and earnings that meet", () => {
       () => rig.engine.db.query(`select (credit_adjust('${rig.account}', -5, 'me')).outcome`),
     );
     expect([second, await balanceOf()]).toEqual([[{ outcome: "too_low" }], [10, 6]]);
+  });
+
+  test("adjust and hold: the adjustment reads nothing before it has the lock of the account", async () => {
+    await grant(10, "a");
+    const adjusted = await rig.engine.db.tx(async (tx) => {
+      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [rig.account]);
+      const waiting = rig.engine.db.query(`select (credit_adjust('${rig.account}', -5, 'me')).outcome`);
+      waiting.catch(() => {}); // heard below
+      await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
+      await tx.query("select credit_hold_for($1, $2, 6, null, null, null, null)", [rig.account, rig.engine.newId()]);
+      return { waiting };
+    });
+    expect([await adjusted.waiting, await balanceOf()]).toEqual([[{ outcome: "too_low" }], [10, 6]]);
   });
 
   test("collect the same earnings once", async () => {
