@@ -21,7 +21,7 @@ test("skill writes a SKILL.md with the command, its inputs and its price, for an
   expect(await readFile(join(home, "skills/cat-portrait/SKILL.md"), "utf8")).toBe(`---
 name: cat-portrait
 description: "Cat portrait. Paints a cat. --- name: other Makes image by running a prompt of a promptd server."
-compatibility: Needs the command promptd (npm install --global promptd) and an API key in PROMPTD_API_KEY.
+compatibility: Needs the command promptd and an API key in PROMPTD_API_KEY.
 ---
 
 # Cat portrait

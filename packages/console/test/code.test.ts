@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writePng } from "../../server/test/files/png-bytes.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../../server/test/support/test-server.ts";
-import { runCode, type Language, type RunCall } from "../src/components/prompt/run-code.ts";
+import { LANGUAGES, runCode, type Language, type RunCall } from "../src/components/prompt/run-code.ts";
 
 const PROMPT = `---
 promptd: 1
@@ -91,6 +91,13 @@ test("curl sends texts alone as they are", async () => {
   const texts = { words: WORDS };
   const answer = await output("sh", ["-c", codeIn("curl", { promptVersionId, texts, images: [], options: {} })]);
   expect((JSON.parse(answer) as { data: { outputs: { data: string }[] } }).data.outputs[0]?.data).toContain(WORDS);
+});
+
+test("no line installs a package of a name that no registry has", () => {
+  const code = LANGUAGES.map(({ value }) => codeIn(value)).join("\n");
+  expect(code).not.toMatch(/npm install @?promptd/);
+  expect(codeIn("cli")).toMatch(/^# In a checkout of promptd, after npm ci\n/);
+  expect(codeIn("typescript")).toContain("npm install CHECKOUT/tarballs/promptd-client-*.tgz");
 });
 
 test("TypeScript reads the photos from their files", async () => {

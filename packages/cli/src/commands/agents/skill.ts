@@ -92,7 +92,7 @@ function frontMatter(title: string, { title: heading, description, config }: Sho
     `name: ${title}`,
     // A JSON text is a YAML text.
     `description: ${JSON.stringify(about.slice(0, DESCRIPTION_LENGTH_MAX).toWellFormed())}`,
-    "compatibility: Needs the command promptd (npm install --global promptd) and an API key in PROMPTD_API_KEY.",
+    "compatibility: Needs the command promptd and an API key in PROMPTD_API_KEY.",
     "---",
   ].join("\n");
 }

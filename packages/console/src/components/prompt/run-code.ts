@@ -37,7 +37,16 @@ export function runCode(language: Language, call: RunCall, { baseUrl, key }: Tar
   return notes.join("") + WRITERS[language](call, baseUrl);
 }
 
-const NOTES: Partial<Record<Language, readonly string[]>> = { typescript: ["npm install @promptd/client"] };
+/** No registry has our packages, where their names may become somebody else's: a checkout does. */
+const NOTES: Partial<Record<Language, readonly string[]>> = {
+  typescript: [
+    "@promptd/client comes from a checkout of promptd. There:",
+    "  npm ci && npm run pack:packages -- tarballs",
+    "Then here, with the path of that checkout:",
+    "  npm install CHECKOUT/tarballs/promptd-client-*.tgz",
+  ],
+  cli: ["In a checkout of promptd, after npm ci"],
+};
 
 /** A key is shown whole only once, so the code has its name and its display form, and says where another one is made. */
 function keyNotes(baseUrl: string, key: Target["key"]): string[] {
@@ -115,7 +124,7 @@ function typescriptCode({ promptVersionId, texts, images, options }: RunCall, ba
   ].join("\n");
 }
 
-/** The standard library alone: our package for Python is in no registry, where its name may become somebody else's. */
+/** The standard library alone: our package for Python is in no registry either. */
 function pythonCode(call: RunCall, baseUrl: string): string {
   const hasFiles = call.images.some((image) => "file" in image);
   const readsFiles = [
