@@ -2,7 +2,7 @@
 import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { creditsQuery, isFinal, sessionQuery } from "../../api.ts";
 import { OutputView, TextShape } from "./output-view.tsx";
 import { runWord } from "./run-state.tsx";
@@ -16,12 +16,15 @@ const Markdown = lazy(() => import("./markdown.tsx").then(({ Markdown: component
 interface RunResultProps {
   readonly run: ManagedRun;
   readonly isPicture: boolean;
+  /** True: it was made on this page; false when absent. */
+  readonly isNew?: boolean;
 }
 
-export function RunResult({ run, isPicture }: RunResultProps) {
+/** One run: for another one it is made anew, by its key. */
+export function RunResult({ run, isPicture, isNew = false }: RunResultProps) {
   const isLive = !isFinal(run.runStatus);
   const texts = useRunText(run.runId, isLive);
-  useCreditsAtEnd(run.runId, isLive);
+  useCreditsAtEnd(isLive, isNew);
   const spoken = `${run.title}: ${runWord(run.runStatus)}. ${run.error ?? ""}`.trim();
   useEffect(() => announce(spoken), [spoken]);
   if (isLive) return <Writing texts={[...texts].sort(([a], [b]) => a - b)} isPicture={isPicture} />;
@@ -37,12 +40,16 @@ export function RunResult({ run, isPicture }: RunResultProps) {
   );
 }
 
-/** The end of a run gives back what it has held and not charged, after the balance was read at its creation. */
-function useCreditsAtEnd(runId: string, isLive: boolean): void {
+/**
+ * The end of a run gives back what it has held and not charged, after the balance was read at its creation. The balance
+ * that is read beside a run that had ended before is that of after its end.
+ */
+function useCreditsAtEnd(isLive: boolean, isNew: boolean): void {
   const queries = useQueryClient();
+  const [endsHere] = useState(isLive || isNew);
   useEffect(() => {
-    if (!isLive) void queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
-  }, [queries, runId, isLive]);
+    if (endsHere && !isLive) void queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
+  }, [queries, endsHere, isLive]);
 }
 
 /** What the outputs alone do not say: what a failed run cost, and that no AI model was asked. */

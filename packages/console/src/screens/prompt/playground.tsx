@@ -2,7 +2,7 @@ import type { MarketplacePrompt, RunQuote } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ImageIcon, Play, TextCursorInput } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { isMissing, runQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
@@ -40,6 +40,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
   const { configs: config, promptVersionId } = prompt;
   const { tab = "curl" } = useSearch({ from: "/inside/p/$slug" });
   const navigate = useNavigate({ from: "/p/$slug" });
+  const [openedRunId] = useState(givenRunId);
   const [form, setForm] = useFormOfRun(config, givenRunId);
   const body = useMemo(() => bodyOf(promptVersionId, config, form), [promptVersionId, config, form]);
   const quote = useQuote(body, config);
@@ -80,7 +81,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
             onFill={sampleTexts === null ? null : () => change({ ...form, texts: sampleTexts })}
           />
         ) : (
-          <Result runId={runId} prompt={prompt} />
+          <Result key={runId} runId={runId} prompt={prompt} isNew={runId !== openedRunId} />
         )}
         {samples === null ? null : <div className="lg:hidden">{samples}</div>}
         <CodeTabs
@@ -194,9 +195,11 @@ function NothingRun({ prompt: { configs: config, samples }, onFill }: NothingRun
 interface ResultProps {
   readonly runId: string;
   readonly prompt: MarketplacePrompt;
+  /** True: it was made on this page. */
+  readonly isNew: boolean;
 }
 
-function Result({ runId, prompt }: ResultProps) {
+function Result({ runId, prompt, isNew }: ResultProps) {
   const run = useQuery(runQuery(runId));
   const isPicture = prompt.configs.modality !== "text";
   if (run.isLoadingError) return <QueryFailure what="The run" query={run} />;
@@ -242,7 +245,7 @@ function Result({ runId, prompt }: ResultProps) {
     >
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
         <StaleNote query={run} />
-        <RunResult run={data} isPicture={isPicture} />
+        <RunResult run={data} isPicture={isPicture} isNew={isNew} />
       </div>
     </Panel>
   );

@@ -35,7 +35,7 @@ export function RunScreen() {
     );
   }
   if (run.data === undefined) return <RunShapes runId={runId} />;
-  return <WholeRun run={run.data} note={<StaleNote query={run} />} />;
+  return <WholeRun key={runId} run={run.data} note={<StaleNote query={run} />} />;
 }
 
 function WholeRun({ run, note }: { readonly run: ManagedRun; readonly note: ReactNode }) {
