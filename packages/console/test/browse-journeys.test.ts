@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBucketServer, type BucketServer } from "../../server/test/files/bucket-server.ts";
 import { createTestPerson, PASSWORD, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import type { PublishedPrompt } from "../../server/src/prompts/index.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { WIDE } from "./support/attack.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
@@ -40,6 +41,7 @@ let bucket: BucketServer;
 let server: TestServer;
 let browser: TestBrowser;
 let ada: TestPerson;
+let drawn: PublishedPrompt;
 beforeAll(async () => {
   if (findBrowser() === null) return;
   bucket = await startBucketServer();
@@ -56,7 +58,7 @@ beforeAll(async () => {
   const authorId = (await server.createCaller()).accountId;
   for (let i = 0; i < PROMPTS; i += 1) await server.publish(prompt(`Prompt number ${i}`, "many"), { authorId });
   await server.publish(prompt(WIDE, "wide"), { authorId });
-  await server.publish(prompt("A drawn word", "drawn").replace("sandbox/text", "sandbox/image"), { authorId });
+  drawn = await server.publish(prompt("A drawn word", "drawn").replace("sandbox/text", "sandbox/image"), { authorId });
   ada = await createTestPerson(server);
 });
 afterAll(async () => {
@@ -158,8 +160,11 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
   });
 
   test("a search of runs begins with Enter, keeps the focus, and leaves its field with the filters", async () => {
+    const grace = await createTestPerson(server);
+    const { promptVersionId } = drawn;
+    await grace.client.send("createRun", { body: { promptVersionId, inputs: { textInputs: { word: "gold" } } } });
     await travel(browser, "runs-search", async ({ page, complaints }) => {
-      await signInAs(page, server.url, ada);
+      await signInAs(page, server.url, grace);
       await page.goto(`${server.url}/runs`);
       await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
       const words = page.getByLabel("Search errors");
