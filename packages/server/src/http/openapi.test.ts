@@ -11,7 +11,7 @@ import {
 import { toEndpoints, type Handlers } from "./endpoint.ts";
 import { CALLERS_API, MANAGE_API } from "./described-apis.ts";
 import { openApiText } from "./openapi.ts";
-import { unauthenticatedEndpoints } from "./unauthenticated-endpoints.ts";
+import { perUrl, unauthenticatedEndpoints } from "./unauthenticated-endpoints.ts";
 import { createRouter } from "./request/router.ts";
 
 interface Parameter {
@@ -244,4 +244,15 @@ describe("the examples of the OpenAPI document", () => {
     const json = answers.filter(({ content }) => content?.["application/json"] !== undefined);
     expect(json.filter((answer) => examplesOf(answer).length === 0)).toEqual([]);
   });
+});
+
+test("a document that could not be made is made again for the next who asks, and then once", async () => {
+  const made: string[] = [];
+  const read = perUrl(async (url) => {
+    if (made.push(url) === 1) throw new Error("No file could be opened.");
+    return `at ${url}`;
+  });
+  await expect(read("a")).rejects.toThrow("No file could be opened.");
+  expect([await read("a"), await read("a"), await read("b")]).toEqual(["at a", "at a", "at b"]);
+  expect(made).toEqual(["a", "a", "b"]);
 });

@@ -73,11 +73,12 @@ async function describe(api: "CALLERS_API" | "MANAGE_API", publicUrl: string): P
   return openApiText(publicUrl, described[api]);
 }
 
-/** Makes a text again only when the URL has changed. */
-function perUrl(make: (url: string) => Promise<string>): (url: string) => Promise<string> {
-  let last: { readonly url: string; readonly text: Promise<string> } | null = null;
-  return (url) => {
-    if (last?.url !== url) last = { url, text: make(url) };
-    return last.text;
+/** Makes a text again only when the URL has changed, or when it could not be made. */
+export function perUrl(make: (url: string) => Promise<string>): (url: string) => Promise<string> {
+  let last: { readonly url: string; readonly text: string } | null = null;
+  return async (url) => {
+    const made = last?.url === url ? last : { url, text: await make(url) };
+    last = made;
+    return made.text;
   };
 }
