@@ -159,7 +159,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.keyboard.press("Control+a");
       await page.keyboard.type("Ada of the keys");
       await page.keyboard.press("Enter");
-      await page.getByText("Profile saved", { exact: true }).waitFor();
+      await page.getByText("Name saved", { exact: true }).waitFor();
       await page.getByRole("link", { name: "Security" }).focus();
       await page.keyboard.press("Enter");
       await page.getByLabel("Current password").focus();

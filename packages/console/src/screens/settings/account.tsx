@@ -4,7 +4,6 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { chooseAccount, chosenAccount } from "../../account.ts";
 import { creditsQuery, download, manage, sessionQuery } from "../../api.ts";
-import { ActionForm } from "../../components/action-form.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { formatCredits, nameIn } from "../../components/format.ts";
@@ -17,6 +16,7 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { useAction } from "../../components/use-action.ts";
 import { textOf } from "../../sign-in.ts";
+import { NameForm } from "./name-form.tsx";
 
 /** The chosen account: what it is, all that it has as one file, and its end. */
 export function AccountSection() {
@@ -56,23 +56,18 @@ interface AccountProps {
 
 function Naming({ account }: AccountProps) {
   const queries = useQueryClient();
-  const action = useAction();
-  const save = (form: FormData) =>
-    action.run(async () => {
-      await manage.send("updateAccount", { body: { name: textOf(form, "name") } });
-      await queries.invalidateQueries();
-      toast("Name saved");
-    });
+  const save = async (name: string) => {
+    await manage.send("updateAccount", { body: { name } });
+    await queries.invalidateQueries();
+  };
   return (
-    <Panel title="Name">
-      <div className="max-w-[400px]">
-        <ActionForm action={action} submit="Save" onSubmit={save}>
-          <Field label="Account name" help="The marketplace shows it as the author of the account’s prompts.">
-            {(control) => <Input {...control} name="name" defaultValue={account.name} maxLength={100} required />}
-          </Field>
-        </ActionForm>
-      </div>
-    </Panel>
+    <NameForm
+      title="Name"
+      label="Account name"
+      help="The marketplace shows it as the author of the account’s prompts."
+      name={account.name}
+      onSave={save}
+    />
   );
 }
 
