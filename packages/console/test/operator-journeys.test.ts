@@ -145,6 +145,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
 
   test("makes a sign-in link, and takes a person's access away", async () => {
     const ada = await createTestPerson(server, { email: "locked@example.org" });
+    await ada.client.send("createKey", { body: { name: "till of the shop" } });
     await travel(browser, "locking", async ({ page }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/people?q=locked`);
@@ -165,6 +166,10 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await row.getByRole("link", { name: "locked@example.org" }).click();
       await page.waitForURL(/\/operator\/people\?q=locked/);
       await page.getByText("no access", { exact: true }).waitFor();
+      await page.goto(`${server.url}/operator/audit?q=till+of+the+shop`);
+      await page.getByRole("link", { name: "till of the shop" }).click();
+      await page.waitForURL(`${server.url}/operator/accounts/${ada.accountId}`);
+      await page.getByRole("heading", { name: "Members" }).waitFor();
     });
     const answer = await ada.client.request({ method: "GET", path: "/manage/v1/session" });
     expect(answer.httpStatus).toBe(401);

@@ -158,23 +158,26 @@ function Row({ row, onPerson }: RowProps) {
 }
 
 /** What was done, and on what by its name; the ID of that is its title. */
-function Action({ row: { action, actor, personId, subject, subjectName } }: Pick<RowProps, "row">) {
+function Action({ row: { action, actor, personId, accountId, subject, subjectName } }: Pick<RowProps, "row">) {
   return (
     <span className="block lg:truncate">
       {actor === "terminal" ? <code className="text-12">promptd {action}</code> : spell(action)}
       {subject === null || subject === personId ? null : (
         <span className="text-dim max-sm:block max-sm:truncate sm:pl-2" title={subject}>
-          <Subject action={action} subject={subject} subjectName={subjectName} />
+          <Subject action={action} accountId={accountId} subject={subject} subjectName={subjectName} />
         </span>
       )}
     </span>
   );
 }
 
-type SubjectProps = Pick<AuditEntry, "action" | "subjectName"> & { readonly subject: string };
+type SubjectProps = Pick<AuditEntry, "action" | "accountId" | "subjectName"> & { readonly subject: string };
 
-/** Leads to what it is, as long as that has a name; a run has none here, and its page says when it is gone. */
-function Subject({ action, subject, subjectName }: SubjectProps) {
+/**
+ * Leads to what it is, or to the account that has it, as long as it has a name; a run has none here, and its page says
+ * when it is gone.
+ */
+function Subject({ action, accountId, subject, subjectName }: SubjectProps) {
   const text = subjectName ?? <code className="text-12">{subject}</code>;
   const entries: Readonly<Record<string, EndpointEntry>> = MANAGE_ENDPOINTS;
   const kind = entries[action]?.subject;
@@ -194,9 +197,10 @@ function Subject({ action, subject, subjectName }: SubjectProps) {
     );
   }
   if (subjectName === null) return text;
-  if (kind === "accountId") {
+  const account = kind === "accountId" ? subject : kind !== undefined && OF_ACCOUNTS.has(kind) ? accountId : null;
+  if (account !== null) {
     return (
-      <Link to="/operator/accounts/$accountId" params={{ accountId: subject }} className={style}>
+      <Link to="/operator/accounts/$accountId" params={{ accountId: account }} className={style}>
         {text}
       </Link>
     );
@@ -209,6 +213,9 @@ function Subject({ action, subject, subjectName }: SubjectProps) {
     </Link>
   );
 }
+
+/** What has no page for operators: its account has one. */
+const OF_ACCOUNTS: ReadonlySet<string> = new Set(["keyId", "tokenId", "webhookId"]);
 
 /** Lists that find what they show by its name. */
 const LISTS: Readonly<Record<string, "/operator/people" | "/operator/prompts">> = {
