@@ -144,6 +144,16 @@ describe("collecting", () => {
     expect(await bookingsOf(author)).not.toContainEqual({ hundredths: 2, collected: false });
   });
 
+  test("is done to the end by an adjustment that takes away, in steps of ten thousand as well", async () => {
+    const author = await rig.engine.createAccount();
+    await rig.engine.db.query(
+      "insert into credit_earnings (account_id, run_id, author_id, hundredths) select gen_random_uuid(), gen_random_uuid(), $1, 100 from generate_series(1, 10001)",
+      [author],
+    );
+    await adjustCredits(rig.engine.db, { accountId: author, amount: -10_001, reason: "a test" });
+    expect(await balanceOf(author)).toEqual([0, 0]);
+  });
+
   test("expires first what has expired", async () => {
     const author = await rig.engine.createAccount();
     await grant(5, "x", 1, author);

@@ -1,6 +1,7 @@
 /** Adjustments and frozen accounts, row for row: what an operator may correct, and the way back of a frozen account. */
 import { describe, expect, test } from "vitest";
 import { adjustCredits, findStanding, freezeAccount, unfreezeAccount } from "../../src/credits/index.ts";
+import type { Database } from "../../src/platform/database/database.ts";
 import { stopClock } from "../runs/engine-fixture.ts";
 import { EXPIRE, GRANT, HOLD, NOW_US, useLedger } from "./ledger-fixture.ts";
 
@@ -66,7 +67,8 @@ describe("an adjustment", () => {
     const run = rig.engine.newId();
     await grant(10, "a");
     await hold(run, 4);
-    await expect(adjust(0)).rejects.toThrow("an adjustment of 0 changes nothing");
+    const message = expect.stringContaining("an adjustment of 0 changes nothing");
+    await expect(adjust(0)).rejects.toMatchObject({ code: "VALIDATION_ERROR", message });
     for (const change of ["posted = posted + 7", "posted = 4", "held = 0", "held = 10, posted = 12"]) {
       await damage(change);
       expect(await faults()).toEqual(["balance"]);
@@ -76,6 +78,24 @@ describe("an adjustment", () => {
     expect((await journalOf()).slice(2)).toEqual(Array.from({ length: 4 }, () => [...ADD, 0, 10, 4]));
     await settle([rig.account], [run], [4]);
     expect([await balanceOf(), await faults()]).toEqual([[6, 0], []]);
+  });
+
+  test("has no time limit, since it reads the whole journal", async () => {
+    const asked: unknown[] = [];
+    const tx: Database["tx"] = (work, options) => {
+      asked.push(options);
+      return rig.engine.db.tx(work, options);
+    };
+    await adjustCredits({ ...rig.engine.db, tx }, { accountId: rig.account, amount: 1, reason: "a test" });
+    expect(asked).toEqual([{ statementTimeoutMs: 0 }]);
+  });
+
+  test("of 0 repairs the balance of an account whose credits are all held", async () => {
+    await grant(10, "a");
+    await hold(rig.engine.newId(), 10);
+    await damage("posted = 11");
+    await adjust(0);
+    expect([await balanceOf(), await faults()]).toEqual([[10, 10], []]);
   });
 
   test("starts from the journal, so it accepts what was given by hand, or takes the place of a lost row", async () => {

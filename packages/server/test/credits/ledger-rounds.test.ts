@@ -111,6 +111,16 @@ test("an account that was never granted anything has 0 credits", async () => {
   expect(await availableCredits(engine.db, await engine.createAccount())).toBe(0);
 });
 
+test("what an account can spend is asked by a statement that a connection plans once", async () => {
+  const names: string[] = [];
+  const named: Database["named"] = (name, ...rest) => {
+    names.push(name);
+    return engine.db.named(name, ...rest);
+  };
+  await availableCredits({ ...engine.db, named }, await engine.createAccount());
+  expect(names).toEqual(["credits_available"]);
+});
+
 test("an expiry reaches every account whose credits have ended, however many, and none before its time", async () => {
   await createBalances(1_002);
   await expireCredits(engine.db);
