@@ -223,6 +223,20 @@ describe("two transactions that meet", () => {
   });
 });
 
+test("an account that two operators unfreeze at once is unfrozen by one of them", async () => {
+  await rig.engine.db.query("select credit_freeze($1, 'a test') from credit_grant($1, 1, 'a', 'me', null)", [
+    rig.account,
+  ]);
+  const unfreeze = `select credit_unfreeze('${rig.account}', 'checked', false) as outcome`;
+  const second = await meet(
+    (tx) => tx.query(unfreeze),
+    () => rig.engine.db.query(unfreeze),
+  );
+  expect(second).toEqual([{ outcome: "not_frozen" }]);
+  const written = "select reason from credit_freezes where account_id = $1 order by id";
+  expect(await rig.engine.db.query(written, [rig.account])).toEqual([{ reason: "a test" }, { reason: "checked" }]);
+});
+
 describe("adjustments and earnings that meet", () => {
   test("adjust one after the other: the second starts from what the first has written", async () => {
     await grant(10, "a");
