@@ -9,6 +9,9 @@ const ROOT = join(import.meta.dirname, "../..");
 const TESTS = join(ROOT, "packages/server/test");
 /** A mutant that makes a test wait for ever is found out by this; sound, the slowest test takes a fifth of it. */
 const TEST_MS_MAX = 40_000;
+/** No test runs between two mutants: what still does is the endless loop of the one before, and would slow all that follow. */
+const END_WHAT_RUNS = `select pg_terminate_backend(pid) from pg_stat_activity
+  where backend_type = 'client backend' and state = 'active' and pid <> pg_backend_pid()`;
 
 export interface TestRuns {
   /**
@@ -43,6 +46,7 @@ export async function openTestRuns(environment: Readonly<Record<string, string>>
       const client = openConnection(withDatabase(url, template), "mutate");
       await client.connect();
       try {
+        await client.query(END_WHAT_RUNS);
         await client.query(statement);
       } finally {
         await client.end(); // a template can only be cloned while nobody is in it
