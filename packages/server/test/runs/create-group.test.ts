@@ -63,7 +63,8 @@ test("the last credits, the last free place and a key are given once within one 
 test("a run on other terms than those that hold now leaves nothing, and the others of its statement are created", async () => {
   const account = await engine.createAccount(100);
   const [{ prompt_id: prompt } = { prompt_id: "" }] = await engine.db.query<{ prompt_id: string }>(
-    "select prompt_id from prompt_versions",
+    "select prompt_id from prompt_versions where id = $1",
+    [engine.runToCreate(account).promptVersionId],
   );
   onTestFinished(async () => {
     await setAuthorShare(engine.db, prompt, null);
@@ -81,6 +82,40 @@ test("a run on other terms than those that hold now leaves nothing, and the othe
     [{ n: 3 }],
   );
   expect(await engine.audit()).toEqual([]);
+});
+
+test("runs of a statement are judged by their own prompts, and a draft is run by its author alone", async () => {
+  const [author, stranger] = [await engine.createAccount(), await engine.createAccount()];
+  const [draft, gone] = [engine.newId(), engine.newId()];
+  await engine.db.query(
+    `with new as (
+       insert into prompts (id, author_id, own_slug, slug, unpublished_at)
+         select id, $1, id, id, case when id = $3 then promptd_now() end from unnest(array[$2, $3]::uuid[]) id
+     )
+     insert into prompt_versions (id, prompt_id, number, title, description, tags, model, modality, definition, config,
+         samples, estimated_credits, estimate_basis, published_at)
+       select id, id, case when id = $3 then 1 end, 'test', '', '[]', 'sandbox/text', 0, '{}', '{}', '[]', 0, '',
+         case when id = $3 then promptd_now() end
+       from unnest(array[$2, $3]::uuid[]) id`,
+    [author, draft, gone],
+  );
+  const live = engine.runToCreate(author).promptVersionId;
+  const create = async (...asked: readonly [accountId: string, promptVersionId: string][]) => {
+    const runs = asked.map(([accountId, promptVersionId]) => ({ ...engine.runToCreate(accountId), promptVersionId }));
+    return kindsOf(await createRunRows(engine.db, runs, null));
+  };
+  expect(await create([author, draft], [author, draft], [author, live], [author, gone])).toEqual([
+    "created",
+    "created",
+    "created",
+    "not_found",
+  ]);
+  expect(await create([author, draft], [stranger, draft], [stranger, live], [stranger, live])).toEqual([
+    "created",
+    "not_found",
+    "created",
+    "created",
+  ]);
 });
 
 test("within one statement no key passes its cap, and a refused run takes nothing of it", async () => {

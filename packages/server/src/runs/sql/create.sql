@@ -35,8 +35,8 @@ create or replace function run_create_on_terms(
 language plpgsql set lock_timeout = 200 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  v_account uuid; v_is_full boolean; v_is_short boolean; v_prompt record; v_left bigint; v_api_key record; v_earlier record;
-  v_balance record; v_is_claimed boolean;
+  v_account uuid; v_is_full boolean; v_is_short boolean; v_version uuid; v_prompt record; v_left bigint;
+  v_api_key record; v_earlier record; v_balance record; v_is_claimed boolean;
   v_may_claim boolean; -- null: nobody has asked yet
   v_account_room int; v_model text; v_model_room int;
   v_month date := date_trunc('month', promptd_now() at time zone 'UTC');
@@ -76,10 +76,13 @@ begin
         run_id := v_earlier.run_id; return next; continue;
       end if;
     end if;
-    select p.id, p.author_share into v_prompt from prompt_versions v join prompts p on p.id = v.prompt_id
-      where v.id = p_version[i] and (v.published_at is not null and p.unpublished_at is null
-        or v.published_at is null and p.author_id = v_account); -- a test run of a draft
-    if not found then
+    if v_version is distinct from p_version[i] then -- runs that come together are mostly of one prompt
+      v_version := p_version[i];
+      select p.id, p.author_share, case when v.published_at is null then p.author_id end as tester into v_prompt
+        from prompt_versions v join prompts p on p.id = v.prompt_id
+        where v.id = v_version and (v.published_at is null or p.unpublished_at is null);
+    end if;
+    if v_prompt.id is null or v_prompt.tester <> v_account then -- a draft is run by its author alone, as a test
       outcome := 'not_found'; return next; continue;
     end if;
     if coalesce(v_prompt.author_share, -1) <> p_author_share[i] then
