@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
+import { recordEnds, type CallEnd } from "./provider-calls-store.ts";
 import { createCallCounter } from "./provider-calls.ts";
 
 let db: Database;
@@ -73,4 +74,32 @@ test("a send whose answer was lost is asked for again, and counted once", async 
   expect(await db.query("select call_number from provider_calls where run_id = $1", [runId])).toEqual([
     { call_number: 1 },
   ]);
+});
+
+test("each call of a statement gets its own end, and one that has ended keeps its first", async () => {
+  const runs = Array.from({ length: 3 }, () => randomUUID());
+  const counter = createCallCounter(db);
+  for (const runId of runs) await counter.begin(call(runId));
+  const end = (nth: number, outcome: string): CallEnd => ({
+    key: { runId: runs[nth] ?? "", step: 0, item: 0, callNumber: 1 },
+    outcome,
+    httpStatus: 200 + nth,
+    code: null,
+    requestId: null,
+    usage: null,
+    costMicro: nth,
+  });
+  await recordEnds(db, [end(0, "text"), end(1, "refused")]);
+  await recordEnds(db, [end(1, "network"), end(2, "text"), end(0, "network")]);
+  const stored =
+    "select outcome, http_status, cost_micro, ended_at is null as is_open from provider_calls where run_id = $1";
+  const read = async (runId: string) => (await db.query(stored, [runId]))[0];
+  expect(await Promise.all(runs.map(read))).toEqual(
+    ["text", "refused", "text"].map((outcome, nth) => ({
+      outcome,
+      http_status: 200 + nth,
+      cost_micro: nth,
+      is_open: false,
+    })),
+  );
 });

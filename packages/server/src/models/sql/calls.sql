@@ -54,19 +54,25 @@ begin
     select p_run[n], 0, 0, 1, p_account[n], 1, p_model[n], p_provider[n], p_provider_model[n] from unnest(p_places) n;
 end $$;
 
--- Records how calls ended, many at once, in this order; one that has ended already keeps its first end. A job that took too
--- long goes on at its provider: its call ends when it has been canceled there.
+-- Records how calls ended, many at once; one that has ended already keeps its first end. A job that took too long goes on at
+-- its provider: its call ends when it has been canceled there. Each row is found by its key, and changed by its place; no order
+-- of locks is needed, since no two processes end the same calls.
 create or replace function provider_calls_end(
   p_run uuid[], p_step int[], p_item int[], p_call int[], p_outcome text[], p_status int[], p_code text[],
   p_request text[], p_usage json[], p_estimated boolean[], p_cost bigint[]
 ) returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
-  for i in 1 .. cardinality(p_run) loop
-    update provider_calls c
-    set ended_at = case when p_outcome[i] = 'timeout' and c.operation is not null then null else promptd_now() end,
-      outcome = p_outcome[i], http_status = p_status[i], provider_code = p_code[i], request_id = p_request[i],
-      usage = p_usage[i], usage_estimated = p_estimated[i], cost_micro = p_cost[i]
-    where c.run_id = p_run[i] and c.step = p_step[i] and c.item = p_item[i] and c.call_number = p_call[i]
-      and c.ended_at is null;
-  end loop;
+  with open as materialized (
+    select d.*, c.place
+    from unnest(p_run, p_step, p_item, p_call, p_outcome, p_status, p_code, p_request, p_usage, p_estimated, p_cost)
+      d (run_id, step, item, call_number, outcome, status, code, request, usage, estimated, cost)
+    cross join lateral (
+      select c.ctid as place from provider_calls c
+      where c.run_id = d.run_id and c.step = d.step and c.item = d.item and c.call_number = d.call_number limit 1) c
+  )
+  update provider_calls c
+  set ended_at = case when d.outcome = 'timeout' and c.operation is not null then null else promptd_now() end,
+    outcome = d.outcome, http_status = d.status, provider_code = d.code, request_id = d.request,
+    usage = d.usage, usage_estimated = d.estimated, cost_micro = d.cost
+  from open d where c.ctid = d.place and c.ended_at is null;
 end $$;
