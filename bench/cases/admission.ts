@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { createAccount, createApiKey, hashApiKey } from "../../packages/server/src/accounts/index.ts";
-import { systemClock } from "../../packages/server/src/platform/clock.ts";
+import { isoTime, systemClock } from "../../packages/server/src/platform/clock.ts";
 import { openDatabase, type Database } from "../../packages/server/src/platform/database/database.ts";
 import { createIdSource } from "../../packages/server/src/platform/ids.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
@@ -50,7 +50,7 @@ async function createKeys(db: Database): Promise<Buffer[]> {
   for (let account = 0; account < ACCOUNTS; account += 1) {
     const accountId = await createAccount(db, newId, { email: `caller-${account}@example.org`, plan: "pro" });
     for (let key = 0; key < KEYS_PER_ACCOUNT; key += 1) {
-      const terms = key % 2 === 0 ? {} : { expiresAt: new Date(systemClock.nowMs() + 86_400_000), monthlyCap: 100 };
+      const terms = key % 2 === 0 ? {} : { expiresAt: isoTime(systemClock.nowMs() + 86_400_000), monthlyCap: 100 };
       const { apiKey } = await createApiKey(db, newId, { accountId, name: `key ${key}`, ...terms });
       hashes.push(hashApiKey(apiKey));
     }

@@ -1,4 +1,5 @@
 import type { AccountOfInstallation, ListedAccount, Page, PageQuery } from "@promptd/contract/manage";
+import { queryAnswer } from "../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
@@ -8,40 +9,32 @@ export interface Account {
   readonly username: string | null;
   readonly displayName: string | null;
   readonly userFlags: number;
-  /** Milliseconds since 1970; Infinity: without an end; -Infinity: never had a plan. */
-  readonly proUntilMs: number;
+  /** Infinity: without an end; -Infinity: never had a plan. */
+  readonly proUntil: Date | number;
   readonly isPro: boolean;
-}
-
-interface AccountRow {
-  id: string;
-  email: string;
-  username: string | null;
-  display_name: string | null;
-  user_flags: number;
-  pro_until: Date | number;
-  pro: boolean;
 }
 
 /** An address that nobody has: what a deleted account is called from then on. */
 const NOBODY = "'deleted-' || id || '@promptd.invalid'";
 const IS_NOT_DELETED = `email <> ${NOBODY}`;
 
-const COLUMNS = "id, email, username, display_name, user_flags, pro_until, pro_until > promptd_now() as pro";
+const COLUMNS = `id as "accountId", email, username, display_name as "displayName", user_flags as "userFlags",
+  pro_until as "proUntil", pro_until > promptd_now() as "isPro"`;
 
 /** A deleted one too: its id stays, for the journal and for what others have seen. */
 export async function findAccount(db: Database, accountId: string): Promise<Account | null> {
-  const rows = await db.named<AccountRow>("account_get", `select ${COLUMNS} from accounts where id = $1`, [accountId]);
-  return rows[0] === undefined ? null : toAccount(rows[0]);
+  return (
+    (await db.named<Account>("account_get", `select ${COLUMNS} from accounts where id = $1`, [accountId]))[0] ?? null
+  );
 }
 
 /** By email address or, when `who` is a UUID, by id. A deleted account is none. */
 export async function findAccountByName(db: Queryable, who: string): Promise<Account | null> {
-  const rows = await db.query<AccountRow>(
+  const rows = await db.query<Account>(
     `select ${COLUMNS} from accounts where (email = lower($1) or id::text = lower($1)) and ${IS_NOT_DELETED}`,
     [who],
   );
-  return rows[0] === undefined ? null : toAccount(rows[0]);
+  return rows[0] ?? null;
 }
 
 export interface NewAccount {
@@ -85,18 +78,6 @@ export async function addUserFlags(db: Queryable, accountId: string, flags: numb
   await db.query(text, [accountId, flags]);
 }
 
-function toAccount(row: AccountRow): Account {
-  return {
-    accountId: row.id,
-    email: row.email,
-    username: row.username,
-    displayName: row.display_name,
-    userFlags: row.user_flags,
-    proUntilMs: Number(row.pro_until),
-    isPro: row.pro,
-  };
-}
-
 const EMAILS_MAX = 10_000;
 
 /** Addresses of about a length, the newest first. */
@@ -108,17 +89,9 @@ export async function listEmails(db: Queryable, length: number, around: number):
   return rows.map(({ email }) => email);
 }
 
-interface ListedRow {
-  id: string;
-  email: string;
-  name: string | null;
-  pro_until: Date | number;
-  pro: boolean;
-  created_at: Date;
-}
-
-const LISTED =
-  "id, email, coalesce(display_name, username) as name, pro_until, pro_until > promptd_now() as pro, created_at";
+const LISTED = `id as "accountId", email, coalesce(display_name, username) as name,
+  case when pro_until > promptd_now() then 'pro' else 'none' end as plan,
+  case when isfinite(pro_until) then pro_until end as "planUntil", created_at as "createdAt"`;
 
 /** Accounts whose address or name has `q` in it, newest first; no deleted ones. */
 export function listAccounts(
@@ -132,27 +105,12 @@ export function listAccounts(
     where: `${IS_NOT_DELETED} and ($1::text is null or position(lower($1) in email) > 0 or id::text = lower($1)
       or position(lower($1) in lower(coalesce(display_name, username, ''))) > 0)`,
     values: [query.q ?? null],
-    toItem: (row: ListedRow & { available: number }) => ({ ...toListed(row), available: row.available }),
   });
 }
 
 /** As an operator sees it. A deleted account is none. */
-export async function findListedAccount(db: Queryable, accountId: string): Promise<AccountOfInstallation | null> {
-  const text = `select ${LISTED} from accounts where id = $1 and ${IS_NOT_DELETED}`;
-  const [row] = await db.query<ListedRow>(text, [accountId]);
-  return row === undefined ? null : toListed(row);
-}
-
-function toListed(row: ListedRow): AccountOfInstallation {
-  const untilMs = Number(row.pro_until);
-  return {
-    accountId: row.id,
-    email: row.email,
-    name: row.name,
-    plan: row.pro ? "pro" : "none",
-    planUntil: Number.isFinite(untilMs) ? new Date(untilMs).toISOString() : null,
-    createdAt: row.created_at.toISOString(),
-  };
+export function findListedAccount(db: Queryable, accountId: string): Promise<AccountOfInstallation | null> {
+  return queryAnswer(db, `select ${LISTED} from accounts where id = $1 and ${IS_NOT_DELETED}`, [accountId]);
 }
 
 /** False: another account has the address. */

@@ -49,7 +49,7 @@ export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOp
       const overlapHours = body.overlapHours ?? OVERLAP_HOURS_DEFAULT;
       const rolled = await rollApiKey(db, newId, { accountId, keyId }, overlapHours * 3_600);
       if (rolled === null) throw notFound("API key", keyId);
-      const oldKeyExpiresAt = isoTime(rolled.oldKeyExpiresAt.getTime());
+      const { oldKeyExpiresAt } = rolled;
       return { data: { ...(await created(accountId, rolled)), oldKeyId: keyId, oldKeyExpiresAt } };
     },
     revokeKey: async ({ params: { keyId } }, { caller: { accountId } }) => ({
@@ -68,7 +68,7 @@ function pastExpiry(expiresAt: string): Problem {
 function toTerms({ name, expiresAt, monthlyCap, promptIds }: KeyChanges): Partial<KeyTerms> {
   return {
     ...(name === undefined ? {} : { name }),
-    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : new Date(expiresAt) }),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt && isoTime(Date.parse(expiresAt)) }),
     ...(monthlyCap === undefined ? {} : { monthlyCap }),
     ...(promptIds === undefined ? {} : { promptIds }),
   };

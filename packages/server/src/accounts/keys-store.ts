@@ -1,39 +1,31 @@
 /** All SQL of API keys but their admission (sql/key-plan-and-rate-limit.sql) and their part in creating a run (runs/sql/create.sql). */
 import type { Page, PageQuery } from "@promptd/contract";
+import type { Key } from "@promptd/contract/manage";
+import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
 /** What its owner decides about a key. */
 export interface KeyTerms {
   readonly name: string;
-  /** Null: never. */
-  readonly expiresAt: Date | null;
+  /** ISO 8601; null: never. */
+  readonly expiresAt: string | null;
   /** Credits that its runs may take in a calendar month (UTC); null: as many as the account has. */
   readonly monthlyCap: number | null;
   /** The prompts it may run; null: all. */
   readonly promptIds: readonly string[] | null;
 }
 
-/** Everything that can be shown of a key. */
-export interface ApiKey extends KeyTerms {
-  readonly keyId: string;
-  readonly accountId: string;
-  /** Its first eight and last four characters. */
-  readonly display: string;
-  readonly createdAt: Date;
-  /** At most a minute late; null: never. */
-  readonly lastUsedAt: Date | null;
-  readonly revokedAt: Date | null;
-  readonly isExpired: boolean;
-  /** Credits that runs of this key, and of those it was rolled from or into, hold and have paid this month (UTC). */
-  readonly usedThisMonth: number;
-}
+/** Everything that can be shown of a key, and whose it is. */
+export type ApiKey = Omit<Key, "last30Days"> & { readonly accountId: string };
 
-const COLUMNS = `k.id as "keyId", k.account_id as "accountId", k.name, k.display, k.expires_at as "expiresAt",
-  k.monthly_cap as "monthlyCap", k.prompt_ids as "promptIds", k.created_at as "createdAt",
-  k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt", coalesce(k.expires_at <= promptd_now(), false) as "isExpired",
-  coalesce((select b.used from credit_budgets b where b.account_id = k.account_id and b.budget_id = coalesce(k.budget_id, k.id)
-    and b.month = date_trunc('month', promptd_now() at time zone 'UTC')::date), 0) as "usedThisMonth"`;
+const COLUMNS = `k.id as "keyId", k.account_id as "accountId", k.name, k.display,
+  case when k.revoked_at is not null then 'revoked' when k.expires_at <= promptd_now() then 'expired' else 'valid' end as state,
+  k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt",
+  k.monthly_cap as "monthlyCap", coalesce((select b.used from credit_budgets b where b.account_id = k.account_id
+    and b.budget_id = coalesce(k.budget_id, k.id)
+    and b.month = date_trunc('month', promptd_now() at time zone 'UTC')::date), 0) as "usedThisMonth",
+  k.prompt_ids as "promptIds"`;
 const IS_VALID = "revoked_at is null and (expires_at is null or expires_at > promptd_now())";
 
 export interface NewKey extends KeyTerms {
@@ -73,22 +65,19 @@ export async function insertKey(tx: Queryable, key: NewKey): Promise<void> {
 
 /** Newest first. */
 export function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
-  return db.query<ApiKey>(
-    `select ${COLUMNS} from api_keys k where k.account_id = $1 order by k.created_at desc, k.id desc`,
-    [accountId],
-  );
+  const text = `select ${COLUMNS} from api_keys k where k.account_id = $1 order by k.created_at desc, k.id desc`;
+  return queryAnswers(db, text, [accountId]);
 }
 
 /** Newest first. */
 export function readKeyPage(db: Queryable, accountId: string, page: PageQuery): Promise<Page<ApiKey>> {
-  return readPage<ApiKey, ApiKey>(db, page, {
+  return readPage(db, page, {
     what: "key",
     columns: COLUMNS,
     from: "api_keys k",
     where: "k.account_id = $1",
     values: [accountId],
     id: "k.id",
-    toItem: (key) => key,
   });
 }
 
@@ -97,9 +86,8 @@ export interface KeyOfAccount {
   readonly keyId: string;
 }
 
-export async function findKey(db: Queryable, { accountId, keyId }: KeyOfAccount): Promise<ApiKey | null> {
-  const text = `select ${COLUMNS} from api_keys k where k.account_id = $1 and k.id = $2`;
-  return (await db.query<ApiKey>(text, [accountId, keyId]))[0] ?? null;
+export function findKey(db: Queryable, { accountId, keyId }: KeyOfAccount): Promise<ApiKey | null> {
+  return queryAnswer(db, `select ${COLUMNS} from api_keys k where k.account_id = $1 and k.id = $2`, [accountId, keyId]);
 }
 
 /** @returns false when the account has no such key, or it is revoked. */
@@ -136,7 +124,8 @@ export type KeyName = { readonly keyId: string } | { readonly display: string } 
 export function findKeysByName(db: Queryable, name: KeyName): Promise<ApiKey[]> {
   const [column, value] =
     "keyId" in name ? ["id", name.keyId] : "display" in name ? ["display", name.display] : ["key_hash", name.keyHash];
-  return db.query<ApiKey>(`select ${COLUMNS} from api_keys k where k.${column} = $1 order by k.created_at`, [value]);
+  const text = `select ${COLUMNS} from api_keys k where k.${column} = $1 order by k.created_at`;
+  return queryAnswers(db, text, [value]);
 }
 
 /** Revokes once: a key that is revoked already stays at its first time. @returns that time, or null when there is no such key. */

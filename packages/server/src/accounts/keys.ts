@@ -1,6 +1,5 @@
 /** API keys: what an owner and an operator do with them. What a key may do is decided where it is used. */
 import type { Key } from "@promptd/contract/manage";
-import { isoTime } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
 import { invalid, Problem } from "../platform/problem.ts";
@@ -72,7 +71,7 @@ export async function updateApiKey(
     const { name, expiresAt, monthlyCap, promptIds } = { ...before, ...changes };
     if (!(await updateKey(tx, key, { name, expiresAt, monthlyCap, promptIds }))) throw alreadyRevoked(before);
     const after = await findKey(tx, key);
-    const isBack = before.isExpired && after?.isExpired === false;
+    const isBack = before.state === "expired" && after?.state === "valid";
     if (isBack && valid >= KEYS_PER_ACCOUNT_MAX) throw tooManyKeys(["body", "expiresAt"]);
     return after;
   });
@@ -80,7 +79,7 @@ export async function updateApiKey(
 
 export interface RolledApiKey extends CreatedApiKey {
   /** When the old key ends, which has the terms of the new one until then. */
-  readonly oldKeyExpiresAt: Date;
+  readonly oldKeyExpiresAt: string;
 }
 
 /**
@@ -99,7 +98,7 @@ export async function rollApiKey(
     const old = await findKey(tx, key);
     if (old === null) return null;
     if (old.revokedAt !== null) throw alreadyRevoked(old);
-    if (old.isExpired) throw notValid("The key has expired. Create a new one.");
+    if (old.state === "expired") throw notValid("The key has expired. Create a new one.");
     const next = await findNextKey(tx, key);
     if (next !== null) throw notValid(`This key was rolled already, and ends soon: roll ${next} instead.`);
     await expireKeyIn(tx, key.keyId, overlapSeconds);
@@ -118,7 +117,7 @@ export async function rollApiKey(
 }
 
 function alreadyRevoked({ revokedAt }: ApiKey): Problem {
-  return notValid(`This key was revoked on ${revokedAt?.toISOString().slice(0, 10)}. Create a new one.`);
+  return notValid(`This key was revoked on ${revokedAt?.slice(0, 10)}. Create a new one.`);
 }
 
 function notValid(message: string): Problem {
@@ -175,19 +174,6 @@ export function isLiveKey(db: Database, apiKey: string): Promise<boolean> {
 }
 
 /** What can be shown of a key. */
-export function describeKey(key: ApiKey): Omit<Key, "last30Days"> {
-  const time = (at: Date | null) => (at === null ? null : isoTime(at.getTime()));
-  return {
-    keyId: key.keyId,
-    name: key.name,
-    display: key.display,
-    state: key.revokedAt !== null ? "revoked" : key.isExpired ? "expired" : "valid",
-    createdAt: isoTime(key.createdAt.getTime()),
-    expiresAt: time(key.expiresAt),
-    revokedAt: time(key.revokedAt),
-    lastUsedAt: time(key.lastUsedAt),
-    monthlyCap: key.monthlyCap,
-    usedThisMonth: key.usedThisMonth,
-    promptIds: key.promptIds,
-  };
+export function describeKey({ accountId: _accountId, ...shown }: ApiKey): Omit<Key, "last30Days"> {
+  return shown;
 }

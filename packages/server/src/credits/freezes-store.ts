@@ -1,3 +1,4 @@
+import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { Problem } from "../platform/problem.ts";
 
@@ -6,11 +7,6 @@ interface Frozen {
   readonly since: string;
   /** Null: not known. */
   readonly reason: string | null;
-}
-
-interface FrozenRow {
-  frozen_at: Date;
-  reason: string | null;
 }
 
 interface Credits {
@@ -79,27 +75,23 @@ export interface FrozenAccount extends Frozen {
 }
 
 /** In the order of accounts. */
-export async function listFrozen(db: Queryable): Promise<FrozenAccount[]> {
-  const rows = await db.query<FrozenRow & { account_id: string; email: string | null }>(
-    `select a.account_id, o.email, a.frozen_at, ${REASON}
+export function listFrozen(db: Queryable): Promise<FrozenAccount[]> {
+  return queryAnswers(
+    db,
+    `select a.account_id as "accountId", o.email, a.frozen_at as since, ${REASON}
      from credit_accounts a left join accounts o on o.id = a.account_id where a.frozen_at is not null order by a.account_id`,
   );
-  return rows.map((row) => ({ accountId: row.account_id, email: row.email, ...toFrozen(row) }));
 }
 
 /** What an account has. Credits that have expired are not available, written off or not. */
 export async function findStanding(db: Queryable, accountId: string): Promise<CreditStanding> {
-  const rows = await db.query<Credits & (FrozenRow | { frozen_at: null })>(
-    `select a.posted, a.held, credits_available(a.account_id) as available, a.frozen_at, ${REASON}
+  const row = await queryAnswer<Credits & (Frozen | { readonly since: null; readonly reason: null })>(
+    db,
+    `select a.posted, a.held, credits_available(a.account_id) as available, a.frozen_at as since, ${REASON}
      from credit_accounts a where a.account_id = $1`,
     [accountId],
   );
-  const [row] = rows;
-  if (row === undefined) return { posted: 0, held: 0, available: 0, frozen: null };
-  const { posted, held, available } = row;
-  return { posted, held, available, frozen: row.frozen_at === null ? null : toFrozen(row) };
-}
-
-function toFrozen({ frozen_at: at, reason }: FrozenRow): Frozen {
-  return { since: at.toISOString(), reason };
+  if (row === null) return { posted: 0, held: 0, available: 0, frozen: null };
+  const { since, reason, ...credits } = row;
+  return { ...credits, frozen: since === null ? null : { since, reason } };
 }

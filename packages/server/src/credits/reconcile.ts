@@ -27,26 +27,15 @@ export async function checkLedger(db: Database): Promise<LedgerReport> {
       await tx.query("set transaction isolation level repeatable read, read only");
       const counts = await tx.query<{ accounts: number }>("select count(*) as accounts from credit_accounts");
       const [{ accounts }] = counts as [{ accounts: number }]; // a count is always one row
-      const rows = await tx.query<MismatchRow>(`${AUDIT} order by account_id, fault, run_id`);
-      return { accounts, mismatches: rows.map(toMismatch), frozen: await listFrozen(tx) };
+      const mismatches = await tx.query<LedgerMismatch>(`${AUDIT} order by account_id, fault, run_id`);
+      return { accounts, mismatches, frozen: await listFrozen(tx) };
     },
     { statementTimeoutMs: 0 },
   );
 }
 
-const AUDIT = "select fault, account_id, run_id, detail from credit_audit";
+const AUDIT = `select fault, account_id as "accountId", run_id as "runId", detail from credit_audit`;
 const AUDIT_BATCH = 500;
-
-interface MismatchRow {
-  fault: string;
-  account_id: string;
-  run_id: string | null;
-  detail: string;
-}
-
-function toMismatch(row: MismatchRow): LedgerMismatch {
-  return { fault: row.fault, accountId: row.account_id, runId: row.run_id, detail: row.detail };
-}
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /** It runs alone and locks nothing, but a transaction of minutes would stop the cleaning of indexes. */
@@ -66,7 +55,7 @@ export function createAudit(db: Database, log: Log): (stop?: AbortSignal) => Pro
     const { size } = batch;
     const accounts = await listAccounts(db, after, size);
     let ids: readonly string[] = [];
-    const auditBatch = (): Promise<MismatchRow[]> =>
+    const auditBatch = (): Promise<LedgerMismatch[]> =>
       batch.run((count) => {
         stop?.throwIfAborted();
         ids = accounts.slice(0, count);
@@ -82,7 +71,7 @@ export function createAudit(db: Database, log: Log): (stop?: AbortSignal) => Pro
     });
     const isEnd = accounts.length < size && ids.length === accounts.length;
     after = isEnd ? FIRST_ID : (ids.at(-1) ?? FIRST_ID);
-    await freeze(db, log, rows.map(toMismatch));
+    await freeze(db, log, rows);
   };
 }
 
@@ -94,9 +83,9 @@ async function listAccounts(db: Database, after: string, limit: number): Promise
   return rows.map((row) => row.account_id);
 }
 
-function findMismatches(db: Database, ids: readonly string[]): Promise<MismatchRow[]> {
+function findMismatches(db: Database, ids: readonly string[]): Promise<LedgerMismatch[]> {
   const text = `${AUDIT} where account_id = any ($1::uuid[])`;
-  return db.tx((tx) => tx.query<MismatchRow>(text, [ids]), AUDIT_TIME);
+  return db.tx((tx) => tx.query<LedgerMismatch>(text, [ids]), AUDIT_TIME);
 }
 
 async function freeze(db: Database, log: Log, mismatches: readonly LedgerMismatch[]): Promise<void> {

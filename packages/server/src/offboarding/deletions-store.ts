@@ -1,39 +1,30 @@
 import type { DeletedAccount } from "@promptd/contract/manage";
+import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 
-interface DeletionRow {
-  account_id: string;
-  prompts: DeletedAccount["prompts"];
-  asked_at: Date;
-  finished_at: Date | null;
-}
-
-const COLUMNS = "account_id, prompts, asked_at, finished_at";
+const COLUMNS = `account_id as "accountId", prompts, asked_at as "askedAt", finished_at as "finishedAt"`;
 /** A request that was admitted before the deletion has ended by then, and with it whatever it still made. */
 const LAST_REQUESTS = "1 minute";
 
 /** Null: the account is deleted already. */
-export async function insertDeletion(
+export function insertDeletion(
   tx: Tx,
   accountId: string,
   prompts: DeletedAccount["prompts"],
 ): Promise<DeletedAccount | null> {
-  const [row] = await tx.query<DeletionRow>(
+  return queryAnswer(
+    tx,
     `insert into account_deletions (account_id, prompts) values ($1, $2) on conflict do nothing returning ${COLUMNS}`,
     [accountId, prompts],
   );
-  return row === undefined ? null : toDeletion(row);
 }
 
-export async function findDeletion(db: Queryable, accountId: string): Promise<DeletedAccount | null> {
-  const text = `select ${COLUMNS} from account_deletions where account_id = $1`;
-  const [row] = await db.query<DeletionRow>(text, [accountId]);
-  return row === undefined ? null : toDeletion(row);
+export function findDeletion(db: Queryable, accountId: string): Promise<DeletedAccount | null> {
+  return queryAnswer(db, `select ${COLUMNS} from account_deletions where account_id = $1`, [accountId]);
 }
 
-export async function listOpenDeletions(db: Queryable): Promise<DeletedAccount[]> {
-  const text = `select ${COLUMNS} from account_deletions where finished_at is null order by asked_at`;
-  return (await db.query<DeletionRow>(text)).map(toDeletion);
+export function listOpenDeletions(db: Queryable): Promise<DeletedAccount[]> {
+  return queryAnswers(db, `select ${COLUMNS} from account_deletions where finished_at is null order by asked_at`);
 }
 
 /** Finished a minute after it began at the earliest: until then something may still have been made. */
@@ -44,13 +35,4 @@ export async function finishDeletion(db: Queryable, accountId: string): Promise<
     [accountId],
   );
   return rows.length === 1;
-}
-
-function toDeletion(row: DeletionRow): DeletedAccount {
-  return {
-    accountId: row.account_id,
-    prompts: row.prompts,
-    askedAt: row.asked_at.toISOString(),
-    finishedAt: row.finished_at?.toISOString() ?? null,
-  };
 }

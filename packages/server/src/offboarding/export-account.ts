@@ -79,8 +79,11 @@ async function describeAccount(accountId: string, { db }: ExportPorts): Promise<
     webhooksOfAccount.listWebhooks(db, accountId),
   ]);
   if (account === null) throw notFound("account", accountId);
-  const { proUntilMs, isPro, userFlags: _flags, ...names } = account;
-  const plan = { plan: isPro ? "pro" : "none", planUntil: Number.isFinite(proUntilMs) ? isoTime(proUntilMs) : null };
+  const { proUntil, isPro, userFlags: _flags, ...names } = account;
+  const plan = {
+    plan: isPro ? "pro" : "none",
+    planUntil: proUntil instanceof Date ? isoTime(proUntil.getTime()) : null,
+  };
   return { account: { ...names, ...plan }, ...access, keys: keys.map(describeKey), credits, webhooks };
 }
 

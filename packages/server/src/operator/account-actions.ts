@@ -33,9 +33,9 @@ export class AccountActions {
 
   async show(user: string): Promise<AccountReport> {
     const { countActiveRuns } = await import("../runs/index.ts"); // it loads the workers: no other act needs them
-    const { accountId, email, isPro, proUntilMs } = await getAccountEvenDeleted(this.#db, user);
+    const { accountId, email, isPro, proUntil } = await getAccountEvenDeleted(this.#db, user);
     const { frozen, ...credits } = await findStanding(this.#db, accountId);
-    const until = Number.isFinite(proUntilMs) ? isoTime(proUntilMs) : null;
+    const until = proUntil instanceof Date ? isoTime(proUntil.getTime()) : null;
     const activeRuns = await countActiveRuns(this.#db, accountId, ACTIVE_RUNS_MAX);
     return { userId: accountId, email, plan: isPro ? "pro" : "none", until, credits, frozen, activeRuns };
   }

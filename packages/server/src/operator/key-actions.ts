@@ -8,6 +8,7 @@ import {
   revokeApiKey,
   rollApiKey,
 } from "../accounts/index.ts";
+import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
 import { Problem } from "../platform/problem.ts";
@@ -42,7 +43,7 @@ export class KeyActions {
     return createApiKey(this.#db, this.#newId, {
       accountId,
       name: key.name,
-      expiresAt: key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
+      expiresAt: key.expiresAtMs === null ? null : isoTime(key.expiresAtMs),
       monthlyCap: key.monthlyCap,
       promptIds: key.promptIds.length === 0 ? null : key.promptIds,
     });
@@ -69,8 +70,7 @@ export class KeyActions {
     const old = await getApiKeyByName(this.#db, name);
     const rolled = await rollApiKey(this.#db, this.#newId, old, overlapSeconds);
     if (rolled === null) throw new Error(`The key ${old.keyId} was there and is not any more.`);
-    const { keyId, apiKey, oldKeyExpiresAt } = rolled;
-    return { keyId, apiKey, oldKeyId: old.keyId, oldKeyExpiresAt: oldKeyExpiresAt.toISOString() };
+    return { ...rolled, oldKeyId: old.keyId };
   }
 
   async revoke(name: string): Promise<{ keyId: string; revokedAt: string }> {

@@ -1,5 +1,6 @@
 import type { AccountOfPerson, AskedLink, ListedSession, MemberRole, Person } from "@promptd/contract/manage";
 import type { Scope } from "@promptd/contract";
+import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 
 /** What a session or a token admits to; see sql/key-plan-and-rate-limit.sql. */
@@ -39,12 +40,9 @@ export async function admitToken(db: Database, hash: Buffer, perSecond: number):
   return row ?? null;
 }
 
-export async function findPerson(db: Queryable, personId: string): Promise<Person | null> {
-  const [row] = await db.query<{ id: string; name: string; email: string; is_operator: boolean }>(
-    "select id, name, email, is_operator from auth_users where id = $1",
-    [personId],
-  );
-  return row === undefined ? null : { personId: row.id, name: row.name, email: row.email, isOperator: row.is_operator };
+export function findPerson(db: Queryable, personId: string): Promise<Person | null> {
+  const text = `select id as "personId", name, email, is_operator as "isOperator" from auth_users where id = $1`;
+  return queryAnswer(db, text, [personId]);
 }
 
 export async function findPersonByEmail(db: Queryable, email: string): Promise<string | null> {
@@ -61,32 +59,15 @@ export async function findPersonOfSession(db: Queryable, token: string): Promise
   return row?.user_id ?? null;
 }
 
-/** Those that go on, the last used first. `token`: of the one that asks. */
-export async function listSessions(db: Queryable, personId: string, token: string | null): Promise<ListedSession[]> {
-  const rows = await db.query<SessionRow>(
-    `select id, token = $2 as is_this, nullif(ip_address, '') as address, nullif(user_agent, '') as user_agent,
-       created_at, updated_at
+/** Those that go on, the last used first. `token`: of the one that asks; null: it shows no cookie of ours. */
+export function listSessions(db: Queryable, personId: string, token: string | null): Promise<ListedSession[]> {
+  return queryAnswers(
+    db,
+    `select id as "sessionId", coalesce(token = $2, false) as "isThis", nullif(ip_address, '') as address,
+       nullif(user_agent, '') as "userAgent", created_at as "createdAt", updated_at as "lastUsedAt"
      from auth_sessions where user_id = $1 and expires_at > promptd_now() order by updated_at desc, id limit ${SESSIONS_MAX}`,
     [personId, token],
   );
-  return rows.map((row) => ({
-    sessionId: row.id,
-    isThis: row.is_this === true,
-    address: row.address,
-    userAgent: row.user_agent,
-    createdAt: row.created_at.toISOString(),
-    lastUsedAt: row.updated_at.toISOString(),
-  }));
-}
-
-interface SessionRow {
-  readonly id: string;
-  /** Null: the request shows no cookie of ours. */
-  readonly is_this: boolean | null;
-  readonly address: string | null;
-  readonly user_agent: string | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
 }
 
 const SESSIONS_MAX = 200;
@@ -106,29 +87,14 @@ export async function deleteSessions(db: Queryable, personId: string): Promise<n
 }
 
 /** The personal account first, then the others in the order in which the person came to them. */
-export async function listAccountsOfPerson(db: Queryable, personId: string): Promise<AccountOfPerson[]> {
-  const rows = await db.query<{
-    id: string;
-    name: string;
-    email: string;
-    role: "member" | "owner";
-    is_personal: boolean;
-    pro: boolean;
-  }>(
-    `select a.id, coalesce(a.display_name, a.username, a.email) as name, a.email, m.role, m.is_personal,
-       a.pro_until > promptd_now() as pro
+export function listAccountsOfPerson(db: Queryable, personId: string): Promise<AccountOfPerson[]> {
+  return db.query<AccountOfPerson>(
+    `select a.id as "accountId", coalesce(a.display_name, a.username, a.email) as name, a.email, m.role,
+       m.is_personal as "isPersonal", a.pro_until > promptd_now() as "hasPlan"
      from account_members m join accounts a on a.id = m.account_id
      where m.person_id = $1 order by m.is_personal desc, m.created_at, a.id`,
     [personId],
   );
-  return rows.map((row) => ({
-    accountId: row.id,
-    name: row.name,
-    email: row.email,
-    role: row.role,
-    isPersonal: row.is_personal,
-    hasPlan: row.pro,
-  }));
 }
 
 /** What a person may do in an account. Null: nothing, since they are no member, or frozen. */
@@ -171,12 +137,12 @@ const ASKED_SPAN = "7 days";
 const PEOPLE_MAX = 20;
 
 /** Who waits for a link, the longest first. */
-export async function listAskedLinks(db: Queryable): Promise<AskedLink[]> {
-  const rows = await db.query<{ id: string; email: string; link_asked_at: Date }>(
-    `select id, email, link_asked_at from auth_users
+export function listAskedLinks(db: Queryable): Promise<AskedLink[]> {
+  return queryAnswers(
+    db,
+    `select id as "personId", email, link_asked_at as "askedAt" from auth_users
      where link_asked_at > promptd_now() - interval '${ASKED_SPAN}' order by link_asked_at, id limit ${PEOPLE_MAX}`,
   );
-  return rows.map((row) => ({ personId: row.id, email: row.email, askedAt: row.link_asked_at.toISOString() }));
 }
 
 export async function hasOperator(db: Queryable): Promise<boolean> {
@@ -246,41 +212,22 @@ export async function insertCode(db: Queryable, hash: Buffer, code: SignInCode &
   );
 }
 
-interface CodeRow {
-  person_id: string | null;
-  account_id: string | null;
-  makes_operator: boolean;
-  signs_in: boolean;
-}
-
-const CODE_COLUMNS = "person_id, account_id, makes_operator, signs_in";
+const CODE = `person_id as "personId", account_id as "accountId", makes_operator as "makesOperator", signs_in as "signsIn"`;
 
 /** Null: there is no such code, it was used, or it has expired. */
-export async function findCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
-  const [row] = await db.query<CodeRow>(
-    `select ${CODE_COLUMNS} from sign_in_codes where code_hash = $1 and used_at is null and expires_at > promptd_now()`,
-    [hash],
-  );
-  return row === undefined ? null : toCode(row);
+export function findCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
+  const text = `select ${CODE} from sign_in_codes where code_hash = $1 and used_at is null and expires_at > promptd_now()`;
+  return queryAnswer(db, text, [hash]);
 }
 
 /** Of two who use a code at once, one gets it. */
-export async function useCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
-  const [row] = await db.query<CodeRow>(
+export function useCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
+  return queryAnswer(
+    db,
     `update sign_in_codes set used_at = promptd_now()
-     where code_hash = $1 and used_at is null and expires_at > promptd_now() returning ${CODE_COLUMNS}`,
+     where code_hash = $1 and used_at is null and expires_at > promptd_now() returning ${CODE}`,
     [hash],
   );
-  return row === undefined ? null : toCode(row);
-}
-
-function toCode(row: CodeRow): SignInCode {
-  return {
-    personId: row.person_id,
-    accountId: row.account_id,
-    makesOperator: row.makes_operator,
-    signsIn: row.signs_in,
-  };
 }
 
 /** What has expired, for a tick: sessions, codes and verifications. */

@@ -1,7 +1,6 @@
 import type { MarketplaceQuery, MarketplaceRow, ModeratedPrompt, Page, Vote } from "@promptd/contract/manage";
 import { printable, type SearchRow } from "@promptd/contract";
 import type { ManageHandlers } from "../http/endpoint.ts";
-import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
@@ -59,9 +58,7 @@ export function marketplaceManageRoutes(ports: MarketplacePorts) {
     listMarketplaceVersions: async ({ params: { slug }, query }) => {
       const found = await findBySlug(db, slug);
       if (found === null) throw noSuchSlug(slug);
-      const page = await listPublicVersions(db, found.prompt.promptId, query);
-      const rows = page.rows.map((row) => ({ ...row, publishedAt: isoTime(row.publishedAt.getTime()) }));
-      return { data: { rows, hasMore: page.hasMore } };
+      return { data: await listPublicVersions(db, found.prompt.promptId, query) };
     },
     voteForPrompt: async ({ params: { slug }, body: { vote } }, { caller }) => {
       const found = await findBySlug(db, slug);

@@ -89,10 +89,12 @@ export async function findBySlug(db: Database, slug: string): Promise<SlugPrompt
   return prompt === undefined ? null : { prompt, labels: known.labels };
 }
 
-type PublicVersionRow = Omit<MarketplaceVersion, "publishedAt"> & { readonly publishedAt: Date };
-
-export function listPublicVersions(db: Queryable, promptId: string, query: PageQuery): Promise<Page<PublicVersionRow>> {
-  return readPage<PublicVersionRow, PublicVersionRow>(db, query, {
+export function listPublicVersions(
+  db: Queryable,
+  promptId: string,
+  query: PageQuery,
+): Promise<Page<MarketplaceVersion>> {
+  return readPage(db, query, {
     what: "version",
     columns: `v.id as "promptVersionId", v.number as version, v.title, v.published_at as "publishedAt", v.note,
       v.id = p.latest_version_id as "isLatest",
@@ -102,6 +104,5 @@ export function listPublicVersions(db: Queryable, promptId: string, query: PageQ
     where: `v.prompt_id = $1 and ${IS_LIVE}`,
     values: [promptId],
     id: "v.id",
-    toItem: (row) => row,
   });
 }

@@ -1,29 +1,21 @@
 /** SQL of what operators decide about prompts: block and allow, feature, and the author's share. */
 import type { ModeratedPrompt, Page, PageQuery } from "@promptd/contract/manage";
-import { isoTime } from "../platform/clock.ts";
+import { queryAnswer } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
-interface ModeratedRow {
-  id: string;
-  slug: string;
-  title: string;
-  author_id: string;
-  email: string;
-  state: ModeratedPrompt["state"];
-  blocked_at: Date | null;
-  block_reason: string | null;
-  featured: boolean;
-  author_share: number | null;
-  uses: number;
-  up_votes: number;
-  published_at: Date;
-}
+/** What moderation is made of; null: nothing. */
+type ModeratedRow = Omit<ModeratedPrompt, "moderation"> & {
+  readonly blockedAt: string | null;
+  readonly blockReason: string | null;
+};
 
 const STATE = `case when p.blocked_at is not null then 'blocked' when p.unpublished_at is not null then 'unpublished'
   else 'published' end`;
-const COLUMNS = `p.id, p.slug, v.title, p.author_id, a.email, ${STATE} as state, p.blocked_at, p.block_reason,
-  p.featured_at is not null as featured, p.author_share, p.uses, p.up_votes, v.published_at`;
+const COLUMNS = `p.id as "promptId", p.slug, v.title, p.author_id as "accountId", a.email as "accountEmail",
+  ${STATE} as state, p.blocked_at as "blockedAt", p.block_reason as "blockReason",
+  p.featured_at is not null as "isFeatured", p.author_share as "authorSharePercent", p.uses, p.up_votes as "upVotes",
+  v.published_at as "publishedAt"`;
 /** Of what was ever published its public words: nothing of drafts, and nothing of templates. */
 const FROM = "prompts p join prompt_versions v on v.id = p.latest_version_id join accounts a on a.id = p.author_id";
 
@@ -32,8 +24,8 @@ export interface ModeratedQuery extends PageQuery {
   readonly q?: string | undefined;
 }
 
-export function listModerated(db: Queryable, query: ModeratedQuery): Promise<Page<ModeratedPrompt>> {
-  return readPage<ModeratedRow, ModeratedPrompt>(db, query, {
+export async function listModerated(db: Queryable, query: ModeratedQuery): Promise<Page<ModeratedPrompt>> {
+  const page = await readPage<ModeratedRow>(db, query, {
     what: "prompt",
     columns: COLUMNS,
     from: FROM,
@@ -41,31 +33,21 @@ export function listModerated(db: Queryable, query: ModeratedQuery): Promise<Pag
       and ($2::text is null or position(lower($2) in lower(concat_ws(' ', v.title, p.slug, a.email))) > 0)`,
     values: [query.state ?? null, query.q ?? null],
     id: "p.id",
-    toItem: toModerated,
   });
+  return { ...page, rows: page.rows.map(toModerated) };
 }
 
 export async function findModerated(db: Queryable, promptId: string): Promise<ModeratedPrompt | null> {
-  const [row] = await db.query<ModeratedRow>(`select ${COLUMNS} from ${FROM} where p.id = $1`, [promptId]);
-  return row === undefined ? null : toModerated(row);
+  const row = await queryAnswer<ModeratedRow>(db, `select ${COLUMNS} from ${FROM} where p.id = $1`, [promptId]);
+  return row && toModerated(row);
 }
 
-function toModerated(row: ModeratedRow): ModeratedPrompt {
-  return {
-    promptId: row.id,
-    slug: row.slug,
-    title: row.title,
-    accountId: row.author_id,
-    accountEmail: row.email,
-    state: row.state,
-    moderation:
-      row.blocked_at === null ? null : { at: isoTime(row.blocked_at.getTime()), reason: row.block_reason ?? "" },
-    isFeatured: row.featured,
-    authorSharePercent: row.author_share,
-    uses: row.uses,
-    upVotes: row.up_votes,
-    publishedAt: isoTime(row.published_at.getTime()),
-  };
+function toModerated({ blockedAt, blockReason, ...row }: ModeratedRow): ModeratedPrompt {
+  return { ...row, moderation: moderationOf(blockedAt, blockReason) };
+}
+
+export function moderationOf(at: string | null, reason: string | null): ModeratedPrompt["moderation"] {
+  return at === null ? null : { at, reason: reason ?? "" };
 }
 
 /** Unpublishes too, which programs of earlier releases respect. A prompt that is blocked already gets the new reason. */

@@ -2,7 +2,7 @@
 import type { Modality, PromptSamples } from "@promptd/contract";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import type { IndexedVersion, Popularity } from "../search/index.ts";
-import type { LiveVersion, PromptDefinition, StoredConfig } from "./prompt-definition.ts";
+import type { LiveVersion, StoredConfig } from "./prompt-definition.ts";
 import { TAKEN, type TakenSample } from "./own/samples-store.ts";
 import type { StepModel } from "./inputs/run-options.ts";
 
@@ -23,20 +23,9 @@ export interface PublicVersion {
   readonly steps: readonly StepModel[];
 }
 
-interface PublicVersionRow {
-  prompt_id: string;
-  id: string;
-  author_id: string;
-  title: string;
-  published_at: Date;
-  config: StoredConfig;
-  estimated_credits: number;
-  credits_required: number;
-  steps: StepModel[];
-}
-
-const PUBLIC_COLUMNS = `v.prompt_id, v.id, p.author_id, v.title, v.published_at, v.config, v.estimated_credits,
-    coalesce(v.credits_required, v.estimated_credits) as credits_required, (
+const PUBLIC_COLUMNS = `v.prompt_id as "promptId", v.id as "promptVersionId", p.author_id as "authorId", v.title,
+    v.published_at as "publishedAt", v.config, v.estimated_credits as "estimatedCredits",
+    coalesce(v.credits_required, v.estimated_credits) as "creditsRequired", (
     select json_agg(json_strip_nulls(json_build_object('model', step -> 'model', 'options', step -> 'options',
       'webSearch', step -> 'webSearch', 'fallback', step -> 'fallback')) order by position)
     from json_array_elements(v.definition -> 'steps') with ordinality listed (step, position)) as steps`;
@@ -52,8 +41,7 @@ export async function findPromptVersion(
   const text = `select ${PUBLIC_COLUMNS} from prompts p
     join prompt_versions v on v.prompt_id = p.id and v.id = coalesce($2::uuid, p.latest_version_id)
     where p.id = $1 and ${IS_LIVE}`;
-  const rows = await db.named<PublicVersionRow>("prompts_find", text, [promptId, versionId]);
-  return rows[0] === undefined ? null : publicVersion(rows[0]);
+  return (await db.named<PublicVersion>("prompts_find", text, [promptId, versionId]))[0] ?? null;
 }
 
 export async function isPromptPublished(db: Database, promptId: string): Promise<boolean> {
@@ -64,22 +52,7 @@ export async function isPromptPublished(db: Database, promptId: string): Promise
 export async function findPublicVersion(db: Database, versionId: string): Promise<PublicVersion | null> {
   const text = `select ${PUBLIC_COLUMNS} from prompt_versions v join prompts p on p.id = v.prompt_id
     where v.id = $1 and ${IS_LIVE}`;
-  const rows = await db.named<PublicVersionRow>("prompts_find_version", text, [versionId]);
-  return rows[0] === undefined ? null : publicVersion(rows[0]);
-}
-
-function publicVersion(row: PublicVersionRow): PublicVersion {
-  return {
-    promptId: row.prompt_id,
-    promptVersionId: row.id,
-    authorId: row.author_id,
-    title: row.title,
-    publishedAt: row.published_at,
-    config: row.config,
-    estimatedCredits: row.estimated_credits,
-    creditsRequired: row.credits_required,
-    steps: row.steps,
-  };
+  return (await db.named<PublicVersion>("prompts_find_version", text, [versionId]))[0] ?? null;
 }
 
 /** The version that a slug leads to. @param label null: the latest. */
@@ -88,19 +61,13 @@ export async function findSlugVersion(db: Database, slug: string, label: string 
     join prompt_versions v on v.prompt_id = p.id and v.id = case when $2::text is null then p.latest_version_id else (
       select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = $2) end
     where p.slug = $1 and ${IS_LIVE}`;
-  const rows = await db.named<PublicVersionRow>("prompts_find_slug", text, [slug, label]);
-  return rows[0] === undefined ? null : publicVersion(rows[0]);
+  return (await db.named<PublicVersion>("prompts_find_slug", text, [slug, label]))[0] ?? null;
 }
 
 /** A version by a name of its prompt, with what a list shows of it. */
 export interface NamedVersion extends PublicVersion {
   readonly slug: string;
   readonly description: string;
-}
-
-interface NamedRow extends PublicVersionRow {
-  slug: string;
-  description: string;
 }
 
 export interface SlugName {
@@ -120,15 +87,15 @@ export async function findNamedVersions(
     join prompt_versions v on v.prompt_id = p.id and v.id = case when asked.label is null then p.latest_version_id else (
       select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = asked.label) end
     where ${IS_LIVE}`;
-  const rows = await db.named<NamedRow & { index: number }>("prompts_find_names", text, [
+  const rows = await db.named<NamedVersion & { readonly index: number }>("prompts_find_names", text, [
     names.map(({ slug }) => slug),
     names.map(({ label }) => label),
   ]);
-  return new Map(rows.map((row) => [row.index, namedVersion(row)]));
+  return new Map(rows.map(({ index, ...version }) => [index, version]));
 }
 
 /** The account's own prompts that are published and carry the label, by slug. @param label null: all of them. */
-export async function findLabeledVersions(
+export function findLabeledVersions(
   db: Database,
   authorId: string,
   { label, limit }: { readonly label: string | null; readonly limit: number },
@@ -137,12 +104,7 @@ export async function findLabeledVersions(
     join prompt_versions v on v.prompt_id = p.id and v.id = case when $2::text is null then p.latest_version_id else (
       select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = $2) end
     where p.author_id = $1 and ${IS_LIVE} order by p.slug limit $3`;
-  const rows = await db.named<NamedRow>("prompts_find_labeled", text, [authorId, label, limit]);
-  return rows.map(namedVersion);
-}
-
-function namedVersion(row: NamedRow): NamedVersion {
-  return { ...publicVersion(row), slug: row.slug, description: row.description };
+  return db.named<NamedVersion>("prompts_find_labeled", text, [authorId, label, limit]);
 }
 
 /** What may change while a version stays the same. */
@@ -166,33 +128,14 @@ export async function setAuthorShare(db: Queryable, promptId: string, percent: n
   return (await db.query<{ slug: string }>(text, [promptId, percent]))[0]?.slug ?? null;
 }
 
-interface VersionRow {
-  prompt_id: string;
-  id: string;
-  author_id: string;
-  title: string;
-  model: string;
-  modality: number;
-  config: StoredConfig;
-  definition: PromptDefinition;
-}
-
 /** Everything a run needs of a version, whether its prompt is published now or not. */
 export async function loadVersion(db: Database, versionId: string): Promise<LiveVersion | null> {
-  const text = `select v.prompt_id, v.id, p.author_id, v.title, v.model, v.modality, v.config, v.definition
+  const text = `select v.prompt_id as "promptId", v.id as "promptVersionId", p.author_id as "authorId", v.title, v.model,
+      v.modality, v.config, v.definition
     from prompt_versions v join prompts p on p.id = v.prompt_id where v.id = $1`;
-  const [row] = await db.named<VersionRow>("prompts_load_version", text, [versionId]);
-  if (row === undefined) return null;
-  return {
-    promptId: row.prompt_id,
-    promptVersionId: row.id,
-    authorId: row.author_id,
-    title: row.title,
-    model: row.model,
-    modality: modalityName(row.modality),
-    config: row.config,
-    definition: row.definition,
-  };
+  type Row = Omit<LiveVersion, "modality"> & { readonly modality: number };
+  const [row] = await db.named<Row>("prompts_load_version", text, [versionId]);
+  return row === undefined ? null : { ...row, modality: modalityName(row.modality) };
 }
 
 function modalityName(number: number): Modality {
@@ -214,45 +157,24 @@ export interface FoundPrompt extends PublicVersion {
   readonly taken: TakenSample | null;
 }
 
-interface FoundRow extends PublicVersionRow {
-  description: string;
-  slug: string;
-  model: string;
-  modality: number;
-  uses: number;
-  up_votes: number;
-  samples: PromptSamples;
-  taken: TakenSample | null;
-}
-
 /** Search results with everything that is shown, in the order given; what is not published or makes video falls out. */
 export function findSearchRows(db: Database, promptIds: readonly string[]): Promise<FoundPrompt[]> {
   return findRowsOf(db, promptIds, { withVideos: false });
 }
 
 /** The same, of prompts that make video too where they are wanted. */
-export async function findRowsOf(
+export function findRowsOf(
   db: Database,
   promptIds: readonly string[],
   { withVideos }: { readonly withVideos: boolean },
 ): Promise<FoundPrompt[]> {
-  const text = `select ${PUBLIC_COLUMNS}, v.description, p.slug, v.model, v.modality, p.uses, p.up_votes, v.samples, ${TAKEN}
+  const text = `select ${PUBLIC_COLUMNS}, v.description, p.slug, v.model, v.modality, p.uses, p.up_votes as "upVotes",
+      v.samples, ${TAKEN}
     from unnest($1::uuid[]) with ordinality found (id, rank)
     join prompts p on p.id = found.id join prompt_versions v on v.id = p.latest_version_id
     where ${IS_LIVE}${withVideos ? "" : ` and v.modality <> ${MODALITY_NUMBERS.video}`} order by found.rank`;
   const name = withVideos ? "prompts_rows" : "prompts_search_rows";
-  const rows = await db.named<FoundRow>(name, text, [promptIds]);
-  return rows.map((row) => ({
-    ...publicVersion(row),
-    description: row.description,
-    slug: row.slug,
-    model: row.model,
-    modality: row.modality,
-    uses: row.uses,
-    upVotes: row.up_votes,
-    samples: row.samples,
-    taken: row.taken,
-  }));
+  return db.named<FoundPrompt>(name, text, [promptIds]);
 }
 
 /** Of prompts p and versions v: what is searched is the latest version of what is published, and no video. */

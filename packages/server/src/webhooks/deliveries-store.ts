@@ -1,5 +1,6 @@
 /** SQL of deliveries: what is claimed, what became of it, and what is shown of it. */
 import type { Delivery, DeliveryState, Page, PageQuery } from "@promptd/contract/manage";
+import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { firstIdOfMs } from "../platform/ids.ts";
@@ -119,23 +120,9 @@ export async function settleAttempt(
   return row?.outcome ?? "lost";
 }
 
-interface DeliveryRow {
-  id: string;
-  event: Delivery["event"];
-  run_id: string | null;
-  state: DeliveryState;
-  created_at: Date;
-  attempts: number;
-  due_at: Date;
-  attempted_at: Date | null;
-  is_sending: boolean;
-  status_code: number | null;
-  fault: string | null;
-  duration_ms: number | null;
-}
-
-const COLUMNS =
-  "id, event, run_id, state, created_at, attempts, due_at, attempted_at, is_sending, status_code, fault, duration_ms";
+const COLUMNS = `id as "deliveryId", event, run_id as "runId", state, created_at as "createdAt", attempts,
+  case when state = 'pending' and not is_sending then due_at end as "nextAttemptAt", attempted_at as "lastAttemptAt",
+  status_code as "statusCode", fault, duration_ms as "durationMs"`;
 
 export function listDeliveries(
   db: Queryable,
@@ -148,25 +135,22 @@ export function listDeliveries(
     from: "webhook_deliveries",
     where: state === undefined ? "webhook_id = $1" : "webhook_id = $1 and state = $2",
     values: state === undefined ? [webhookId] : [webhookId, state],
-    toItem: toDelivery,
   });
 }
 
 /** All of an account, oldest first. */
-export async function listDeliveriesOf(
+export function listDeliveriesOf(
   db: Queryable,
   accountId: string,
   { after, limit }: { readonly after: string; readonly limit: number },
 ): Promise<(Delivery & { readonly webhookId: string })[]> {
-  const rows = await db.query<DeliveryRow & { webhook_id: string }>(
-    `select d.webhook_id, ${COLUMNS.split(", ")
-      .map((column) => `d.${column}`)
-      .join(", ")}
-     from webhooks w join webhook_deliveries d on d.webhook_id = w.id
-     where w.account_id = $1 and w.removed_at is null and d.id > $2 order by d.id limit $3`,
+  return queryAnswers(
+    db,
+    `select webhook_id as "webhookId", ${COLUMNS} from webhook_deliveries
+     where webhook_id in (select w.id from webhooks w where w.account_id = $1 and w.removed_at is null) and id > $2
+     order by id limit $3`,
     [accountId, after, limit],
   );
-  return rows.map((row) => ({ webhookId: row.webhook_id, ...toDelivery(row) }));
 }
 
 export interface TestToInsert {
@@ -178,28 +162,29 @@ export interface TestToInsert {
 }
 
 export async function insertDelivery(db: Queryable, test: TestToInsert): Promise<Delivery> {
-  const [row] = await db.query<DeliveryRow>(
+  const delivery = await queryAnswer<Delivery>(
+    db,
     `insert into webhook_deliveries (id, account_id, webhook_id, event, data) values ($1, $2, $3, $4, $5)
      returning ${COLUMNS}`,
     [test.deliveryId, test.accountId, test.webhookId, test.event, JSON.stringify(test.data)],
   );
-  if (row === undefined) throw new Error("The delivery was not written.");
-  return toDelivery(row);
+  if (delivery === null) throw new Error("The delivery was not written.");
+  return delivery;
 }
 
 /**
  * Makes it due now, with the whole schedule before it; one that is being sent at this moment stays as it is.
  * Null: the webhook has no such delivery.
  */
-export async function repeatDelivery(db: Queryable, webhookId: string, deliveryId: string): Promise<Delivery | null> {
-  const [row] = await db.query<DeliveryRow>(
+export function repeatDelivery(db: Queryable, webhookId: string, deliveryId: string): Promise<Delivery | null> {
+  return queryAnswer(
+    db,
     `update webhook_deliveries set state = 'pending',
        due_at = case when is_sending and due_at > promptd_now() then due_at else promptd_now() end,
        attempts_before = case when is_sending and due_at > promptd_now() then attempts_before else attempts end
      where id = $2 and webhook_id = $1 returning ${COLUMNS}`,
     [webhookId, deliveryId],
   );
-  return row === undefined ? null : toDelivery(row);
 }
 
 /** Events that each webhook hears of once, by their subject. */
@@ -246,20 +231,4 @@ async function inBatches(
     const [row] = await db.query<{ n: number }>(text, values);
     n = row?.n ?? 0;
   }
-}
-
-function toDelivery(row: DeliveryRow): Delivery {
-  return {
-    deliveryId: row.id,
-    event: row.event,
-    runId: row.run_id,
-    state: row.state,
-    createdAt: row.created_at.toISOString(),
-    attempts: row.attempts,
-    nextAttemptAt: row.state === "pending" && !row.is_sending ? row.due_at.toISOString() : null,
-    lastAttemptAt: row.attempted_at?.toISOString() ?? null,
-    statusCode: row.status_code,
-    fault: row.fault,
-    durationMs: row.duration_ms,
-  };
 }

@@ -1,21 +1,12 @@
 /** SQL of webhooks and of the alert of credits (migration 0029). */
 import type { CreditsAlert, Page, PageQuery, Webhook, WebhookEventName } from "@promptd/contract/manage";
+import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
-interface WebhookRow {
-  id: string;
-  url: string;
-  events: WebhookEventName[];
-  created_at: Date;
-  disabled_at: Date | null;
-  disabled_reason: string | null;
-  failing_since: Date | null;
-  previous_secret_until: Date | null;
-}
-
-const COLUMNS = `id, url, events, created_at, disabled_at, disabled_reason, failing_since,
-  case when previous_secret_until > promptd_now() then previous_secret_until end as previous_secret_until`;
+const COLUMNS = `id as "webhookId", url, events, created_at as "createdAt", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason", failing_since as "failingSince",
+  case when previous_secret_until > promptd_now() then previous_secret_until end as "previousSecretUntil"`;
 
 export interface WebhookOfAccount {
   readonly accountId: string;
@@ -29,13 +20,12 @@ export function listWebhooks(db: Queryable, accountId: string, query: PageQuery)
     from: "webhooks",
     where: "account_id = $1 and removed_at is null",
     values: [accountId],
-    toItem: toWebhook,
   });
 }
 
-export async function findWebhook(db: Queryable, { accountId, webhookId }: WebhookOfAccount): Promise<Webhook | null> {
+export function findWebhook(db: Queryable, { accountId, webhookId }: WebhookOfAccount): Promise<Webhook | null> {
   const text = `select ${COLUMNS} from webhooks where id = $1 and account_id = $2 and removed_at is null`;
-  return toOne(await db.query<WebhookRow>(text, [webhookId, accountId]));
+  return queryAnswer(db, text, [webhookId, accountId]);
 }
 
 export interface WebhookToInsert extends WebhookOfAccount {
@@ -45,14 +35,14 @@ export interface WebhookToInsert extends WebhookOfAccount {
 }
 
 /** Null: the account has as many as it may have. */
-export async function insertWebhook(db: Queryable, webhook: WebhookToInsert, max: number): Promise<Webhook | null> {
+export function insertWebhook(db: Queryable, webhook: WebhookToInsert, max: number): Promise<Webhook | null> {
   const { webhookId, accountId, url, events, sealedSecret } = webhook;
-  const rows = await db.query<WebhookRow>(
+  return queryAnswer(
+    db,
     `insert into webhooks (id, account_id, url, events, secret) select $1, $2, $3, $4, $5
      where (select count(*) from webhooks where account_id = $2 and removed_at is null) < $6 returning ${COLUMNS}`,
     [webhookId, accountId, url, events, sealedSecret, max],
   );
-  return toOne(rows);
 }
 
 export interface WebhookUpdate {
@@ -62,13 +52,14 @@ export interface WebhookUpdate {
 }
 
 /** Null members stay as they are. A webhook that is enabled begins with a clean record. */
-export async function updateWebhook(
+export function updateWebhook(
   db: Queryable,
   { accountId, webhookId }: WebhookOfAccount,
   { url, events, isEnabled }: WebhookUpdate,
   disabledReason: string,
 ): Promise<Webhook | null> {
-  const rows = await db.query<WebhookRow>(
+  return queryAnswer(
+    db,
     `update webhooks set url = coalesce($3, url), events = coalesce($4, events),
        failing_since = case when $5 then null else failing_since end,
        disabled_at = case when $5 is null then disabled_at when not $5 then coalesce(disabled_at, promptd_now()) end,
@@ -76,36 +67,32 @@ export async function updateWebhook(
      where id = $1 and account_id = $2 and removed_at is null returning ${COLUMNS}`,
     [webhookId, accountId, url, events, isEnabled, disabledReason],
   );
-  return toOne(rows);
 }
 
 /** The present secret becomes the previous one, which signs for `hours` more. */
-export async function replaceSecret(
+export function replaceSecret(
   db: Queryable,
   { accountId, webhookId }: WebhookOfAccount,
   sealedSecret: Buffer,
   hours: number,
 ): Promise<Webhook | null> {
-  const rows = await db.query<WebhookRow>(
+  return queryAnswer(
+    db,
     `update webhooks set previous_secret = secret, secret = $3,
        previous_secret_until = promptd_now() + make_interval(hours => $4)
      where id = $1 and account_id = $2 and removed_at is null returning ${COLUMNS}`,
     [webhookId, accountId, sealedSecret, hours],
   );
-  return toOne(rows);
 }
 
 /** Hides it at once, without its secrets; a tick deletes the row when its deliveries are gone. */
-export async function removeWebhook(
-  db: Queryable,
-  { accountId, webhookId }: WebhookOfAccount,
-): Promise<Webhook | null> {
-  const rows = await db.query<WebhookRow>(
+export function removeWebhook(db: Queryable, { accountId, webhookId }: WebhookOfAccount): Promise<Webhook | null> {
+  return queryAnswer(
+    db,
     `update webhooks set removed_at = promptd_now(), secret = '', previous_secret = null
      where id = $1 and account_id = $2 and removed_at is null returning ${COLUMNS}`,
     [webhookId, accountId],
   );
-  return toOne(rows);
 }
 
 /** All of an account, and its alert. Nothing is sent any more. */
@@ -118,9 +105,9 @@ export async function removeWebhooksOf(tx: Tx, accountId: string): Promise<void>
   await tx.query("delete from webhook_alerts where account_id = $1", [accountId]);
 }
 
-export async function listWebhooksOf(db: Queryable, accountId: string): Promise<Webhook[]> {
+export function listWebhooksOf(db: Queryable, accountId: string): Promise<Webhook[]> {
   const text = `select ${COLUMNS} from webhooks where account_id = $1 and removed_at is null order by id`;
-  return (await db.query<WebhookRow>(text, [accountId])).map(toWebhook);
+  return queryAnswers(db, text, [accountId]);
 }
 
 /** Accounts with a webhook that is enabled and wants the event. */
@@ -184,21 +171,4 @@ export async function deleteAlert(db: Queryable, accountId: string): Promise<voi
 export async function compareCredits(db: Queryable): Promise<number> {
   const [row] = await db.query<{ made: number }>("select webhook_credits_compared() as made");
   return row?.made ?? 0;
-}
-
-function toOne(rows: readonly WebhookRow[]): Webhook | null {
-  return rows[0] === undefined ? null : toWebhook(rows[0]);
-}
-
-function toWebhook(row: WebhookRow): Webhook {
-  return {
-    webhookId: row.id,
-    url: row.url,
-    events: row.events,
-    createdAt: row.created_at.toISOString(),
-    disabledAt: row.disabled_at?.toISOString() ?? null,
-    disabledReason: row.disabled_reason,
-    failingSince: row.failing_since?.toISOString() ?? null,
-    previousSecretUntil: row.previous_secret_until?.toISOString() ?? null,
-  };
 }

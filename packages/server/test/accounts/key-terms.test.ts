@@ -1,7 +1,7 @@
 /** What an API key may do and until when, over HTTP: the next request to any process knows it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey, getApiKeyByName, revokeApiKey, rollApiKey, updateApiKey } from "../../src/accounts/index.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { isoTime, systemClock } from "../../src/platform/clock.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { imagePrompt } from "../prompts/prompt-files.ts";
@@ -19,7 +19,7 @@ afterAll(() => server.close());
 describe("a key that has expired", () => {
   test("is 401 at every process from that moment on, and its requests are not counted", async () => {
     const { accountId } = await server.createCaller();
-    const expiresAt = new Date(Date.now() + 3_600_000);
+    const expiresAt = isoTime(Date.now() + 3_600_000);
     const { client, apiKey } = await server.createKey(accountId, { expiresAt });
     expect((await get(client, "/v1/me")).httpStatus).toBe(200);
     await server.shiftTime(3_600);
@@ -28,7 +28,7 @@ describe("a key that has expired", () => {
         const answer = await get(server.clientOf(apiKey, url), "/v1/me");
         expect([answer.httpStatus, errorOf(answer).message]).toEqual([
           401,
-          `This API key expired on ${expiresAt.toISOString().slice(0, 16).replace("T", " at ")} UTC. Create a new one, or ask the account's owner for it.`,
+          `This API key expired on ${expiresAt.slice(0, 16).replace("T", " at ")} UTC. Create a new one, or ask the account's owner for it.`,
         ]);
         expect(answer.headers.get("x-ratelimit-remaining")).toBeNull();
       }
@@ -40,15 +40,15 @@ describe("a key that has expired", () => {
 
 test("an expired key becomes valid again only while the account has fewer than 20 others", async () => {
   const { accountId } = await server.createCaller(); // with a key of its own
-  const { keyId } = await server.createKey(accountId, { expiresAt: new Date(Date.now() - 1_000) });
+  const { keyId } = await server.createKey(accountId, { expiresAt: isoTime(Date.now() - 1_000) });
   const renew = () => updateApiKey(server.app.db, { accountId, keyId }, { expiresAt: null });
   const more = [];
   for (let i = 0; i < 19; i += 1) more.push(await server.createKey(accountId, {}));
   await expect(renew()).rejects.toMatchObject({ code: "VALIDATION_ERROR" });
   const shown = await getApiKeyByName(server.app.db, keyId);
-  expect(shown.isExpired).toBe(true);
+  expect(shown.state).toBe("expired");
   await revokeApiKey(server.app.db, more[0]?.keyId ?? "");
-  expect((await renew())?.isExpired).toBe(false);
+  expect((await renew())?.state).toBe("valid");
 });
 
 describe("a key with a monthly cap", () => {
@@ -147,10 +147,10 @@ describe("a key that is rolled", () => {
 
   test("keeps an earlier end, and one that has ended or is revoked is not rolled", async () => {
     const { accountId } = await server.createCaller();
-    const expiresAt = new Date(Date.now() + 5_000);
+    const expiresAt = isoTime(Date.now() + 5_000);
     const old = await server.createKey(accountId, { expiresAt });
     expect((await rollApiKey(server.app.db, newId, old, 600))?.oldKeyExpiresAt).toEqual(expiresAt);
-    await updateApiKey(server.app.db, old, { expiresAt: new Date(Date.now() - 1_000) });
+    await updateApiKey(server.app.db, old, { expiresAt: isoTime(Date.now() - 1_000) });
     await expect(rollApiKey(server.app.db, newId, old, 600)).rejects.toThrow("has expired");
     await server.revokeKey(old.keyId);
     await expect(rollApiKey(server.app.db, newId, old, 600)).rejects.toThrow(/revoked on \d{4}-\d\d-\d\d/);
@@ -207,7 +207,7 @@ describe("a key is revoked", () => {
 
 test("expired and revoked keys do not count among the twenty that an account may have", async () => {
   const { accountId } = await server.createCaller();
-  const past = new Date(Date.now() - 1_000);
+  const past = isoTime(Date.now() - 1_000);
   for (let i = 0; i < 20; i += 1) {
     await createApiKey(server.app.db, newId, { accountId, name: "old", expiresAt: past });
   }

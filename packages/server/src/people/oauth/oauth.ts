@@ -3,7 +3,7 @@ import { CARRIED_CODE, type ClientRequest } from "@promptd/contract/manage";
 import { hkdfSync, randomBytes } from "node:crypto";
 import { createApiKey } from "../../accounts/index.ts";
 import type { Endpoint, ManageHandlers } from "../../http/endpoint.ts";
-import { systemClock } from "../../platform/clock.ts";
+import { isoTime, systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import { ownerOf } from "../people-manage-routes.ts";
@@ -78,7 +78,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
         if ("scopes" in terms) {
           return (await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days })).token;
         }
-        const expiresAt = new Date(systemClock.nowMs() + days * DAY_MS);
+        const expiresAt = isoTime(systemClock.nowMs() + days * DAY_MS);
         return (await createApiKey(db, newId, { accountId, name, monthlyCap: terms.monthlyCap, expiresAt })).apiKey;
       },
     }),

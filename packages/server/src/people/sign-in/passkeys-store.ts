@@ -1,15 +1,9 @@
 import type { Passkey } from "@promptd/contract/manage";
+import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 
-interface PasskeyRow {
-  id: string;
-  name: string | null;
-  backed_up: boolean;
-  created_at: Date;
-  last_used_at: Date | null;
-}
-
-const COLUMNS = "id, name, backed_up, created_at, last_used_at";
+const COLUMNS = `id as "passkeyId", coalesce(name, 'Passkey') as name, backed_up as "isBackedUp", created_at as "createdAt",
+  last_used_at as "lastUsedAt"`;
 
 /** What a signature is checked with. */
 export interface StoredCredential {
@@ -22,9 +16,9 @@ export interface StoredCredential {
   readonly transports: string | null;
 }
 
-export async function listPasskeys(db: Queryable, personId: string): Promise<Passkey[]> {
+export function listPasskeys(db: Queryable, personId: string): Promise<Passkey[]> {
   const text = `select ${COLUMNS} from auth_passkeys where user_id = $1 order by id desc`;
-  return (await db.query<PasskeyRow>(text, [personId])).map(toPasskey);
+  return queryAnswers(db, text, [personId]);
 }
 
 export async function listCredentials(
@@ -44,8 +38,9 @@ export interface PasskeyToInsert extends StoredCredential {
 }
 
 /** Null: the credential is known already, or the person has as many passkeys as they may have. */
-export async function insertPasskey(db: Queryable, given: PasskeyToInsert, max: number): Promise<Passkey | null> {
-  const [row] = await db.query<PasskeyRow>(
+export function insertPasskey(db: Queryable, given: PasskeyToInsert, max: number): Promise<Passkey | null> {
+  return queryAnswer(
+    db,
     `insert into auth_passkeys
        (id, user_id, name, public_key, credential_id, counter, device_type, backed_up, transports, aaguid)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
@@ -65,14 +60,12 @@ export async function insertPasskey(db: Queryable, given: PasskeyToInsert, max: 
       max,
     ],
   );
-  return row === undefined ? null : toPasskey(row);
 }
 
 /** Null: the person has no such passkey. */
-export async function deletePasskey(db: Queryable, personId: string, passkeyId: string): Promise<Passkey | null> {
+export function deletePasskey(db: Queryable, personId: string, passkeyId: string): Promise<Passkey | null> {
   const text = `delete from auth_passkeys where id = $2 and user_id = $1 returning ${COLUMNS}`;
-  const [row] = await db.query<PasskeyRow>(text, [personId, passkeyId]);
-  return row === undefined ? null : toPasskey(row);
+  return queryAnswer(db, text, [personId, passkeyId]);
 }
 
 export async function findCredential(db: Queryable, credentialId: string): Promise<StoredCredential | null> {
@@ -110,14 +103,4 @@ export async function useChallenge(db: Queryable, challenge: Buffer, seconds: nu
 
 export async function pruneChallenges(db: Queryable): Promise<void> {
   await db.query("delete from passkey_challenges where expires_at < promptd_now()");
-}
-
-function toPasskey(row: PasskeyRow): Passkey {
-  return {
-    passkeyId: row.id,
-    name: row.name ?? "Passkey",
-    isBackedUp: row.backed_up,
-    createdAt: row.created_at.toISOString(),
-    lastUsedAt: row.last_used_at?.toISOString() ?? null,
-  };
 }

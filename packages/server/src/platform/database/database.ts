@@ -25,7 +25,7 @@ import { retry } from "../resilience/retry.ts";
 import { beginWithin, findRoute, isLimitsRefused, LIMITS, runPipelined, type Limits, type Route } from "./pooler.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
-type Statement = string | { readonly name: string; readonly text: string };
+export type Statement = string | { readonly name: string; readonly text: string };
 
 export interface Queryable {
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;

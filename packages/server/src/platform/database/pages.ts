@@ -1,10 +1,12 @@
 import type { Page, PageQuery } from "@promptd/contract";
 import { invalid, type Problem } from "../problem.ts";
+import { queryAnswers } from "./answers.ts";
 import type { Queryable } from "./database.ts";
 
-export interface PageSource<Row, Item> {
+export interface PageSource {
   /** What its rows are, in one word or few: a cursor that is none of them is answered with it. */
   readonly what: string;
+  /** Named as the members of an answer. */
   readonly columns: string;
   /** A table, or tables joined; the list is ordered by `id`. */
   readonly from: string;
@@ -13,7 +15,6 @@ export interface PageSource<Row, Item> {
   readonly values: readonly unknown[];
   /** The column of the cursor; `id` when absent. */
   readonly id?: string;
-  readonly toItem: (row: Row) => Item;
 }
 
 const LIMIT_DEFAULT = 10;
@@ -22,12 +23,11 @@ const LIMIT_DEFAULT = 10;
  * One page of a list, newest first, by ids that rise with time; the cursors are ids of rows, in lower case.
  * @throws Problem VALIDATION_ERROR for a cursor that is not a row of the list, which includes one of somebody else's.
  */
-export async function readPage<Row extends object, Item>(
+export async function readPage<Item extends object>(
   db: Queryable,
   query: PageQuery,
-  source: PageSource<Row, Item>,
+  { what, columns, from, where, values, id = "id" }: PageSource,
 ): Promise<Page<Item>> {
-  const { what, columns, from, where, values, id = "id" } = source;
   const cursor = query.startingAfter ?? query.endingBefore ?? null;
   const parameter = `$${values.length + 1}`;
   if (cursor !== null) {
@@ -37,11 +37,12 @@ export async function readPage<Row extends object, Item>(
   const isBackwards = query.endingBefore !== undefined;
   const limit = query.limit ?? LIMIT_DEFAULT;
   const beyond = cursor === null ? "" : ` and ${id} ${isBackwards ? ">" : "<"} ${parameter}`;
-  const rows = await db.query<Row>(
+  const rows = await queryAnswers<Item>(
+    db,
     `select ${columns} from ${from} where ${where}${beyond} order by ${id} ${isBackwards ? "asc" : "desc"} limit ${limit + 1}`,
     cursor === null ? values : [...values, cursor],
   );
-  const page = rows.slice(0, limit).map(source.toItem);
+  const page = rows.slice(0, limit);
   return { rows: isBackwards ? page.toReversed() : page, hasMore: rows.length > limit };
 }
 

@@ -7,6 +7,7 @@ import type {
   PromptLabel,
   PromptState,
 } from "@promptd/contract/manage";
+import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import type { NewVersion } from "../publishing/publish-store.ts";
@@ -27,7 +28,7 @@ export interface OwnPromptRecord {
   readonly state: PromptState;
   readonly uses: number;
   readonly upVotes: number;
-  readonly blockedAt: Date | null;
+  readonly blockedAt: string | null;
   readonly blockReason: string | null;
   readonly isFeatured: boolean;
   readonly authorShare: number | null;
@@ -35,13 +36,13 @@ export interface OwnPromptRecord {
   readonly versions: number;
   readonly draftTitle: string | null;
   readonly revision: number | null;
-  readonly savedAt: Date | null;
+  readonly savedAt: string | null;
   readonly savedBy: string | null;
   readonly baseVersionId: string | null;
   readonly latestVersionId: string | null;
   readonly title: string | null;
   readonly version: number | null;
-  readonly publishedAt: Date | null;
+  readonly publishedAt: string | null;
   readonly note: string | null;
   readonly model: string | null;
   readonly modality: number | null;
@@ -66,7 +67,7 @@ export function listOwnPrompts(
   accountId: string,
   query: ListPromptsQuery,
 ): Promise<Page<OwnPromptRecord>> {
-  return readPage<OwnPromptRecord, OwnPromptRecord>(db, query, {
+  return readPage(db, query, {
     what: "prompt",
     columns: COLUMNS,
     from: FROM,
@@ -74,17 +75,11 @@ export function listOwnPrompts(
       and ($3::text is null or position(lower($3) in lower(concat_ws(' ', v.title, d.title, p.slug))) > 0)`,
     values: [accountId, query.state ?? null, query.q ?? null],
     id: "p.id",
-    toItem: (row) => row,
   });
 }
 
-export async function findOwnPrompt(
-  db: Queryable,
-  accountId: string,
-  promptId: string,
-): Promise<OwnPromptRecord | null> {
-  const text = `select ${COLUMNS} from ${FROM} where ${IS_OWN} and p.id = $2`;
-  return (await db.query<OwnPromptRecord>(text, [accountId, promptId]))[0] ?? null;
+export function findOwnPrompt(db: Queryable, accountId: string, promptId: string): Promise<OwnPromptRecord | null> {
+  return queryAnswer(db, `select ${COLUMNS} from ${FROM} where ${IS_OWN} and p.id = $2`, [accountId, promptId]);
 }
 
 export async function isOwnPrompt(db: Queryable, accountId: string, promptId: string): Promise<boolean> {
@@ -124,9 +119,7 @@ export function listVersionsOfModels(
   );
 }
 
-export interface OwnVersionRecord extends Omit<OwnVersionRow, "publishedAt" | "last30Days" | "endingModels"> {
-  readonly publishedAt: Date;
-}
+export type OwnVersionRecord = Omit<OwnVersionRow, "last30Days" | "endingModels">;
 
 const VERSION_COLUMNS = `v.id as "promptVersionId", v.number as version, v.title, v.model, v.published_at as "publishedAt",
   u.name as "publishedBy", v.note, v.id = p.latest_version_id as "isLatest",
@@ -135,14 +128,13 @@ const VERSION_COLUMNS = `v.id as "promptVersionId", v.number as version, v.title
 const VERSION_FROM = `prompt_versions v join prompts p on p.id = v.prompt_id left join auth_users u on u.id = v.published_by`;
 
 export function listOwnVersions(db: Queryable, promptId: string, query: PageQuery): Promise<Page<OwnVersionRecord>> {
-  return readPage<OwnVersionRecord, OwnVersionRecord>(db, query, {
+  return readPage(db, query, {
     what: "version",
     columns: VERSION_COLUMNS,
     from: VERSION_FROM,
     where: "v.prompt_id = $1 and v.published_at is not null",
     values: [promptId],
     id: "v.id",
-    toItem: (row) => row,
   });
 }
 
@@ -159,7 +151,7 @@ export interface OwnVersionContent
 }
 
 /** @param promptVersionId null: the latest. */
-export async function findOwnVersion(
+export function findOwnVersion(
   db: Queryable,
   promptId: string,
   promptVersionId: string | null,
@@ -168,7 +160,7 @@ export async function findOwnVersion(
       v.definition, v.samples, v.source as text, coalesce(v.credits_required, v.estimated_credits) as "creditsRequired"
     from ${VERSION_FROM}
     where v.prompt_id = $1 and v.id = coalesce($2::uuid, p.latest_version_id) and v.published_at is not null`;
-  return (await db.query<OwnVersionContent>(text, [promptId, promptVersionId]))[0] ?? null;
+  return queryAnswer(db, text, [promptId, promptVersionId]);
 }
 
 /** A prompt of the account that a file without an id means. */

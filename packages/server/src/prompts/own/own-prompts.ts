@@ -12,11 +12,11 @@ import type {
   RecentUseOfPrompt,
 } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
-import { isoTime } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid, notFound } from "../../platform/problem.ts";
 import { findBreakingChanges } from "../authoring/breaking-changes.ts";
 import { diffPrompts } from "../authoring/diff-prompts.ts";
+import { moderationOf } from "../moderation-store.ts";
 import type { PromptContent } from "../prompt-definition.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
 import { currentWebSearch } from "../inputs/run-options.ts";
@@ -108,8 +108,7 @@ async function describePrompts(
     uses: record.uses,
     upVotes: record.upVotes,
     last30Days: usage.get(record.promptId) ?? UNUSED,
-    moderation:
-      record.blockedAt === null ? null : { at: isoTime(record.blockedAt.getTime()), reason: record.blockReason ?? "" },
+    moderation: moderationOf(record.blockedAt, record.blockReason),
     isFeatured: record.isFeatured,
     endingModels: (endings.get(record.promptId) ?? []).slice(0, ENDINGS_MAX),
   }));
@@ -117,7 +116,7 @@ async function describePrompts(
 
 function draftOf({ revision, savedAt, savedBy, baseVersionId }: OwnPromptRecord): OwnPromptRow["draft"] {
   if (revision === null || savedAt === null) return null;
-  return { revision, savedAt: isoTime(savedAt.getTime()), savedBy, baseVersionId };
+  return { revision, savedAt, savedBy, baseVersionId };
 }
 
 function latestOf(record: OwnPromptRecord): OwnPromptRow["latest"] {
@@ -126,7 +125,7 @@ function latestOf(record: OwnPromptRecord): OwnPromptRow["latest"] {
   return {
     promptVersionId: latestVersionId,
     version: version ?? 1,
-    publishedAt: isoTime(publishedAt.getTime()),
+    publishedAt,
     note,
     model: model ?? "",
     modality: MODALITY_NAMES[modality ?? 0] ?? "text",
@@ -201,7 +200,7 @@ async function describeVersions(
     version: version.version,
     title: version.title,
     model: version.model,
-    publishedAt: isoTime(version.publishedAt.getTime()),
+    publishedAt: version.publishedAt,
     publishedBy: version.publishedBy,
     note: version.note,
     isLatest: version.isLatest,

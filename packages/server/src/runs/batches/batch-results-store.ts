@@ -1,16 +1,6 @@
-import type { BatchItemStatus, BatchResult, OutputItem } from "@promptd/contract";
+import type { BatchResult, OutputItem } from "@promptd/contract";
 import type { Queryable } from "../../platform/database/database.ts";
 import type { BatchOfAccount } from "./batches-store.ts";
-
-interface ResultRow {
-  item: number;
-  key: string | null;
-  status: BatchItemStatus;
-  run_id: string | null;
-  credits: number | null;
-  outputs: OutputItem[] | null;
-  error: string | null;
-}
 
 export interface ResultsPage {
   /** Index of the last item before the page; -1: from the first one. */
@@ -26,7 +16,7 @@ export async function listResults(
   { accountId, batchId }: BatchOfAccount,
   { after, limit, bytesMax }: ResultsPage,
 ): Promise<BatchResult[]> {
-  const rows = await db.query<ResultRow>(
+  const rows = await db.query<StoredResult>(
     {
       name: "batch_results",
       text: `with page as (
@@ -37,7 +27,7 @@ export async function listResults(
         ), sized as (
           select page.*, row_number() over (order by item) as n,
             sum(coalesce(outputs_bytes, 0)) over (order by item) as bytes from page)
-        select s.item, s.key, s.run_id, s.error, r.credits, r.outputs,
+        select s.item as index, s.key, s.run_id as "runId", s.error, r.credits, r.outputs,
           case when r.status = 'succeeded' then 'succeeded' when r.fail_reason = 'canceled' then 'canceled' else 'failed' end
             as status
         from sized s left join runs r on r.account_id = $1 and r.id = s.run_id
@@ -48,7 +38,13 @@ export async function listResults(
   return rows.map(toResult);
 }
 
-function toResult({ item, key, status, run_id: runId, credits, outputs, error }: ResultRow): BatchResult {
+interface StoredResult extends Omit<BatchResult, "outputs"> {
+  /** Null: it has no run. */
+  readonly outputs: BatchResult["outputs"] | null;
+  readonly error: string | null;
+}
+
+function toResult({ outputs, error, ...item }: StoredResult): BatchResult {
   const refusal: OutputItem[] = error === null ? [] : [{ type: "error", data: error }];
-  return { index: item, key, status, runId, outputs: outputs ?? refusal, credits: runId === null ? 0 : credits };
+  return { ...item, outputs: outputs ?? refusal, credits: item.runId === null ? 0 : item.credits };
 }

@@ -1,6 +1,7 @@
 /** SQL of batches but their functions (sql/batches.sql); that of their items stands in batch-items-store.ts. */
 import type { Batch, BatchPause, BatchStatus, Page, PageQuery } from "@promptd/contract";
 import { isoTime } from "../../platform/clock.ts";
+import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { idTimeMs } from "../../platform/ids.ts";
@@ -68,29 +69,16 @@ export async function findBatchOfKey(
   return row === undefined ? null : { batchId: row.id, fingerprint: row.fingerprint };
 }
 
-interface BatchRow {
-  id: string;
-  name: string | null;
-  prompt_version_id: string;
-  status: BatchStatus;
-  pause_reason: BatchPause | null;
-  pause_message: string | null;
-  total: number;
-  succeeded: number;
-  failed: number;
-  canceled: number;
-  credits: number;
-  finished_at: Date | null;
-  queued: number;
-  running: number;
-}
-
 /** Items that are counted as ended stand in the batch itself; of the few others the runs are asked. */
-const COLUMNS = `b.id, b.name, b.prompt_version_id, b.status, b.pause_reason, b.pause_message, b.total, b.finished_at,
-  b.succeeded + open.succeeded as succeeded, b.failed + open.failed as failed, b.canceled + open.canceled as canceled,
-  b.credits + open.credits as credits, open.queued, open.running`;
+const COLUMNS = `b.id as "batchId", b.name, b.prompt_version_id as "promptVersionId", b.status as "batchStatus",
+  case when b.pause_reason is not null
+    then json_build_object('reason', b.pause_reason, 'message', coalesce(b.pause_message, '')) end as pause,
+  json_build_object('total', b.total, 'notStarted', b.total - b.succeeded - b.failed - b.canceled - open.started,
+    'queued', open.queued, 'running', open.running, 'succeeded', b.succeeded + open.succeeded,
+    'failed', b.failed + open.failed, 'canceled', b.canceled + open.canceled) as counts,
+  b.credits + open.credits as credits, b.finished_at as "finishedAt"`;
 const FROM = `batches b cross join lateral (
-  select count(*) filter (where r.status = 'queued') as queued, count(*) filter (where r.status = 'running') as running,
+  select count(*) as started, count(*) filter (where r.status = 'queued') as queued, count(*) filter (where r.status = 'running') as running,
     count(*) filter (where r.status = 'succeeded') as succeeded,
     count(*) filter (where r.status = 'failed' and r.fail_reason = 'canceled') as canceled,
     count(*) filter (where r.status = 'failed' and r.fail_reason is distinct from 'canceled') as failed,
@@ -99,39 +87,27 @@ const FROM = `batches b cross join lateral (
   where i.batch_id = b.id and i.run_id is not null and i.ended_at is null) open`;
 
 export async function findBatch(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<Batch | null> {
-  const [row] = await db.query<BatchRow>(`select ${COLUMNS} from ${FROM} where b.account_id = $1 and b.id = $2`, [
-    accountId,
-    batchId,
-  ]);
-  return row === undefined ? null : toBatch(row);
+  const text = `select ${COLUMNS} from ${FROM} where b.account_id = $1 and b.id = $2`;
+  const row = await queryAnswer<BatchRow>(db, text, [accountId, batchId]);
+  return row && toBatch(row);
 }
 
-export function listBatches(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Batch>> {
-  return readPage(db, query, {
+export async function listBatches(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Batch>> {
+  const page = await readPage<BatchRow>(db, query, {
     what: "batch",
     columns: COLUMNS,
     from: FROM,
     where: "b.account_id = $1",
     values: [accountId],
     id: "b.id",
-    toItem: toBatch,
   });
+  return { ...page, rows: page.rows.map(toBatch) };
 }
 
+type BatchRow = Omit<Batch, "createdAt">;
+
 function toBatch(row: BatchRow): Batch {
-  const { total, queued, running, succeeded, failed, canceled } = row;
-  const notStarted = total - queued - running - succeeded - failed - canceled;
-  return {
-    batchId: row.id,
-    name: row.name,
-    promptVersionId: row.prompt_version_id,
-    batchStatus: row.status,
-    pause: row.pause_reason === null ? null : { reason: row.pause_reason, message: row.pause_message ?? "" },
-    counts: { total, notStarted, queued, running, succeeded, failed, canceled },
-    credits: row.credits,
-    createdAt: isoTime(idTimeMs(row.id)),
-    finishedAt: row.finished_at?.toISOString() ?? null,
-  };
+  return { ...row, createdAt: isoTime(idTimeMs(row.batchId)) };
 }
 
 /** False: the account has no such batch. One that has ended stays as it is. */

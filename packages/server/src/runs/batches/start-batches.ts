@@ -164,7 +164,7 @@ async function startItems(batch: OpenBatch, itemsMax: number, options: Starting)
   const { create, plans, stop } = options;
   const account = plans ? await findAccount(create.db, batch.accountId) : null;
   if (account !== null && !account.isPro) {
-    return pause(batch, planRequired(account.proUntilMs), options);
+    return pause(batch, planRequired(account.proUntil), options);
   }
   for (const { item, bytes } of await listWaitingItems(create.db, batch.batchId, itemsMax)) {
     const start = () => startOne(batch, item, options);

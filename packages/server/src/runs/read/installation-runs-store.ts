@@ -7,6 +7,7 @@ import type {
   Page,
 } from "@promptd/contract/manage";
 import { unixTimeMs } from "@promptd/contract/schemas";
+import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
@@ -15,22 +16,16 @@ import {
   endOf,
   FROM,
   NAMES,
-  namesOf,
   receiptOf,
   timelineOf,
-  toListed,
-  type ListedRow,
-  type NamesRow,
+  withCreation,
+  type StoredRun,
 } from "./managed-runs-store.ts";
 import { REQUEST_SPAN_MS, withBatches } from "./batch-of-runs-store.ts";
 
-interface FoundRow extends ListedRow {
-  account_id: string;
-  account_email: string;
-  cause: string | null;
-}
+type FoundRun = StoredRun & Pick<InstallationRunRow, "accountId" | "accountEmail" | "cause">;
 
-const FOUND = `${COLUMNS}, r.account_id, a.email as account_email,
+const FOUND = `${COLUMNS}, r.account_id as "accountId", a.email as "accountEmail",
   case when r.status = 'failed' then coalesce(r.fail_reason, 'unknown') end as cause`;
 const FOUND_FROM = `${FROM} join accounts a on a.id = r.account_id`;
 const SPAN_MS_DEFAULT = 86_400_000;
@@ -54,16 +49,15 @@ export async function listInstallationRuns(
   add((given) => `r.status = ${given}`, query.status);
   add((given) => `r.model = ${given}`, query.model);
   add((given) => `r.status = 'failed' and coalesce(r.fail_reason, 'unknown') = ${given}`, query.cause);
-  const page = await readPage(db, query, {
+  const page = await readPage<FoundRun>(db, query, {
     what: "run",
     columns: FOUND,
     from: FOUND_FROM,
     where: where.join(" and "),
     values,
     id: "r.id",
-    toItem: toFound,
   });
-  return { ...page, rows: await withBatches(db, page.rows, accountOf) };
+  return { ...page, rows: await withBatches(db, page.rows.map(withCreation), accountOf) };
 }
 
 function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number): [number, number | null] {
@@ -72,69 +66,34 @@ function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number):
   return [since === undefined ? (toMs ?? nowMs) - SPAN_MS_DEFAULT : unixTimeMs(since), toMs];
 }
 
-interface DetailRow extends FoundRow, NamesRow {
-  run_options: Record<string, string>;
-  fail_detail: string | null;
-  hold: number | null;
-}
-
-interface CallRow {
-  attempt: number;
-  step: number;
-  item: number;
-  model: string;
-  provider: string;
-  sent_at: Date;
-  ended_at: Date | null;
-  outcome: string | null;
-  http_status: number | null;
-  provider_code: string | null;
-  request_id: string | null;
-}
+type FoundDetail = FoundRun &
+  Pick<InstallationRun, "version" | "keyName" | "causeDetail" | "runOptions"> & { readonly hold: number | null };
 
 /** Null: there is no such run. */
 export async function findInstallationRun(db: Queryable, runId: string): Promise<InstallationRun | null> {
-  const [row] = await db.query<DetailRow>(
-    `select ${FOUND}, ${NAMES}, r.run_options, r.fail_detail, r.hold from ${FOUND_FROM} where r.id = $1`,
+  const stored = await queryAnswer<FoundDetail>(
+    db,
+    `select ${FOUND}, ${NAMES}, r.run_options as "runOptions", r.fail_detail as "causeDetail", r.hold
+     from ${FOUND_FROM} where r.id = $1`,
     [runId],
   );
-  if (row === undefined) return null;
-  const [found] = await withBatches(db, [toFound(row)], accountOf);
-  if (found === undefined) return null;
-  const calls = await db.query<CallRow>(
-    `select attempt, step, item, model, provider, sent_at, ended_at, outcome, http_status, provider_code, request_id
+  if (stored === null) return null;
+  const { hold, ...row } = stored;
+  const [run] = await withBatches(db, [withCreation(row)], accountOf);
+  if (run === undefined) return null;
+  const calls = await queryAnswers<CallOfRun>(
+    db,
+    `select attempt, step, item, model, provider, sent_at as "sentAt", ended_at as "endedAt", outcome,
+       http_status as "httpStatus", provider_code as "providerCode", request_id as "providerRequestId"
      from provider_calls where run_id = $1 order by sent_at`,
     [runId],
   );
   return {
-    ...found,
-    ...namesOf(row),
-    causeDetail: row.fail_detail,
-    runOptions: row.run_options,
-    timeline: timelineOf(row, calls),
-    receipt: receiptOf(row),
-    calls: calls.map((call) => toCall(call, row.finished_at)),
+    ...run,
+    timeline: timelineOf(run, calls),
+    receipt: receiptOf(run, hold),
+    calls: calls.map((call) => ({ ...call, endedAt: endOf(call, run.finishedAt) })),
   };
 }
 
 const accountOf = ({ accountId }: Pick<InstallationRunRow, "accountId">) => accountId;
-
-function toFound(row: FoundRow): Omit<InstallationRunRow, "batch"> {
-  return { ...toListed(row), accountId: row.account_id, accountEmail: row.account_email, cause: row.cause };
-}
-
-function toCall(row: CallRow, finishedAt: Date | null): CallOfRun {
-  return {
-    attempt: row.attempt,
-    step: row.step,
-    item: row.item,
-    model: row.model,
-    provider: row.provider,
-    sentAt: row.sent_at.toISOString(),
-    endedAt: endOf(row, finishedAt),
-    outcome: row.outcome,
-    httpStatus: row.http_status,
-    providerCode: row.provider_code,
-    providerRequestId: row.request_id,
-  };
-}

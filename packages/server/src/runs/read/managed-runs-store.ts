@@ -1,41 +1,29 @@
-import type { OutputItem, RunStatus } from "@promptd/contract";
 import type {
+  CallOfRun,
   ListManagedRunsQuery,
   ManagedRun,
   ManagedRunRow,
-  NamesOfRun,
   Page,
   RunMoment,
 } from "@promptd/contract/manage";
 import { unixTimeMs } from "@promptd/contract/schemas";
 import { isoTime } from "../../platform/clock.ts";
+import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 import { visibleOutputs } from "../run-state.ts";
 import { findBatchesOfRequests, REQUEST_SPAN_MS, withBatches } from "./batch-of-runs-store.ts";
 
-export interface ListedRow {
-  id: string;
-  status: RunStatus;
-  run_name: string;
-  prompt_id: string;
-  prompt_version_id: string;
-  is_test: boolean;
-  slug: string;
-  model: string;
-  credits: number | null;
-  attempt: number;
-  started_at: Date | null;
-  finished_at: Date | null;
-  error: string | null;
-  api_key_id: string | null;
-  request_id: string | null;
-}
+/** A row before the batch that it belongs to was looked up. */
+export type ListedRun = Omit<ManagedRunRow, "batch">;
+/** As it is read: when it was created stands in its id. */
+export type StoredRun = Omit<ListedRun, "createdAt">;
 
-export const COLUMNS = `r.id, r.status, r.run_name, v.prompt_id, r.prompt_version_id, v.published_at is null as is_test,
-  p.slug, r.model, r.credits, r.attempt,
-  r.started_at, r.finished_at, r.api_key_id, r.request_id, case when r.status = 'failed' then (
+export const COLUMNS = `r.id as "runId", r.status as "runStatus", r.run_name as title, v.prompt_id as "promptId",
+  r.prompt_version_id as "promptVersionId", v.published_at is null as "isTest", p.slug, r.model, r.credits,
+  r.attempt as attempts, r.started_at as "startedAt", r.finished_at as "finishedAt", r.api_key_id as "keyId",
+  r.request_id as "requestId", case when r.status = 'failed' then (
     select item ->> 'data' from json_array_elements(r.outputs) item where item ->> 'type' = 'error' limit 1) end as error`;
 export const FROM = `runs r join prompt_versions v on v.id = r.prompt_version_id join prompts p on p.id = v.prompt_id`;
 
@@ -68,16 +56,15 @@ export async function listManagedRuns(
       where item ->> 'type' = 'error' and position(lower(${given}) in lower(item ->> 'data')) > 0)`,
     query.error,
   );
-  const page = await readPage(db, query, {
+  const page = await readPage<StoredRun>(db, query, {
     what: "run",
     columns: COLUMNS,
     from: FROM,
     where: where.join(" and "),
     values,
     id: "r.id",
-    toItem: toListed,
   });
-  return { ...page, rows: await withBatches(db, page.rows, () => accountId) };
+  return { ...page, rows: await withBatches(db, page.rows.map(withCreation), () => accountId) };
 }
 
 /** Whose run it is, by the order of ids: no index begins with them. */
@@ -88,65 +75,48 @@ export async function findAccountOfRun(db: Queryable, runId: string): Promise<st
 
 /** Columns of one run beside those of a list, with what they need in `FROM`. */
 export const NAMES = `v.number as version,
-  (select k.name from api_keys k where k.account_id = r.account_id and k.id = r.api_key_id) as key_name`;
-export interface NamesRow {
-  version: number | null;
-  key_name: string | null;
-}
+  (select k.name from api_keys k where k.account_id = r.account_id and k.id = r.api_key_id) as "keyName"`;
 
-export function namesOf({ version, key_name: keyName }: NamesRow): NamesOfRun {
-  return { version, keyName };
-}
-
-interface DetailRow extends ListedRow, NamesRow {
-  is_own: boolean;
-  outputs: OutputItem[];
-  inputs: { textInputs?: Record<string, string>; images?: readonly unknown[] };
-  run_options: Record<string, string>;
-  answered_by: string | null;
-  hold: number | null;
-}
-
-export interface CallRow {
-  attempt: number;
-  sent_at: Date;
-  ended_at: Date | null;
-  outcome: string | null;
-}
+type StoredDetail = StoredRun &
+  Pick<ManagedRun, "version" | "keyName" | "isOwnPrompt" | "outputs" | "runOptions" | "answeredBy"> & {
+    readonly inputs: { readonly textInputs?: Record<string, string>; readonly images?: readonly unknown[] };
+    readonly hold: number | null;
+  };
 
 export async function findManagedRun(db: Queryable, accountId: string, runId: string): Promise<ManagedRun | null> {
-  const [row] = await db.query<DetailRow>(
-    `select ${COLUMNS}, ${NAMES}, p.author_id = r.account_id as is_own, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold
+  const stored = await queryAnswer<StoredDetail>(
+    db,
+    `select ${COLUMNS}, ${NAMES}, p.author_id = r.account_id as "isOwnPrompt", r.outputs, r.inputs,
+       r.run_options as "runOptions", r.answered_by as "answeredBy", r.hold
      from ${FROM} where r.account_id = $1 and r.id = $2`,
     [accountId, runId],
   );
-  if (row === undefined) return null;
-  const calls = await db.query<CallRow>(
-    "select attempt, sent_at, ended_at, outcome from provider_calls where run_id = $1 and account_id = $2 order by sent_at",
+  if (stored === null) return null;
+  const calls = await queryAnswers<CallTimes>(
+    db,
+    `select attempt, sent_at as "sentAt", ended_at as "endedAt", outcome from provider_calls
+     where run_id = $1 and account_id = $2 order by sent_at`,
     [runId, accountId],
   );
-  const { textInputs = {}, images = [] } = row.inputs;
-  const batches = await findBatchesOfRequests(db, [{ accountId, requestId: row.request_id }]);
+  const { hold, inputs, ...row } = stored;
+  const run = withCreation(row);
+  const { textInputs = {}, images = [] } = inputs;
+  const batches = await findBatchesOfRequests(db, [{ accountId, requestId: run.requestId }]);
   return {
-    ...toListed(row),
-    ...namesOf(row),
-    isOwnPrompt: row.is_own,
-    outputs: visibleOutputs(row.status, row.outputs),
+    ...run,
+    outputs: visibleOutputs(run.runStatus, run.outputs),
     inputs: { textInputs, images: images.length },
-    runOptions: row.run_options,
-    answeredBy: row.answered_by,
-    batch: batches.get(row.request_id ?? "") ?? null,
-    timeline: timelineOf(row, calls),
-    receipt: receiptOf(row),
+    batch: batches.get(run.requestId ?? "") ?? null,
+    timeline: timelineOf(run, calls),
+    receipt: receiptOf(run, hold),
   };
 }
 
 /** What is held until the end is neither charged nor given back. */
-export function receiptOf({
-  hold,
-  credits,
-  finished_at: finishedAt,
-}: Pick<DetailRow, "hold" | "credits" | "finished_at">): ManagedRun["receipt"] {
+export function receiptOf(
+  { credits, finishedAt }: Pick<ListedRun, "credits" | "finishedAt">,
+  hold: number | null,
+): ManagedRun["receipt"] {
   const charged = credits ?? 0;
   return { held: hold, charged, givenBack: hold === null || finishedAt === null ? 0 : hold - charged };
 }
@@ -154,49 +124,31 @@ export function receiptOf({
 /** Kinds of output: everything else that a call can end with is a failure. */
 const OUTPUTS = new Set(["text", "image", "video"]);
 
+type CallTimes = Pick<CallOfRun, "attempt" | "sentAt" | "endedAt" | "outcome">;
+
 /** The end of a call is recorded a moment behind the run, which waits for no record. */
-export function endOf({ ended_at: end }: Pick<CallRow, "ended_at">, finishedAt: Date | null): string | null {
-  if (end === null) return null;
-  return (finishedAt !== null && finishedAt < end ? finishedAt : end).toISOString();
+export function endOf({ endedAt }: Pick<CallTimes, "endedAt">, finishedAt: string | null): string | null {
+  return endedAt !== null && finishedAt !== null && finishedAt < endedAt ? finishedAt : endedAt;
 }
 
 /** Says when something was called and whether it went well, never what: steps and their models are the author's. */
-export function timelineOf(row: ListedRow, calls: readonly CallRow[]): RunMoment[] {
-  const moments: RunMoment[] = [moment("created", new Date(idTimeMs(row.id)), 0)];
-  if (row.started_at !== null) moments.push(moment("started", row.started_at, row.attempt));
+export function timelineOf(run: ListedRun, calls: readonly CallTimes[]): RunMoment[] {
+  const { attempts, startedAt, finishedAt } = run;
+  const moments: RunMoment[] = [moment("created", run.createdAt, 0)];
+  if (startedAt !== null) moments.push(moment("started", startedAt, attempts));
   for (const call of calls) {
     const outcome = call.outcome === null ? null : OUTPUTS.has(call.outcome) ? "succeeded" : "failed";
-    const endedAt = endOf(call, row.finished_at);
-    moments.push({ ...moment("call", call.sent_at, call.attempt), endedAt, outcome });
+    moments.push({ ...moment("call", call.sentAt, call.attempt), endedAt: endOf(call, finishedAt), outcome });
   }
-  if (row.finished_at !== null) {
-    moments.push({ ...moment("finished", row.finished_at, row.attempt), outcome: row.status });
-  }
+  if (finishedAt !== null) moments.push({ ...moment("finished", finishedAt, attempts), outcome: run.runStatus });
   return moments;
 }
 
-function moment(event: RunMoment["event"], at: Date, attempt: number): RunMoment {
-  return { at: at.toISOString(), event, attempt, endedAt: null, outcome: null };
+function moment(event: RunMoment["event"], at: string, attempt: number): RunMoment {
+  return { at, event, attempt, endedAt: null, outcome: null };
 }
 
-/** A row before the batch that it belongs to was looked up. */
-export function toListed(row: ListedRow): Omit<ManagedRunRow, "batch"> {
-  return {
-    runId: row.id,
-    runStatus: row.status,
-    title: row.run_name,
-    promptId: row.prompt_id,
-    promptVersionId: row.prompt_version_id,
-    isTest: row.is_test,
-    slug: row.slug,
-    model: row.model,
-    credits: row.credits,
-    attempts: row.attempt,
-    createdAt: isoTime(idTimeMs(row.id)),
-    startedAt: row.started_at?.toISOString() ?? null,
-    finishedAt: row.finished_at?.toISOString() ?? null,
-    error: row.error,
-    keyId: row.api_key_id,
-    requestId: row.request_id,
-  };
+/** When a run was created stands in its id. */
+export function withCreation<Row extends Pick<ListedRun, "runId">>(row: Row): Row & Pick<ListedRun, "createdAt"> {
+  return { ...row, createdAt: isoTime(idTimeMs(row.runId)) };
 }

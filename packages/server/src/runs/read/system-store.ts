@@ -1,4 +1,5 @@
 import type { SystemState } from "@promptd/contract/manage";
+import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { firstIdOfMs } from "../../platform/ids.ts";
 
@@ -6,17 +7,6 @@ import { firstIdOfMs } from "../../platform/ids.ts";
 const WAITING_MAX = 10_000;
 const FAILURES_SPAN_MS = 3_600_000;
 const FAILURES_MAX = 20;
-
-interface WorkerRow {
-  id: string;
-  host: string;
-  os_pid: number;
-  version: string;
-  draining: boolean;
-  started_at: Date;
-  heartbeat_at: Date;
-  running: number;
-}
 
 export async function readSystem(
   db: Database,
@@ -33,33 +23,26 @@ export async function readSystem(
   return { now: clock.now.toISOString(), workers, queue, failures, storage: { databaseBytes: clock.bytes } };
 }
 
-async function listWorkers(db: Database): Promise<SystemState["workers"]> {
-  const rows = await db.query<WorkerRow>(
-    `select w.id, w.host, w.os_pid, w.version, w.draining, w.started_at, w.heartbeat_at,
+function listWorkers(db: Database): Promise<SystemState["workers"]> {
+  return queryAnswers(
+    db,
+    `select w.id as "workerId", w.host, w.os_pid as pid, w.version, w.draining as "isDraining",
+       w.started_at as "startedAt", w.heartbeat_at as "heartbeatAt",
        (select count(*)::int from runs r where r.worker = w.id) as running
      from workers w order by w.started_at`,
   );
-  return rows.map((row) => ({
-    workerId: row.id,
-    host: row.host,
-    pid: row.os_pid,
-    version: row.version,
-    isDraining: row.draining,
-    startedAt: row.started_at.toISOString(),
-    heartbeatAt: row.heartbeat_at.toISOString(),
-    running: row.running,
-  }));
 }
 
 /** Both counts read partial indexes of what is not final. */
 async function readQueue(db: Database): Promise<SystemState["queue"]> {
-  const [row] = await db.query<{ waiting: number; oldest: Date | null; running: number }>(
-    `select count(*)::int as waiting, min(created_at) as oldest,
+  const queue = await queryAnswer<SystemState["queue"]>(
+    db,
+    `select count(*)::int as waiting, min(created_at) as "oldestAt",
        (select count(*)::int from runs where worker is not null) as running
      from (select created_at from runs where worker is null and finished_at is null limit $1) found`,
     [WAITING_MAX],
   );
-  return { waiting: row?.waiting ?? 0, oldestAt: row?.oldest?.toISOString() ?? null, running: row?.running ?? 0 };
+  return queue ?? { waiting: 0, oldestAt: null, running: 0 };
 }
 
 /** Runs of the last hour are found by their ids, which begin with their time. */
