@@ -98,8 +98,6 @@ export interface RequestContext {
   readonly arrivedAtMs: number;
   /** First value of a request header, or null; `name` in lower case. */
   header(name: string): string | null;
-  /** How often a header was sent: Node keeps the first of two silently. */
-  headerCount(name: string): number;
   /** Names a part of the request that had no effect; it is listed in the response header X-Ignored. */
   ignore(name: string): void;
   /**

@@ -32,7 +32,6 @@ const context: RequestContext = {
   requestId: "",
   arrivedAtMs: 0,
   header: () => null,
-  headerCount: () => 0,
   ignore: () => {},
   releaseBody: () => {},
   onGone: () => {},

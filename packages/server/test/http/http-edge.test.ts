@@ -123,14 +123,12 @@ describe("admission", () => {
 });
 
 describe("the handler's view", () => {
-  test("sees one header, how often it was sent, and names what it ignores", async () => {
+  test("sees one header, and names what it ignores", async () => {
     const own = await startEdge({
       handlers: {
         getMe: async (_input, context) => {
           context.ignore("textInputs.Ünï 'x'");
           expect(context.header("prefer")).toBe("wait=3");
-          expect(context.headerCount("prefer")).toBe(1);
-          expect(context.headerCount("accept-encoding-x")).toBe(0);
           expect(context.caller).toEqual({ accountId: "account-1", keyId: "key-1" });
           return { data: { username: null, displayName: null, userFlags: 0 } };
         },

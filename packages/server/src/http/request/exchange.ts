@@ -121,10 +121,6 @@ export class Exchange implements ServerContext {
     return (Array.isArray(value) ? value[0] : value) ?? null;
   }
 
-  headerCount(name: string): number {
-    return this.headerValues(name).length;
-  }
-
   headerValues(name: string): string[] {
     return headerValues(this.request.rawHeaders, name);
   }

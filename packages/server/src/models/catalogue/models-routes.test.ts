@@ -13,7 +13,6 @@ function get(ifNoneMatch: string | null) {
     requestId: "",
     arrivedAtMs: 0,
     header: (name) => (name === "if-none-match" ? ifNoneMatch : null),
-    headerCount: () => 0,
     ignore: () => {},
     releaseBody: () => {},
     onGone: () => {},
