@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { access, readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Readable } from "node:stream";
-import { FALLBACK_PATH, type Endpoint, type StreamAnswer, type ServerContext } from "../http/endpoint.ts";
+import { FALLBACK_PATH, ownEndpoint, type Endpoint, type StreamAnswer, type ServerContext } from "../http/endpoint.ts";
 import { takesBrotli } from "../http/response/compress.ts";
 import { Problem } from "../platform/problem.ts";
 
@@ -58,17 +58,7 @@ export async function consoleEndpoint(options: ConsoleOptions): Promise<Endpoint
     if (file === undefined) throw missingAsset();
     return answerFile(file, context, options.publicUrl());
   };
-  return {
-    method: "GET",
-    name: null,
-    isAudited: false,
-    path: FALLBACK_PATH,
-    auth: "none",
-    bodyBytesMax: 0,
-    schemas: null,
-    checkBody: null,
-    handle: (_input, context) => answer(context),
-  };
+  return ownEndpoint({ method: "GET", path: FALLBACK_PATH, handle: (_input, context) => answer(context) });
 }
 
 async function readFiles(directory: string): Promise<ReadonlyMap<string, StaticFile>> {

@@ -200,6 +200,11 @@ export interface Endpoint extends Pick<
 
 export type EndpointInput = Omit<Shape, "data">;
 
+/** One that is in no contract: for everybody, without a body and unchecked, unless it says otherwise. */
+export function ownEndpoint(own: Pick<Endpoint, "method" | "path" | "handle"> & Partial<Endpoint>): Endpoint {
+  return { name: null, auth: "none", isAudited: false, bodyBytesMax: 0, schemas: null, checkBody: null, ...own };
+}
+
 /** The endpoints of one API: what the contract says of each, with its handler. */
 export interface Api<Schemas extends Readonly<Record<string, EndpointSchemas>>> {
   readonly entries: Readonly<Record<keyof Schemas, EndpointEntry>>;

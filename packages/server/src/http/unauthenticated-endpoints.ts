@@ -1,7 +1,7 @@
 import type { EndpointEntry } from "@promptd/contract";
 import { successText } from "./response/envelope.ts";
 import { serverBusy } from "./body/body-budget.ts";
-import type { Endpoint, OpenFile, Readiness } from "./endpoint.ts";
+import { ownEndpoint, type Endpoint, type OpenFile, type Readiness } from "./endpoint.ts";
 import { rawQuery } from "./request/query.ts";
 
 export interface UnauthenticatedEndpointsOptions {
@@ -43,8 +43,7 @@ export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOption
 }
 
 function open(path: EndpointEntry["path"], handle: Endpoint["handle"]): Endpoint {
-  const nothing = { name: null, isAudited: false, bodyBytesMax: 0, schemas: null, checkBody: null };
-  return { method: "GET", path, auth: "none", ...nothing, handle };
+  return ownEndpoint({ method: "GET", path, handle });
 }
 
 /**

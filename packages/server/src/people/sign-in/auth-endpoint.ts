@@ -1,4 +1,4 @@
-import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
+import { ownEndpoint, type Endpoint, type TextAnswer } from "../../http/endpoint.ts";
 import type { Sessions } from "./sessions.ts";
 import type { AuditAuth } from "./sign-in-audit.ts";
 
@@ -15,16 +15,11 @@ export function authEndpoint(
   { sessions, auditAuth }: { readonly sessions: Pick<Sessions, "handle">; readonly auditAuth: AuditAuth },
   publicUrl: () => string,
 ): Endpoint {
-  return {
+  return ownEndpoint({
     method: METHODS,
     path: "/manage/auth/*",
-    name: null,
-    isAudited: false,
-    auth: "none",
     bodyBytesMax: BODY_BYTES_MAX,
-    schemas: null,
     takesBytes: true,
-    checkBody: null,
     handle: async ({ body }, context): Promise<TextAnswer> => {
       const { method = "GET", url = "", headers } = context.request;
       const sent = new Headers();
@@ -42,7 +37,7 @@ export function authEndpoint(
       const answer = () => sessions.handle(request, address);
       return toAnswer(await auditAuth({ request, address, requestId }, answer));
     },
-  };
+  });
 }
 
 async function toAnswer(response: Response): Promise<TextAnswer> {
