@@ -71,6 +71,8 @@ export interface AppServices {
   readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
   readonly creates: RunCreates;
+  /** Aborts when nobody may wait for a run any more. */
+  readonly stopping: AbortController;
   readonly deletions: Deletions;
   /** A run was canceled: wakes who waits for it, and the worker that has it. */
   readonly onCanceled: (runId: string) => void;
@@ -151,6 +153,7 @@ export async function openServices(
     followers,
     accountLocks,
     creates,
+    stopping: new AbortController(),
     address,
     secret,
     vault: createSecretVault(secret, [...secrets.current, ...secrets.previous]),

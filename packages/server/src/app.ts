@@ -123,10 +123,15 @@ interface StopTimes {
 }
 
 /** Ends the work of a process, API and worker side by side: both have time limits. Only the first call counts. */
-function createStop({ hub, accountLocks }: AppServices, server: HttpServer | null, worker: Worker | null) {
+function createStop(
+  { hub, accountLocks, stopping: waits }: AppServices,
+  server: HttpServer | null,
+  worker: Worker | null,
+) {
   const endWaits = () => {
     hub.drain();
     accountLocks.drain();
+    waits.abort(new Error("The server is stopping."));
   };
   const noticeOf = (ms: number) => (ms > 0 ? wait(ms) : Promise.resolve());
   let stopping: Promise<unknown> | null = null;

@@ -14,7 +14,7 @@ import { consoleEndpoint } from "./console/index.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
-import { createMcp, type Mcp } from "./mcp/index.ts";
+import { mcpEndpoints } from "./mcp/index.ts";
 import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
 import { offboardingManageRoutes } from "./offboarding/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
@@ -39,8 +39,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
   const admission = openAdmission(services);
   closers.add(() => admission.close());
   const people = openPeople(services);
-  const mcp = openMcp(services);
-  const server = createHttpServer({
+  return createHttpServer({
     log,
     newId,
     authenticators: { apiKey: admission.admit, ...people.authenticators },
@@ -57,7 +56,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
       ...manageEndpoints(services, people, wakeWorker),
       authEndpoint(people, () => address.url),
       ...people.oauthEndpoints,
-      ...mcp.endpoints,
+      ...openMcp(services),
       ...(await openConsole(services)),
     ],
     openFile: files.openFile,
@@ -72,29 +71,17 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
       ...options.httpLimits,
     },
   });
-  return {
-    listen: (at) => server.listen(at),
-    get openRequests() {
-      return server.openRequests;
-    },
-    close: (order = {}) => {
-      const endWaits = (): void => {
-        mcp.stop();
-        order.endWaits?.();
-      };
-      return server.close({ ...order, endWaits });
-    },
-  };
 }
 
 /** The tools for agents, which work through this server's own /v1. */
-function openMcp({ options, db, newId, address }: AppServices): Mcp {
-  return createMcp({
+function openMcp({ options, db, newId, address, stopping }: AppServices): Endpoint[] {
+  return mcpEndpoints({
     log: options.log,
     newId,
     publicUrl: () => address.url,
     localUrl: () => address.localUrl,
     origins: options.config.PROMPTD_CORS_ORIGINS,
+    stopping: stopping.signal,
     findRunByIdempotencyKey: (accountId, key) => findRunByIdempotencyKey(db, accountId, key),
   });
 }

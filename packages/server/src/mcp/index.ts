@@ -1,1 +1,1 @@
-export { createMcp, type Mcp } from "./mcp-endpoints.ts";
+export { mcpEndpoints } from "./mcp-endpoints.ts";

@@ -14,7 +14,7 @@ export interface CallSetup {
   readonly localUrl: () => string;
   /** What the addresses of generated files begin with. */
   readonly publicUrl: () => string;
-  /** Aborts when the server stops. */
+  /** Aborts when the server stops: it ends every wait for a run, and the runs go on. */
   readonly stopping: AbortSignal;
 }
 

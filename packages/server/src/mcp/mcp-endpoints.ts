@@ -5,7 +5,13 @@
  */
 import type { HttpMcp } from "@promptd/mcp";
 import { Readable } from "node:stream";
-import type { Endpoint, ServerContext, StreamAnswer, TextAnswer } from "../http/endpoint.ts";
+import {
+  ownEndpoint,
+  type Endpoint,
+  type ServerContext,
+  type StreamAnswer,
+  type TextAnswer,
+} from "../http/endpoint.ts";
 import { parseJsonBody } from "../http/body/json-body.ts";
 import { badRequest } from "../platform/problem.ts";
 import { pollUntil } from "../platform/resilience/deadline.ts";
@@ -13,7 +19,7 @@ import { VERSION } from "../platform/version.ts";
 import { callKeyOf, clientOf, SESSION_HEADER, toHttpCall, type CallSetup } from "./mcp-call.ts";
 import { challengeOf, MCP_PATH, metadataEndpoints } from "./resource-metadata.ts";
 
-export interface McpOptions extends Omit<CallSetup, "stopping"> {
+export interface McpOptions extends CallSetup {
   readonly newId: () => string;
   /** Origins whose pages may call beside the server's own; `*` is none of them. */
   readonly origins: readonly string[];
@@ -21,26 +27,18 @@ export interface McpOptions extends Omit<CallSetup, "stopping"> {
   readonly findRunByIdempotencyKey: (accountId: string, key: string) => Promise<string | null>;
 }
 
-export interface Mcp {
-  readonly endpoints: readonly Endpoint[];
-  /** Ends every wait for a run; the runs go on. */
-  stop(): void;
-}
-
 /** Images come as Base64, as in a body of POST /v1/runs. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** A call may be canceled before its run is made. */
 const CANCEL_POLL = { everyMs: 100, timeoutMs: 3_000 };
 
-export function createMcp(options: McpOptions): Mcp {
+export function mcpEndpoints(options: McpOptions): Endpoint[] {
   const { log, publicUrl } = options;
-  const stopping = new AbortController();
   const onError = (err: Error) => log.debug({ err }, "a message of MCP was refused");
   let opened: Promise<HttpMcp> | null = null;
   // Its SDK is loaded with the first message: a start does not wait for it.
   const mcp = () =>
     (opened ??= import("@promptd/mcp").then(({ createHttpMcp }) => createHttpMcp({ version: VERSION, onError })));
-  const setup = { ...options, stopping: stopping.signal };
 
   async function handle(body: unknown, context: ServerContext): Promise<TextAnswer | StreamAnswer> {
     if (!isAllowedOrigin(context.header("origin"), options)) return REFUSED_ORIGIN;
@@ -50,28 +48,21 @@ export function createMcp(options: McpOptions): Mcp {
     const gone = new AbortController();
     context.onGone(() => gone.abort(new Error("The caller has gone.")));
     const request = toRequest(context, publicUrl(), gone.signal);
-    const response = await (await mcp()).answer(request, message, toHttpCall(context, gone.signal, setup));
+    const response = await (await mcp()).answer(request, message, toHttpCall(context, gone.signal, options));
     return toAnswer(response, isInitialize(message) ? sessionHeaders(options.newId()) : {});
   }
 
-  const endpoint: Endpoint = {
+  const endpoint = ownEndpoint({
     method: ["POST", "GET", "DELETE"],
     path: MCP_PATH,
-    name: null,
     auth: "apiKey",
     waitsForRate: true,
     challenge: () => challengeOf(publicUrl()),
-    isAudited: false,
     bodyBytesMax: BODY_BYTES_MAX,
-    schemas: null,
     takesBytes: true,
-    checkBody: null,
     handle: ({ body }, context) => handle(body, context),
-  };
-  return {
-    endpoints: [endpoint, ...metadataEndpoints(publicUrl)],
-    stop: () => stopping.abort(new Error("The server is stopping.")),
-  };
+  });
+  return [endpoint, ...metadataEndpoints(publicUrl)];
 }
 
 /** A page that reached the server by a name of its own (DNS rebinding) must not speak for the person who opened it. */

@@ -1,5 +1,5 @@
 /** What an OAuth client reads of /mcp before it signs anybody in (RFC 9728). */
-import type { Endpoint } from "../http/endpoint.ts";
+import { ownEndpoint, type Endpoint } from "../http/endpoint.ts";
 
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 export const MCP_PATH = "/mcp";
@@ -11,17 +11,10 @@ export function challengeOf(publicUrl: string): string {
 
 /** The document stands at the address that belongs to /mcp, and at the one of the whole server, which older clients ask. */
 export function metadataEndpoints(publicUrl: () => string): Endpoint[] {
-  return ([`${METADATA_PATH}${MCP_PATH}`, METADATA_PATH] as const).map((path) => ({
-    method: "GET",
-    path,
-    name: null,
-    auth: "none",
-    isAudited: false,
-    bodyBytesMax: 0,
-    schemas: null,
-    checkBody: null,
-    handle: async () => ({ status: 200, text: JSON.stringify(metadataOf(publicUrl())) }),
-  }));
+  const handle: Endpoint["handle"] = async () => ({ status: 200, text: JSON.stringify(metadataOf(publicUrl())) });
+  return ([`${METADATA_PATH}${MCP_PATH}`, METADATA_PATH] as const).map((path) =>
+    ownEndpoint({ method: "GET", path, handle }),
+  );
 }
 
 /** The server authorizes programs itself: the token that they get is an API key of the account. */
