@@ -6,11 +6,17 @@
  */
 import type { Scope } from "@promptd/contract";
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
+import { createApiKey } from "../../accounts/index.ts";
+import { ownEndpoint, type Endpoint, type TextAnswer } from "../../http/endpoint.ts";
 import { networkOf } from "../../http/request/failed-admissions.ts";
 import { rawQuery } from "../../http/request/query.ts";
+import { isoTime, systemClock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
 import { Problem } from "../../platform/problem.ts";
-import type { Asked } from "../sign-in/rate-limit-store.ts";
+import { findRole } from "../people-store.ts";
+import { countAttempt } from "../sign-in/rate-limit-store.ts";
+import type { Sessions } from "../sign-in/sessions.ts";
+import { createToken } from "../tokens-store.ts";
 import { readRegistration, signClient } from "./clients.ts";
 
 const METADATA_PATH = "/.well-known/oauth-authorization-server";
@@ -35,58 +41,47 @@ export interface Authorization {
   readonly days: number;
 }
 
-export interface OAuthPorts {
+export interface OAuthEndpointsOptions {
+  readonly db: Database;
+  readonly newId: () => string;
   readonly publicUrl: () => string;
   /** Signs the ids of programs. */
   readonly key: Buffer;
-  /** Takes the authorization of a code, once. Null: there is none, or its time is over. */
-  readonly takeAuthorization: (code: string) => Promise<Authorization | null>;
-  /** False: since then the person has lost the access that they agreed to share. */
-  readonly mayStillGive: (authorization: Authorization) => Promise<boolean>;
-  /** Counts how often `key` was asked for within a window. */
-  readonly countAttempt: (key: string, windowMs: number) => Promise<Asked>;
-  /** @returns the API key or management token. @throws Problem when the account or the person has too many. */
-  readonly createSecret: (authorization: Authorization) => Promise<string>;
+  readonly sessions: Pick<Sessions, "takeOnce">;
 }
 
-export function oauthEndpoints(ports: OAuthPorts): Endpoint[] {
-  const { publicUrl, key } = ports;
+export function oauthEndpoints(options: OAuthEndpointsOptions): Endpoint[] {
+  const { publicUrl, key, db } = options;
   return [
-    {
-      ...OPEN,
+    ownEndpoint({
       method: "GET",
       path: METADATA_PATH,
-      bodyBytesMax: 0,
       handle: async () => ({ status: 200, text: JSON.stringify(metadataOf(publicUrl())) }),
-    },
-    {
-      ...OPEN,
+    }),
+    ownEndpoint({
       method: "GET",
       path: AUTHORIZE_PATH,
-      bodyBytesMax: 0,
       handle: async (_input, { request }) => ({
         status: 302,
         text: "",
         // The page reads what stands behind the number sign as it is.
         headers: { location: `${publicUrl()}${CONSENT_PAGE}#${rawQuery(request.url ?? "")}` },
       }),
-    },
-    {
-      ...OPEN,
-      method: "POST",
+    }),
+    ownEndpoint({
+      ...WITH_BODY,
       path: REGISTER_PATH,
-      takesBytes: true,
-      handle: limited(ports, "register", async (body) => register(readJson(body), key)),
-    },
-    {
-      ...OPEN,
-      method: "POST",
+      handle: limited(db, "register", async (body) => register(readJson(body), key)),
+    }),
+    ownEndpoint({
+      ...WITH_BODY,
       path: TOKEN_PATH,
-      takesBytes: true,
-      handle: limited(ports, "token", (body) => exchange(new URLSearchParams(textOf(body)), ports)),
-    },
+      handle: limited(db, "token", (body) => exchange(new URLSearchParams(textOf(body)), options)),
+    }),
   ];
 }
+
+const WITH_BODY = { method: "POST", bodyBytesMax: BODY_BYTES_MAX, takesBytes: true } as const;
 
 /** From one address within a minute. Many people may share one, and each adds a program now and then. */
 const REQUESTS_MAX = { register: 20, token: 60 } as const;
@@ -94,12 +89,12 @@ const WINDOW_MS = 60_000;
 
 /** The handler of an endpoint that asks for no credential, with a limit for each address. */
 function limited(
-  { countAttempt }: OAuthPorts,
+  db: Database,
   what: keyof typeof REQUESTS_MAX,
   handle: (body: unknown) => Promise<TextAnswer>,
 ): Endpoint["handle"] {
   return async ({ body }, { address }) => {
-    const { count, msLeft } = await countAttempt(`oauth-${what}:${networkOf(address)}`, WINDOW_MS);
+    const { count, msLeft } = await countAttempt(db, `oauth-${what}:${networkOf(address)}`, WINDOW_MS);
     if (count <= REQUESTS_MAX[what]) return handle(body);
     const seconds = Math.max(1, Math.ceil(msLeft / 1_000));
     const description = `This address may ask ${REQUESTS_MAX[what]} times a minute. Try again in ${seconds} s.`;
@@ -107,15 +102,6 @@ function limited(
     return { status: 429, text, headers: { "retry-after": String(seconds) } };
   };
 }
-
-const OPEN = {
-  name: null,
-  auth: "none",
-  isAudited: false,
-  bodyBytesMax: BODY_BYTES_MAX,
-  schemas: null,
-  checkBody: null,
-} as const;
 
 function metadataOf(publicUrl: string) {
   return {
@@ -164,17 +150,24 @@ function refusal(error: string, description: string): TextAnswer {
 
 const GRANT_REFUSED = "The code is not valid: it works once, for a short time, for the program that asked for it.";
 const DAY_SECONDS = 86_400;
+/** Another text is refused without a question to the database. */
+const CODE_FORM = /^[A-Za-z0-9_-]{43}$/;
 
-async function exchange(form: URLSearchParams, ports: OAuthPorts): Promise<TextAnswer> {
+/** Under which the authorization of a code is stored until the program takes it. */
+export function identifierOf(code: string): string {
+  return `oauth-code:${code}`;
+}
+
+async function exchange(form: URLSearchParams, options: OAuthEndpointsOptions): Promise<TextAnswer> {
   if (form.get("grant_type") !== "authorization_code") {
     return refusal("unsupported_grant_type", "Only authorization_code is supported.");
   }
   // Taken whatever follows: a code that was shown with a wrong verifier is of no use to anybody any more.
-  const authorization = await ports.takeAuthorization(form.get("code") ?? "");
+  const authorization = await takeAuthorization(form.get("code") ?? "", options);
   if (authorization === null || !isOfCaller(authorization, form)) return refusal("invalid_grant", GRANT_REFUSED);
-  if (!(await ports.mayStillGive(authorization))) return refusal("invalid_grant", GRANT_REFUSED);
+  if (!(await mayStillGive(authorization, options))) return refusal("invalid_grant", GRANT_REFUSED);
   try {
-    const secret = await ports.createSecret(authorization);
+    const secret = await createSecret(authorization, options);
     const expiresIn = authorization.days * DAY_SECONDS;
     const { terms } = authorization;
     const scope = "scopes" in terms ? { scope: terms.scopes.join(" ") } : {};
@@ -196,4 +189,31 @@ function isOfCaller(authorization: Authorization, form: URLSearchParams): boolea
   // Programs of OAuth 2.1 leave the address out: the verifier has bound the code to whoever began.
   const isSameAddress = [null, redirectUri].includes(form.get("redirect_uri"));
   return isVerified && isSameAddress && form.get("client_id") === clientId;
+}
+
+/** The authorization of a code, once. Null: there is none, or its time is over. */
+async function takeAuthorization(code: string, { sessions }: OAuthEndpointsOptions): Promise<Authorization | null> {
+  const stored = CODE_FORM.test(code) ? await sessions.takeOnce(identifierOf(code)) : null;
+  return stored === null ? null : (JSON.parse(stored) as Authorization);
+}
+
+/** False: since then the person has lost the access that they agreed to share. */
+async function mayStillGive(
+  { personId, accountId, terms }: Authorization,
+  { db }: OAuthEndpointsOptions,
+): Promise<boolean> {
+  const role = await findRole(db, personId, accountId);
+  return role === "owner" || (role === "member" && "scopes" in terms);
+}
+
+/** An API key or a management token. @throws Problem when the account or the person has too many. */
+async function createSecret(
+  { accountId, personId, clientName: name, terms, days }: Authorization,
+  { db, newId }: OAuthEndpointsOptions,
+): Promise<string> {
+  if ("scopes" in terms) {
+    return (await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days })).token;
+  }
+  const expiresAt = isoTime(systemClock.nowMs() + days * DAY_SECONDS * 1_000);
+  return (await createApiKey(db, newId, { accountId, name, monthlyCap: terms.monthlyCap, expiresAt })).apiKey;
 }

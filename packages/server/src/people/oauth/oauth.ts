@@ -1,18 +1,13 @@
 /** Access for programs by OAuth: what a person decides in the console, and what the program does before and after. */
 import { CARRIED_CODE, type ClientRequest } from "@promptd/contract/manage";
 import { hkdfSync, randomBytes } from "node:crypto";
-import { createApiKey } from "../../accounts/index.ts";
 import type { Endpoint, ManageHandlers } from "../../http/endpoint.ts";
-import { isoTime, systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import { ownerOf } from "../people-manage-routes.ts";
-import { findRole } from "../people-store.ts";
 import type { Sessions } from "../sign-in/sessions.ts";
-import { countAttempt } from "../sign-in/rate-limit-store.ts";
-import { createToken } from "../tokens-store.ts";
 import { findClient } from "./clients.ts";
-import { oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
+import { identifierOf, oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
 
 export interface OAuthOptions {
   readonly db: Database;
@@ -32,12 +27,9 @@ type Granted = Pick<Authorization, "accountId" | "personId" | "terms" | "days">;
 type Program = Pick<ClientRequest, "clientId" | "redirectUri">;
 
 const CODE_BYTES = 32;
-/** Another text is refused without a question to the database. */
-const CODE_FORM = /^[A-Za-z0-9_-]{43}$/;
 /** A browser leads it back at once; a person who carries it to another machine types it there. */
 const CODE_SECONDS = 60;
 const CARRIED_CODE_SECONDS = 600;
-const DAY_MS = 86_400_000;
 
 export function createOAuth(options: OAuthOptions): OAuth {
   const { db, newId, publicUrl, sessions } = options;
@@ -62,26 +54,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
     return address.href;
   };
   return {
-    endpoints: oauthEndpoints({
-      publicUrl,
-      key,
-      takeAuthorization: async (code) => {
-        const stored = CODE_FORM.test(code) ? await sessions.takeOnce(identifierOf(code)) : null;
-        return stored === null ? null : (JSON.parse(stored) as Authorization);
-      },
-      mayStillGive: async ({ personId, accountId, terms }) => {
-        const role = await findRole(db, personId, accountId);
-        return role === "owner" || (role === "member" && "scopes" in terms);
-      },
-      countAttempt: (asked, windowMs) => countAttempt(db, asked, windowMs),
-      createSecret: async ({ accountId, personId, clientName: name, terms, days }) => {
-        if ("scopes" in terms) {
-          return (await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days })).token;
-        }
-        const expiresAt = isoTime(systemClock.nowMs() + days * DAY_MS);
-        return (await createApiKey(db, newId, { accountId, name, monthlyCap: terms.monthlyCap, expiresAt })).apiKey;
-      },
-    }),
+    endpoints: oauthEndpoints({ db, newId, publicUrl, key, sessions }),
     handlers: {
       showClient: async ({ query }) => ({ data: requireClient(query, "query") }),
       authorizeClient: async ({ body: { monthlyCap, days, ...request } }, context) => ({
@@ -92,8 +65,4 @@ export function createOAuth(options: OAuthOptions): OAuth {
       }),
     },
   };
-}
-
-function identifierOf(code: string): string {
-  return `oauth-code:${code}`;
 }
