@@ -16,7 +16,7 @@ import { systemClock, type Clock } from "./platform/clock.ts";
 import { ConfigError, type Config } from "./platform/config/config.ts";
 import type { Database } from "./platform/database/database.ts";
 import { createIdSource } from "./platform/ids.ts";
-import { createDeletions, type Deletions } from "./offboarding/index.ts";
+import { finishDeletions } from "./offboarding/index.ts";
 import type { Log } from "./platform/log.ts";
 import { createNotifications, type Notifications } from "./platform/database/notifications.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
@@ -73,7 +73,8 @@ export interface AppServices {
   readonly creates: RunCreates;
   /** Aborts when nobody may wait for a run any more. */
   readonly stopping: AbortController;
-  readonly deletions: Deletions;
+  /** Goes on with deletions of accounts that have begun. */
+  readonly finishDeletions: (stop?: AbortSignal) => Promise<void>;
   /** A run was canceled: wakes who waits for it, and the worker that has it. */
   readonly onCanceled: (runId: string) => void;
   /**
@@ -141,11 +142,11 @@ export async function openServices(
     notifications.notify("run_cancel", runId);
     notifications.notify("run_done", runId);
   };
-  const deletions = createDeletions({ db, log, files: files.ofAccount, onCanceled });
+  const deletionPorts = { db, log, files: files.ofAccount, onCanceled };
   const shared = {
     db,
     clock,
-    deletions,
+    finishDeletions: (stop?: AbortSignal) => finishDeletions(deletionPorts, stop),
     onCanceled,
     newId,
     notifications,

@@ -161,7 +161,7 @@ function periodicWork(services: AppServices): Tick[] {
     ...search.ticks,
     ...peopleTicks({ db, log: options.log, newId, config: options.config }),
     ...batchTicks(services),
-    { name: "account_deletions", everySeconds: 15, run: (stop) => services.deletions.run(stop) },
+    { name: "account_deletions", everySeconds: 15, run: services.finishDeletions },
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
     { name: "roles", everySeconds: 10, run: (stop) => bindRoles(services, stop) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },

@@ -149,7 +149,12 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
         usageOfVersions: usage.usageOfVersions,
       }),
       ...webhooksManageRoutes({ db, newId, vault: services.vault, poster: services.poster }),
-      ...offboardingManageRoutes({ db, clock, files: services.files.ofAccount, deletions: services.deletions }),
+      ...offboardingManageRoutes({
+        db,
+        clock,
+        files: services.files.ofAccount,
+        finishDeletions: services.finishDeletions,
+      }),
       ...runsManageRoutes({ ...runs, clock }),
     },
   });

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { AppServices } from "./app-services.ts";
 import type { Closers } from "./closers.ts";
 import { availability, settlePrice, uncappedPrice } from "./models/index.ts";
-import { openOwnerMails } from "./people/index.ts";
+import { openWebhookMails } from "./people/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
 import { authorsText, findVersion, renderStep, stepOptions } from "./prompts/index.ts";
 import {
@@ -92,7 +92,6 @@ const EVENT_OUTPUT_BYTES_MAX = 256 * 1024;
 /** What sends events to webhooks; it sends nothing before it is started. */
 export function openDeliverer({ db, clock, vault, poster, newId, options }: AppServices, closers: Closers): Deliverer {
   const { config, log } = options;
-  const mails = openOwnerMails({ db, log, newId, config });
   const readRun = (accountId: string, runId: string) =>
     findFinishedRun(db, { accountId, runId }, EVENT_OUTPUT_BYTES_MAX);
   const deliverer = createDeliverer({
@@ -102,7 +101,7 @@ export function openDeliverer({ db, clock, vault, poster, newId, options }: AppS
     vault,
     poster,
     readRun,
-    onDisabled: (tx, accountId, webhook) => mails.webhookDisabled(tx, accountId, webhook),
+    onDisabled: openWebhookMails({ db, log, newId, config }),
   });
   closers.add(() => deliverer.stop());
   return deliverer;

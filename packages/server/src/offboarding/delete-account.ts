@@ -27,11 +27,6 @@ export interface DeletionPorts {
   readonly onCanceled: (runId: string) => void;
 }
 
-export interface Deletions {
-  /** Goes on with every deletion that is not finished. */
-  run(stop?: AbortSignal): Promise<void>;
-}
-
 export interface DeletionRequest {
   readonly accountId: string;
   readonly prompts: DeletedAccount["prompts"];
@@ -60,20 +55,17 @@ export function beginDeletion(db: Database, { accountId, prompts, actorId }: Del
   });
 }
 
-export function createDeletions(ports: DeletionPorts): Deletions {
-  return {
-    run: async (stop) => {
-      for (const deletion of await listOpenDeletions(ports.db)) {
-        if (stop?.aborted === true) return;
-        await removeContent(deletion, ports, stop).catch((error: unknown) =>
-          ports.log.error(
-            { err: error, accountId: deletion.accountId },
-            "an account is not yet deleted; it is tried again",
-          ),
-        );
-      }
-    },
-  };
+/** Goes on with every deletion that is not finished. */
+export async function finishDeletions(ports: DeletionPorts, stop?: AbortSignal): Promise<void> {
+  for (const deletion of await listOpenDeletions(ports.db)) {
+    if (stop?.aborted === true) return;
+    await removeContent(deletion, ports, stop).catch((error: unknown) =>
+      ports.log.error(
+        { err: error, accountId: deletion.accountId },
+        "an account is not yet deleted; it is tried again",
+      ),
+    );
+  }
 }
 
 /** Held credits are given back before runs go: a run that is gone could not explain its hold. */

@@ -1,3 +1,3 @@
-export { beginDeletion, createDeletions, type Deletions, type DeletionPorts } from "./delete-account.ts";
+export { beginDeletion, finishDeletions, type DeletionPorts } from "./delete-account.ts";
 export { exportAccount, type ExportPorts } from "./export-account.ts";
 export { offboardingManageRoutes } from "./offboarding-manage-routes.ts";

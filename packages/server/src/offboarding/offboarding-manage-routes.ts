@@ -3,13 +3,13 @@ import { findListedAccount } from "../accounts/index.ts";
 import type { ManageHandlers, StreamAnswer } from "../http/endpoint.ts";
 import { actorOf } from "../people/index.ts";
 import { invalid, notFound } from "../platform/problem.ts";
-import { beginDeletion, type DeletionRequest, type Deletions } from "./delete-account.ts";
+import { beginDeletion, type DeletionRequest } from "./delete-account.ts";
 import { findDeletion } from "./deletions-store.ts";
 import { exportAccount, type ExportPorts } from "./export-account.ts";
 
 export interface OffboardingOptions extends ExportPorts {
-  /** Whether it is done at once or by a later tick: a deletion that has begun is finished. */
-  readonly deletions: Deletions;
+  /** Goes on with deletions that have begun: at once, so that nobody waits for the next tick. */
+  readonly finishDeletions: () => Promise<void>;
 }
 
 export function offboardingManageRoutes(options: OffboardingOptions) {
@@ -33,7 +33,7 @@ export function offboardingManageRoutes(options: OffboardingOptions) {
 
 async function deleteConfirmed(
   { accountId, actorId, confirm, prompts }: AccountDeletion & DeletionRequest,
-  { db, deletions }: OffboardingOptions,
+  { db, finishDeletions }: OffboardingOptions,
 ): Promise<DeletedAccount> {
   const account = await findListedAccount(db, accountId);
   if (account === null) throw notFound("account", accountId);
@@ -42,7 +42,7 @@ async function deleteConfirmed(
     throw invalid([{ path: ["body", "confirm"], code: "invalid_value", message }]);
   }
   const deletion = await beginDeletion(db, { accountId, prompts, actorId });
-  void deletions.run().catch(() => undefined); // what does not succeed now is done by the next tick, which logs it
+  void finishDeletions().catch(() => undefined); // what does not succeed now is done by the next tick, which logs it
   return deletion;
 }
 

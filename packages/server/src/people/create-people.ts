@@ -4,22 +4,21 @@ import { hkdfSync } from "node:crypto";
 import { findAccountByName } from "../accounts/index.ts";
 import type { Authenticators, Endpoint, WriteAudit } from "../http/endpoint.ts";
 import type { Config } from "../platform/config/config.ts";
-import type { Database } from "../platform/database/database.ts";
+import type { Database, Tx } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/periodic-work.ts";
 import { createAuditWriter, createEntryWriter, type WriteEntry } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
 import { createMailer, type Mailer } from "./mail/mailer.ts";
-import { createOwnerMails, type OwnerMails } from "./mail/owner-mails.ts";
-import { resetMail, verificationMail } from "./mail/mail-texts.ts";
+import { resetMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
 import { isLocal } from "./first-operator.ts";
 import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import { passkeysManageRoutes } from "./passkeys-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
-import { clearAskedLink, noteAskedLink, pruneExpired } from "./people-store.ts";
+import { clearAskedLink, listOwnerEmails, noteAskedLink, pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount, type PersonalAccountOptions } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
@@ -144,8 +143,14 @@ function createMailerOf({
   return createMailer({ db, log, newId, openSmtp });
 }
 
-export function openOwnerMails(options: Pick<PeopleOptions, "db" | "log" | "newId" | "config">): OwnerMails {
-  return createOwnerMails(createMailerOf(options));
+/** Tells the owners of an account that a webhook was disabled; without a mail server nobody. */
+export function openWebhookMails(options: Pick<PeopleOptions, "db" | "log" | "newId" | "config">) {
+  const mailer = createMailerOf(options);
+  return async (tx: Tx, accountId: string, webhook: Parameters<typeof webhookDisabledMail>[0]): Promise<void> => {
+    if (mailer === null) return;
+    const text = webhookDisabledMail(webhook);
+    for (const email of await listOwnerEmails(tx, accountId)) await mailer.write(tx, email, text);
+  };
 }
 
 /** By mail; without mail through an operator, who sees who has asked. The log of a development start has the link. */

@@ -1,5 +1,5 @@
 export { auditCommand, type OperatorCommand } from "./audit/audit.ts";
-export { openOwnerMails, createPeople, peopleTicks, type People } from "./create-people.ts";
+export { createPeople, openWebhookMails, peopleTicks, type People } from "./create-people.ts";
 export { describeAccess, endAccountAccess } from "./end-account-access.ts";
 export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";

@@ -2,7 +2,7 @@
 import { PromptdError } from "@promptd/client";
 import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { beginDeletion, createDeletions } from "../../src/offboarding/index.ts";
+import { beginDeletion, finishDeletions } from "../../src/offboarding/index.ts";
 import { Operator } from "../../src/operator-entry.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -211,7 +211,7 @@ test("goes on in several processes at once, which get in nobody's way", async ()
   const error = vi.fn();
   const files = { list: async () => [], open: async () => null, removeAll: async () => {} }; // they have none
   const ports = { db, files, log: { ...createLog("silent"), error }, onCanceled: () => {} };
-  await Promise.all(Array.from({ length: 4 }, () => createDeletions(ports).run()));
+  await Promise.all(Array.from({ length: 4 }, () => finishDeletions(ports)));
   expect(error.mock.calls).toEqual([]);
   const posted = await db.query("select distinct posted::int from credit_accounts where account_id = any($1)", [
     leaving.map(({ accountId }) => accountId),

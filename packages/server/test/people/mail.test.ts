@@ -1,7 +1,7 @@
 /** Mail: invitations, resets and confirmations go out over SMTP, after the request and never at its expense. */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isRefusedForGood } from "../../src/people/mail/refused-mail.ts";
+import { isRefusedForGood } from "../../src/people/mail/mailer.ts";
 import { createSmtp } from "../../src/people/mail/smtp.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";

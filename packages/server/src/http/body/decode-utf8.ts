@@ -13,26 +13,16 @@ export function withoutMark(text: string): string {
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-const WINDOW_BYTES = 16_384;
+/** As the platform writes what it cannot decode; a text may hold it too. */
+const REPLACEMENT = Buffer.from("\ufffd");
 
 /** Index of the first byte that no UTF-8 text has there. Only called for bytes that have one. */
-function invalidByteAt(bytes: Uint8Array): number {
-  let start = 0;
-  const windows = new TextDecoder("utf-8", { fatal: true });
-  while (start < bytes.length && canDecode(windows, bytes.subarray(start, start + WINDOW_BYTES))) start += WINDOW_BYTES;
-  // Step back to where the character cut by the window begins, then go byte by byte.
-  let at = Math.min(start, bytes.length);
-  while (at > 0 && ((bytes[at] ?? 0x80) & 0xc0) === 0x80 && start - at < 3) at -= 1;
-  const single = new TextDecoder("utf-8", { fatal: true });
-  while (at < bytes.length && canDecode(single, bytes.subarray(at, at + 1))) at += 1;
-  return at;
-}
-
-function canDecode(decoder: InstanceType<typeof TextDecoder>, part: Uint8Array): boolean {
-  try {
-    decoder.decode(part, { stream: true });
-    return true;
-  } catch {
-    return false; // which is the answer
+function invalidByteAt(bytes: Buffer): number {
+  let at = 0;
+  for (const text of bytes.toString("utf8").split("\ufffd")) {
+    at += Buffer.byteLength(text);
+    if (!bytes.subarray(at, at + REPLACEMENT.length).equals(REPLACEMENT)) break;
+    at += REPLACEMENT.length;
   }
+  return at;
 }

@@ -6,7 +6,6 @@ import type { Database, Queryable, Tx } from "../../platform/database/database.t
 import type { Log } from "../../platform/log.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
 import { insertMail, noteFault, noteSent, takeDueMail, type DueMail, type MailText } from "./mails-store.ts";
-import { isRefusedForGood } from "./refused-mail.ts";
 import type { Smtp } from "./smtp.ts";
 
 export interface MailerOptions {
@@ -79,4 +78,14 @@ async function deliver(mail: DueMail, smtp: Smtp, { db, log }: MailerOptions): P
     return;
   }
   await noteSent(db, mail.id);
+}
+
+/**
+ * True: the server has refused this mail's addresses or text for good (5xx), so that another attempt would be refused as
+ * well. A refused sign-in says nothing of the mail.
+ */
+export function isRefusedForGood(error: unknown): boolean {
+  if (!(error instanceof Error && "code" in error && "responseCode" in error)) return false;
+  const status = Number(error.responseCode);
+  return (error.code === "EENVELOPE" || error.code === "EMESSAGE") && status >= 500 && status < 600;
 }

@@ -305,12 +305,12 @@ describe("taking back", () => {
     const second = await publish(source);
     expect(await liveVersion(first.promptVersionId)).not.toBeNull(); // now it is in the cache
 
-    expect(await unpublishPrompt(db, first.promptId)).toEqual({ promptId: first.promptId, published: false });
+    await unpublishPrompt(db, first.promptId);
     expect(await liveVersion(first.promptVersionId)).toBeNull();
     expect(await liveVersion(second.promptVersionId)).toBeNull();
     expect(await indexed(first.promptId)).toEqual([]);
 
-    expect(await republishPrompt(db, first.promptId)).toEqual({ promptId: first.promptId, published: true });
+    await republishPrompt(db, first.promptId);
     expect(await liveVersion(first.promptVersionId)).not.toBeNull();
     expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
   });
@@ -324,7 +324,7 @@ describe("taking back", () => {
   test("both are idempotent, and unknown prompts are not found", async () => {
     const { promptId } = await publish(fresh(TEA_POEM));
     for (const change of [unpublishPrompt, unpublishPrompt, republishPrompt, republishPrompt])
-      expect((await change(db, promptId)).promptId).toBe(promptId);
+      await change(db, promptId);
     expect(await unpublishPrompt(db, newId()).catch(codeOf)).toBe("NOT_FOUND_ERROR");
   });
 

@@ -28,12 +28,11 @@ export function toDocument(version: SearchedText): SearchDocument {
  * Unpublishes a prompt: from the commit on none of its versions can be found, read or run. Existing runs go on.
  * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published.
  */
-export function unpublishPrompt(db: Database, promptId: string): Promise<{ promptId: string; published: false }> {
+export function unpublishPrompt(db: Database, promptId: string): Promise<void> {
   return db.tx(async (tx) => {
     await lockPublishing(tx);
     if (!(await markUnpublished(tx, promptId))) throw notFound("prompt", promptId);
     await removeDocument(tx, promptId);
-    return { promptId: promptId.toLowerCase(), published: false as const };
   });
 }
 
@@ -42,13 +41,12 @@ export function unpublishPrompt(db: Database, promptId: string): Promise<{ promp
  * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published; VALIDATION_ERROR when an operator has
  * unpublished it.
  */
-export function republishPrompt(db: Database, promptId: string): Promise<{ promptId: string; published: true }> {
+export function republishPrompt(db: Database, promptId: string): Promise<void> {
   return db.tx(async (tx) => {
     await lockPublishing(tx);
     requireNotBlocked((await listPrompts(tx, [promptId])).values());
     if (!(await markPublished(tx, promptId))) throw notFound("prompt", promptId);
     await indexLatest(tx, promptId);
-    return { promptId: promptId.toLowerCase(), published: true as const };
   });
 }
 
