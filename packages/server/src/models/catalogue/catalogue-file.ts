@@ -1,93 +1,55 @@
 /** The form of the shipped files (catalogue.json, entries/) and of an operator's overlay file. Unknown members are faults: a slip must not pass. */
-import { MODALITIES, type Modality } from "@promptd/contract";
+import { MODALITIES } from "@promptd/contract";
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
-import { decimal, mappingSchema, priceTextsSchema, type Mapping, type PriceTexts } from "./option-mapping.ts";
-
-const MODEL_STATUSES = ["active", "deprecated", "retired"] as const;
-type ModelStatus = (typeof MODEL_STATUSES)[number];
-
-/** What a model takes as images; `as` says how a video model uses the first one. */
-interface ImageInputs {
-  readonly max: number;
-  readonly bytes: number;
-  readonly maxSide: number;
-  /** Ceiling of input tokens one image is billed as. */
-  readonly tokens: number;
-  readonly as?: "frame" | "reference" | undefined;
-  /** It takes one more image, which says what of the others may change. */
-  readonly mask?: boolean | undefined;
-}
-
-/** How a model searches the web while it answers, where the author of a prompt asks for it. */
-interface WebSearchTerms {
-  /** The most searches of one answer: what the hold covers, and what the provider is told where it can be. */
-  readonly searchesMax: number;
-  /** Credits as a decimal. */
-  readonly pricePerSearch: string;
-  /** `prompt`: the price is for an answer, however often the model searches for it. Absent: for each search. */
-  readonly per?: "prompt" | undefined;
-  /** Input tokens that the finds of one search are assumed to have, for holds and estimates. */
-  readonly inputTokens: number;
-  /** True: it may be held to a JSON schema in the same call. */
-  readonly withSchema?: boolean | undefined;
-  /** As priceToConfirm of the entry, for this price alone. */
-  readonly priceToConfirm?: boolean | undefined;
-  /** Where these terms are from and when they were read; for people. */
-  readonly source?: string | undefined;
-}
-
-interface ModelLimits {
-  readonly maxOutputTokens: number;
-  /** The output limit of a text step whose author sets none; at most `maxOutputTokens`. */
-  readonly defaultOutputTokens?: number | undefined;
-  /** Room beside the answer for a model that reasons unasked; where a run names a level, that decides. */
-  readonly reasoningTokens?: number | undefined;
-  readonly contextTokens?: number | undefined;
-  readonly timeoutMs: number;
-  /** Calls at once to this model, over all workers. */
-  readonly concurrency: number;
-}
-
-export interface ModelRecord {
-  readonly index: number;
-  readonly model: string;
-  readonly provider: string;
-  readonly providerModel: string;
-  readonly api?: "responses" | "chat" | undefined;
-  readonly modality: Modality;
-  readonly status: ModelStatus;
-  /** The first day (UTC) on which the provider no longer runs it, as announced: the entry is then retired by itself. */
-  readonly retiresAt?: string | undefined;
-  readonly retiredAt?: string | undefined;
-  readonly successor?: string | undefined;
-  readonly inputs?: { readonly images?: ImageInputs | undefined } | undefined;
-  readonly webSearch?: WebSearchTerms | undefined;
-  readonly runOptions: {
-    readonly [key: string]: {
-      readonly default?: string | undefined;
-      readonly values: { readonly [value: string]: Mapping };
-    };
-  };
-  readonly defaults?: Mapping | undefined;
-  readonly price: PriceTexts & { readonly minimum?: number | undefined };
-  /** Where the price is from and when it was read; for people. */
-  readonly priceSource?: string | undefined;
-  readonly priceDate?: string | undefined;
-  /** No source was found, or sources differ: the operator must confirm the price, by giving it in the overlay. */
-  readonly priceToConfirm?: boolean | undefined;
-  /** Where id, life and options are from, and how certain that is; for people. */
-  readonly source?: string | undefined;
-  readonly limits: ModelLimits;
-  readonly typical?: { readonly outputTokens?: number | undefined } | undefined;
-  readonly requires?: string | undefined;
-  readonly fallback?: string | undefined;
-}
+import { decimal, mappingSchema, priceTextsSchema } from "./option-mapping.ts";
 
 const count = z.int().min(0).max(10_000_000);
 const id = z.string().regex(/^[a-z0-9][a-z0-9._/:-]{0,99}$/, "must be lower case letters, digits and . _ / : -");
 const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
 const optionText = z.string().min(1).max(64);
+
+/** How a model searches the web while it answers, where the author of a prompt asks for it. */
+const webSearch = z.strictObject({
+  /** The most searches of one answer: what the hold covers, and what the provider is told where it can be. */
+  searchesMax: z.int().min(1).max(20),
+  pricePerSearch: decimal,
+  /** `prompt`: the price is for an answer, however often the model searches for it. Absent: for each search. */
+  per: z.literal("prompt").optional(),
+  /** Input tokens that the finds of one search are assumed to have, for holds and estimates. */
+  inputTokens: count,
+  /** True: it may be held to a JSON schema in the same call. */
+  withSchema: z.boolean().optional(),
+  /** As priceToConfirm of the entry, for this price alone. */
+  priceToConfirm: z.boolean().optional(),
+  /** Where these terms are from and when they were read; for people. */
+  source: z.string().max(500).optional(),
+});
+
+const limits = z.strictObject({
+  maxOutputTokens: count,
+  /** The output limit of a text step whose author sets none; at most `maxOutputTokens`. */
+  defaultOutputTokens: z.int().min(1).max(10_000_000).optional(),
+  /** Room beside the answer for a model that reasons unasked; where a run names a level, that decides. */
+  reasoningTokens: count.optional(),
+  contextTokens: count.optional(),
+  timeoutMs: z.int().min(1_000).max(3_600_000),
+  /** Calls at once to this model, over all workers. */
+  concurrency: z.int().min(1).max(100_000),
+});
+
+/** What a model takes as images. */
+const imageInputs = z.strictObject({
+  max: z.int().min(1).max(16),
+  bytes: z.int().min(10_000).max(20_971_520),
+  maxSide: z.int().min(64).max(8_192),
+  /** Ceiling of input tokens one image is billed as. */
+  tokens: count,
+  /** How a video model uses the first one. */
+  as: z.enum(["frame", "reference"]).optional(),
+  /** It takes one more image, which says what of the others may change. */
+  mask: z.boolean().optional(),
+});
 
 const recordShape = {
   index: z.int().min(1).max(19_999),
@@ -96,64 +58,39 @@ const recordShape = {
   providerModel: z.string().min(1).max(200),
   api: z.enum(["responses", "chat"]).optional(),
   modality: z.enum(MODALITIES),
-  status: z.enum(MODEL_STATUSES),
+  status: z.enum(["active", "deprecated", "retired"]),
+  /** The first day (UTC) on which the provider no longer runs it, as announced: the entry is then retired by itself. */
   retiresAt: z.iso.date().optional(),
   retiredAt: z.iso.date().optional(),
   successor: id.optional(),
-  inputs: z
-    .strictObject({
-      images: z
-        .strictObject({
-          max: z.int().min(1).max(16),
-          bytes: z.int().min(10_000).max(20_971_520),
-          maxSide: z.int().min(64).max(8_192),
-          tokens: count,
-          as: z.enum(["frame", "reference"]).optional(),
-          mask: z.boolean().optional(),
-        })
-        .optional(),
-    })
-    .optional(),
-  webSearch: z
-    .strictObject({
-      searchesMax: z.int().min(1).max(20),
-      pricePerSearch: decimal,
-      per: z.literal("prompt").optional(),
-      inputTokens: count,
-      withSchema: z.boolean().optional(),
-      priceToConfirm: z.boolean().optional(),
-      source: z.string().max(500).optional(),
-    })
-    .optional(),
+  inputs: z.strictObject({ images: imageInputs.optional() }).optional(),
+  webSearch: webSearch.optional(),
   runOptions: z.record(
     optionText,
     z.strictObject({ default: optionText.optional(), values: z.record(optionText, mappingSchema) }),
   ),
   defaults: mappingSchema.optional(),
   price: priceTextsSchema.extend({ minimum: z.int().min(0).max(1_000_000).optional() }),
+  /** Where the price is from and when it was read; for people. */
   priceSource: z.string().max(500).optional(),
   priceDate: z.iso.date().optional(),
+  /** No source was found, or sources differ: the operator must confirm the price, by giving it in the overlay. */
   priceToConfirm: z.boolean().optional(),
+  /** Where id, life and options are from, and how certain that is; for people. */
   source: z.string().max(500).optional(),
-  limits: z.strictObject({
-    maxOutputTokens: count,
-    defaultOutputTokens: z.int().min(1).max(10_000_000).optional(),
-    reasoningTokens: count.optional(),
-    contextTokens: count.optional(),
-    timeoutMs: z.int().min(1_000).max(3_600_000),
-    concurrency: z.int().min(1).max(100_000),
-  }),
+  limits,
   typical: z.strictObject({ outputTokens: count.optional() }).optional(),
   requires: environmentName.optional(),
   fallback: id.optional(),
 };
 
-export const modelRecordSchema = z.strictObject(recordShape) satisfies z.ZodType<ModelRecord>;
+export const modelRecordSchema = z.strictObject(recordShape);
+export type ModelRecord = Readonly<z.output<typeof modelRecordSchema>>;
 /** An overlay may name only the fields, and of the limits those, that it changes; the rest is the shipped entry's. */
 const overlayRecordSchema = z
   .strictObject(recordShape)
   .partial()
-  .extend({ model: id, limits: recordShape.limits.partial().optional() });
+  .extend({ model: id, limits: limits.partial().optional() });
 export type OverlayRecord = z.output<typeof overlayRecordSchema>;
 
 const server = z.strictObject({
