@@ -75,7 +75,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     holdImages: ({ bytes, accountId }, signal) => images.reserve(bytes, signal, accountId),
     embedTexts: async (model, texts, signal) => adapter.embedTexts(embeddingsModel(catalogue, model), texts, signal),
     close: async () => {
-      await context.record.close();
+      await context.record.flush();
       await adapter.close();
     },
   };

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Database } from "../../platform/database/database.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
+import { createBatcher } from "../../platform/resilience/batcher.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { Tick } from "../../platform/periodic-work.ts";
 import { availability } from "../catalogue/availability.ts";
@@ -20,8 +21,7 @@ import {
 } from "./provider-calls-store.ts";
 
 /**
- * Counts calls in batches: what arrives while a batch is being written goes into the next one, so that a burst of
- * thousands of calls costs tens of commits. One call alone is written at once.
+ * Counts calls in batches, so that a burst of thousands of calls costs tens of commits.
  * (2,000 single inserts through eight connections took more than 5 s on a busy disk, measured 2026-11.)
  */
 export interface CallCounter {
@@ -29,45 +29,32 @@ export interface CallCounter {
   begin(call: Omit<CallToCount, "id">): Promise<CallStart>;
 }
 
-interface Waiting {
-  readonly call: CallToCount;
-  readonly resolve: (start: CallStart) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 const COUNTED_TOGETHER_MAX = 500;
 const BATCHES_AT_ONCE = 2;
 
 export function createCallCounter(db: Database): CallCounter {
-  let waiting: Waiting[] = [];
-  let writing = 0;
-  const writeBatch = async (batch: readonly Waiting[]): Promise<void> => {
-    const calls = batch.map(({ call }) => call);
-    const starts = await retry(() => countCalls(db, calls), OUTAGE_POLICY);
-    for (const [index, each] of batch.entries()) {
-      const start = starts[index] ?? null;
-      if (start === null) waiting.push(each);
-      else each.resolve(start);
-    }
-  };
-  const write = async (): Promise<void> => {
-    writing += 1;
-    while (waiting.length > 0) {
-      const { batch, rest } = takeBatch(waiting);
-      waiting = rest;
-      await writeBatch(batch).catch((error: unknown) => {
-        for (const each of batch) each.reject(error);
-      });
-    }
-    writing -= 1;
-  };
+  const send = (calls: readonly CallToCount[]) => retry(() => countOncePerItem(db, calls), OUTAGE_POLICY);
+  const count = createBatcher({ send, max: COUNTED_TOGETHER_MAX, inFlightMax: BATCHES_AT_ONCE });
   return {
-    begin: (call) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ call: { ...call, id: randomUUID() }, resolve, reject });
-        if (writing < BATCHES_AT_ONCE) void write();
-      }),
+    begin: async (call) => {
+      const counted = { ...call, id: randomUUID() };
+      let start = await count(counted);
+      while (start === null) start = await count(counted);
+      return start;
+    },
   };
+}
+
+/** Two attempts of one run must not both read the same count. @returns null for a call that must be counted again. */
+async function countOncePerItem(db: Database, calls: readonly CallToCount[]): Promise<(CallStart | null)[]> {
+  const byItem = new Map(calls.map((call) => [itemOf(call), call]));
+  const starts = await countCalls(db, [...byItem.values()]);
+  const startOf = new Map([...byItem.values()].map((call, index) => [call, starts[index] ?? null]));
+  return calls.map((call) => startOf.get(call) ?? null);
+}
+
+function itemOf({ request: { runId, step, item } }: CallToCount): string {
+  return `${runId} ${step} ${item}`;
 }
 
 /** A call that can be counted in the transaction that creates its run, for a worker that makes it at once. */
@@ -111,21 +98,6 @@ export class CountedCall {
   }
 }
 
-/** One call per item and batch: two attempts of one run must not both read the same count. */
-function takeBatch(waiting: readonly Waiting[]): { batch: Waiting[]; rest: Waiting[] } {
-  const items = new Set<string>();
-  const batch: Waiting[] = [];
-  const rest: Waiting[] = [];
-  for (const each of waiting) {
-    const { runId, step, item } = each.call.request;
-    const key = `${runId} ${step} ${item}`;
-    const fits = batch.length < COUNTED_TOGETHER_MAX && !items.has(key);
-    items.add(key);
-    (fits ? batch : rest).push(each);
-  }
-  return { batch, rest };
-}
-
 /**
  * Collects how calls ended and writes them in batches: the record is the operator's, so no run waits for it. What is
  * not written when a process dies stays without an outcome, which is the truth: nobody knows it then.
@@ -134,7 +106,6 @@ export interface CallRecord {
   add(end: CallEnd): void;
   /** Resolves when everything added so far is written or was given up. */
   flush(): Promise<void>;
-  close(): Promise<void>;
 }
 
 const RECORDED_TOGETHER_MAX = 200;
@@ -172,7 +143,6 @@ export function createCallRecord(db: Database, log: Log): CallRecord {
       timer ??= setTimeout(() => void flush(), LINGER_MS);
     },
     flush,
-    close: flush,
   };
 }
 
