@@ -3,6 +3,15 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
+/** @returns undefined for a text that is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** An object whose members nobody has checked. */
 export type PlainObject = Readonly<Record<string, unknown>>;
 

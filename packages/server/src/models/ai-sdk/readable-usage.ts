@@ -4,7 +4,7 @@
  */
 
 import { answerWhole, wholeAnswer } from "../whole-answer.ts";
-import { isPlainObject } from "../../platform/json.ts";
+import { isPlainObject, parseJson } from "../../platform/json.ts";
 
 /** @param onUnreadable told once for each answer that counts in a way that nobody can read. */
 export function withReadableUsage(fetch: typeof globalThis.fetch, onUnreadable: () => void): typeof globalThis.fetch {
@@ -67,12 +67,7 @@ function mendedLines(onUnreadable: () => void): TransformStream<Uint8Array, Uint
 
 /** Null: there is nothing to mend, or it is not JSON, which is the SDK's to say. */
 function mendText(text: string, onUnreadable: () => void): string | null {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const answer = parseJson(text);
   if (!isPlainObject(answer)) return null;
   const mending = new Mending();
   mending.mendAnswer(answer);

@@ -1,6 +1,6 @@
 /** JSON that a text model is to return: checked against the author's schema. */
 import { z } from "zod";
-import { isPlainObject, type JsonObject } from "../../platform/json.ts";
+import { isPlainObject, parseJson, type JsonObject } from "../../platform/json.ts";
 
 /** Compiled once per schema: the object lives as long as its prompt version in the cache. */
 const compiled = new WeakMap<JsonObject, z.ZodType>();
@@ -87,12 +87,8 @@ const FENCED = /^```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?```$/;
 export function readJsonAnswer(schema: JsonObject, answer: string): ReadJson {
   const trimmed = answer.trim();
   const text = FENCED.exec(trimmed)?.[1]?.trim() ?? trimmed;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { kind: "unfit", problem: "it is not JSON" };
-  }
+  const value = parseJson(text);
+  if (value === undefined) return { kind: "unfit", problem: "it is not JSON" };
   const checked = compile(schema).safeParse(value);
   if (checked.success) return { kind: "fits", text };
   const problems = checked.error.issues.slice(0, PROBLEMS_MAX).map(({ path, message }) => {

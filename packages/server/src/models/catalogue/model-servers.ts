@@ -11,7 +11,7 @@ import { compatible } from "../providers/openai-compatible.ts";
 import { LOCAL_PROVIDER } from "../providers/all-providers.ts";
 import { openai } from "../providers/openai.ts";
 import { compatibleEndpoint, resolveEndpoint, type ReadSecret } from "../providers/provider-endpoint.ts";
-import { isPlainObject, type PlainObject } from "../../platform/json.ts";
+import { isPlainObject, parseJson, type PlainObject } from "../../platform/json.ts";
 
 export interface ProbeOptions {
   readonly secret: ReadSecret;
@@ -101,13 +101,8 @@ async function listModels(server: ServerToAsk): Promise<string[]> {
 }
 
 function readIds(body: string, { provider }: ServerToAsk): string[] | null {
-  let list: unknown;
-  try {
-    list = JSON.parse(body);
-  } catch {
-    return null; // some other server lives at this port
-  }
-  if (!isPlainObject(list)) return null;
+  const list = parseJson(body);
+  if (!isPlainObject(list)) return null; // some other server lives at this port
   const { object, data } = list;
   // OpenRouter does not call its list one; a server that was not named must use the word.
   const isList = object === "list" || (object === undefined && provider === compatible.id);
@@ -183,12 +178,7 @@ export async function askForLists(entries: readonly CatalogueEntry[], secret: Re
 
 /** Id -> the day on which it ends, null where the list names none. Null: not a list. */
 function readListed(body: string): Map<string, string | null> | null {
-  let list: unknown;
-  try {
-    list = JSON.parse(body);
-  } catch {
-    return null;
-  }
+  const list = parseJson(body);
   const { data, models } = isPlainObject(list) ? list : ({} as PlainObject);
   const items: unknown = data ?? models ?? list; // Together answers with the list itself
   if (!Array.isArray(items)) return null;

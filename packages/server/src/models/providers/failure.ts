@@ -5,6 +5,7 @@
 import type { Modality } from "@promptd/contract";
 import type { PricedUse } from "../../credits/index.ts";
 import { ALL_PROVIDERS } from "./all-providers.ts";
+import { parseJson } from "../../platform/json.ts";
 import { memberOf } from "./jobs.ts";
 import { FLAGGED_INPUT } from "./openai-compatible.ts";
 import type { Meaning } from "./provider.ts";
@@ -191,14 +192,6 @@ function readBody(text: string): Said {
 }
 
 const CODE_MEMBERS = ["code", "type", "status", "reason", "error_type", "title"] as const;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null; // not JSON: nothing machine-readable
-  }
-}
 
 function listOf(value: unknown, name: string): readonly unknown[] {
   const list = memberOf(value, name);

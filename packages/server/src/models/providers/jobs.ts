@@ -5,7 +5,7 @@
  */
 import type { Modality } from "@promptd/contract";
 import type { ModelImage } from "../model-image.ts";
-import { isPlainObject, type JsonValue, type PlainObject } from "../../platform/json.ts";
+import { isPlainObject, parseJson, type JsonValue, type PlainObject } from "../../platform/json.ts";
 
 /** What is to be made, in the words of the catalogue. */
 export interface JobOrder {
@@ -113,13 +113,8 @@ async function objectOf(answer: Response): Promise<PlainObject> {
 }
 
 export function parseObject(text: string): PlainObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new UnreadableAnswer(); // cut short, or a page of something between
-  }
-  if (!isPlainObject(value)) throw new UnreadableAnswer();
+  const value = parseJson(text);
+  if (!isPlainObject(value)) throw new UnreadableAnswer(); // cut short, or a page of something between
   return value;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { answerWhole, wholeAnswer } from "../whole-answer.ts";
-import { isPlainObject, type PlainObject } from "../../platform/json.ts";
+import { isPlainObject, parseJson, type PlainObject } from "../../platform/json.ts";
 
 /** As a transport's fetch; what it cannot read goes on as it is. */
 export async function readLeniently(answer: Response): Promise<Response> {
@@ -23,13 +23,10 @@ export async function readLeniently(answer: Response): Promise<Response> {
   return answerWhole(Buffer.from(JSON.stringify(spoken)), whole);
 }
 
+/** Null: the SDK says that it could not be read. */
 function readJson(text: string): PlainObject | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isPlainObject(parsed) ? parsed : null;
-  } catch {
-    return null; // the SDK says that it could not be read
-  }
+  const parsed = parseJson(text);
+  return isPlainObject(parsed) ? parsed : null;
 }
 
 function choicesOf({ choices }: PlainObject): readonly PlainObject[] {

@@ -1,7 +1,7 @@
 /** `promptfooconfig.yaml`: prompts (texts, or lists of messages as JSON), providers and tests. */
 import type { ImportedPrompt, ImportedTest } from "./imported-prompt.ts";
 import { listOf, objectOf, notesOnOthers, numberOf, textOf, textsOf } from "./read-values.ts";
-import type { PlainObject } from "../../platform/json.ts";
+import { parseJson, type PlainObject } from "../../platform/json.ts";
 
 export function readPromptfoo(value: unknown, fallbackName: string): ImportedPrompt[] {
   const all = objectOf(value);
@@ -36,12 +36,11 @@ const FILE = /^(?:file:\/\/\S+|[\w./*-]+\.(?:txt|json|ya?ml|[cm]?[jt]s|py|md|csv
 
 function readMessages(text: string): { role: string; text: string }[] {
   if (!text.trimStart().startsWith("[")) return [{ role: "user", text }];
-  try {
-    const messages = listOf(JSON.parse(text)).map(objectOf);
-    return messages.map(({ role, content }) => ({ role: textOf(role) ?? "user", text: textOf(content) ?? "" }));
-  } catch {
-    return [{ role: "user", text }];
-  }
+  const messages = parseJson(text);
+  if (messages === undefined) return [{ role: "user", text }];
+  return listOf(messages)
+    .map(objectOf)
+    .map(({ role, content }) => ({ role: textOf(role) ?? "user", text: textOf(content) ?? "" }));
 }
 
 interface ReadTest {
