@@ -3,6 +3,7 @@
  * before the SDK sees it, and estimated later like a count that is missing (pricing/usage.ts).
  */
 
+import { changeLines } from "../event-lines.ts";
 import { answerWhole, wholeAnswer } from "../whole-answer.ts";
 import { isPlainObject, parseJson } from "../../platform/json.ts";
 
@@ -12,7 +13,7 @@ export function withReadableUsage(fetch: typeof globalThis.fetch, onUnreadable: 
     const answer = await fetch(input, init);
     if (!answer.ok || answer.body === null) return answer;
     const type = answer.headers.get("content-type") ?? "";
-    if (type.includes("event-stream")) return new Response(answer.body.pipeThrough(mendedLines(onUnreadable)), answer);
+    if (type.includes("event-stream")) return new Response(changeLines(answer.body, lineMender(onUnreadable)), answer);
     const whole = await wholeAnswer(answer);
     const mended = isPlain(whole.content) ? null : mendText(whole.content.toString("utf8"), onUnreadable);
     return mended === null ? whole : answerWhole(Buffer.from(mended), whole);
@@ -39,30 +40,17 @@ function isPlain(bytes: Buffer): boolean {
 }
 
 /** For each line of a stream of events. */
-function mendedLines(onUnreadable: () => void): TransformStream<Uint8Array, Uint8Array> {
-  const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
-  let rest = "";
+function lineMender(onUnreadable: () => void): (line: string) => string {
   let isNoted = false;
   const noteOnce = () => {
     if (!isNoted) onUnreadable();
     isNoted = true;
   };
-  const mend = (line: string): string => {
+  return (line) => {
     const data = /^data:\s*(\{.*)$/s.exec(line)?.[1];
     const mended = data === undefined || !data.includes('"usage') ? null : mendText(data, noteOnce);
     return mended === null ? line : `data: ${mended}`;
   };
-  return new TransformStream({
-    transform: (piece, controller) => {
-      const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      if (lines.length > 0) controller.enqueue(encoder.encode(lines.map((line) => `${mend(line)}\n`).join("")));
-    },
-    flush: (controller) => {
-      if (rest !== "") controller.enqueue(encoder.encode(mend(rest)));
-    },
-  });
 }
 
 /** Null: there is nothing to mend, or it is not JSON, which is the SDK's to say. */

@@ -3,6 +3,7 @@
  * that came with status 200 becomes one, and what a model thought aloud is taken out of its answer.
  */
 
+import { changeLines } from "../event-lines.ts";
 import { answerWhole, wholeAnswer } from "../whole-answer.ts";
 import { isPlainObject, parseJson, type PlainObject } from "../../platform/json.ts";
 
@@ -10,7 +11,7 @@ import { isPlainObject, parseJson, type PlainObject } from "../../platform/json.
 export async function readLeniently(answer: Response): Promise<Response> {
   if (!answer.ok || answer.body === null) return answer;
   const type = answer.headers.get("content-type") ?? "";
-  if (type.includes("event-stream")) return new Response(answer.body.pipeThrough(withoutStreamedThoughts()), answer);
+  if (type.includes("event-stream")) return new Response(changeLines(answer.body, thoughtRemover()), answer);
   const whole = await wholeAnswer(answer);
   const { content } = whole;
   const parsed = content.includes('"error"') || content.includes("think>") ? readJson(content.toString("utf8")) : null;
@@ -74,23 +75,9 @@ function withoutThoughts(choice: PlainObject): PlainObject {
 }
 
 /** The same for an answer in pieces: only a thought at its beginning can be known. */
-function withoutStreamedThoughts(): TransformStream<Uint8Array, Uint8Array> {
-  const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
+function thoughtRemover(): (line: string) => string {
   const filters = new Map<unknown, ThoughtFilter>();
-  let rest = "";
-  const write = (lines: readonly string[]) =>
-    encoder.encode(lines.map((line) => `${filterLine(line, filters)}\n`).join(""));
-  return new TransformStream({
-    transform: (piece, controller) => {
-      const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      if (lines.length > 0) controller.enqueue(write(lines));
-    },
-    flush: (controller) => {
-      if (rest !== "") controller.enqueue(encoder.encode(filterLine(rest, filters)));
-    },
-  });
+  return (line) => filterLine(line, filters);
 }
 
 function filterLine(line: string, filters: Map<unknown, ThoughtFilter>): string {
