@@ -1,4 +1,5 @@
 import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger } from "pino";
+import { codeOf } from "./reason-of.ts";
 
 export type Log = Logger;
 
@@ -39,11 +40,11 @@ const CAUSES_MAX = 4;
 /** Class, message, code and stack of an error and of its causes; no other member of the error is written. */
 export function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
-  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  const code = codeOf(error);
   const stack = error.stack === undefined ? {} : { stack: error.stack };
   const cause =
     error.cause === undefined || depth >= CAUSES_MAX ? {} : { cause: describeError(error.cause, depth + 1) };
-  return { type: error.name, message: error.message, ...code, ...stack, ...cause };
+  return { type: error.name, message: error.message, ...(code === null ? {} : { code }), ...stack, ...cause };
 }
 
 /** `12:04:05 info  request finished  route=/v1/me status=200`: what a person at a terminal needs of a line. */

@@ -1,5 +1,6 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { codeOf } from "./reason-of.ts";
 
 /**
  * Makes a folder and those above it, readable by their owner only. Node's recursive form never ends where the system
@@ -20,7 +21,7 @@ async function makeOne(path: string): Promise<boolean> {
     await mkdir(path, { mode: 0o700 });
     return true;
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : null;
+    const code = codeOf(error);
     if (code === "ENOENT" && dirname(path) !== path) return false;
     if (code === "EEXIST" && (await stat(path)).isDirectory()) return true;
     throw error;

@@ -4,3 +4,8 @@ export function reasonOf(cause: unknown): string {
   if (cause.message === "" && cause instanceof AggregateError) return cause.errors.map(reasonOf).join("; ");
   return cause.message;
 }
+
+/** The word for a failure that the system, a library or a database gives, such as ENOENT; null where it gives none. */
+export function codeOf(cause: unknown): string | null {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : null;
+}

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "../../platform/reason-of.ts";
 import type { OnSkipped, SpooledFile } from "./blob-store.ts";
 
 /** Where provider videos are written while they arrive: four of 200 MiB at once would otherwise fill a worker's memory. */
@@ -64,7 +65,7 @@ export async function removeOlder(directory: string, beforeMs: number, onSkipped
 }
 
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR", "ELOOP"].includes(String(error.code));
+  return ["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "");
 }
 
 export function ignoreMissing(error: unknown): undefined {

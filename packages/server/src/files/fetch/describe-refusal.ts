@@ -1,3 +1,4 @@
+import { codeOf } from "../../platform/reason-of.ts";
 import { FetchRefusal, type FetchFault } from "./guarded-connect.ts";
 
 const SENTENCES: Readonly<Record<Exclude<FetchFault, "connection" | "status">, string>> = {
@@ -28,7 +29,7 @@ const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_
 
 function describeConnection(cause: unknown): string {
   if (cause instanceof FetchRefusal && cause.fault === "timeout") return CONNECTIONS["ETIMEDOUT"] ?? "";
-  const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
+  const code = codeOf(cause) ?? "";
   if (TLS.test(code)) return `no secure connection (TLS): ${code}`;
   return CONNECTIONS[code] ?? `the connection failed${code === "" ? "" : ` (${code})`}`;
 }

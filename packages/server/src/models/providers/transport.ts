@@ -5,6 +5,7 @@
  */
 import type { Agent, Dispatcher } from "undici";
 import { readLimited, ReaderFault, type FetchOutcome, type GuardedFetch, type BodyReader } from "../../files/index.ts";
+import { codeOf } from "../../platform/reason-of.ts";
 import type { ProviderEndpoint } from "./provider.ts";
 import { answerWhole } from "../whole-answer.ts";
 
@@ -335,7 +336,7 @@ const BEFORE_SENDING = new Set([
 ]);
 
 function stageOf(error: unknown): TransportStage {
-  const code = codeOf(error);
+  const code = innermostCode(error);
   if (BEFORE_SENDING.has(code) || /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code))
     return "connect";
   if (error instanceof Error && error.name === "HTTPParserError") return "protocol"; // some of them have no code
@@ -343,11 +344,9 @@ function stageOf(error: unknown): TransportStage {
 }
 
 /** Several addresses of one name fail together as an AggregateError; then its first error speaks. */
-function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  const own = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
-  if (own !== null) return own;
-  return error instanceof Error && error.cause !== undefined ? codeOf(error.cause) : "";
+function innermostCode(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return innermostCode(error.errors[0]);
+  return codeOf(error) ?? (error instanceof Error && error.cause !== undefined ? innermostCode(error.cause) : "");
 }
 
 function isTransient(status: number): boolean {

@@ -4,6 +4,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import type { z } from "zod";
 import { findUnreadableFaults } from "../fault-injection.ts";
+import { codeOf } from "../reason-of.ts";
 import { PROVIDER_KEYS, SETTINGS } from "./settings.ts";
 
 type Settings = typeof SETTINGS;
@@ -164,7 +165,8 @@ function readKeyFile(environment: Environment, name: string): string | null | Co
     const text = readFileSync(path, "utf8").trim();
     return text === "" ? new ConfigError([`${name}_FILE: the file ${path} is empty. Put the key in it.`]) : text;
   } catch (error) {
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    const code = codeOf(error);
+    const why = code === null ? "" : ` (${code})`;
     const next = "Check that it is there, and that this user may read it.";
     return new ConfigError([`${name}_FILE: the file ${path} cannot be read${why}. ${next}`]);
   }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Config } from "./config.ts";
 import type { Log } from "../log.ts";
 import { makePrivateDirectory } from "../make-directory.ts";
+import { codeOf } from "../reason-of.ts";
 
 const SECRET_BYTES = 32;
 const NAME = "secret";
@@ -124,8 +125,4 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : null;
 }

@@ -1,3 +1,4 @@
+import { codeOf } from "../reason-of.ts";
 import { findAdvice } from "./refusals.ts";
 import type { RetryOptions } from "../resilience/retry.ts";
 
@@ -41,7 +42,7 @@ function meaningOf(error: unknown): Meaning | null {
 
 /** SQLSTATE of a database error; a driver's own fault (a closed socket) has an errno or none. */
 export function sqlState(error: unknown): string | null {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+  return codeOf(error);
 }
 
 /** What an operator sets so that connections are taken, when nothing but that helps. */

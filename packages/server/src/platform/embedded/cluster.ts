@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
+import { codeOf } from "../reason-of.ts";
 import { DEFAULT_DB_UID, type ServerAccount } from "./os-account.ts";
 import type { Binaries } from "./binaries.ts";
 import type { ClusterFiles } from "./files.ts";
@@ -100,7 +101,7 @@ export function childOptions(directory: string, account: ServerAccount) {
 }
 
 export function explainChildFailure(cause: unknown, account: ServerAccount): Error {
-  const code = cause instanceof Error && "code" in cause ? cause.code : null;
+  const code = codeOf(cause);
   if (code === "EPERM" || code === "EINVAL") {
     const text = `This root may not switch to uid ${account.uid}: start promptd as an ordinary user, or set DATABASE_URL.`;
     return new Error(text, { cause });

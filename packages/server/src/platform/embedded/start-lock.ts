@@ -3,6 +3,7 @@
  * the holder: made and filled in one system call, so that nobody ever sees it empty.
  */
 import { readFile, readlink, symlink, unlink } from "node:fs/promises";
+import { codeOf } from "../reason-of.ts";
 import { pollUntil } from "../resilience/deadline.ts";
 
 const POLL_MS = 25;
@@ -53,7 +54,7 @@ async function tryCreate(file: string, me: string): Promise<boolean> {
     await symlink(me, file);
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
 }
