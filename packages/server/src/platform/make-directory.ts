@@ -1,4 +1,4 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf } from "./reason-of.ts";
 
@@ -25,5 +25,15 @@ async function makeOne(path: string): Promise<boolean> {
     if (code === "ENOENT" && dirname(path) !== path) return false;
     if (code === "EEXIST" && (await stat(path)).isDirectory()) return true;
     throw error;
+  }
+}
+
+/** Makes a file durable, or the names in a directory: a file that was made or renamed is only then sure to be found. */
+export async function syncPath(path: string): Promise<void> {
+  const opened = await open(path, "r");
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
   }
 }

@@ -3,6 +3,7 @@ import { constants, type Dirent } from "node:fs";
 import { mkdir, open, readdir, readFile, realpath, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../platform/fault-injection.ts";
+import { syncPath } from "../../platform/make-directory.ts";
 import {
   checkBlobKey,
   isBlobKey,
@@ -163,16 +164,6 @@ async function writeDurably(path: string, body: ReturnType<OpenBody>, bytes: num
     await file.sync();
   } finally {
     await file.close();
-  }
-}
-
-/** A file, or a directory, whose new names are only then durable. */
-async function syncPath(path: string): Promise<void> {
-  const opened = await open(path, constants.O_RDONLY);
-  try {
-    await opened.sync();
-  } finally {
-    await opened.close();
   }
 }
 

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
 import { link, open, stat, unlink, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import type { Log } from "../log.ts";
-import { makePrivateDirectory } from "../make-directory.ts";
+import { makePrivateDirectory, syncPath } from "../make-directory.ts";
 import { codeOf } from "../reason-of.ts";
 
 const SECRET_BYTES = 32;
@@ -71,7 +70,7 @@ export async function loadOrCreateSecret(dataDir: string, mayCreate = async () =
   const draft = await writeDraft(dataDir);
   try {
     await link(draft, path);
-    await syncDirectory(dataDir);
+    await syncPath(dataDir);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error; // another process was first, and its secret counts
   } finally {
@@ -116,13 +115,4 @@ async function readSecret(path: string): Promise<Buffer | null> {
     throw new Error(`${path} does not contain a secret (32 bytes as base64url). Restore it from a backup.`);
   }
   return secret;
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, constants.O_RDONLY);
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }

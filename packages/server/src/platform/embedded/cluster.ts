@@ -1,12 +1,13 @@
 /** The cluster on disk: made once, complete or not at all, and never opened by another major version. */
 import { execFile } from "node:child_process";
-import { chmod, chown, lchown, lstat, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, lchown, lstat, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
 import { codeOf } from "../reason-of.ts";
+import { syncPath } from "../make-directory.ts";
 import { DEFAULT_DB_UID, type ServerAccount } from "./os-account.ts";
 import type { Binaries } from "./binaries.ts";
 import type { ClusterFiles } from "./files.ts";
@@ -41,7 +42,7 @@ async function createCluster(files: ClusterFiles, binaries: Binaries, log: Log):
   await faultPoint("embedded.init_mid");
   await rm(files.clusterDir, { recursive: true, force: true });
   await rename(draft, files.clusterDir);
-  await syncDirectory(files.dataDir);
+  await syncPath(files.dataDir);
   log.info({ dataDir: files.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database created");
   if (files.account.isForeign && files.account.uid === DEFAULT_DB_UID) {
     log.info("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
@@ -140,13 +141,4 @@ async function writeOwned(file: string, text: string, account: ServerAccount): P
   await chmod(draft, 0o600);
   if (account.isForeign) await chown(draft, account.uid, account.gid);
   await rename(draft, file);
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
