@@ -1,5 +1,5 @@
 /** Texts that callers read: what models wrote, made safe to store, and the sentences of failures. */
-import { Buffer } from "node:buffer";
+import { cutBytes } from "../cut-bytes.ts";
 import type { FailureCause } from "../providers/failure.ts";
 
 /**
@@ -42,13 +42,4 @@ export const TEXT_BYTES_MAX = 2_097_152;
 export function cleanText(text: string): { readonly text: string; readonly isCut: boolean } {
   const cut = cutBytes(text.toWellFormed().replaceAll("\u0000", "\ufffd"), TEXT_BYTES_MAX);
   return { text: cut, isCut: cut.length < text.length };
-}
-
-function cutBytes(text: string, bytesMax: number): string {
-  if (text.length * 3 <= bytesMax) return text;
-  const bytes = Buffer.from(text);
-  if (bytes.length <= bytesMax) return text;
-  let end = bytesMax;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.toString("utf8", 0, end);
 }

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { cutBytes } from "../cut-bytes.ts";
 import type { Directives } from "./directives.ts";
 import { sampleOf } from "./json.ts";
 
@@ -82,17 +83,6 @@ function describeImage(image: { readonly bytes: Uint8Array }): string {
 function fitBytes(text: string, bytes: number): string {
   const cut = cutBytes(text, bytes);
   return cut + ".".repeat(bytes - Buffer.byteLength(cut));
-}
-
-/** The longest beginning that fits, cut between code points. */
-function cutBytes(text: string, bytesMax: number): string {
-  if (text.length * 3 <= bytesMax) return text;
-  const encoded = Buffer.from(text);
-  if (encoded.length <= bytesMax) return text;
-  let end = bytesMax;
-  while (end > 0 && ((encoded[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  // Counted in the decoded text: a lone surrogate became U+FFFD there, which is one unit as well.
-  return text.slice(0, encoded.toString("utf8", 0, end).length);
 }
 
 /** Type and size of an image as its header says; the sandbox never decodes what it is given. */
