@@ -19,4 +19,4 @@ export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";
 export { meetsNeeds, type RoleNeeds } from "./catalogue/roles.ts";
 export { outputTokensOf, priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";
 export { reasoningShortage, type PriceSnapshot, type StepPlan, type StepUsage } from "./pricing/price-plan.ts";
-export type { TextSettings } from "./providers/text-features.ts";
+export type { TextSettings } from "./providers/provider.ts";

@@ -1,10 +1,17 @@
 import { z } from "zod";
-import { anthropicFeatures } from "./text-features.ts";
-import { sdkSettings, type Provider } from "./provider.ts";
+import { ALL_FEATURES, NO_SAMPLING, sdkSettings, type FeaturedModel, type Provider } from "./provider.ts";
 
 const searchUsage = z.object({
   server_tool_use: z.object({ web_search_requests: z.number().nullish() }).nullish(),
 });
+
+/** Up to 4.6; later ones refuse to be sampled otherwise (read in the package, 2026-11). */
+const SAMPLED = /claude-3|-(?:opus|sonnet|haiku)-4(?:-[0-6])?(?:-\d{8})?$/;
+
+function textFeatures({ providerModel }: FeaturedModel) {
+  const sampling = SAMPLED.test(providerModel) ? { temperatureMax: 1, both: false } : NO_SAMPLING;
+  return { ...ALL_FEATURES, ...sampling, seed: false };
+}
 
 export const anthropic: Provider = {
   id: "anthropic",
@@ -20,7 +27,7 @@ export const anthropic: Provider = {
     image: null,
     video: null,
   },
-  textFeatures: anthropicFeatures,
+  textFeatures,
   webSearch: {
     // The first form of the tool: later ones run code beside it, which has a price of its own.
     ask: ({ searchesMax }) => ({ tool: { id: "anthropic.web_search_20250305", args: { maxUses: searchesMax } } }),

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { googleFeatures } from "./text-features.ts";
-import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
+import { ALL_FEATURES, sdkSettings, type ModelSource, type Provider } from "./provider.ts";
 import { wholeAnswer } from "../whole-answer.ts";
 
 async function gemini(source: ModelSource) {
@@ -66,7 +65,7 @@ export const google: Provider = {
     image: async (source) => (await gemini(source)).image(source.providerModel),
     video: async (source) => (await gemini(source)).video(source.providerModel),
   },
-  textFeatures: googleFeatures,
+  textFeatures: () => ({ ...ALL_FEATURES, stopMax: 5 }),
   webSearch: {
     ask: () => ({ tool: { id: "google.google_search", args: {} } }), // nothing bounds how often it searches
     count: ({ providerMetadata }) => {

@@ -1,6 +1,12 @@
-import { compatibleFeatures } from "./text-features.ts";
 import { readLeniently } from "./lenient-answers.ts";
-import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
+import {
+  ALL_FEATURES,
+  sdkSettings,
+  type FeaturedModel,
+  type ModelSource,
+  type Provider,
+  type TextFeatures,
+} from "./provider.ts";
 
 /** A member of OpenRouter's errors: what it holds is the caller's, that it is there is OpenRouter's word. */
 export const FLAGGED_INPUT = "flagged_input";
@@ -31,6 +37,16 @@ export async function openAiElsewhere(source: ModelSource) {
   return sdk.chatModel(source.providerModel);
 }
 
+/** Mistral has random_seed instead, and refuses unknown members; DeepSeek documents none. */
+const WITHOUT_SEED: ReadonlySet<string> = new Set(["mistral", "deepseek"]);
+
+/** What the servers' own documentation takes away from the OpenAI interface. */
+function textFeatures({ provider, providerModel }: FeaturedModel): TextFeatures {
+  const hasSeed = !WITHOUT_SEED.has(provider);
+  const hasStop = !(provider === "xai" && /^grok-(?!3|.*non-reasoning)/.test(providerModel)); // refused by its reasoning models
+  return { ...ALL_FEATURES, seed: hasSeed, stopMax: hasStop ? 4 : 0, schema: "prompted" };
+}
+
 /**
  * Every server that speaks the OpenAI interface and is not OpenAI's: those of the models file under their own names,
  * those found on this machine, and the one at OPENAI_BASE_URL, whose models are named compatible/….
@@ -46,7 +62,7 @@ export const compatible = {
     image: async (source) => (await openAiCompatible(source)).imageModel(source.providerModel),
     video: null,
   },
-  textFeatures: compatibleFeatures,
+  textFeatures,
   webSearch: null,
   embeddings: {
     model: async (source) => {

@@ -1,7 +1,14 @@
 import { z } from "zod";
-import { openAiFeatures } from "./text-features.ts";
 import { openAiElsewhere } from "./openai-compatible.ts";
-import { sdkSettings, type ModelSource, type Provider, type SearchedAnswer } from "./provider.ts";
+import {
+  ALL_FEATURES,
+  NO_SAMPLING,
+  sdkSettings,
+  type FeaturedModel,
+  type ModelSource,
+  type Provider,
+  type SearchedAnswer,
+} from "./provider.ts";
 
 async function openAi(source: ModelSource) {
   const { createOpenAI } = await import("@ai-sdk/openai");
@@ -16,6 +23,15 @@ function isSearch({ type, result, isError = false }: SearchedAnswer["content"][n
 }
 
 const searchAction = z.object({ action: z.object({ type: z.string() }).optional() });
+
+const REASONING = /^(?:o\d|gpt-(?:[5-9]|\d{2})(?!.*chat))/;
+
+/** Reasoning models take neither temperature nor topP; Responses has neither a seed nor stops (read in the package, 2026-11). */
+function textFeatures({ providerModel, api }: FeaturedModel) {
+  const isChat = api === "chat";
+  const sampling = REASONING.test(providerModel) ? NO_SAMPLING : {};
+  return { ...ALL_FEATURES, ...sampling, seed: isChat, stopMax: isChat ? 4 : 0 };
+}
 
 export const openai: Provider = {
   id: "openai",
@@ -33,7 +49,7 @@ export const openai: Provider = {
     image: async (source) => (await openAi(source)).image(source.providerModel),
     video: null,
   },
-  textFeatures: openAiFeatures,
+  textFeatures,
   webSearch: {
     // Chat at another address has no such tool.
     ask: ({ endpoint, searchesMax }) =>

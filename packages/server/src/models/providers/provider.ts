@@ -8,7 +8,6 @@ import type {
 import type { Modality } from "@promptd/contract";
 import type { Clock } from "../../platform/clock.ts";
 import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
-import type { FeaturedModel, TextFeatures } from "./text-features.ts";
 import { memberOf, parseOwn, type JobInterface } from "./jobs.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
 
@@ -134,6 +133,45 @@ interface Embeddings {
   /** Settings of which one must be set. */
   readonly needs: readonly (ProviderSettings["key"] | ProviderSettings["baseUrl"])[];
 }
+
+/** How an author wants a text to be made; checked when a prompt is published, and again before a call. */
+export interface TextSettings {
+  /** From 0, the most likely words, to what the model takes. */
+  readonly temperature?: number | undefined;
+  /** Share of the likeliest words that are drawn from, from 0 to 1. */
+  readonly topP?: number | undefined;
+  /** The same seed gives the same text, as far as the provider can. */
+  readonly seed?: number | undefined;
+  /** The text ends before the first of these. */
+  readonly stop?: readonly string[] | undefined;
+}
+
+/** What models for text can be told beside their prompt. */
+export interface TextFeatures {
+  /** The highest temperature; null: none is taken. */
+  readonly temperatureMax: number | null;
+  readonly topP: boolean;
+  /** False: temperature or topP, not both. */
+  readonly both: boolean;
+  readonly seed: boolean;
+  /** How many texts may end the answer; 0: none. */
+  readonly stopMax: number;
+  /** `native`: the provider holds its model to a JSON schema; `prompted`: the schema is a part of the prompt. */
+  readonly schema: "native" | "prompted";
+}
+
+export const ALL_FEATURES: TextFeatures = {
+  temperatureMax: 2,
+  topP: true,
+  both: true,
+  seed: true,
+  stopMax: 4,
+  schema: "native",
+};
+export const NO_SAMPLING = { temperatureMax: null, topP: false, both: false } as const;
+
+/** The model, as far as features depend on it. */
+export type FeaturedModel = Pick<ModelSource, "provider" | "providerModel" | "api">;
 
 export interface StartedJob {
   /** How the SDK names it; it has been in the database. */

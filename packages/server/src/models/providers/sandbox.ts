@@ -3,7 +3,6 @@
  * passes through the SDK unchanged and is then read like a provider's own error.
  */
 import { z } from "zod";
-import { SANDBOX_FEATURES } from "./text-features.ts";
 import type {
   Experimental_VideoModelV4 as VideoModelV4,
   ImageModelV4,
@@ -25,7 +24,7 @@ import {
   type SandboxTextRequest,
   type SandboxTimer,
 } from "../sandbox/sandbox-provider.ts";
-import type { ModelSource, Provider } from "./provider.ts";
+import { ALL_FEATURES, type ModelSource, type Provider } from "./provider.ts";
 
 type Call = NonNullable<ModelSource["call"]>;
 
@@ -40,7 +39,7 @@ export const sandbox: Provider = {
     image: async (source) => imageModel(callOf(source), createSandboxTimer(source.clock)),
     video: async (source) => videoModel(source, createSandboxTimer(source.clock)),
   },
-  textFeatures: () => SANDBOX_FEATURES,
+  textFeatures: () => ALL_FEATURES,
   webSearch: {
     ask: () => ({ tool: null }), // the call itself says it
     count: ({ rawUsage }) => searchUsage.safeParse(rawUsage).data?.searches ?? null,
