@@ -8,8 +8,9 @@ import { isLoopback } from "../../platform/config/config.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
 import type { FoundModel, FoundServer } from "./enabled-models-store.ts";
 import { compatible } from "../providers/openai-compatible.ts";
-import { LOCAL_PROVIDER } from "../providers/all-providers.ts";
+import { LOCAL_PROVIDER, providerOf } from "../providers/all-providers.ts";
 import { openai } from "../providers/openai.ts";
+import { openAiList, type ListRequest } from "../providers/provider.ts";
 import { compatibleEndpoint, resolveEndpoint, type ReadSecret } from "../providers/provider-endpoint.ts";
 import { isPlainObject, parseJson, type PlainObject } from "../../platform/json.ts";
 
@@ -95,7 +96,7 @@ function describe(asked: ServerToAsk, id: string, entries: readonly CatalogueEnt
 
 /** Ids a server offers; none when it does not answer in time, or answers anything but a list. */
 async function listModels(server: ServerToAsk): Promise<string[]> {
-  const body = await get(listRequest(server, server.bounds));
+  const body = await get(openAiList(server), server.bounds);
   const ids = body === null ? null : readIds(body, server);
   return (ids ?? []).filter((id) => !id.toLowerCase().includes("embed")).slice(0, server.bounds.modelsMax);
 }
@@ -112,35 +113,6 @@ function readIds(body: string, { provider }: ServerToAsk): string[] | null {
     return typeof id === "string" && id.length <= 200 ? [id] : [];
   });
 }
-
-interface ListRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bounds: typeof LOCAL_BOUNDS;
-}
-
-function listRequest(
-  { baseUrl, apiKey }: Pick<ServerToAsk, "baseUrl" | "apiKey">,
-  bounds: typeof LOCAL_BOUNDS,
-): ListRequest {
-  return { url: `${baseUrl}/models`, headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }, bounds };
-}
-
-/** Providers whose lists are asked for in a way of their own; null: it has none that names what entries name. */
-const OWN_LISTS: Readonly<Record<string, ((baseUrl: string, apiKey: string) => ListRequest) | null>> = {
-  anthropic: (baseUrl, apiKey) => ({
-    url: `${baseUrl}/models?limit=1000`,
-    headers: { "x-api-key": apiKey, "anthropic-version": "2023-06-01" },
-    bounds: REMOTE_BOUNDS,
-  }),
-  google: (baseUrl, apiKey) => ({
-    url: `${baseUrl}/models?pageSize=1000`,
-    headers: { "x-goog-api-key": apiKey },
-    bounds: REMOTE_BOUNDS,
-  }),
-  fal: null,
-  replicate: null,
-};
 
 /** What a provider's own list says of the entries that this process has a key for. */
 export interface ListedModels {
@@ -159,11 +131,10 @@ export async function askForLists(entries: readonly CatalogueEntry[], secret: Re
   const byProvider = Map.groupBy(living, ({ provider }) => provider);
   const asked = [...byProvider].map(async ([provider, own]): Promise<ListedModels[]> => {
     const [first] = own;
-    const ownList = OWN_LISTS[provider];
+    const { modelList } = providerOf(provider);
     const endpoint = first === undefined ? null : resolveEndpoint(first, secret);
-    if (endpoint === null || endpoint.apiKey === null || ownList === null) return [];
-    const { baseUrl, apiKey } = endpoint;
-    const body = await get(ownList?.(baseUrl, apiKey) ?? listRequest({ baseUrl, apiKey }, REMOTE_BOUNDS));
+    if (endpoint === null || endpoint.apiKey === null || modelList === null) return [];
+    const body = await get(modelList(endpoint), REMOTE_BOUNDS);
     const listed = body === null ? null : readListed(body);
     if (listed === null) return [{ provider, isRead: false, missing: [], ending: [] }];
     const missing = own.filter(({ providerModel }) => !listed.has(providerModel)).map(({ model }) => model);
@@ -196,7 +167,7 @@ function readListed(body: string): Map<string, string | null> | null {
  * Null: no usable answer. A foreign server may trickle or flood, so time and size are bounded as a whole. A redirect is
  * no usable answer either: it would take the key elsewhere.
  */
-function get({ url, headers, bounds }: ListRequest): Promise<string | null> {
+function get({ url, headers }: ListRequest, bounds: typeof LOCAL_BOUNDS): Promise<string | null> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(bounds.timeoutMs);
     const request = url.startsWith("https:") ? requestHttps : requestHttp;

@@ -37,6 +37,10 @@ export const anthropic: Provider = {
     },
   },
   embeddings: null,
+  modelList: ({ baseUrl, apiKey }) => ({
+    url: `${baseUrl}/models?limit=1000`,
+    headers: { "x-api-key": apiKey ?? "", "anthropic-version": "2023-06-01" },
+  }),
   jobs: null,
   cancel: null,
   failures: {

@@ -133,6 +133,7 @@ export const fal: Provider = {
   textFeatures: null,
   webSearch: null,
   embeddings: null,
+  modelList: null,
   jobs,
   cancel: (job) => cancelOf(job, "responseUrl", { method: "PUT", scheme: "Key" }),
   failures: {

@@ -77,6 +77,10 @@ export const google: Provider = {
     model: async (source) => (await gemini(source)).embeddingModel(source.providerModel),
     needs: ["GOOGLE_GENERATIVE_AI_API_KEY"],
   },
+  modelList: ({ baseUrl, apiKey }) => ({
+    url: `${baseUrl}/models?pageSize=1000`,
+    headers: { "x-goog-api-key": apiKey ?? "" },
+  }),
   jobs: null,
   cancel: null, // none was found for Veo, so a video runs to its end
   failures: {

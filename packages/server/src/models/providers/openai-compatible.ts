@@ -1,6 +1,7 @@
 import { readLeniently } from "./lenient-answers.ts";
 import {
   ALL_FEATURES,
+  openAiList,
   sdkSettings,
   type FeaturedModel,
   type ModelSource,
@@ -71,6 +72,7 @@ export const compatible = {
     },
     needs: ["OPENAI_BASE_URL"],
   },
+  modelList: openAiList,
   jobs: null,
   cancel: null,
   failures: {

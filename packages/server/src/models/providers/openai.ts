@@ -3,6 +3,7 @@ import { openAiElsewhere } from "./openai-compatible.ts";
 import {
   ALL_FEATURES,
   NO_SAMPLING,
+  openAiList,
   sdkSettings,
   type FeaturedModel,
   type ModelSource,
@@ -66,6 +67,7 @@ export const openai: Provider = {
     model: async (source) => (await openAi(source)).embeddingModel(source.providerModel),
     needs: ["OPENAI_API_KEY", "OPENAI_BASE_URL"],
   },
+  modelList: openAiList,
   jobs: null,
   cancel: null,
   failures: {

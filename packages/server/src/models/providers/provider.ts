@@ -33,6 +33,8 @@ export interface Provider {
   /** How its models search the web while they answer. Null: by none of the interfaces used here. */
   readonly webSearch: WebSearch | null;
   readonly embeddings: Embeddings | null;
+  /** How the list of its models is asked for. Null: it has none that names what catalogue entries name. */
+  readonly modelList: ((endpoint: Pick<ProviderEndpoint, "baseUrl" | "apiKey">) => ListRequest) | null;
   /** Its own interface for pictures and videos that it makes in a queue, in place of the SDK's. Null: it has none. */
   readonly jobs: JobInterface | null;
   /** How a started job is stopped, which the SDK does not know. Null: there is no such request. */
@@ -172,6 +174,16 @@ export const NO_SAMPLING = { temperatureMax: null, topP: false, both: false } as
 
 /** The model, as far as features depend on it. */
 export type FeaturedModel = Pick<ModelSource, "provider" | "providerModel" | "api">;
+
+export interface ListRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** As the OpenAI interface has it. */
+export function openAiList({ baseUrl, apiKey }: Pick<ProviderEndpoint, "baseUrl" | "apiKey">): ListRequest {
+  return { url: `${baseUrl}/models`, headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` } };
+}
 
 export interface StartedJob {
   /** How the SDK names it; it has been in the database. */

@@ -96,6 +96,7 @@ export const replicate: Provider = {
   textFeatures: null,
   webSearch: null,
   embeddings: null,
+  modelList: null,
   jobs,
   cancel: (job) => cancelOf(job, "getUrl", { method: "POST", scheme: "Bearer" }),
   failures: {

@@ -45,6 +45,7 @@ export const sandbox: Provider = {
     count: ({ rawUsage }) => searchUsage.safeParse(rawUsage).data?.searches ?? null,
   },
   embeddings: null,
+  modelList: null,
   jobs: null,
   cancel: () => "not-needed", // nothing runs between two polls
   // It fails in the words of OpenAI.
