@@ -1,5 +1,5 @@
 export { createAccountFiles, type AccountFiles } from "./account-files.ts";
-export { chooseBlobStore } from "./blobs/choose-blob-store.ts";
+export { chooseBlobStore, readBucket } from "./blobs/choose-blob-store.ts";
 export { createFiles, type Files } from "./create-files.ts";
 export { createGuardedFetch, type FetchOutcome, type GuardedFetch } from "./fetch/guarded-fetch.ts";
 export { createGuardedPost, type GuardedPost, type PostOutcome } from "./fetch/guarded-post.ts";
@@ -8,7 +8,6 @@ export type { GeneratedFile } from "./outputs/store-outputs.ts";
 export { readFileSecrets } from "./outputs/file-keys.ts";
 export { imageBytesAtMost } from "./inputs/load-images.ts";
 export { isStorageFailure, StorageFailure, type SpooledFile } from "./blobs/blob-store.ts";
-export { readBucket } from "./blobs/s3-settings.ts";
 export { createSpool, type Spool } from "./blobs/spool.ts";
 export { collectBytes, readLimited, ReaderFault, type BodyReader } from "./fetch/limited-body.ts";
 export type { SampleFile, Samples } from "./outputs/samples.ts";

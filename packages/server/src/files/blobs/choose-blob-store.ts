@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
+import type { Config } from "../../platform/config/config.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { createDiskBlobs } from "./disk-blobs.ts";
 import { createS3Blobs } from "./s3-blobs.ts";
@@ -16,4 +17,18 @@ export interface BlobStoreOptions {
 /** Where the bytes of files are. */
 export async function chooseBlobStore({ dataDir, bucket, clock }: BlobStoreOptions): Promise<BlobStore> {
   return bucket ? createS3Blobs(bucket, clock) : createDiskBlobs(join(dataDir, "files"));
+}
+
+/** The bucket that files go to instead of the data directory; null: no bucket is set. */
+export function readBucket(config: Config): S3Options | null {
+  const { PROMPTD_S3_BUCKET: bucket, PROMPTD_S3_ENDPOINT: endpoint, secret } = config;
+  if (bucket === null || endpoint === null) return null;
+  return {
+    endpoint,
+    bucket,
+    region: config.PROMPTD_S3_REGION,
+    prefix: config.PROMPTD_S3_PREFIX,
+    accessKeyId: secret("AWS_ACCESS_KEY_ID") ?? "",
+    secretAccessKey: secret("AWS_SECRET_ACCESS_KEY") ?? "",
+  };
 }
