@@ -9,6 +9,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
+import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts";
 import { embeddingInput } from "./document-terms.ts";
 import * as store from "./embeddings-store.ts";
 import { activate, canActivate, keepVectors, type Embedder, type UnembeddedDocument } from "./embeddings-store.ts";
@@ -110,23 +111,23 @@ function createAsker({ model, closing }: EmbedByModelOptions): Asker {
 /** @returns what gives some documents their vectors, if no other process is at it, and whether there may be more. */
 function createBatches({ db, log, clock }: EmbedByModelOptions, { askFor }: Asker) {
   const refusals = new Refusals();
-  let batchSize = BATCH_MAX;
+  const batch = createAdaptiveBatch({ max: BATCH_MAX });
 
   async function embedNext({ embedder, dims }: Embedder): Promise<boolean> {
     for (;;) {
-      const documents = await store.listUnembedded(db, embedder, { limit: batchSize, except: refusals.docs() });
+      const documents = await store.listUnembedded(db, embedder, { limit: batch.size, except: refusals.docs() });
       if (documents.length === 0) return false;
       const vectors = await askFor(documents, dims);
       if (vectors !== null) {
         await keepVectors(db, embedder, pairUp(documents, vectors));
-        batchSize = Math.min(BATCH_MAX, batchSize * 2);
+        batch.grow();
         return true;
       }
       if (documents.length === 1) {
         refusals.add(documents[0]?.doc ?? 0, clock.nowMs());
         return true;
       }
-      batchSize = Math.ceil(documents.length / 2);
+      batch.shrink(documents.length);
     }
   }
   async function askRefusedAgain({ embedder, dims }: Embedder): Promise<void> {
