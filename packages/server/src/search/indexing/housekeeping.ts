@@ -2,7 +2,7 @@
 import type { Database } from "../../platform/database/database.ts";
 import { deleteUnwanted } from "./embeddings-store.ts";
 import { indexDocuments } from "./index-document.ts";
-import { deleteOldChanges, deleteUnusedCounts, listOutdated, lockIndex, vacuumPostings } from "./index-store.ts";
+import { deleteOldChanges, deleteUnusedCounts, listOutdated, lockIndex } from "./index-store.ts";
 
 const OUTDATED_BATCH = 500;
 
@@ -22,11 +22,6 @@ export async function tidyIndex(db: Database): Promise<void> {
       return deleteUnwanted(tx, DELETED_AT_ONCE);
     });
   }
-}
-
-/** For after a bulk import: until then queries visit the table for every posting. Outside of any transaction. */
-export async function vacuumIndex(db: Database): Promise<void> {
-  await vacuumPostings(db);
 }
 
 /**

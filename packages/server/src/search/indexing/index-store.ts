@@ -188,7 +188,10 @@ export async function deleteOldChanges(db: Queryable): Promise<void> {
   await db.query("delete from search_changes where at < promptd_now() - $1::interval", [CHANGES_RETAINED]);
 }
 
-/** Minutes on a large table, so without the limit of other statements. */
-export async function vacuumPostings(db: Database): Promise<void> {
+/**
+ * For after a bulk import: until then queries visit the table for every posting. Minutes on a large table, so outside of
+ * any transaction and without the limit of other statements.
+ */
+export async function vacuumIndex(db: Database): Promise<void> {
   await db.runAlone("vacuum (analyze) search_postings");
 }
