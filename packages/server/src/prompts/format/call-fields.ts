@@ -3,7 +3,7 @@ import type { TextSettings, WebSearchChoice } from "../../models/index.ts";
 import type { StepMessage } from "../prompt-definition.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
-import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
+import { kindName, type SourceNode } from "./source-tree.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 
@@ -100,36 +100,23 @@ function readSettings(reader: FieldReader): TextSettings | null {
   return Object.keys(settings).length === 0 ? null : settings;
 }
 
-/** One text, or a list of them. */
 function readStops(reader: FieldReader): string[] | null {
-  const node = reader.node("stop");
-  if (node === null) return null;
-  const items = node.kind === "list" ? node.items : [node];
-  const stops = items.map((item) => reader.asText(item, "stop", { max: 200, mayHaveLines: true, mayBeEmpty: true }));
+  const stops = reader.texts("stop", { max: 200, mayHaveLines: true, mayBeEmpty: true });
+  if (stops === null) return null;
   if (stops.length < 1 || stops.length > STOPS_MAX || stops.includes(""))
     reader.fault("stop", `must have 1 to ${STOPS_MAX} texts that are not empty`);
   return stops.flatMap((stop) => stop ?? []);
 }
 
 function readMessages(reader: FieldReader): RawMessage[] | null {
-  const items = reader.list("messages");
-  if (items === null) return null;
-  if (items.length > MESSAGES_MAX)
-    reader.fault("messages", `has ${items.length} messages; the limit is ${MESSAGES_MAX}`);
-  return items.flatMap((item, index) => {
-    const path = reader.fieldPath(`messages[${index + 1}]`);
-    if (item.kind === "map") return readMessage(item, new FieldReader(item, path, reader.faults));
-    reader.faults.addField(
-      item.line,
-      path,
-      `must be a map such as { user: … } or { assistant: … }, got ${kindName(item)}`,
-    );
-    return [];
-  });
+  return (
+    reader.readers("messages", MESSAGES_MAX, "such as { user: … } or { assistant: … }")?.flatMap(readMessage) ?? null
+  );
 }
 
 /** `{ user: text }`, or in the form of other tools `{ role: user, content: text }`. */
-function readMessage(map: SourceMap, reader: FieldReader): RawMessage[] {
+function readMessage(reader: FieldReader): RawMessage[] {
+  const map = reader.source;
   const role = reader.text("role", { max: 20 });
   const names = role === null ? (["user", "assistant"] as const) : [];
   const given = names.filter((name) => reader.node(name) !== null);

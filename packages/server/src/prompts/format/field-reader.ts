@@ -14,7 +14,7 @@ export interface TextRule {
 
 /** Reads the fields of one map, reports those that do not fit, and at the end those that are unknown. */
 export class FieldReader {
-  readonly line: number;
+  readonly source: SourceMap;
   readonly path: string;
   readonly faults: FaultList;
   readonly #entries = new Map<string, SourceNode>();
@@ -22,7 +22,7 @@ export class FieldReader {
   readonly #read = new Set<string>();
 
   constructor(map: SourceMap, path: string, faults: FaultList) {
-    this.line = map.line;
+    this.source = map;
     this.path = path;
     this.faults = faults;
     for (const { key, line, value } of map.entries) {
@@ -37,7 +37,7 @@ export class FieldReader {
   }
 
   lineOf(name: string): number {
-    return this.#lines.get(name) ?? this.line;
+    return this.#lines.get(name) ?? this.source.line;
   }
 
   fault(name: string, message: string): void {
@@ -100,6 +100,27 @@ export class FieldReader {
     if (node.kind === "list") return node.items;
     this.fault(name, `must be a list, got ${kindName(node)}`);
     return null;
+  }
+
+  /** A reader for each map of a list. @param example what such a map is like, for the fault. */
+  readers(name: string, max: number, example: string): FieldReader[] | null {
+    const items = this.list(name);
+    if (items === null) return null;
+    if (items.length > max) this.fault(name, `has ${items.length} ${name}; the limit is ${max}`);
+    return items.flatMap((item, index) => {
+      const path = this.fieldPath(`${name}[${index + 1}]`);
+      if (item.kind === "map") return [new FieldReader(item, path, this.faults)];
+      this.faults.addField(item.line, path, `must be a map ${example}, got ${kindName(item)}`);
+      return [];
+    });
+  }
+
+  /** One text, or a list of them. */
+  texts(name: string, rule: TextRule): (string | null)[] | null {
+    const node = this.node(name);
+    if (node === null) return null;
+    const items = node.kind === "list" ? node.items : [node];
+    return items.map((item) => this.asText(item, name, rule));
   }
 
   asText(node: SourceNode, name: string, rule: TextRule): string | null {

@@ -183,19 +183,12 @@ function readSlotNumbers(reader: FieldReader): number[] | null {
 
 /** Sample values: `inputs` maps text keys to texts, `images` are addresses. */
 function readSamples(reader: FieldReader): RawSample[] {
-  const items = reader.list("samples") ?? [];
-  if (items.length > SAMPLES_MAX) reader.fault("samples", `has ${items.length} samples; the limit is ${SAMPLES_MAX}`);
-  return items.flatMap((item, index) => {
-    const path = `samples[${index + 1}]`;
-    if (item.kind === "map") return [readSample(item, new FieldReader(item, path, reader.faults))];
-    reader.faults.addField(item.line, path, `must be a map of inputs and outputs, got ${kindName(item)}`);
-    return [];
-  });
+  return (reader.readers("samples", SAMPLES_MAX, "of inputs and outputs") ?? []).map(readSample);
 }
 
 const SAMPLE_RULE: TextRule = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
 
-function readSample(map: SourceMap, reader: FieldReader): RawSample {
+function readSample(reader: FieldReader): RawSample {
   const entries = reader.map("inputs")?.entries ?? [];
   const textInputs: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const { key, value } of entries) textInputs[key] = reader.asText(value, `inputs.${key}`, SAMPLE_RULE) ?? "";
@@ -207,7 +200,7 @@ function readSample(map: SourceMap, reader: FieldReader): RawSample {
   });
   const outputs = (reader.list("outputs") ?? []).map((item) => readSampleOutput(item, reader));
   reader.finish(["inputs", "images", "outputs"]);
-  return { line: map.line, lineOf: lineFinder(map), textInputs, images, outputs };
+  return { line: reader.source.line, lineOf: lineFinder(reader.source), textInputs, images, outputs };
 }
 
 function readSampleOutput(node: SourceNode, reader: FieldReader): RawSample["outputs"][number] {

@@ -2,7 +2,7 @@
 import type { Expectations, PromptTest } from "../prompt-definition.ts";
 import { toJson } from "./call-fields.ts";
 import { FieldReader } from "./field-reader.ts";
-import { kindName, lineFinder, type LineOf, type SourceMap } from "./source-tree.ts";
+import { lineFinder, type LineOf } from "./source-tree.ts";
 
 export const TESTS_MAX = 100;
 const TEXT_RULE = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
@@ -13,17 +13,10 @@ export interface RawTest extends PromptTest {
 }
 
 export function readTests(reader: FieldReader): RawTest[] {
-  const items = reader.list("tests") ?? [];
-  if (items.length > TESTS_MAX) reader.fault("tests", `has ${items.length} tests; the limit is ${TESTS_MAX}`);
-  return items.flatMap((item, index) => {
-    const path = `tests[${index + 1}]`;
-    if (item.kind === "map") return [readTest(item, new FieldReader(item, path, reader.faults), index)];
-    reader.faults.addField(item.line, path, `must be a map of inputs and expect, got ${kindName(item)}`);
-    return [];
-  });
+  return (reader.readers("tests", TESTS_MAX, "of inputs and expect") ?? []).map(readTest);
 }
 
-function readTest(map: SourceMap, reader: FieldReader, index: number): RawTest {
+function readTest(reader: FieldReader, index: number): RawTest {
   const textsOf = (name: string): Record<string, string> => {
     const entries = reader.map(name)?.entries ?? [];
     return Object.fromEntries(
@@ -38,7 +31,7 @@ function readTest(map: SourceMap, reader: FieldReader, index: number): RawTest {
     expect: readExpectations(reader),
   };
   reader.finish(["name", "inputs", "options", "images", "expect"]);
-  return { ...test, line: map.line, lineOf: lineFinder(map) };
+  return { ...test, line: reader.source.line, lineOf: lineFinder(reader.source) };
 }
 
 export const EXPECTATION_FIELDS = [
@@ -74,12 +67,8 @@ function readExpectations(test: FieldReader): Expectations {
   };
 }
 
-/** One text, or a list of them. */
 function readTexts(reader: FieldReader, name: string): string[] | null {
-  const node = reader.node(name);
-  if (node === null) return null;
-  const items = node.kind === "list" ? node.items : [node];
-  return items.flatMap((item) => reader.asText(item, name, { max: 10_000, mayHaveLines: true }) ?? []);
+  return reader.texts(name, { max: 10_000, mayHaveLines: true })?.flatMap((text) => text ?? []) ?? null;
 }
 
 function readPattern(reader: FieldReader): string | null {
