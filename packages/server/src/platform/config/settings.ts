@@ -31,6 +31,11 @@ function range<const Default extends string | null>(
   return { form: integer(min, max), expected: `${what} from ${min} to ${max}`, ...rest };
 }
 
+/** Paths are put behind it. */
+function address(meaning: string): Setting<string, null> {
+  return setting(baseUrl, { default: null, expected: "an http:// or https:// address without ? and #", meaning });
+}
+
 const ON_OFF = "on or off";
 
 export const SETTINGS = {
@@ -303,31 +308,11 @@ export const SETTINGS = {
     expected: "name:action[@n], comma-separated",
     meaning: "Makes named points in the code fail, for tests. Refused when NODE_ENV is production.",
   }),
-  OPENAI_BASE_URL: setting(baseUrl, {
-    default: null,
-    expected: "an http:// or https:// address without ? and #",
-    meaning: "Base URL of any server that speaks the OpenAI API.",
-  }),
-  ANTHROPIC_BASE_URL: setting(baseUrl, {
-    default: null,
-    expected: "an http:// or https:// address without ? and #",
-    meaning: "Another base URL of the Anthropic API.",
-  }),
-  GOOGLE_GENERATIVE_AI_BASE_URL: setting(baseUrl, {
-    default: null,
-    expected: "an http:// or https:// address without ? and #",
-    meaning: "Another base URL of the Gemini API.",
-  }),
-  FAL_BASE_URL: setting(baseUrl, {
-    default: null,
-    expected: "an http:// or https:// address without ? and #",
-    meaning: "Another base URL of the fal API.",
-  }),
-  REPLICATE_BASE_URL: setting(baseUrl, {
-    default: null,
-    expected: "an http:// or https:// address without ? and #",
-    meaning: "Another base URL of the Replicate API.",
-  }),
+  OPENAI_BASE_URL: address("Base URL of any server that speaks the OpenAI API."),
+  ANTHROPIC_BASE_URL: address("Another base URL of the Anthropic API."),
+  GOOGLE_GENERATIVE_AI_BASE_URL: address("Another base URL of the Gemini API."),
+  FAL_BASE_URL: address("Another base URL of the fal API."),
+  REPLICATE_BASE_URL: address("Another base URL of the Replicate API."),
   GITHUB_CLIENT_ID: setting(text, {
     default: null,
     expected: "a client id",
@@ -340,12 +325,9 @@ export const SETTINGS = {
     meaning:
       "Client ID of a Google OAuth client for signing in with Google. Needs GOOGLE_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
   }),
-  OIDC_ISSUER: setting(baseUrl, {
-    default: null,
-    expected: "an http:// or https:// address without ? and #",
-    meaning:
-      "Issuer of an OpenID Connect provider, such as Keycloak, Entra ID or Okta, for signing in. Needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
-  }),
+  OIDC_ISSUER: address(
+    "Issuer of an OpenID Connect provider, such as Keycloak, Entra ID or Okta, for signing in. Needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
+  ),
   OIDC_CLIENT_ID: setting(text, {
     default: null,
     expected: "a client id",
