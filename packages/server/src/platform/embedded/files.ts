@@ -32,7 +32,7 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
   return (await isThere("pg/PG_VERSION")) || (await isThere("pg.lock"));
 }
 
-export async function prepareClusterFiles(dataDir: string, dbUid: number | undefined): Promise<ClusterFiles> {
+export async function prepareClusterFiles(dataDir: string, dbUid: number): Promise<ClusterFiles> {
   try {
     await ensureDataDir(dataDir);
     const real = await realpath(dataDir);

@@ -23,9 +23,9 @@ export interface Owners {
 
 /**
  * In an ordinary user's directory the server is that user's even when root starts it, so that the user can go on with
- * it afterwards. In root's own directory it is the account asked for, or the one that had it so far.
+ * it afterwards. In root's own directory it is the account asked for.
  */
-export async function chooseServerAccount(owners: Owners, dbUid: number | undefined): Promise<ServerAccount> {
+export async function chooseServerAccount(owners: Owners, dbUid: number): Promise<ServerAccount> {
   const { uid, gid } = ownIds();
   if (uid !== 0) {
     const owner = owners.cluster ?? owners.dataDir;
@@ -36,9 +36,7 @@ export async function chooseServerAccount(owners: Owners, dbUid: number | undefi
     }
     return { uid, gid, isForeign: false };
   }
-  if (dbUid === 0) throw new Error("PROMPTD_DB_UID must not be 0: PostgreSQL refuses to run as root.");
-  const formerUid = owners.cluster === 0 ? null : owners.cluster;
-  const chosen = owners.dataDir === 0 ? (dbUid ?? formerUid ?? DEFAULT_DB_UID) : owners.dataDir;
+  const chosen = owners.dataDir === 0 ? dbUid : owners.dataDir;
   return { uid: chosen, gid: await primaryGroup(chosen), isForeign: true };
 }
 

@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import { settleWithin, sleep } from "../resilience/deadline.ts";
 import { joinOrStart, type Found, type Launch, type Session } from "./launch.ts";
 import { databaseUrl, ensureSocketLink, prepareClusterFiles } from "./files.ts";
+import { DEFAULT_DB_UID } from "./os-account.ts";
 import { rotateServerLog } from "./server-log.ts";
 import { withStartLock } from "./start-lock.ts";
 import { stopUnlessUsed } from "./stop-when-unused.ts";
@@ -31,7 +32,7 @@ export interface EmbeddedPostgres {
 
 /** @throws Error with one clear message for the operator: wrong owner, other major version, no binaries, no start. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const files = await prepareClusterFiles(options.dataDir, options.dbUid);
+  const files = await prepareClusterFiles(options.dataDir, options.dbUid ?? DEFAULT_DB_UID);
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, ...(options.signal === undefined ? [] : [options.signal])]);
   const launch: Launch = { files, log: options.log, settings: options.settings ?? {}, signal };
