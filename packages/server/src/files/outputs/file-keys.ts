@@ -54,18 +54,17 @@ function secretOf(row: FileKeyRow, secrets: readonly Buffer[]): Buffer | null {
 }
 
 function ringOf(rows: readonly FileKeyRow[], secrets: FileSecrets, ttlSeconds: number): KeyRing {
-  const [newest, before, third] = rows;
-  const secret = newest === undefined ? null : secretOf(newest, secrets.current);
-  if (newest === undefined || secret === null) throw new Error("No file key is registered.");
-  const current = { keyId: newest.id, key: deriveFileKey(secret) };
+  const [newest, before, third] = rows as readonly [FileKeyRow, ...FileKeyRow[]]; // it is registered
+  const current = { keyId: newest.id, key: deriveFileKey(secretOf(newest, secrets.current) as Buffer) };
   // A rotation that was rolled back has the current secret twice: it opens what it signed before the rotation.
   const previous = [retire(before, newest, secrets.previous), retire(third, before, secrets.current)];
   return { current, previous: previous.filter((key) => key !== null) };
 
   /** A key was retired when its successor came. */
   function retire(row: FileKeyRow | undefined, successor: FileKeyRow | undefined, known: readonly Buffer[]) {
-    const found = row === undefined ? null : secretOf(row, known);
-    if (row === undefined || successor === undefined || found === null) return null;
+    if (row === undefined || successor === undefined) return null;
+    const found = secretOf(row, known);
+    if (found === null) return null;
     return {
       keyId: row.id,
       key: deriveFileKey(found),
