@@ -8,7 +8,7 @@ import {
   setPlan,
   type AdmissionControl,
 } from "../../src/accounts/index.ts";
-import { mintApiKey } from "../../src/accounts/api-keys.ts";
+import { mintApiKey, mintToken } from "../../src/accounts/api-keys.ts";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createLog, type Log } from "../../src/platform/log.ts";
 import { openEngine, stopClock, type Engine } from "../runs/engine-fixture.ts";
@@ -67,6 +67,7 @@ const MISSING = 'No API key was sent. Send the header "Authorization: Bearer <AP
 const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
 const INVALID = 'The API key is not valid. Check it, or ask the operator for a new one ("promptd admin key create").';
 const LONG = 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".';
+const TOKEN = `A management token ("pdm_…") was sent. This address takes an API key ("pd_…"): send "Authorization: Bearer <API_KEY>".`;
 
 describe("without a possible key, the answer says what is wrong and nothing is counted", () => {
   const key = mintApiKey();
@@ -83,6 +84,7 @@ describe("without a possible key, the answer says what is wrong and nothing is c
     ["256 characters", [`Bearer ${"a".repeat(249)}`], INVALID],
     ["257 characters", [`Bearer ${"a".repeat(250)}`], LONG],
     ["a slip in the key", [`Bearer ${key.slice(0, -1)}`], INVALID],
+    ["a management token", [`Bearer ${mintToken()}`], TOKEN],
     ["a key that does not exist", [`Bearer ${key}`], INVALID],
     [
       "three headers",
@@ -136,6 +138,14 @@ describe("a good key", () => {
         refused("This API key was revoked on 2001-09-09."),
       );
     }
+  });
+
+  test("that has expired is answered with the minute", async () => {
+    const { apiKeys, keyIds } = await createKeys(engine, 1);
+    await engine.db.query("update api_keys set expires_at = promptd_now() where id = $1", [keyIds[0]]);
+    const text =
+      "This API key expired on 2001-09-09 at 01:46 UTC. Create a new one, or ask the account's owner for it.";
+    expect(await request(openAdmission(), `Bearer ${apiKeys[0]}`)).toEqual(refused(text));
   });
 
   test("has its own rate where the operator chose so", async () => {
@@ -279,7 +289,8 @@ describe("a plan", () => {
 
   test("is not asked for where the operator sells none", async () => {
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
-    expect(await request(openAdmission({ plans: false }), header)).toMatchObject({ accountId: account.accountId });
+    const found = { accountId: account.accountId, account: { isPro: false } };
+    expect(await request(openAdmission({ plans: false }), header)).toMatchObject(found);
   });
 });
 
