@@ -233,8 +233,11 @@ test("an account that two operators unfreeze at once is unfrozen by one of them"
     () => rig.engine.db.query(unfreeze),
   );
   expect(second).toEqual([{ outcome: "not_frozen" }]);
-  const written = "select reason from credit_freezes where account_id = $1 order by id";
-  expect(await rig.engine.db.query(written, [rig.account])).toEqual([{ reason: "a test" }, { reason: "checked" }]);
+  const written = "select is_frozen, reason from credit_freezes where account_id = $1 order by id";
+  expect(await rig.engine.db.query(written, [rig.account])).toEqual([
+    { is_frozen: true, reason: "a test" },
+    { is_frozen: false, reason: "checked" },
+  ]);
 });
 
 describe("adjustments and earnings that meet", () => {

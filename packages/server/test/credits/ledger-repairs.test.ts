@@ -182,7 +182,7 @@ describe("a frozen account", () => {
     await damage("posted = 11", other);
     await grant(1, "b", null, other);
     await freezeAccount(rig.engine.db, other, "other");
-    expect(await thaw()).toBe(false);
+    expect([await thaw(), await value(`credit_is_frozen('${rig.account}')`)]).toEqual([false, false]);
     await grant(5, "a");
     await freezeAccount(rig.engine.db, rig.account, "mine");
     await adjust(1);
