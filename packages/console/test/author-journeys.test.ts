@@ -214,7 +214,35 @@ const FAULTS_ARE_IN_VIEW = `(() => {
   return said.top >= 0 && said.bottom <= bar.top;
 })()`;
 
+/** How many pixels are free between the file and the bar that publishes. */
+const FREE_BELOW_FILE = `(() => {
+  const [file, bar] = ["[aria-label='Prompt file']", "[aria-label=Publishing]"].map((selector) =>
+    document.querySelector(selector).getBoundingClientRect(),
+  );
+  return bar.top - file.bottom;
+})()`;
+
 describe.skipIf(findBrowser() === null)("a long file in the editor", () => {
+  test("takes the room that there is, and that of the head of the page when it is scrolled away", async () => {
+    const author = await newAuthor(server);
+    const names = Array.from({ length: 12 }, (_, index) => `word${index}`);
+    const inputs = names.map((name) => `  ${name}: { label: ${name} }\n`).join("");
+    const text = names.map((name) => `Say {{ ${name} }}.\n`).join("");
+    const source = `---\npromptd: 1\ntitle: Many words\nmodel: sandbox/text\ninputs:\n${inputs}---\n${text}`;
+    const { promptId } = await author.client.send("createDraft", { body: { source } });
+    await travel(browser, "room", async ({ page }) => {
+      await page.setViewportSize({ width: 1_280, height: 600 });
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author/${promptId}`);
+      await page.getByLabel("word11").waitFor();
+      for (const top of [0, 40, 300]) {
+        await page.evaluate(`scrollTo(0, ${top})`);
+        const free = async () => Math.round(await page.evaluate<number>(FREE_BELOW_FILE));
+        await expect.poll(free).toBe(24);
+      }
+    });
+  });
+
   test("leaves what is wrong with it in view, at lines that follow what is written above them", async () => {
     const author = await newAuthor(server);
     const wrong = `${SOURCE}${"A line.\n".repeat(200)}${"{{ nothing }} ".repeat(20).replaceAll(/nothing/g, (word, at) => word + at)}\n`;

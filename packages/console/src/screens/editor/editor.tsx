@@ -11,6 +11,7 @@ import { cx } from "../../components/ui/class-names.ts";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { PromptActions, PublishBar } from "./prompt-actions.tsx";
 import { CodeEditor } from "./code/code-editor.tsx";
+import { FilePane } from "./code/file-pane.tsx";
 import { FaultList } from "./fault-list.tsx";
 import { HistoryTab } from "./history-tab.tsx";
 import { Notices } from "./notices.tsx";
@@ -96,11 +97,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
             beside !== undefined && tab === "test" ? WITH_COMPARISON : COLUMNS,
           )}
         >
-          <section
-            aria-label="Prompt file"
-            className="flex max-h-[max(360px,calc(100dvh-230px))] max-sm:max-h-[max(360px,calc(100dvh-300px))] min-w-0 flex-col overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
-          >
-            {/* However long the file is, what is wrong with it stays in view. */}
+          <FilePane>
             <div className="min-h-0 overflow-y-auto">
               <CodeEditor
                 value={draft.source}
@@ -112,7 +109,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
               />
             </div>
             <FaultList checked={checked} onOpen={setGoTo} />
-          </section>
+          </FilePane>
           <section aria-label="Working draft" className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
             <Tabs
               value={tab}
