@@ -182,6 +182,21 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
+  test("a picture of the author's is said to be one to who does not see it", async () => {
+    const author = await createTestPerson(server);
+    const source = prompt("A shown word", "shown").replace("sandbox/text", "sandbox/image");
+    const { promptId, promptVersionId, slug } = await server.publish(source, { authorId: author.accountId });
+    const inputs = { textInputs: { word: "gold" } };
+    const { runId } = await author.client.send("createRun", { body: { promptVersionId, inputs } });
+    await author.client.send("setPromptSample", { params: { promptId }, body: { runId } });
+    await travel(browser, "sample", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/${slug}`);
+      await page.getByRole("img", { name: "The author’s sample" }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("a vote is counted once, and taken back", async () => {
     await travel(browser, "vote", async ({ page, complaints }) => {
       await signInAs(page, server.url, ada);
