@@ -97,6 +97,14 @@ describe("a role", () => {
     expect(source?.notes.join("\n")).toMatch(/about \d to 10 credits when that changes/);
   });
 
+  test("is said to cost what it costs, where another model would change nothing", () => {
+    const [source] = parsePromptFile(
+      file("model: text-default"),
+      withOverlay({ roles: { "text-default": ["sandbox/text"] } }),
+    );
+    expect(source?.notes).toEqual(["text-default uses sandbox/text for now: about 1 credit a run."]);
+  });
+
   test("is known to the steps of a prompt too", () => {
     const steps = "model: image-default\nsteps:\n  draft: { model: text-default, maxOutputTokens: 300 }\n  paint: {}";
     const body = "<!-- step: draft -->\nInvent {{ topic }}.\n<!-- step: paint -->\nPaint {{ steps.draft }}";

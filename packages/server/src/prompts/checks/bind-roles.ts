@@ -116,8 +116,9 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
       const other = withModel(definition, { role, entry: catalogue.find(candidate) });
       return other === null ? [] : [estimate(other)];
     });
-    const range = prices.length === 0 ? "" : `, about ${rangeOf(prices)} when that changes`;
-    return `${role} uses ${model} for now: about ${creditsOf(estimate(definition))} a run${range}.`;
+    const price = estimate(definition);
+    const range = prices.every((other) => other === price) ? "" : `, about ${rangeOf(prices)} when that changes`;
+    return `${role} uses ${model} for now: about ${creditsOf(price)} a run${range}.`;
   });
 }
 
