@@ -1,26 +1,18 @@
 /** What authors meet in the pages beside their main way. */
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ALLOWED_FILTERS } from "../../server/src/prompts/template/template-language.ts";
 import { createTestPerson } from "../../server/test/people/people-fixture.ts";
-import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import type { TestServer } from "../../server/test/support/test-server.ts";
 import { FILTERS } from "../src/screens/editor/code/completion.ts";
-import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
-import { DIST } from "./support/build.ts";
+import { findBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { editor, newAuthor, saved, SOURCE, write } from "./support/editor.ts";
+import { useConsole } from "./support/use-console.ts";
 
 let server: TestServer;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (findBrowser() === null) return;
-  [server, browser] = await Promise.all([
-    startTestServer({ consoleDirectory: DIST, environment: { PROMPTD_SIGN_UP_PLAN: "pro" } }),
-    openBrowser(),
-  ]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
+useConsole({ PROMPTD_SIGN_UP_PLAN: "pro" }, (opened) => {
+  ({ server, browser } = opened);
 });
 
 /** Holds requests to an address back. @returns what lets them go. */

@@ -1,13 +1,13 @@
 /** Whole ways of people through the pages, on the real server and in a real browser. */
 import { rmSync, statSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, PASSWORD, type TestPerson } from "../../server/test/people/people-fixture.ts";
-import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import type { TestServer } from "../../server/test/support/test-server.ts";
 import { WIDE_ATTACK } from "./support/attack.ts";
-import { findBrowser, openBrowser, travel, type TestBrowser } from "./support/browser.ts";
-import { DIST } from "./support/build.ts";
+import { findBrowser, travel, type TestBrowser } from "./support/browser.ts";
 import { faultsOfPage } from "./support/pages.ts";
+import { useConsole } from "./support/use-console.ts";
 
 const TEXT_PROMPT = `---
 promptd: 1
@@ -68,16 +68,11 @@ const HEAR = `
 
 let server: TestServer;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (findBrowser() === null) return;
-  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST }), openBrowser()]);
+useConsole({}, async (opened) => {
+  ({ server, browser } = opened);
   await server.publish(TEXT_PROMPT);
   await server.publish(IMAGE_PROMPT);
   await server.publish(POSTER_PROMPT);
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
 });
 
 /** The link that a first start prints, for an account with credits. */

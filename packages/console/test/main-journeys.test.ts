@@ -1,12 +1,12 @@
 /** The ways that people go most: an author's from the first line to a version rolled back, an operator's to a cause, and out. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
-import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
-import { DIST } from "./support/build.ts";
+import type { TestServer } from "../../server/test/support/test-server.ts";
+import { findBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { editor, newAuthor, publish, saved, SOURCE, write } from "./support/editor.ts";
 import { faultsOfPage } from "./support/pages.ts";
+import { useConsole } from "./support/use-console.ts";
 
 const FAILING = `---
 promptd: 1
@@ -27,16 +27,13 @@ Say {{ word }}.
 let server: TestServer;
 let browser: TestBrowser;
 let operator: TestPerson;
-beforeAll(async () => {
-  if (findBrowser() === null) return;
-  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0", PROMPTD_AUTHOR_SHARE: "30" };
-  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
-  operator = await createTestPerson(server, { isOperator: true });
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
+useConsole(
+  { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0", PROMPTD_AUTHOR_SHARE: "30" },
+  async (opened) => {
+    ({ server, browser } = opened);
+    operator = await createTestPerson(server, { isOperator: true });
+  },
+);
 
 /** In the page: whether its button to publish is there as a whole, and covered by nothing. */
 const PUBLISH_IS_IN_VIEW = `(() => {

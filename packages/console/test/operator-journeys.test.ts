@@ -1,9 +1,9 @@
 /** What operators find and decide, in the console. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createTestPerson, PASSWORD, type TestPerson } from "../../server/test/people/people-fixture.ts";
-import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import { findBrowser, openBrowser, signInAs, travel, type Route, type TestBrowser } from "./support/browser.ts";
-import { DIST } from "./support/build.ts";
+import type { TestServer } from "../../server/test/support/test-server.ts";
+import { findBrowser, signInAs, travel, type Route, type TestBrowser } from "./support/browser.ts";
+import { useConsole } from "./support/use-console.ts";
 
 const FAILING = `---
 promptd: 1
@@ -16,15 +16,9 @@ sandbox: error=400
 let server: TestServer;
 let browser: TestBrowser;
 let operator: TestPerson;
-beforeAll(async () => {
-  if (findBrowser() === null) return;
-  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0" };
-  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
+useConsole({ PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0" }, async (opened) => {
+  ({ server, browser } = opened);
   operator = await createTestPerson(server, { isOperator: true });
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
 });
 
 describe.skipIf(findBrowser() === null)("an operator", () => {

@@ -1,18 +1,10 @@
 /** What every page that reads something shows while that is on its way, when it could not be read, and once it can be. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
-import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import {
-  findBrowser,
-  openBrowser,
-  signInAs,
-  travel,
-  type Page,
-  type Route,
-  type TestBrowser,
-} from "./support/browser.ts";
-import { DIST } from "./support/build.ts";
+import type { TestServer } from "../../server/test/support/test-server.ts";
+import { findBrowser, signInAs, travel, type Page, type Route, type TestBrowser } from "./support/browser.ts";
 import { faultsOfPage } from "./support/pages.ts";
+import { useConsole } from "./support/use-console.ts";
 
 const SOURCE = `---
 promptd: 1
@@ -34,12 +26,8 @@ let operator: TestPerson;
 let promptId = "";
 let runId = "";
 let webhookId = "";
-beforeAll(async () => {
-  if (findBrowser() === null) return;
-  [server, browser] = await Promise.all([
-    startTestServer({ consoleDirectory: DIST, environment: { PROMPTD_SIGN_UP_PLAN: "pro" } }),
-    openBrowser(),
-  ]);
+useConsole({ PROMPTD_SIGN_UP_PLAN: "pro" }, async (opened) => {
+  ({ server, browser } = opened);
   operator = await createTestPerson(server, { isOperator: true });
   const { client, accountId } = operator;
   await server.grant(accountId, { amount: 100 });
@@ -51,10 +39,6 @@ beforeAll(async () => {
   }));
   const body = { url: "https://receiver.example.org/", events: ["run.finished"] as const };
   ({ webhookId } = await client.send("createWebhook", { body }));
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
 });
 
 const refuse = (route: Route) =>

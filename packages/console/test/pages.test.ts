@@ -3,15 +3,15 @@
  * theme or wider than a screen, none writes an error or a refusal of the policy of pages into the browser's console, and
  * by keys alone everything is reached in order, seen and left; dialogs and menus too.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { pollUntil } from "../../server/src/platform/resilience/deadline.ts";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
-import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import type { TestServer } from "../../server/test/support/test-server.ts";
 import { ATTACK, FIND_ATTACK, WATCH_ATTACK, WIDE, WIDE_ATTACK, WORD_ATTACK } from "./support/attack.ts";
-import { findBrowser, openBrowser, signInAs, travel, type Page, type TestBrowser } from "./support/browser.ts";
-import { DIST } from "./support/build.ts";
+import { findBrowser, signInAs, travel, type Page, type TestBrowser } from "./support/browser.ts";
 import { faultsOfTabbing, leavesByTab } from "./support/keyboard.ts";
 import { faultsOfPage, openPath, settle } from "./support/pages.ts";
+import { useConsole } from "./support/use-console.ts";
 
 const quoted = (text: string) => JSON.stringify(text);
 const SOURCE = `---
@@ -52,16 +52,10 @@ let operator: TestPerson;
 let addresses: Readonly<Record<string, string>>;
 /** Others that look different. */
 let variants: readonly string[];
-beforeAll(async () => {
-  if (findBrowser() === null) return;
-  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP: "open" };
-  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
+useConsole({ PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP: "open" }, async (opened) => {
+  ({ server, browser } = opened);
   operator = await createTestPerson(server, { isOperator: true, email: "keys@example.org" });
   await fill();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
 });
 
 async function fill(): Promise<void> {

@@ -4,13 +4,13 @@ import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createTestPerson, PASSWORD, tokenClient, totpOf } from "../../server/test/people/people-fixture.ts";
-import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import type { TestServer } from "../../server/test/support/test-server.ts";
 import { isVerified, startWebhookReceiver } from "../../server/test/webhooks/webhook-receiver.ts";
-import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
-import { DIST } from "./support/build.ts";
+import { findBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { faultsOfPage } from "./support/pages.ts";
+import { useConsole } from "./support/use-console.ts";
 
 const PROMPT = `---
 promptd: 1
@@ -23,19 +23,16 @@ Say {{ word }}.
 
 let server: TestServer;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (findBrowser() === null) return;
-  const environment = {
+useConsole(
+  {
     PROMPTD_SIGN_UP_PLAN: "pro",
     PROMPTD_SIGN_UP_CREDITS: "1000",
     PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: "on",
-  };
-  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
+  },
+  (opened) => {
+    ({ server, browser } = opened);
+  },
+);
 
 describe.skipIf(findBrowser() === null)("in the settings", () => {
   test("a second factor is switched on, and the next sign-in asks for it", async () => {
