@@ -23,7 +23,7 @@ interface ListPanelProps<Row> {
   /** Stands there while there is no row. */
   readonly empty: ReactNode;
   /** In the foot, beside "Show more"; null: the foot is left out when all rows are shown. */
-  readonly note?: ((rows: number) => string) | null;
+  readonly note?: ((rows: number) => ReactNode) | null;
   /** The table of the rows. */
   readonly children: (rows: readonly Row[]) => ReactNode;
 }

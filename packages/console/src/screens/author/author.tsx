@@ -65,9 +65,15 @@ export function AuthorScreen() {
         empty={
           isFiltered ? <NothingFound onClear={() => change({ q: undefined, state: undefined })} /> : <NothingYet />
         }
-        note={(rows) =>
-          `${formatWhole(rows)} shown, newest first. Figures are for the last 30 days. “Succeeded” leaves out runs that their callers canceled, that the model declined, or whose input did not fit it.`
-        }
+        note={(rows) => (
+          <>
+            {formatWhole(rows)} shown, newest first.{" "}
+            <span className="max-sm:hidden">
+              Figures are for the last 30 days. “Succeeded” leaves out runs that their callers canceled, that the model
+              declined, or whose input did not fit it.
+            </span>
+          </>
+        )}
       >
         {(rows) => <PromptTable rows={rows} />}
       </ListPanel>

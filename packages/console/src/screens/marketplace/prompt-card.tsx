@@ -26,7 +26,7 @@ export const PromptCard = memo(function PromptCard({ row }: { readonly row: Sear
           <h2 className="line-clamp-2 [overflow-wrap:anywhere] group-hover:underline group-hover:underline-offset-3">
             {row.title}
           </h2>
-          <p className="line-clamp-2 text-dim [overflow-wrap:anywhere]">{row.description}</p>
+          <p className="line-clamp-2 text-dim [overflow-wrap:anywhere] empty:hidden">{row.description}</p>
           <p className="flex flex-wrap items-center gap-x-3 gap-y-0.5 pt-0.5 text-12 text-dim tabular-nums">
             <span className="inline-flex items-center gap-1.5">
               <Icon aria-hidden className="size-3.5" strokeWidth={1.75} />
