@@ -100,7 +100,7 @@ function People({ q, onMade }: PeopleProps) {
                 <span className={NAME_OF_ROW} title={row.name}>
                   {row.name}
                 </span>{" "}
-                <span className="text-dim">
+                <span className="text-dim max-lg:block">
                   <Breakable text={row.email} />
                 </span>
               </Td>

@@ -97,7 +97,7 @@ function Row({ row: { name, email, role, since, isPersonal }, isOwner, onRole, o
     <tr>
       <Td fill whole>
         <span className="font-medium">{name}</span>{" "}
-        <span className="text-dim">
+        <span className="text-dim max-lg:block">
           <Breakable text={email} />
         </span>
       </Td>

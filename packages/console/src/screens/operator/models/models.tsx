@@ -81,7 +81,7 @@ function Row({ row, health }: RowProps) {
         <code className="inline-block pt-1.5 text-12 max-lg:pt-0" title={row.model}>
           <Breakable text={row.model} />
         </code>
-        <span className="pl-2 text-12 text-dim">{row.modality}</span>
+        <span className="text-12 text-dim max-lg:block lg:pl-2">{row.modality}</span>
         <span className="block text-12 text-dim lg:truncate lg:pb-1.5" title={row.price}>
           {row.price === "" ? "free" : priceWords(row.price)}
         </span>

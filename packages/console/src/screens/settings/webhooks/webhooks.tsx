@@ -12,7 +12,7 @@ import { Badge } from "../../../components/ui/badge.tsx";
 import { Button } from "../../../components/ui/button.tsx";
 import { Empty } from "../../../components/ui/empty.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
-import { Table, Td } from "../../../components/ui/table.tsx";
+import { Breakable, Table, Td } from "../../../components/ui/table.tsx";
 import { textOf } from "../../../sign-in.ts";
 import { CreditsAlertPanel } from "./credits-alert.tsx";
 import { stateOf, useIsOwner, webhooksQuery } from "./queries.ts";
@@ -101,7 +101,7 @@ function WebhookTable({ rows }: { readonly rows: readonly Webhook[] }) {
                 className="font-medium hover:underline"
                 title={row.url}
               >
-                {row.url}
+                <Breakable text={row.url} />
               </Link>
             </Td>
             <Td from="sm">
