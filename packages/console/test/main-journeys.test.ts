@@ -126,6 +126,10 @@ describe.skipIf(findBrowser() === null)("an author", () => {
         const sample = other.locator("section", { hasText: "The author’s sample" });
         await sample.getByText(/Write about a cold harbor/).waitFor();
         await sample.getByText("Nothing has run yet. Your result appears here.").waitFor();
+        await other.setViewportSize({ width: 360, height: 740 });
+        const copy = await other.getByRole("button", { name: "Copy ID of version 1" }).boundingBox();
+        expect((copy?.x ?? 360) + (copy?.width ?? 0)).toBeLessThan(360);
+        await other.setViewportSize({ width: 1_440, height: 900 });
         await other.getByRole("link", { name: "Create a key" }).click();
         await other.getByRole("dialog", { name: "Create key" }).waitFor();
         await other.goBack();

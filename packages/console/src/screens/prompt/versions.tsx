@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { versionsQuery } from "../../api.ts";
-import { CopyButton } from "../../components/copy-button.tsx";
+import { CopyIcon } from "../../components/copy-button.tsx";
 import { formatDay } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -24,7 +24,7 @@ export function Versions({ slug }: { readonly slug: string }) {
           label="Versions"
           columns={[
             { label: "Version", num: true },
-            "Published",
+            { label: "Published", from: "sm" },
             { label: "What changed", fill: true },
             { label: "Labels", isHidden: true },
             ACTIONS_COLUMN,
@@ -33,12 +33,13 @@ export function Versions({ slug }: { readonly slug: string }) {
           {rows.map(({ promptVersionId, version, publishedAt, note, isLatest, labels }) => (
             <tr key={promptVersionId}>
               <Td num>{version}</Td>
-              <Td>{formatDay(publishedAt)}</Td>
-              <Td fill>
+              <Td from="sm">{formatDay(publishedAt)}</Td>
+              <Td fill whole>
                 <span title={note ?? undefined}>{note}</span>
+                <span className="block text-12 text-dim sm:hidden">{formatDay(publishedAt)}</span>
               </Td>
               <Td>
-                <span className="inline-flex gap-1">
+                <span className="inline-flex gap-1 max-sm:flex-col max-sm:items-start">
                   {isLatest ? <Badge tone="live">latest</Badge> : null}
                   {labels.map((label) => (
                     <Badge key={label}>{label}</Badge>
@@ -46,7 +47,7 @@ export function Versions({ slug }: { readonly slug: string }) {
                 </span>
               </Td>
               <Td num>
-                <CopyButton text={promptVersionId} label="Copy ID" />
+                <CopyIcon text={promptVersionId} label={`Copy ID of version ${version}`} />
               </Td>
             </tr>
           ))}
