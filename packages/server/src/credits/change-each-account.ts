@@ -1,6 +1,5 @@
 import { isConnectionLoss } from "../platform/database/errors.ts";
-
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+import { FIRST_ID } from "../platform/ids.ts";
 
 interface Changes {
   readonly what: string;

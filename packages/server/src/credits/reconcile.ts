@@ -1,5 +1,6 @@
 import type { Database } from "../platform/database/database.ts";
 import { isStatementTimeout } from "../platform/database/errors.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { createAdaptiveBatch } from "../platform/resilience/adaptive-batch.ts";
 import { retry } from "../platform/resilience/retry.ts";
@@ -37,7 +38,6 @@ export async function checkLedger(db: Database): Promise<LedgerReport> {
 const AUDIT = `select fault, account_id as "accountId", run_id as "runId", detail from credit_audit`;
 const AUDIT_BATCH = 500;
 
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /** It runs alone and locks nothing, but a transaction of minutes would stop the cleaning of indexes. */
 const AUDIT_TIME = { statementTimeoutMs: 30_000 };
 const QUICK_MS = 10_000;

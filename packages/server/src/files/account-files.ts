@@ -2,6 +2,7 @@
 import type { Database } from "../platform/database/database.ts";
 import type { BlobStore, OpenBlob } from "./blobs/blob-store.ts";
 import { deleteFileRows, listFilesOf, type FileOfAccount } from "./files-store.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 
 export interface AccountFiles {
   /** Files whose bytes are there, by id. */
@@ -13,7 +14,6 @@ export interface AccountFiles {
 }
 
 const BATCH = 200;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 export function createAccountFiles(db: Database, blobs: BlobStore): AccountFiles {
   return {

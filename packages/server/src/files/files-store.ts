@@ -1,10 +1,9 @@
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import type { StoredFile, StoredImage } from "./stored-file.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 
 /** Bytes outlive their address by this long, so that a download or a run's last read in progress can finish. */
 const REMOVAL_DELAY = "1 hour";
-
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 type StoredInput = Extract<StoredImage, { type: "file" }>;
 

@@ -10,6 +10,8 @@ import type { AccountFiles } from "../files/index.ts";
 import { describeAccess } from "../people/index.ts";
 import { isoTime, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
+import { walkPages } from "../platform/database/pages.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 import { notFound } from "../platform/problem.ts";
 import { writeTar, type TarEntry } from "../platform/tar.ts";
 import { promptsOfAccount } from "../prompts/index.ts";
@@ -22,7 +24,6 @@ export interface ExportPorts {
   readonly clock: Clock;
 }
 
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const PAGE = 500;
 /** Inputs and outputs of a run may be megabytes. */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
@@ -62,11 +63,7 @@ async function* entriesOf(accountId: string, ports: ExportPorts): AsyncGenerator
   yield entry("README.txt", README);
   yield entry("account.json", JSON.stringify(await describeAccount(accountId, ports), null, 2));
   yield* promptEntries(accountId, ports);
-  yield* numbered("runs", pagesOfRuns(accountId, ports));
-  yield* numbered("batches", pagesOfItems(accountId, ports));
-  yield* numbered("journal", pagesOfJournal(accountId, ports));
-  yield* numbered("usage", pagesOfUsage(accountId, ports));
-  yield* numbered("deliveries", pagesOfDeliveries(accountId, ports));
+  yield* listEntries(accountId, ports);
   yield* fileEntries(accountId, ports);
 }
 
@@ -91,8 +88,10 @@ async function* promptEntries(accountId: string, { db }: ExportPorts): AsyncGene
   for (const { slug, source } of await promptsOfAccount.listDraftsOf(db, accountId)) {
     yield entry(`prompts/${slug}/draft.prompt.md`, source);
   }
-  const next = (after: string) => promptsOfAccount.listVersionsOf(db, accountId, { after, limit: PAGE });
-  for (let page = await next(FIRST_ID); page.length > 0; page = await next(page.at(-1)?.id ?? FIRST_ID)) {
+  const pages = walkPages((last?: { readonly id: string }) =>
+    promptsOfAccount.listVersionsOf(db, accountId, { after: last?.id ?? FIRST_ID, limit: PAGE }),
+  );
+  for await (const page of pages) {
     for (const { source, ...version } of page) {
       const name = `prompts/${version.slug}/${version.number === null ? version.id : `v${version.number}`}`;
       yield entry(`${name}.json`, JSON.stringify(version, null, 2));
@@ -101,45 +100,39 @@ async function* promptEntries(accountId: string, { db }: ExportPorts): AsyncGene
   }
 }
 
-async function* pagesOfRuns(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {
+/** Lists in numbered files, a page each. */
+async function* listEntries(accountId: string, { db }: ExportPorts): AsyncGenerator<TarEntry> {
   const bounds = { limit: PAGE, bytesMax: PAGE_BYTES_MAX };
-  const next = (after: string) => runsOfAccount.listRunsOf(db, accountId, { after, ...bounds });
-  for (let page = await next(FIRST_ID); page.length > 0; page = await next(page.at(-1)?.runId ?? FIRST_ID)) yield page;
-}
-
-async function* pagesOfItems(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {
-  const first = { batchId: FIRST_ID, index: -1 };
-  const bounds = { limit: PAGE, bytesMax: PAGE_BYTES_MAX };
-  const next = (after: typeof first) => runsOfAccount.listItemsOf(db, accountId, { after, ...bounds });
-  for (let page = await next(first); page.length > 0; page = await next(page.at(-1) ?? first)) yield page;
-}
-
-async function* pagesOfJournal(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {
-  const next = async (startingAfter?: string) =>
-    (await listJournal(db, accountId, { limit: PAGE, startingAfter })).rows;
-  for (let page = await next(); page.length > 0; page = await next(page.at(-1)?.entryId)) yield page;
-}
-
-async function* pagesOfUsage(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {
-  const next = (offset: number) => runsOfAccount.listUsageOf(db, accountId, { offset, limit: PAGE });
+  yield* numbered("runs", (last?: { readonly runId: string }) =>
+    runsOfAccount.listRunsOf(db, accountId, { after: last?.runId ?? FIRST_ID, ...bounds }),
+  );
+  yield* numbered("batches", (last: typeof FIRST_ITEM = FIRST_ITEM) =>
+    runsOfAccount.listItemsOf(db, accountId, { after: last, ...bounds }),
+  );
+  yield* numbered(
+    "journal",
+    async (last?: { readonly entryId: string }) =>
+      (await listJournal(db, accountId, { limit: PAGE, startingAfter: last?.entryId })).rows,
+  );
   let offset = 0;
-  for (let page = await next(offset); page.length > 0; page = await next(offset)) {
-    yield page;
+  yield* numbered("usage", async () => {
+    const page = await runsOfAccount.listUsageOf(db, accountId, { offset, limit: PAGE });
     offset += page.length;
-  }
+    return page;
+  });
+  yield* numbered("deliveries", (last?: { readonly deliveryId: string }) =>
+    webhooksOfAccount.listDeliveries(db, accountId, { after: last?.deliveryId ?? FIRST_ID, limit: PAGE }),
+  );
 }
 
-async function* pagesOfDeliveries(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {
-  const next = (after: string) => webhooksOfAccount.listDeliveries(db, accountId, { after, limit: PAGE });
-  for (let page = await next(FIRST_ID); page.length > 0; page = await next(page.at(-1)?.deliveryId ?? FIRST_ID)) {
-    yield page;
-  }
-}
+const FIRST_ITEM = { batchId: FIRST_ID, index: -1 };
 
 async function* fileEntries(accountId: string, { files }: ExportPorts): AsyncGenerator<TarEntry> {
   const listed: object[] = [];
-  const next = (after: string) => files.list(accountId, { after, limit: PAGE });
-  for (let page = await next(FIRST_ID); page.length > 0; page = await next(page.at(-1)?.fileId ?? FIRST_ID)) {
+  const pages = walkPages((last?: { readonly fileId: string }) =>
+    files.list(accountId, { after: last?.fileId ?? FIRST_ID, limit: PAGE }),
+  );
+  for await (const page of pages) {
     for (const file of page) {
       const blob = await files.open(file.fileId);
       if (blob === null) continue; // removed since it was listed
@@ -151,9 +144,12 @@ async function* fileEntries(accountId: string, { files }: ExportPorts): AsyncGen
   if (listed.length > 0) yield entry("files/list.jsonl", jsonLines(listed));
 }
 
-async function* numbered(folder: string, pages: AsyncIterable<readonly object[]>): AsyncGenerator<TarEntry> {
+async function* numbered<Row extends object>(
+  folder: string,
+  next: (last: Row | undefined) => Promise<readonly Row[]>,
+): AsyncGenerator<TarEntry> {
   let number = 0;
-  for await (const page of pages) {
+  for await (const page of walkPages(next)) {
     number += 1;
     yield entry(`${folder}/${String(number).padStart(4, "0")}.jsonl`, jsonLines(page));
   }

@@ -62,6 +62,9 @@ export function firstIdOfMs(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
+/** Not above any id: where a walk in their order begins. */
+export const FIRST_ID = firstIdOfMs(0);
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Any 8-4-4-4-12 form of any version: an id of no RFC version must give 404, not 422. */

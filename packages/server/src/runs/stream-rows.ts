@@ -1,6 +1,7 @@
 /** Answers of many rows, as JSON lines or CSV, written while they are read. */
 import { Readable } from "node:stream";
 import type { StreamAnswer } from "../http/endpoint.ts";
+import { walkPages } from "../platform/database/pages.ts";
 import { toCsvLine } from "./csv.ts";
 
 /** How rows become a file. */
@@ -28,7 +29,7 @@ export function csvForm<Row>(
   };
 }
 
-/** `next` reads the page behind a row, or the first; an empty page is the end. */
+/** `next` as of `walkPages`. */
 export function streamLines<Row>(
   form: LineForm<Row>,
   next: (last: Row | undefined) => Promise<readonly Row[]>,
@@ -43,7 +44,5 @@ async function* textOf<Row>(
   next: (last: Row | undefined) => Promise<readonly Row[]>,
 ): AsyncGenerator<string> {
   if (head !== "") yield head;
-  for (let page = await next(undefined); page.length > 0; page = await next(page.at(-1))) {
-    yield page.map(line).join("");
-  }
+  for await (const page of walkPages(next)) yield page.map(line).join("");
 }

@@ -9,6 +9,7 @@ import type { GuardedPost, PostOutcome } from "../files/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
 import { faultPoint } from "../platform/fault-injection.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
@@ -55,7 +56,6 @@ const RETRY_SECONDS: readonly number[] = [5, 30, 120, 600, 1_800, 3_600, 10_800,
 const UNREADABLE_SECONDS = 60;
 const GIVE_UP = { days: 3, reason: "No delivery has succeeded for 3 days." };
 const STOP_TIMEOUT_MS = 2_000;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const START: WebhookOfAccount = { accountId: FIRST_ID, webhookId: FIRST_ID };
 const GONE = 410;
 

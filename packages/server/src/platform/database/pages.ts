@@ -46,6 +46,13 @@ export async function readPage<Item extends object>(
   return { rows: isBackwards ? page.toReversed() : page, hasMore: rows.length > limit };
 }
 
+/** All pages of a walk. `next` reads the page behind a row, or the first; an empty page is the end. */
+export async function* walkPages<Row>(
+  next: (last: Row | undefined) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for (let page = await next(undefined); page.length > 0; page = await next(page.at(-1))) yield page;
+}
+
 /** The answer to a cursor that is not in the list. `what`: of what it would be the id. */
 export function unknownCursor(query: PageQuery, what: string): Problem {
   const name = query.startingAfter === undefined ? "endingBefore" : "startingAfter";

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
+import { FIRST_ID } from "../../platform/ids.ts";
 import { rebindDefinition } from "../checks/bind-roles.ts";
 import { publishVersions, type VersionContent } from "./publish.ts";
 import { lockPublishing } from "./publish-store.ts";
@@ -24,7 +25,6 @@ export interface RebindOptions {
 
 const BATCH_MAX = 100;
 const BULK = { statementTimeoutMs: 0 };
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Says which models each role may mean, for all processes: those that the process that started last lists. Were each to go

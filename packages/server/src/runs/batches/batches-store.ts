@@ -175,8 +175,6 @@ export interface OpenBatch extends BatchOfAccount {
 }
 
 const OPEN_BATCHES_MAX = 1_000;
-/** Behind which account the next ones are read. */
-export const FIRST_BATCHES = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Batches of whole accounts behind the given one, since those of an account share a window. `next`: the account behind

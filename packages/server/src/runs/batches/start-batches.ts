@@ -6,6 +6,7 @@
 import type { BatchPause, ErrorCode } from "@promptd/contract";
 import { findAccount, planRequired } from "../../accounts/index.ts";
 import { sqlState } from "../../platform/database/errors.ts";
+import { FIRST_ID } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import { settleWithin, sleep } from "../../platform/resilience/deadline.ts";
@@ -13,14 +14,7 @@ import { createSemaphore, type Semaphore } from "../../platform/resilience/semap
 import type { Tick } from "../../platform/periodic-work.ts";
 import { createRun, type CreateRunOptions } from "../create/create-run.ts";
 import { listWaitingItems, NOT_TO_START, readItemInputs, refuseItem, startItem } from "./batch-items-store.ts";
-import {
-  collectBatch,
-  FIRST_BATCHES,
-  listOpenBatches,
-  pauseBatch,
-  unpauseBatch,
-  type OpenBatch,
-} from "./batches-store.ts";
+import { collectBatch, listOpenBatches, pauseBatch, unpauseBatch, type OpenBatch } from "./batches-store.ts";
 import { issuesOf } from "./check-items.ts";
 
 export interface BatchStarterOptions {
@@ -70,7 +64,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   const lastOf = new Map<string, string>();
   const creates = createSemaphore({ permits: CREATES_AT_ONCE });
   const memory = createSemaphore({ permits: INPUTS_BYTES_MAX });
-  let cursor = FIRST_BATCHES;
+  let cursor = FIRST_ID;
   let alarm = Promise.withResolvers<void>();
   let isBusy = false;
   const restUntilMs = new Map<string, number>();
@@ -108,7 +102,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     const { db } = options.create;
     const busy = new Set(starting.keys()); // what they start now may not be counted in what is read
     const { batches: open, next } = await listOpenBatches(db, cursor);
-    cursor = next ?? FIRST_BATCHES;
+    cursor = next ?? FIRST_ID;
     for (const batch of open) if (batch.isToCollect) await collectBatch(db, batch);
     for (const [accountId, batches] of Map.groupBy(open, (batch) => batch.accountId))
       if (!busy.has(accountId)) serve(accountId, batches, stop);

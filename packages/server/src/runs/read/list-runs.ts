@@ -1,7 +1,7 @@
 import type { ListRunsQuery, Page, RunListRow } from "@promptd/contract";
 import { unixTimeMs } from "@promptd/contract/schemas";
 import type { Database } from "../../platform/database/database.ts";
-import { firstIdOfMs } from "../../platform/ids.ts";
+import { FIRST_ID, firstIdOfMs } from "../../platform/ids.ts";
 import { invalid } from "../../platform/problem.ts";
 import { hasRun, listRunRows } from "../runs-store.ts";
 import { withBatches } from "./batch-of-runs-store.ts";
@@ -10,7 +10,6 @@ const LIMIT_DEFAULT = 10;
 /** Of outputs on one page: fifty runs may have a gigabyte of them. */
 const PAGE_BYTES_MAX = 16 * 2 ** 20;
 const ID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-const ID_MIN = "00000000-0000-0000-0000-000000000000";
 /**
  * Runs of the caller, newest first; fewer than `limit` where their outputs are large. `hasMore`: more rows lie beyond the
  * page in the direction of travel.
@@ -39,7 +38,7 @@ export async function listRuns(db: Database, accountId: string, query: ListRunsQ
 /** The schema has refused since not before until, so the range is never upside down. */
 function readRange({ since, until }: ListRunsQuery): { from: string; before: string } {
   return {
-    from: since === undefined ? ID_MIN : firstIdOfMs(unixTimeMs(since)),
+    from: since === undefined ? FIRST_ID : firstIdOfMs(unixTimeMs(since)),
     before: until === undefined ? ID_MAX : firstIdOfMs(unixTimeMs(until)),
   };
 }
