@@ -5,7 +5,7 @@
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import { classifyAnswer, classifyJobFailure, classifyTransport, failure, type Failure } from "../providers/failure.ts";
 import { AnswerFailure, JobFailure, UnreadableAnswer } from "../providers/jobs.ts";
-import { PollAnswerFailure, TransportFailure } from "../providers/transport.ts";
+import { TransportFailure } from "../providers/transport.ts";
 import { SandboxFailure } from "../sandbox/sandbox-failure.ts";
 import type { Adapter } from "./call-settings.ts";
 import type { ModelResult } from "./model-adapter.ts";
@@ -59,10 +59,6 @@ function readError(error: unknown, entry: Pick<CatalogueEntry, "modality">, nowM
   if (sandbox !== undefined) return readSandboxFailure(sandbox, entry, nowMs);
   const transport = chain.find((cause) => cause instanceof TransportFailure);
   if (transport !== undefined) return classifyTransport(transport.stage, entry.modality);
-  const polled = chain.find((cause) => cause instanceof PollAnswerFailure);
-  if (polled !== undefined) {
-    return classifyAnswer({ httpStatus: polled.httpStatus, headers: polled.headers, body: "" }, nowMs);
-  }
   const answered = chain.find((cause) => cause instanceof AnswerFailure);
   if (answered !== undefined) return classifyAnswer(answered, nowMs);
   const job = chain.find((cause) => cause instanceof JobFailure);

@@ -69,16 +69,21 @@ export class JobFailure extends Error {
   }
 }
 
+interface AnswerHead {
+  readonly status: number;
+  readonly headers: Iterable<readonly [name: string, value: string]>;
+}
+
 /** An answer of a provider that is not a result. */
 export class AnswerFailure extends Error {
   override readonly name = "AnswerFailure";
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  constructor(answer: Response, body: string) {
-    super(`the provider answered ${answer.status}`);
-    this.httpStatus = answer.status;
-    this.headers = Object.fromEntries(answer.headers);
+  constructor({ status, headers }: AnswerHead, body: string) {
+    super(`the provider answered ${status}`);
+    this.httpStatus = status;
+    this.headers = Object.fromEntries(headers);
     this.body = body;
   }
 }
@@ -98,7 +103,7 @@ export async function sendOrder(
   return objectOf(await fetch(url, { method: "POST", headers: sent, body: JSON.stringify(body), signal }));
 }
 
-/** Asks for the state of a job. @throws AnswerFailure, or PollAnswerFailure where the question may be asked again. */
+/** Asks for the state of a job. @throws AnswerFailure for everything but a success. */
 export async function askState(url: string, authorization: string, { fetch, signal }: JobSource): Promise<PlainObject> {
   const answer = await fetch(url, { headers: { authorization }, signal });
   if (answer.status !== 404) return objectOf(answer);

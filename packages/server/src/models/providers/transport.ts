@@ -6,6 +6,7 @@
 import type { Agent, Dispatcher } from "undici";
 import { readLimited, ReaderFault, type FetchOutcome, type GuardedFetch, type BodyReader } from "../../files/index.ts";
 import { codeOf } from "../../platform/reason-of.ts";
+import { AnswerFailure } from "./jobs.ts";
 import type { ProviderEndpoint } from "./provider.ts";
 import { answerWhole } from "../whole-answer.ts";
 
@@ -31,18 +32,6 @@ export class TransportFailure extends Error {
   }
 }
 
-/** A transient answer to a poll of a started job: the SDK would take some of them for the job's own failure. */
-export class PollAnswerFailure extends Error {
-  override readonly name = "PollAnswerFailure";
-  readonly httpStatus: number;
-  readonly headers: Readonly<Record<string, string>>;
-  constructor(httpStatus: number, headers: Readonly<Record<string, string>>) {
-    super(`the provider answered ${httpStatus} to a poll`);
-    this.httpStatus = httpStatus;
-    this.headers = headers;
-  }
-}
-
 export interface TransportOptions {
   /** Addresses that are the provider itself; everything else is a result address and is fetched without credentials. */
   readonly origins: readonly string[];
@@ -54,7 +43,7 @@ export interface TransportOptions {
 
 export interface FetchLimits {
   readonly answerBytesMax: number;
-  /** A request about a started job: transient answers become PollAnswerFailure. */
+  /** A request about a started job: transient answers fail, since the SDK would take some for the job's own failure. */
   readonly isPoll?: boolean;
 }
 
@@ -141,7 +130,7 @@ async function exchange(agent: Agent, target: Target, { init, limits, signal }: 
       return new Response(ReadableStream.from(pieces(body, limits.answerBytesMax, signal)), { status, headers });
     refuseBody(body, headers, limits.answerBytesMax);
     const bytes = await collectBody(body, limits.answerBytesMax);
-    if (limits.isPoll === true && isTransient(status)) throw new PollAnswerFailure(status, headers);
+    if (limits.isPoll === true && isTransient(status)) throw transientAnswer(status, headers);
     if (hasNoBody(status)) return new Response(null, { status, headers });
     return answerWhole(shownBytes(bytes, target.alias), { status, headers });
   });
@@ -158,7 +147,7 @@ async function takeOwn<Result>(
     abandon(body);
     const next = isRedirect(status) ? URL.parse(headers["location"] ?? "", target.url.href) : null;
     if (next !== null) return next;
-    if (isTransient(status)) throw new PollAnswerFailure(status, headers);
+    if (isTransient(status)) throw transientAnswer(status, headers);
     throw new TransportFailure("result", `the file's address answered ${status}`);
   });
 }
@@ -195,7 +184,7 @@ async function request<Result>(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ReaderFault) throw error.cause;
-    if (error instanceof TransportFailure || error instanceof PollAnswerFailure) throw error;
+    if (error instanceof TransportFailure || error instanceof AnswerFailure) throw error;
     throw connectionFailed(error);
   }
 }
@@ -351,6 +340,11 @@ function innermostCode(error: unknown): string {
 
 function isTransient(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
+}
+
+/** It may be asked again, whatever its body says. */
+function transientAnswer(status: number, headers: Received["headers"]): AnswerFailure {
+  return new AnswerFailure({ status, headers: Object.entries(headers) }, "");
 }
 
 function hasNoBody(status: number): boolean {
