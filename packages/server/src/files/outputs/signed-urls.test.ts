@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { deriveFileKey, fingerprintOf, signedPath, verifyAddress, type KeyRing } from "./signed-urls.ts";
+import { deriveFileKey, fileOf, fingerprintOf, signedPath, verifyAddress, type KeyRing } from "./signed-urls.ts";
 
 const SECRET = Buffer.alloc(32, 1);
 const KEY = { keyId: 2, key: deriveFileKey(SECRET) };
@@ -22,6 +22,13 @@ test("an address carries 132 bits of HMAC-SHA256 over version, id, expiry and me
   const signature = createHmac("sha256", KEY.key).update(`v1|${FILE_ID}|${EXPIRES}|image/png`).digest("base64url");
   expect(PATH).toBe(`/files/${FILE_ID}.png?e=${EXPIRES}&k=2&s=${signature.slice(0, 22)}`);
   expect(verify(PATH)).toBe("valid");
+});
+
+test("an address of this service names its file and type, and no other address does", () => {
+  const { fileId, mediaType } = FILE;
+  expect(fileOf(`https://example.org${PATH}`)).toEqual({ fileId, mediaType });
+  const others = ["/", `/files/${FILE_ID}.exe`, `/files/x${FILE_ID}.png`].map((path) => `https://example.org${path}`);
+  for (const url of [PATH, ...others]) expect(fileOf(url)).toBeNull();
 });
 
 describe("an address that was touched opens nothing", () => {

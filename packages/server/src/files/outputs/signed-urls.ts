@@ -52,10 +52,15 @@ function signatureOf(file: SignedFile, key: Buffer): string {
   return createHmac("sha256", key).update(signed).digest("base64url").slice(0, SIGNATURE_LENGTH);
 }
 
+type NamedFile = Pick<SignedFile, "fileId" | "mediaType">;
+
 const NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([a-z0-9]{3,4})$/;
 /** Of an address that this service gave; null: of something else. */
-export function fileOf(url: string): Pick<SignedFile, "fileId" | "mediaType"> | null {
-  const name = URL.parse(url)?.pathname.split("/").at(-1) ?? "";
+export function fileOf(url: string): NamedFile | null {
+  return readName(URL.parse(url)?.pathname.split("/").at(-1) ?? "");
+}
+
+function readName(name: string): NamedFile | null {
   const [, fileId, ending] = NAME.exec(name) ?? [];
   const mediaType = mediaTypeOf(ending);
   return fileId === undefined || mediaType === null ? null : { fileId, mediaType };
@@ -74,12 +79,11 @@ export function verifyAddress(
   ring: KeyRing,
   nowMs: number,
 ): { readonly kind: "valid" | "expired"; readonly file: SignedFile } | null {
-  const [, fileId, ending] = NAME.exec(name) ?? [];
-  const mediaType = mediaTypeOf(ending);
+  const named = readName(name);
   const [expires, keyId, signature] = [only(query, "e"), only(query, "k"), only(query, "s")];
-  if (fileId === undefined || mediaType === null) return null;
+  if (named === null) return null;
   if (!NUMBERS.e.test(expires) || !NUMBERS.k.test(keyId)) return null;
-  const file = { fileId, mediaType, expiresAt: Number(expires) };
+  const file = { ...named, expiresAt: Number(expires) };
   const isExpired = nowMs >= file.expiresAt * 1_000;
   const key = findKey(ring, Number(keyId), isExpired ? null : nowMs);
   if (key === null || !equals(signatureOf(file, key.key), signature)) return null;
