@@ -1,6 +1,6 @@
 /** Prompts as the interface of Langfuse gives them: `{name, type, prompt, config, tags, labels}`, one or a list. */
 import type { ImportedPrompt } from "./imported-prompt.ts";
-import { listOf, objectOf, notesOnOthers, numberOf, refuseErrors, textOf, textsOf } from "./read-values.ts";
+import { entriesOf, listOf, objectOf, notesOnOthers, numberOf, textOf, textsOf } from "./read-values.ts";
 import type { PlainObject } from "../../platform/json.ts";
 
 const KNOWN =
@@ -13,10 +13,7 @@ const KNOWN_CONFIG =
   );
 
 export function readLangfuse(value: unknown, fallbackName: string): ImportedPrompt[] {
-  refuseErrors(value);
-  const data = listOf(objectOf(value)["data"]);
-  const list = Array.isArray(value) ? value : data.length > 0 ? data : [value];
-  return list.map((one) => readOne(objectOf(one), fallbackName));
+  return entriesOf(value).map((one) => readOne(objectOf(one), fallbackName));
 }
 
 function readOne(all: PlainObject, fallbackName: string): ImportedPrompt {

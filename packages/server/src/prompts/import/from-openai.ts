@@ -3,7 +3,7 @@
  * dashboard shows, or the answer to a request that used the prompt, whose `instructions` hold its messages.
  */
 import type { ImportedInput, ImportedPrompt } from "./imported-prompt.ts";
-import { listOf, objectOf, notesOnOthers, numberOf, refuseErrors, textOf, textsOf } from "./read-values.ts";
+import { entriesOf, listOf, objectOf, notesOnOthers, numberOf, textOf, textsOf } from "./read-values.ts";
 import type { PlainObject } from "../../platform/json.ts";
 
 const KNOWN =
@@ -12,12 +12,7 @@ const KNOWN =
   );
 
 export function readOpenAi(value: unknown, fallbackName: string): ImportedPrompt[] {
-  refuseErrors(value);
-  const list = Array.isArray(value)
-    ? value
-    : listOf(objectOf(value)["data"]).length > 0
-      ? listOf(objectOf(value)["data"])
-      : [value];
+  const list = entriesOf(value);
   return list.map((one, at) => readOne(objectOf(one), list.length === 1 ? fallbackName : `${fallbackName} ${at + 1}`));
 }
 

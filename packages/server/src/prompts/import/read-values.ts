@@ -36,8 +36,15 @@ function shorten(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** @throws Error when it is what a server said instead of a prompt. */
-export function refuseErrors(value: unknown): void {
+/** One prompt, a list of them, or an answer that has them as `data`. @throws Error when it is what a server said instead. */
+export function entriesOf(value: unknown): readonly unknown[] {
+  refuseErrors(value);
+  if (Array.isArray(value)) return value;
+  const data = listOf(objectOf(value)["data"]);
+  return data.length > 0 ? data : [value];
+}
+
+function refuseErrors(value: unknown): void {
   const { error, message } = objectOf(value);
   const said = textOf(objectOf(error)["message"]) ?? (error === undefined ? undefined : textOf(message));
   if (said !== undefined) throw new Error(`it is the error of a server, "${shorten(said)}"`);
