@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createSpool } from "../../packages/server/src/files/blobs/spool.ts";
 import { createModelCaller } from "../../packages/server/src/models/calls/call-model.ts";
 import { loadCatalogue } from "../../packages/server/src/models/catalogue/catalogue.ts";
-import type { ModelImage } from "../../packages/server/src/models/model-image.ts";
+import type { ModelImage } from "../../packages/server/src/models/providers/jobs.ts";
 import { openAdapter } from "../../packages/server/src/models/ai-sdk/open-adapter.ts";
 import { systemClock } from "../../packages/server/src/platform/clock.ts";
 import { openDatabase } from "../../packages/server/src/platform/database/database.ts";

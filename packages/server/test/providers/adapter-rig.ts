@@ -13,7 +13,7 @@ import {
   type CatalogueEntry,
 } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelAdapter, ModelCall } from "../../src/models/ai-sdk/model-adapter.ts";
-import type { ModelImage } from "../../src/models/model-image.ts";
+import type { ModelImage } from "../../src/models/providers/jobs.ts";
 import { providerOf } from "../../src/models/providers/all-providers.ts";
 import { makesJobs } from "../../src/models/providers/provider.ts";
 import { systemClock } from "../../src/platform/clock.ts";

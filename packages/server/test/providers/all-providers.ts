@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { AdapterOptions } from "../../src/models/ai-sdk/call-settings.ts";
-import type { ModelImage } from "../../src/models/model-image.ts";
+import type { ModelImage } from "../../src/models/providers/jobs.ts";
 import { createTransport, type TransportOptions } from "../../src/models/providers/transport.ts";
 import { callOf, createRig, entryOf, isJob } from "./adapter-rig.ts";
 import { startOwnServer, type Received } from "./own-server.ts";

@@ -7,7 +7,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ModelResult } from "../../src/models/ai-sdk/model-adapter.ts";
-import type { ModelImage } from "../../src/models/model-image.ts";
+import type { ModelImage } from "../../src/models/providers/jobs.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createCaller } from "../support/model-caller-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";

@@ -2,7 +2,7 @@
 import type { SpooledFile } from "../../files/index.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
-import type { ModelImage } from "../model-image.ts";
+import type { ModelImage } from "../providers/jobs.ts";
 import type { TextSettings } from "../providers/provider.ts";
 import type { Mapping } from "../catalogue/option-mapping.ts";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";

@@ -4,8 +4,14 @@
  * fal and Replicate go through their own interfaces.
  */
 import type { Modality } from "@promptd/contract";
-import type { ModelImage } from "../model-image.ts";
+import type { LoadedImage } from "../../files/index.ts";
 import { isPlainObject, parseJson, type JsonValue, type PlainObject } from "../../platform/json.ts";
+
+/** An image of a caller, as a model takes it. */
+export interface ModelImage extends LoadedImage {
+  /** It says what of the others may change. */
+  readonly isMask?: boolean;
+}
 
 /** What is to be made, in the words of the catalogue. */
 export interface JobOrder {

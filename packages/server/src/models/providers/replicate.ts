@@ -13,9 +13,9 @@ import {
   type JobOrder,
   type JobSource,
   type JobState,
+  type ModelImage,
 } from "./jobs.ts";
 import { cancelOf, type Provider } from "./provider.ts";
-import type { ModelImage } from "../model-image.ts";
 import type { PlainObject } from "../../platform/json.ts";
 
 /** By the model's own schema, as its page shows it (read 2026-11). */
