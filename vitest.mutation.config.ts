@@ -7,7 +7,7 @@ const TESTS = [
   "packages/server/src/credits/*.test.ts",
   "packages/server/src/files/outputs/signed-urls.test.ts",
   "packages/server/src/http/request/failed-admissions.test.ts",
-  "packages/server/src/prompts/*/{render-step,template-language,template-scan}.test.ts",
+  "packages/server/src/prompts/*/{author-fields,render-step,template-language,template-scan}.test.ts",
   "packages/server/src/runs/run-state.test.ts",
   "packages/server/test/accounts/key-*.test.ts",
   "packages/server/test/credits/ledger*.test.ts",

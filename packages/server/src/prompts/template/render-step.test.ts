@@ -10,7 +10,7 @@ import {
   TEA_POEM,
   textPrompt,
 } from "../../../test/prompts/prompt-fixtures.ts";
-import { renderStep } from "./render-step.ts";
+import { authorsText, renderStep } from "./render-step.ts";
 import { ALLOWED_FILTERS, engine, isDirectName, RESERVED_NAMES } from "./template-language.ts";
 import { keyProblem } from "../text-input-rules.ts";
 
@@ -41,6 +41,27 @@ describe("rendering", () => {
     const cover = "A book cover, no lettering, for this story: ";
     expect(renderStep(version, 1, inputs, { draft: "Once {{ hero }}." }).prompt).toBe(`${cover}Once {{ hero }}.`);
     expect(renderStep(version, 1, inputs, {}).prompt).toBe(cover);
+  });
+
+  test("a number and a boolean are compared as such, a date is trimmed, a list has items, and a blank is empty", () => {
+    const inputs = "inputs: { n: { type: number }, b: { type: boolean }, d: { type: date }, l: { type: list } }";
+    const body =
+      "{% if n > 9 %}many{% endif %}[{{ n }}][{{ b }}]{% if b == true %}yes{% endif %}[{{ d }}]{{ l | size }}";
+    const version = liveVersion(textPrompt(body, inputs));
+    const render = (n: string, b: string, d: string, l: string) => renderStep(version, 0, { n, b, d, l }, {}).prompt;
+    expect(render("10", " true ", " 2026-11-27 ", "a, b")).toBe("many[10][true]yes[2026-11-27]2");
+    expect(render("9", "false", "2026-11-27", "")).toBe("[9][false][2026-11-27]0");
+    expect(render(" ", " ", " ", " ")).toBe("[][][]0");
+    expect(render("", "", "", Array.from({ length: 2_000 }, (_, i) => `i${i}`).join(", "))).toMatch(/\]100$/);
+  });
+
+  test("what an author wrote is a step's template, its instructions, and the texts of all choices", () => {
+    const tea = liveVersion(TEA_POEM);
+    const [step] = tea.definition.steps;
+    const texts = tea.definition.inputs.flatMap(({ choices }) => (choices ?? []).map(({ text }) => text));
+    expect(texts).not.toEqual([]);
+    expect(authorsText(tea, 0)).toBe([step?.template, step?.instructions, ...texts].join("\n"));
+    expect(() => authorsText(tea, 1)).toThrow("There is no step 1.");
   });
 
   test("a multiple select inserts the texts of its choices, joined", () => {
