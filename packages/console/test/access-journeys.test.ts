@@ -45,6 +45,17 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     });
   });
 
+  test("a page whose link has lost its code asks for the whole link, and for nothing else", async () => {
+    await travel(browser, "lost-code", async ({ page, complaints }) => {
+      for (const path of ["welcome", "invitation", "reset-password", "new-address"]) {
+        await page.goto(`${server.url}/${path}`);
+        await page.getByText("Open the whole link again.").waitFor();
+        expect([path, await page.getByRole("button").count()]).toEqual([path, 0]);
+      }
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("who has forgotten the password, by the link of a mail and a new password", async () => {
     const email = "forgetful@example.org";
     await createTestPerson(server, { email });

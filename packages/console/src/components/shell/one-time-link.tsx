@@ -30,16 +30,34 @@ export function useEnter(): (accountId?: string | null) => void {
   };
 }
 
+/** A link that was cut off, or a page that was loaded again: the code is taken out of the address when it is opened. */
+export const INCOMPLETE_LINK: Fault = {
+  message: "The code of the link is not in the address, as after a reload. Open the whole link again.",
+  requestId: null,
+  isSignedOut: false,
+};
+
 interface BrokenLinkProps {
   readonly title: string;
   readonly fault: Fault;
 }
 
+/** It stays in one line: nobody can read a command whose `--flag` is broken after its first hyphen. */
+const WORD_WITH_HYPHEN = /([^\s"]*-[^\s"]*)/;
+
 export function BrokenLink({ title, fault }: BrokenLinkProps) {
   return (
     <SignedOutPage title={title}>
       <Failure title="This link does not open the console." requestId={fault.requestId}>
-        {fault.message}
+        {fault.message.split(WORD_WITH_HYPHEN).map((part, index) =>
+          index % 2 === 0 ? (
+            part
+          ) : (
+            <span key={index} className="inline-block">
+              {part}
+            </span>
+          ),
+        )}
       </Failure>
       <Link to="/sign-in" search={{}} className={`${buttonClass()} justify-self-start`}>
         Sign in with a password

@@ -3,7 +3,14 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { faultOf, isSignedOut, manage, sessionQuery, type Fault } from "../../api.ts";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
-import { BrokenLink, SetUpForm, takeCode, useEnter, SetUpShapes } from "../../components/shell/one-time-link.tsx";
+import {
+  BrokenLink,
+  INCOMPLETE_LINK,
+  SetUpForm,
+  takeCode,
+  useEnter,
+  SetUpShapes,
+} from "../../components/shell/one-time-link.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
 import { textOf } from "../../sign-in.ts";
 
@@ -44,7 +51,9 @@ function Offer({ account, invitedBy, end }: InvitationOffer & { readonly end: st
 /** The link of an invitation: new people choose a name and a password, known people sign in, and both are members then. */
 export function InvitationScreen() {
   const [code] = useState(takeCode);
-  const [stage, setStage] = useState<Stage>({ kind: "checking" });
+  const [stage, setStage] = useState<Stage>(
+    code === "" ? { kind: "failed", fault: INCOMPLETE_LINK } : { kind: "checking" },
+  );
   const isSent = useRef(false);
   const queries = useQueryClient();
   const enter = useEnter();
@@ -57,7 +66,7 @@ export function InvitationScreen() {
   };
 
   useEffect(() => {
-    if (isSent.current) return; // React's strict mode runs effects twice
+    if (isSent.current || code === "") return; // React's strict mode runs effects twice
     isSent.current = true;
     const open = async () => {
       const answer = await manage.send("acceptInvitation", { body: { code } });

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { manage } from "../../api.ts";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
-import { takeCode } from "../../components/shell/one-time-link.tsx";
+import { INCOMPLETE_LINK, takeCode } from "../../components/shell/one-time-link.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
 import { useAction } from "../../components/use-action.ts";
@@ -25,6 +25,13 @@ export function NewAddressScreen() {
         <Link to="/" search={{}} className={`${buttonClass({ tone: "main" })} justify-self-start`}>
           Continue
         </Link>
+      </SignedOutPage>
+    );
+  }
+  if (code === "") {
+    return (
+      <SignedOutPage title="Confirm your new address">
+        <FaultNote fault={INCOMPLETE_LINK} />
       </SignedOutPage>
     );
   }

@@ -2,7 +2,8 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ActionForm } from "../../components/action-form.tsx";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
-import { takeCode } from "../../components/shell/one-time-link.tsx";
+import { FaultNote } from "../../components/fault-note.tsx";
+import { INCOMPLETE_LINK, takeCode } from "../../components/shell/one-time-link.tsx";
 import { PasswordField } from "../../components/shell/person-fields.tsx";
 import { buttonClass } from "../../components/ui/button.tsx";
 import { useAction } from "../../components/use-action.ts";
@@ -24,18 +25,22 @@ export function ResetPasswordScreen() {
   }
   return (
     <SignedOutPage title="Choose a new password">
-      <ActionForm
-        action={action}
-        submit="Change password"
-        onSubmit={(form) =>
-          action.run(async () => {
-            await askAuth("reset-password", { token, newPassword: textOf(form, "password") });
-            setDone(true);
-          })
-        }
-      >
-        <PasswordField kind="new" label="New password" autoFocus />
-      </ActionForm>
+      {token === "" ? (
+        <FaultNote fault={INCOMPLETE_LINK} />
+      ) : (
+        <ActionForm
+          action={action}
+          submit="Change password"
+          onSubmit={(form) =>
+            action.run(async () => {
+              await askAuth("reset-password", { token, newPassword: textOf(form, "password") });
+              setDone(true);
+            })
+          }
+        >
+          <PasswordField kind="new" label="New password" autoFocus />
+        </ActionForm>
+      )}
       <p className="text-12 text-dim">
         The link works once, within an hour.{" "}
         <Link to="/forgot-password" className="text-accent underline underline-offset-2">

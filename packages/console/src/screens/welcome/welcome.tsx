@@ -4,6 +4,7 @@ import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import {
   BackToSignIn,
   BrokenLink,
+  INCOMPLETE_LINK,
   SetUpForm,
   takeCode,
   useEnter,
@@ -21,12 +22,14 @@ type Stage =
 /** A one-time link: signs in at once on the server's own machine, asks for email and password first elsewhere. */
 export function WelcomeScreen() {
   const [code] = useState(takeCode);
-  const [stage, setStage] = useState<Stage>({ kind: "checking" });
+  const [stage, setStage] = useState<Stage>(
+    code === "" ? { kind: "failed", fault: INCOMPLETE_LINK } : { kind: "checking" },
+  );
   const isSent = useRef(false);
   const enter = useEnter();
 
   useEffect(() => {
-    if (isSent.current) return; // a code works once, and React's strict mode runs effects twice
+    if (isSent.current || code === "") return; // a code works once, and React's strict mode runs effects twice
     isSent.current = true;
     manage
       .send("welcome", { body: { code } })
