@@ -19,7 +19,7 @@ export function Panel({ title, aside, actions, foot, flush = false, className, c
   return (
     <section className={cx("min-w-0 overflow-clip rounded-3 border border-line bg-panel", className)}>
       {title === undefined ? null : (
-        <div className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-1.5">
+        <div className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-1.5 max-sm:py-2.5">
           <h2 className="min-w-0">{title}</h2>
           {aside === undefined ? null : <span className="text-12 text-dim">{aside}</span>}
           {actions === undefined ? null : <span className="ml-auto flex items-center gap-2">{actions}</span>}
