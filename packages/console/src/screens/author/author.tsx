@@ -155,7 +155,7 @@ function NothingYet() {
       icon={SquarePen}
       title="No prompts yet"
       action={
-        <Link to="/author/new" className={buttonClass({ tone: "main" })}>
+        <Link to="/author/new" className={buttonClass()}>
           New prompt
         </Link>
       }
