@@ -283,7 +283,7 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
     await travel(browser, "signed-out-page", async ({ page }) => {
       await signInAs(page, server.url, person);
       await page.goto(`${server.url}/runs`);
-      await page.getByRole("heading", { name: "Runs" }).waitFor();
+      await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
       await page.context().clearCookies();
       await page.getByRole("link", { name: "Keys" }).click();
       const alert = page.getByRole("alert").filter({ hasText: "The keys could not be loaded." });
