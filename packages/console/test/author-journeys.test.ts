@@ -5,6 +5,7 @@ import { ALLOWED_FILTERS } from "../../server/src/prompts/template/template-lang
 import { createTestPerson } from "../../server/test/people/people-fixture.ts";
 import type { TestServer } from "../../server/test/support/test-server.ts";
 import { FILTERS } from "../src/screens/editor/code/completion.ts";
+import { WIDE } from "./support/attack.ts";
 import { findBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { editor, newAuthor, saved, SOURCE, write } from "./support/editor.ts";
 import { useConsole } from "./support/use-console.ts";
@@ -110,6 +111,20 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
       expect(complaints).toEqual([]);
     });
     expect((await author.client.send("getPrompt", { params })).source).toContain("Late poem");
+  });
+
+  test("the dialog that publishes is no wider for a title that nothing breaks", async () => {
+    const author = await newAuthor(server);
+    const source = SOURCE.replace("Tea poem", WIDE);
+    const { promptId } = await author.client.send("createDraft", { body: { source } });
+    await travel(browser, "wide-title", async ({ page }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author/${promptId}`);
+      await page.getByRole("button", { name: "Publish" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText(WIDE).waitFor();
+      expect(await dialog.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+    });
   });
 
   test("what is written last is saved to its own account, wherever its author goes and stays", async () => {

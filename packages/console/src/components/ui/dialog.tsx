@@ -18,7 +18,7 @@ export function Dialog({ open, onClose, title, description, children }: DialogPr
         <Base.Viewport className="fixed inset-0 z-20 grid items-start justify-items-center overflow-y-auto px-4 py-[12vh]">
           <Base.Popup
             finalFocus={returnFocus}
-            className="grid w-full max-w-[440px] animate-enter gap-4 rounded-3 bg-float p-5 shadow-2"
+            className="grid w-full max-w-[440px] animate-enter gap-4 rounded-3 bg-float p-5 shadow-2 [overflow-wrap:anywhere]"
           >
             <div className="grid gap-1">
               <Base.Title className="text-14 font-semibold">{title}</Base.Title>
