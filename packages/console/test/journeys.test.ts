@@ -238,7 +238,8 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
-  test("the keyboard alone reaches a prompt from anywhere", async () => {
+  test("the keyboard alone reaches a prompt from anywhere, and a page by its name before prompts that have the word", async () => {
+    await server.publish("---\npromptd: 1\ntitle: Keys to a song\nmodel: sandbox/text\n---\nExplain chords.\n");
     await travel(browser, "keyboard", async ({ page }) => {
       await page.goto(await welcomeLink());
       await page.getByRole("link", { name: /Haiku of the day/ }).waitFor();
@@ -249,6 +250,11 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/p\//);
       expect(new URL(page.url()).pathname).toBe("/p/haiku-of-the-day");
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("keys");
+      await page.getByRole("option", { name: /Keys to a song/ }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`${server.url}/keys`);
     });
   });
 

@@ -167,6 +167,9 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
   const entries = useMemo(() => {
     const words = text.toLowerCase();
     const fitting = actions.filter(({ label }) => label.toLowerCase().includes(words));
+    // Who types the name of a page means it; a prompt that has the word too comes after it.
+    const named = fitting.filter(({ label }) => label.toLowerCase().startsWith(words));
+    const others = fitting.filter((entry) => !named.includes(entry));
     const runs: Entry[] = ID_FORM.test(text)
       ? [
           {
@@ -186,7 +189,7 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
       icon: Sparkles,
       open: () => void navigate({ to: "/p/$slug", params: { slug: row.slug } }),
     }));
-    return text === "" ? [...actions, ...prompts] : [...runs, ...prompts, ...fitting];
+    return text === "" ? [...actions, ...prompts] : [...runs, ...named, ...prompts, ...others];
   }, [actions, data, navigate, text]);
   return { entries, isOutdated: isPlaceholderData };
 }
