@@ -258,6 +258,17 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
+  test("the keyboard goes on in the page that a link opened, where the link is gone", async () => {
+    await travel(browser, "keyboard-opened", async ({ page }) => {
+      await page.goto(await welcomeLink());
+      await page.getByRole("link", { name: /Haiku of the day/ }).focus();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/p\//);
+      await page.locator("main:focus").waitFor();
+      expect(new URL(page.url()).pathname).toBe("/p/haiku-of-the-day");
+    });
+  });
+
   test("a journey that fails leaves a picture of what it saw last, and a trace", async () => {
     const lost = travel(browser, "lost on purpose", async ({ page }) => {
       await page.goto(`${server.url}/sign-in`);

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { Link, Outlet, useLocation, useRouterState } from "@tanstack/react-router";
 import {
   Activity,
   BookOpen,
@@ -15,7 +15,7 @@ import {
   Sun,
   type LucideIcon,
 } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { renewSession, sessionQuery } from "../../api.ts";
 import { setTheme, useTheme, type Theme } from "../../theme.ts";
 import { shortcut } from "./shortcut.ts";
@@ -97,9 +97,19 @@ function SkipLink() {
 }
 
 function Main() {
+  const main = useRef<HTMLElement>(null);
+  const pathname = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
+  const shown = useRef(pathname);
+  useEffect(() => {
+    const isFirst = shown.current === undefined;
+    shown.current = pathname;
+    // What had the focus went with the page before: the keyboard and screen readers go on in the new one.
+    if (!isFirst && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+  }, [pathname]);
   return (
     <main
       id="main"
+      ref={main}
       tabIndex={-1}
       className="min-w-0 px-4 pt-4 pb-24 outline-none sm:px-[clamp(16px,3vw,32px)] sm:pt-6 sm:pb-12"
     >
