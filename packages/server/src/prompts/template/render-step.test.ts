@@ -46,7 +46,7 @@ describe("rendering", () => {
   test("a number and a boolean are compared as such, a date is trimmed, a list has items, and a blank is empty", () => {
     const inputs = "inputs: { n: { type: number }, b: { type: boolean }, d: { type: date }, l: { type: list } }";
     const body =
-      "{% if n > 9 %}many{% endif %}[{{ n }}][{{ b }}]{% if b == true %}yes{% endif %}[{{ d }}]{{ l | size }}";
+      "{% if n == 10 %}many{% endif %}[{{ n }}][{{ b }}]{% if b == true %}yes{% endif %}[{{ d }}]{{ l | size }}";
     const version = liveVersion(textPrompt(body, inputs));
     const render = (n: string, b: string, d: string, l: string) => renderStep(version, 0, { n, b, d, l }, {}).prompt;
     expect(render("10", " true ", " 2026-11-27 ", "a, b")).toBe("many[10][true]yes[2026-11-27]2");

@@ -195,6 +195,51 @@ describe("what no template may hold", () => {
   });
 });
 
+describe("a loop", () => {
+  test("goes over one input, names its items, knows where it stands, and says what comes without items", () => {
+    const fields = ["index", "index0", "rindex", "first", "last", "length"].map((field) => `{{ forloop.${field} }}`);
+    const text = `{% for item in things %}${fields.join("")}{{ item }}{% else %}{{ none }}{% endfor %}`;
+    const { faults, inputs, locals, loops, bare } = scanTemplate(`${text}{% for item in others %}{% endfor %}`);
+    expect(faults).toEqual([]);
+    expect([...inputs.keys()]).toEqual(["things", "none", "others"]);
+    expect([...locals]).toEqual([["item", 0]]);
+    expect([loops, bare].map((reads) => reads.map(({ key }) => key))).toEqual([
+      ["things", "others"],
+      ["item", "none"],
+    ]);
+  });
+
+  const form = "A loop must have the form {% for item in things %}.";
+  const one = "A loop goes over one input of type list, without filters.";
+  const outside = '"forloop" exists only inside {% for %}.';
+  test.each([
+    ["{% for %}{% endfor %}", "TEMPLATE_SYNTAX", form],
+    ["{% for item of things %}{% endfor %}", "TEMPLATE_SYNTAX", form],
+    ["{% for in things %}{% endfor %}", "TEMPLATE_SYNTAX", form],
+    ["{% for 'a' in things %}{% endfor %}", "TEMPLATE_SYNTAX", form],
+    ["{% for input in things %}{% endfor %}", "SHADOWED", '"input" is a reserved name and cannot be assigned.'],
+    ["{% for item in things | upcase %}{% endfor %}", "TEMPLATE_SYNTAX", one],
+    ["{% for item in steps.draft %}{% endfor %}", "TEMPLATE_SYNTAX", one],
+    ["{% for item in 'text' %}{% endfor %}", "TEMPLATE_SYNTAX", one],
+    ["{{ forloop.index }}", "PATH_ACCESS", outside],
+    ["{% if a %}{{ forloop.index }}{% endif %}", "PATH_ACCESS", outside],
+  ])("%s is refused, for that alone", (template, code, message) => {
+    expect(scanTemplate(template).faults).toEqual([{ offset: expect.any(Number), code, message }]);
+  });
+
+  test.each([
+    ["{% for item in things b %}{% endfor %}", /Expected one value/],
+    ["{% for item in things %}{{ forloop.index.x }}{% endfor %}", /have no fields/],
+    ["{% for item in things %}{% elsif a %}{% endfor %}", /"elsif" is not allowed here/],
+  ])("%s is refused once", (template, message) => {
+    expect(scanTemplate(template).faults.map((fault) => fault.message)).toEqual([expect.stringMatching(message)]);
+  });
+});
+
+test("no template has more than 50 faults to read", () => {
+  expect(scanTemplate("{{ a b }}".repeat(60)).faults).toHaveLength(50);
+});
+
 describe("a fault names the line of its cause", () => {
   test.each([
     ["an expression", "one\ntwo\nthree {{ a\nb }}", 3],
