@@ -139,10 +139,9 @@ describe("a webhook", () => {
     await ada.client.send("testWebhook", { params: { webhookId } });
     await ada.client.send("deleteWebhook", { params: { webhookId } });
     await expect(ada.client.send("getWebhook", { params: { webhookId } })).rejects.toThrow("No webhook has the id");
-    const [row] = await server.app.db.query<{ secret: Buffer }>("select secret from webhooks where id = $1", [
-      webhookId,
-    ]);
-    expect(row?.secret.length).toBe(0);
+    // The next round of pruning takes the row too, which may be now.
+    const left = await server.app.db.query("select 1 from webhooks where id = $1 and length(secret) > 0", [webhookId]);
+    expect(left).toEqual([]);
   });
 
   test("hears of runs only through a row that has the run's id, and never its text", async () => {
