@@ -3,32 +3,32 @@
  * server uses. Entry "@promptd/server/operator"; an end-user command never loads it.
  */
 import { fileURLToPath } from "node:url";
-import { createAccount, getAccountByName, setPlan, type Plan } from "./accounts/index.ts";
+import type { Plan } from "./accounts/index.ts";
 import type { App, Role } from "./app.ts";
-import { checkLedger, giveCredits, grantCredits, type LedgerReport } from "./credits/index.ts";
+import type { LedgerReport } from "./credits/index.ts";
 import { openInstallation } from "./installation.ts";
 import { DEMO_ACCOUNT, findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
-import { CatalogueError, checkOverlay, listModels, type ModelLine, type OverlayReport } from "./models/index.ts";
-import { isoTime, systemClock } from "./platform/clock.ts";
+import { CatalogueError, type ModelLine } from "./models/index.ts";
+import { systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig, type Config, type Environment } from "./platform/config/config.ts";
-import type { Database } from "./platform/database/database.ts";
 import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault-injection.ts";
 import { boundHeapGrowth, returnMemory } from "./platform/v8-heap.ts";
 import { createIdSource } from "./platform/ids.ts";
-import { AccountActions } from "./operator/account-actions.ts";
-import { LookupActions } from "./operator/lookup-actions.ts";
-import { KeyActions } from "./operator/key-actions.ts";
-import { OffboardingActions } from "./operator/offboarding-actions.ts";
-import { PeopleActions } from "./operator/people-actions.ts";
-import { PromptActions } from "./operator/prompt-actions.ts";
+import { accountActions } from "./operator/account-actions.ts";
+import { keyActions } from "./operator/key-actions.ts";
+import { lookupActions } from "./operator/lookup-actions.ts";
+import { modelActions } from "./operator/model-actions.ts";
+import { offboardingActions } from "./operator/offboarding-actions.ts";
+import { peopleActions } from "./operator/people-actions.ts";
+import { promptActions } from "./operator/prompt-actions.ts";
 import { auditCommand, makeWelcome, type OperatorCommand } from "./people/index.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
 import { stopOnSignal } from "./platform/shutdown.ts";
-import { listPromptsOfModels, PromptFileError, type PromptOfModel } from "./prompts/index.ts";
-import { catalogueOptions, readCatalogue, type CommandContext } from "./read-catalogue.ts";
+import { PromptFileError } from "./prompts/index.ts";
+import type { CommandContext } from "./read-catalogue.ts";
 import { StartFailure, throughOutage } from "./start-failure.ts";
 
 export type { Demo, Environment, LedgerReport, ModelLine, Plan, Role };
@@ -155,8 +155,8 @@ export async function withOperator<Result>(
   }
   const { db } = installation;
   try {
-    const result = work(new Operator({ db, config, log }));
-    return await auditCommand(result, { command, db, log, newId: createIdSource(systemClock) });
+    const newId = createIdSource(systemClock);
+    return await auditCommand(work(createOperator({ db, config, log, newId })), { command, db, log, newId });
   } finally {
     await installation.close();
   }
@@ -191,87 +191,17 @@ export function explainFailure(error: unknown): string | null {
   return isExpected ? error.message : null;
 }
 
-export interface NewUser {
-  readonly email: string;
-  readonly username?: string | undefined;
-  readonly displayName?: string | undefined;
-  readonly plan: Plan;
-  readonly credits: number;
+/** What an operator does, by subject. Users are named by email address or id. */
+export function createOperator(context: CommandContext) {
+  return {
+    accounts: accountActions(context),
+    keys: keyActions(context),
+    people: peopleActions(context),
+    lookup: lookupActions(context),
+    models: modelActions(context),
+    prompts: promptActions(context),
+    offboarding: offboardingActions(context),
+  };
 }
 
-export interface CreditGrant {
-  readonly user: string;
-  readonly amount: number;
-  readonly reason?: string | undefined;
-  /** Milliseconds since 1970; null: never. */
-  readonly expiresAtMs: number | null;
-  readonly idempotencyKey?: string | undefined;
-}
-
-/** The operator's acts. Users are named by email address or id. */
-export class Operator {
-  readonly accounts: AccountActions;
-  readonly lookup: LookupActions;
-  readonly keys: KeyActions;
-  readonly prompts: PromptActions;
-  readonly people: PeopleActions;
-  readonly offboarding: OffboardingActions;
-  readonly #options: CommandContext;
-  readonly #db: Database;
-  readonly #newId = createIdSource(systemClock);
-
-  constructor(options: CommandContext) {
-    this.#options = options;
-    this.#db = options.db;
-    this.accounts = new AccountActions(options.db);
-    this.lookup = new LookupActions(options.db);
-    this.keys = new KeyActions(options.db, this.#newId);
-    this.prompts = new PromptActions(options);
-    this.people = new PeopleActions(options.db, options.config);
-    this.offboarding = new OffboardingActions(options.db, options.config);
-  }
-
-  async createUser(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {
-    const userId = await this.#db.tx(async (tx) => {
-      const accountId = await createAccount(tx, this.#newId, user);
-      if (user.credits > 0) {
-        const [amount, reason, idempotencyKey] = [user.credits, "given at creation", "promptd:creation"];
-        await grantCredits(tx, { accountId, amount, reason, idempotencyKey, expiresAt: null });
-      }
-      return accountId;
-    });
-    return { userId, email: user.email.toLowerCase(), plan: user.plan, credits: user.credits };
-  }
-
-  async setPlan(
-    user: string,
-    plan: Plan,
-    untilMs: number | null,
-  ): Promise<{ userId: string; plan: Plan; until: string | null }> {
-    const { accountId } = await getAccountByName(this.#db, user);
-    await setPlan(this.#db, accountId, { plan, untilMs });
-    return { userId: accountId, plan, until: plan === "pro" && untilMs !== null ? isoTime(untilMs) : null };
-  }
-
-  /** @throws Problem as giveCredits does. */
-  async grantCredits(grant: CreditGrant): Promise<{ credits: number; isGranted: boolean }> {
-    const { accountId } = await getAccountByName(this.#db, grant.user);
-    const { amount, reason = null, expiresAtMs, idempotencyKey = this.#newId() } = grant;
-    return giveCredits(this.#db, { accountId, amount, reason, expiresAtMs, idempotencyKey }, systemClock.nowMs());
-  }
-
-  async listModels(): Promise<ModelLine[]> {
-    return listModels(await readCatalogue(this.#options));
-  }
-
-  /** Reads an overlay as a start would, and finds the published prompts that what it retires would stop. */
-  async checkModels(overlayFile: string): Promise<OverlayReport & { stoppedPrompts: readonly PromptOfModel[] }> {
-    const report = checkOverlay(overlayFile, catalogueOptions(this.#options.config));
-    const stoppedPrompts = report.retired.length === 0 ? [] : await listPromptsOfModels(this.#db, report.retired);
-    return { ...report, stoppedPrompts };
-  }
-
-  checkLedger(): Promise<LedgerReport> {
-    return checkLedger(this.#db);
-  }
-}
+export type Operator = ReturnType<typeof createOperator>;

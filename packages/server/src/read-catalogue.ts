@@ -8,6 +8,7 @@ export interface CommandContext {
   readonly config: Config;
   readonly db: Database;
   readonly log: Log;
+  readonly newId: () => string;
 }
 
 /** What the installation offers, models found at run time included, as its serving processes wrote it down. */

@@ -1,7 +1,18 @@
-import { getAccountEvenDeleted, type Plan } from "../accounts/index.ts";
-import { adjustCredits, findStanding, freezeAccount, unfreezeAccount, type CreditStanding } from "../credits/index.ts";
-import { isoTime } from "../platform/clock.ts";
+import { createAccount, getAccountByName, getAccountEvenDeleted, setPlan, type Plan } from "../accounts/index.ts";
+import {
+  adjustCredits,
+  checkLedger,
+  findStanding,
+  freezeAccount,
+  giveCredits,
+  grantCredits,
+  unfreezeAccount,
+  type CreditStanding,
+  type LedgerReport,
+} from "../credits/index.ts";
+import { isoTime, systemClock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
+import type { CommandContext } from "../read-catalogue.ts";
 
 /** The most that PROMPTD_ACTIVE_RUNS_MAX allows. */
 const ACTIVE_RUNS_MAX = 1_000_000;
@@ -17,46 +28,85 @@ export interface AccountReport {
   readonly activeRuns: number;
 }
 
+interface NewUser {
+  readonly email: string;
+  readonly username?: string | undefined;
+  readonly displayName?: string | undefined;
+  readonly plan: Plan;
+  readonly credits: number;
+}
+
+interface CreditGrant {
+  readonly user: string;
+  readonly amount: number;
+  readonly reason?: string | undefined;
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAtMs: number | null;
+  readonly idempotencyKey?: string | undefined;
+}
+
 interface Freezing {
   /** False: the account was in that state before, and nothing was written. */
   readonly isChanged: boolean;
   readonly account: AccountReport;
 }
 
-/** What an operator does with an account whose ledger needs a check. Users are named by email address or id, deleted ones by id. */
-export class AccountActions {
-  readonly #db: Database;
+/** What an operator does with accounts and their credits. Deleted ones are named by id. */
+export function accountActions({ db, newId }: CommandContext) {
+  return {
+    async create(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {
+      const userId = await db.tx(async (tx) => {
+        const accountId = await createAccount(tx, newId, user);
+        if (user.credits > 0) {
+          const [amount, reason, idempotencyKey] = [user.credits, "given at creation", "promptd:creation"];
+          await grantCredits(tx, { accountId, amount, reason, idempotencyKey, expiresAt: null });
+        }
+        return accountId;
+      });
+      return { userId, email: user.email.toLowerCase(), plan: user.plan, credits: user.credits };
+    },
+    async setPlan(
+      user: string,
+      plan: Plan,
+      untilMs: number | null,
+    ): Promise<{ userId: string; plan: Plan; until: string | null }> {
+      const { accountId } = await getAccountByName(db, user);
+      await setPlan(db, accountId, { plan, untilMs });
+      return { userId: accountId, plan, until: plan === "pro" && untilMs !== null ? isoTime(untilMs) : null };
+    },
+    /** @throws Problem as giveCredits does. */
+    async grantCredits(grant: CreditGrant): Promise<{ credits: number; isGranted: boolean }> {
+      const { accountId } = await getAccountByName(db, grant.user);
+      const { amount, reason = null, expiresAtMs, idempotencyKey = newId() } = grant;
+      return giveCredits(db, { accountId, amount, reason, expiresAtMs, idempotencyKey }, systemClock.nowMs());
+    },
+    checkLedger: (): Promise<LedgerReport> => checkLedger(db),
+    show: (user: string) => showAccount(db, user),
+    async freeze(user: string, reason: string): Promise<Freezing> {
+      const { accountId } = await getAccountEvenDeleted(db, user);
+      const isChanged = await freezeAccount(db, accountId, reason);
+      return { isChanged, account: await showAccount(db, accountId) };
+    },
+    /** @throws Problem while the ledger of the account does not add up. */
+    async unfreeze(user: string, reason: string, acceptJournal: boolean): Promise<Freezing> {
+      const { accountId } = await getAccountEvenDeleted(db, user);
+      const isChanged = await unfreezeAccount(db, accountId, { reason, acceptJournal });
+      return { isChanged, account: await showAccount(db, accountId) };
+    },
+    /** @throws Problem when less would be left than is held. */
+    async adjustCredits(user: string, amount: number, reason: string): Promise<AccountReport> {
+      const { accountId } = await getAccountEvenDeleted(db, user);
+      await adjustCredits(db, { accountId, amount, reason });
+      return showAccount(db, accountId);
+    },
+  };
+}
 
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
-  async show(user: string): Promise<AccountReport> {
-    const { countActiveRuns } = await import("../runs/index.ts"); // it loads the workers: no other act needs them
-    const { accountId, email, isPro, proUntil } = await getAccountEvenDeleted(this.#db, user);
-    const { frozen, ...credits } = await findStanding(this.#db, accountId);
-    const until = proUntil instanceof Date ? isoTime(proUntil.getTime()) : null;
-    const activeRuns = await countActiveRuns(this.#db, accountId, ACTIVE_RUNS_MAX);
-    return { userId: accountId, email, plan: isPro ? "pro" : "none", until, credits, frozen, activeRuns };
-  }
-
-  async freeze(user: string, reason: string): Promise<Freezing> {
-    const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    const isChanged = await freezeAccount(this.#db, accountId, reason);
-    return { isChanged, account: await this.show(accountId) };
-  }
-
-  /** @throws Problem while the ledger of the account does not add up. */
-  async unfreeze(user: string, reason: string, acceptJournal: boolean): Promise<Freezing> {
-    const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    const isChanged = await unfreezeAccount(this.#db, accountId, { reason, acceptJournal });
-    return { isChanged, account: await this.show(accountId) };
-  }
-
-  /** @throws Problem when less would be left than is held. */
-  async adjustCredits(user: string, amount: number, reason: string): Promise<AccountReport> {
-    const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    await adjustCredits(this.#db, { accountId, amount, reason });
-    return this.show(accountId);
-  }
+async function showAccount(db: Database, user: string): Promise<AccountReport> {
+  const { countActiveRuns } = await import("../runs/index.ts"); // it loads the workers: no other act needs them
+  const { accountId, email, isPro, proUntil } = await getAccountEvenDeleted(db, user);
+  const { frozen, ...credits } = await findStanding(db, accountId);
+  const until = proUntil instanceof Date ? isoTime(proUntil.getTime()) : null;
+  const activeRuns = await countActiveRuns(db, accountId, ACTIVE_RUNS_MAX);
+  return { userId: accountId, email, plan: isPro ? "pro" : "none", until, credits, frozen, activeRuns };
 }

@@ -9,7 +9,7 @@ import {
   rollApiKey,
 } from "../accounts/index.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { Database } from "../platform/database/database.ts";
+import type { CommandContext } from "../read-catalogue.ts";
 import { isUuid } from "../platform/ids.ts";
 import { Problem } from "../platform/problem.ts";
 
@@ -27,54 +27,44 @@ export interface NewApiKey {
 export type ApiKeyReport = ReturnType<typeof describeKey>;
 
 /** What an operator does with API keys, which are named by id, by what is displayed of them, or by themselves. */
-export class KeyActions {
-  readonly #db: Database;
-  readonly #newId: () => string;
-
-  constructor(db: Database, newId: () => string) {
-    this.#db = db;
-    this.#newId = newId;
-  }
-
-  async create(key: NewApiKey): Promise<{ keyId: string; apiKey: string }> {
-    const wrong = key.promptIds.find((id) => !isUuid(id));
-    if (wrong !== undefined) throw new Problem("VALIDATION_ERROR", `promptId must be a UUID, got "${wrong}".`);
-    const { accountId } = await getAccountByName(this.#db, key.user);
-    return createApiKey(this.#db, this.#newId, {
-      accountId,
-      name: key.name,
-      expiresAt: key.expiresAtMs === null ? null : isoTime(key.expiresAtMs),
-      monthlyCap: key.monthlyCap,
-      promptIds: key.promptIds.length === 0 ? null : key.promptIds,
-    });
-  }
-
-  /** Newest first. */
-  async list(user: string): Promise<ApiKeyReport[]> {
-    const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    return (await listKeys(this.#db, accountId)).map(describeKey);
-  }
-
-  /** A key of whichever account. */
-  async show(name: string): Promise<ApiKeyReport & { readonly userId: string; readonly email: string }> {
-    const key = await getApiKeyByName(this.#db, name);
-    const { accountId, email } = await getAccountEvenDeleted(this.#db, key.accountId);
-    return { ...describeKey(key), userId: accountId, email };
-  }
-
-  /** The old key is valid for `overlapSeconds` more. */
-  async roll(
-    name: string,
-    overlapSeconds: number,
-  ): Promise<{ keyId: string; apiKey: string; oldKeyId: string; oldKeyExpiresAt: string }> {
-    const old = await getApiKeyByName(this.#db, name);
-    const rolled = await rollApiKey(this.#db, this.#newId, old, overlapSeconds);
-    if (rolled === null) throw new Error(`The key ${old.keyId} was there and is not any more.`);
-    return { ...rolled, oldKeyId: old.keyId };
-  }
-
-  async revoke(name: string): Promise<{ keyId: string; revokedAt: string }> {
-    const { keyId, revokedAt } = await revokeApiKey(this.#db, name);
-    return { keyId, revokedAt: revokedAt.toISOString() };
-  }
+export function keyActions({ db, newId }: CommandContext) {
+  return {
+    async create(key: NewApiKey): Promise<{ keyId: string; apiKey: string }> {
+      const wrong = key.promptIds.find((id) => !isUuid(id));
+      if (wrong !== undefined) throw new Problem("VALIDATION_ERROR", `promptId must be a UUID, got "${wrong}".`);
+      const { accountId } = await getAccountByName(db, key.user);
+      return createApiKey(db, newId, {
+        accountId,
+        name: key.name,
+        expiresAt: key.expiresAtMs === null ? null : isoTime(key.expiresAtMs),
+        monthlyCap: key.monthlyCap,
+        promptIds: key.promptIds.length === 0 ? null : key.promptIds,
+      });
+    },
+    /** Newest first. */
+    async list(user: string): Promise<ApiKeyReport[]> {
+      const { accountId } = await getAccountEvenDeleted(db, user);
+      return (await listKeys(db, accountId)).map(describeKey);
+    },
+    /** A key of whichever account. */
+    async show(name: string): Promise<ApiKeyReport & { readonly userId: string; readonly email: string }> {
+      const key = await getApiKeyByName(db, name);
+      const { accountId, email } = await getAccountEvenDeleted(db, key.accountId);
+      return { ...describeKey(key), userId: accountId, email };
+    },
+    /** The old key is valid for `overlapSeconds` more. */
+    async roll(
+      name: string,
+      overlapSeconds: number,
+    ): Promise<{ keyId: string; apiKey: string; oldKeyId: string; oldKeyExpiresAt: string }> {
+      const old = await getApiKeyByName(db, name);
+      const rolled = await rollApiKey(db, newId, old, overlapSeconds);
+      if (rolled === null) throw new Error(`The key ${old.keyId} was there and is not any more.`);
+      return { ...rolled, oldKeyId: old.keyId };
+    },
+    async revoke(name: string): Promise<{ keyId: string; revokedAt: string }> {
+      const { keyId, revokedAt } = await revokeApiKey(db, name);
+      return { keyId, revokedAt: revokedAt.toISOString() };
+    },
+  };
 }

@@ -16,7 +16,7 @@ import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.t
 import { isoTime, systemClock } from "../platform/clock.ts";
 import { findModerated, findPromptId, listModerated, listSlugs } from "../prompts/moderation-store.ts";
 import { listUsage, type MeasuredUsage } from "../runs/usage/usage-store.ts";
-import type { Database } from "../platform/database/database.ts";
+import type { CommandContext } from "../read-catalogue.ts";
 import { isUuid } from "../platform/ids.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { listInstallationRuns } from "../runs/read/installation-runs-store.ts";
@@ -26,84 +26,73 @@ const ROWS_MAX = 50;
 const USAGE_ROWS_MAX = 1_000;
 const DAY_MS = 86_400_000;
 
-export interface UserReport extends PersonReport {
+interface UserReport {
+  /** Null: nobody signs in to the account. */
+  readonly person: PersonReport | null;
   /** Null: a person was named, and not an account. */
   readonly account: { readonly accountId: string; readonly email: string } | null;
 }
 
 /** What an operator looks up at the terminal when there is no other way: nothing here writes. */
-export class LookupActions {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
-  /** The newest accounts whose address, id or name has `text` in it. */
-  async accounts(text: string | undefined): Promise<Page<ListedAccount>> {
-    return listAccounts(this.#db, { limit: ROWS_MAX, q: text });
-  }
-
-  /** The newest people who sign in whose address or name has `text` in it. */
-  async people(text: string | undefined): Promise<Page<PersonOfInstallation>> {
-    return listPeople(this.#db, { limit: ROWS_MAX, q: text });
-  }
-
-  /** A person, or the owner of an account, with what they sign in by. @throws Problem NOT_FOUND_ERROR. */
-  async user(name: string): Promise<UserReport> {
-    const person = await findPersonByEmail(this.#db, name);
-    const account = person === null ? await getAccountByName(this.#db, name) : null;
-    const personId = person ?? (await findPersonOfAccount(this.#db, account?.accountId ?? ""));
-    return { account, ...(await describePerson(this.#db, personId)) };
-  }
-
-  /** The newest prompts that were ever published whose title, slug or author has `text` in it. */
-  async prompts(text: string | undefined): Promise<Page<ModeratedPrompt>> {
-    return listModerated(this.#db, { limit: ROWS_MAX, q: text });
-  }
-
-  /** A prompt by its slug or id. @throws Problem NOT_FOUND_ERROR, with the slug that is most like it. */
-  async prompt(name: string): Promise<ModeratedPrompt> {
-    const promptId = isUuid(name) ? name.toLowerCase() : await findPromptId(this.#db, name.toLowerCase());
-    const prompt = promptId === null ? null : await findModerated(this.#db, promptId);
-    if (prompt !== null) return prompt;
-    const near = suggestName(name.toLowerCase(), await listSlugs(this.#db, name.length, SLIPS_MAX), SLIPS_MAX);
-    const next = near === null ? '"promptd admin prompt list" shows all.' : `Did you mean ${near}?`;
-    throw new Problem("NOT_FOUND_ERROR", `No published prompt has the slug or id "${name}". ${next}`);
-  }
-
-  /** What an account has used in the last days, today (UTC) included, by prompt and model. */
-  async usage(user: string, days: number): Promise<{ userId: string; rows: UsageRow[] }> {
-    const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    const request = { accountId, ...lastDays(days), by: ["prompt", "model"], rowsMax: USAGE_ROWS_MAX } as const;
-    return { userId: accountId, rows: await listUsage(this.#db, request) };
-  }
-
-  /** What every account has used in the last days, today (UTC) included, those that paid most first. */
-  async usageOfAll(days: number): Promise<{ rows: MeasuredUsage[] }> {
-    const request = { accountId: null, ...lastDays(days), by: ["account"], rowsMax: USAGE_ROWS_MAX } as const;
-    return { rows: await listUsage(this.#db, request) };
-  }
-
-  /** The newest runs of an account. @throws Problem NOT_FOUND_ERROR when there is no such account. */
-  async runs(user: string, status: ManagedRunRow["runStatus"] | undefined): Promise<Page<ManagedRunRow>> {
-    const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    return listManagedRuns(this.#db, accountId, { limit: ROWS_MAX, status });
-  }
-
-  /** The newest runs of all accounts in the last day. */
-  async runsOfAll(status: ManagedRunRow["runStatus"] | undefined): Promise<Page<InstallationRunRow>> {
-    return listInstallationRuns(this.#db, { limit: ROWS_MAX, status }, systemClock.nowMs());
-  }
-
-  /** A run of whichever account. @throws Problem NOT_FOUND_ERROR. */
-  async run(runId: string): Promise<ManagedRun & { readonly userId: string }> {
-    if (!isUuid(runId)) throw new Problem("VALIDATION_ERROR", `runId must be a UUID, got "${runId}".`);
-    const userId = await findAccountOfRun(this.#db, runId);
-    const run = userId === null ? null : await findManagedRun(this.#db, userId, runId);
-    if (run === null || userId === null) throw notFound("run", runId);
-    return { ...run, userId };
-  }
+export function lookupActions({ db }: CommandContext) {
+  return {
+    /** The newest accounts whose address, id or name has `text` in it. */
+    async accounts(text: string | undefined): Promise<Page<ListedAccount>> {
+      return listAccounts(db, { limit: ROWS_MAX, q: text });
+    },
+    /** The newest people who sign in whose address or name has `text` in it. */
+    async people(text: string | undefined): Promise<Page<PersonOfInstallation>> {
+      return listPeople(db, { limit: ROWS_MAX, q: text });
+    },
+    /** A person, or the owner of an account, with what they sign in by. @throws Problem NOT_FOUND_ERROR. */
+    async user(name: string): Promise<UserReport> {
+      const person = await findPersonByEmail(db, name);
+      const account = person === null ? await getAccountByName(db, name) : null;
+      const personId = person ?? (await findPersonOfAccount(db, account?.accountId ?? ""));
+      return { person: await describePerson(db, personId), account };
+    },
+    /** The newest prompts that were ever published whose title, slug or author has `text` in it. */
+    async prompts(text: string | undefined): Promise<Page<ModeratedPrompt>> {
+      return listModerated(db, { limit: ROWS_MAX, q: text });
+    },
+    /** A prompt by its slug or id. @throws Problem NOT_FOUND_ERROR, with the slug that is most like it. */
+    async prompt(name: string): Promise<ModeratedPrompt> {
+      const promptId = isUuid(name) ? name.toLowerCase() : await findPromptId(db, name.toLowerCase());
+      const prompt = promptId === null ? null : await findModerated(db, promptId);
+      if (prompt !== null) return prompt;
+      const near = suggestName(name.toLowerCase(), await listSlugs(db, name.length, SLIPS_MAX), SLIPS_MAX);
+      const next = near === null ? '"promptd admin prompt list" shows all.' : `Did you mean ${near}?`;
+      throw new Problem("NOT_FOUND_ERROR", `No published prompt has the slug or id "${name}". ${next}`);
+    },
+    /** What an account has used in the last days, today (UTC) included, by prompt and model. */
+    async usage(user: string, days: number): Promise<{ userId: string; rows: UsageRow[] }> {
+      const { accountId } = await getAccountEvenDeleted(db, user);
+      const request = { accountId, ...lastDays(days), by: ["prompt", "model"], rowsMax: USAGE_ROWS_MAX } as const;
+      return { userId: accountId, rows: await listUsage(db, request) };
+    },
+    /** What every account has used in the last days, today (UTC) included, those that paid most first. */
+    async usageOfAll(days: number): Promise<{ rows: MeasuredUsage[] }> {
+      const request = { accountId: null, ...lastDays(days), by: ["account"], rowsMax: USAGE_ROWS_MAX } as const;
+      return { rows: await listUsage(db, request) };
+    },
+    /** The newest runs of an account. @throws Problem NOT_FOUND_ERROR when there is no such account. */
+    async runs(user: string, status: ManagedRunRow["runStatus"] | undefined): Promise<Page<ManagedRunRow>> {
+      const { accountId } = await getAccountEvenDeleted(db, user);
+      return listManagedRuns(db, accountId, { limit: ROWS_MAX, status });
+    },
+    /** The newest runs of all accounts in the last day. */
+    async runsOfAll(status: ManagedRunRow["runStatus"] | undefined): Promise<Page<InstallationRunRow>> {
+      return listInstallationRuns(db, { limit: ROWS_MAX, status }, systemClock.nowMs());
+    },
+    /** A run of whichever account. @throws Problem NOT_FOUND_ERROR. */
+    async run(runId: string): Promise<ManagedRun & { readonly userId: string }> {
+      if (!isUuid(runId)) throw new Problem("VALIDATION_ERROR", `runId must be a UUID, got "${runId}".`);
+      const userId = await findAccountOfRun(db, runId);
+      const run = userId === null ? null : await findManagedRun(db, userId, runId);
+      if (run === null || userId === null) throw notFound("run", runId);
+      return { ...run, userId };
+    },
+  };
 }
 
 /** The last days as they are stored, today (UTC) included. */

@@ -4,45 +4,37 @@ import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { getAccountByName, getAccountEvenDeleted } from "../accounts/index.ts";
 import { systemClock } from "../platform/clock.ts";
-import type { Config } from "../platform/config/config.ts";
-import type { Database } from "../platform/database/database.ts";
+import type { CommandContext } from "../read-catalogue.ts";
 import { Problem } from "../platform/problem.ts";
 
 /** Loaded when they are used: they reach over all slices, which no other command has to wait for. */
 const load = () => import("../offboarding/index.ts");
 
 /** What an operator does with an account that leaves. Users are named by email address or id. */
-export class OffboardingActions {
-  readonly #db: Database;
-  readonly #config: Config;
-
-  constructor(db: Database, config: Config) {
-    this.#db = db;
-    this.#config = config;
-  }
-
-  /** @param file must not exist: an archive is worth more than what a typing error replaces. */
-  async export(user: string, file: string): Promise<{ userId: string; file: string; bytes: number }> {
-    const { accountId } = await getAccountEvenDeleted(this.#db, user);
-    const [{ exportAccount }, { createAccountFiles, chooseBlobStore, readBucket }] = await Promise.all([
-      load(),
-      import("../files/index.ts"),
-    ]);
-    const bucket = readBucket(this.#config);
-    const blobs = await chooseBlobStore({ dataDir: this.#config.dataDir, bucket, clock: systemClock });
-    const ports = { db: this.#db, files: createAccountFiles(this.#db, blobs), clock: systemClock };
-    await pipeline(await exportAccount(accountId, ports), createWriteStream(file, { flags: "wx", mode: 0o600 }));
-    return { userId: accountId, file, bytes: (await stat(file)).size };
-  }
-
-  /** @throws Problem when `confirm` is not the address of the account. */
-  async delete(user: string, { confirm, prompts }: AccountDeletion): Promise<DeletedAccount> {
-    const { accountId, email } = await getAccountByName(this.#db, user);
-    if (confirm.toLowerCase() !== email) {
-      const message = `--confirm must be the email address of the account, which is not "${confirm}". Nothing was deleted.`;
-      throw new Problem("VALIDATION_ERROR", message);
-    }
-    const { beginDeletion } = await load();
-    return beginDeletion(this.#db, { accountId, prompts, actorId: null });
-  }
+export function offboardingActions({ db, config }: CommandContext) {
+  return {
+    /** @param file must not exist: an archive is worth more than what a typing error replaces. */
+    async export(user: string, file: string): Promise<{ userId: string; file: string; bytes: number }> {
+      const { accountId } = await getAccountEvenDeleted(db, user);
+      const [{ exportAccount }, { createAccountFiles, chooseBlobStore, readBucket }] = await Promise.all([
+        load(),
+        import("../files/index.ts"),
+      ]);
+      const bucket = readBucket(config);
+      const blobs = await chooseBlobStore({ dataDir: config.dataDir, bucket, clock: systemClock });
+      const ports = { db, files: createAccountFiles(db, blobs), clock: systemClock };
+      await pipeline(await exportAccount(accountId, ports), createWriteStream(file, { flags: "wx", mode: 0o600 }));
+      return { userId: accountId, file, bytes: (await stat(file)).size };
+    },
+    /** @throws Problem when `confirm` is not the address of the account. */
+    async delete(user: string, { confirm, prompts }: AccountDeletion): Promise<DeletedAccount> {
+      const { accountId, email } = await getAccountByName(db, user);
+      if (confirm.toLowerCase() !== email) {
+        const message = `--confirm must be the email address of the account, which is not "${confirm}". Nothing was deleted.`;
+        throw new Problem("VALIDATION_ERROR", message);
+      }
+      const { beginDeletion } = await load();
+      return beginDeletion(db, { accountId, prompts, actorId: null });
+    },
+  };
 }

@@ -1,8 +1,7 @@
 import { getAccountByName, getAccountEvenDeleted } from "../accounts/index.ts";
 import type { Catalogue } from "../models/index.ts";
-import { isoTime, systemClock } from "../platform/clock.ts";
-import type { Database } from "../platform/database/database.ts";
-import { createIdSource, isUuid } from "../platform/ids.ts";
+import { isoTime } from "../platform/clock.ts";
+import { isUuid } from "../platform/ids.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { describePublication } from "../prompts/authoring/describe-publication.ts";
 import { diffPrompts, type PromptDiff } from "../prompts/authoring/diff-prompts.ts";
@@ -45,128 +44,120 @@ interface ParsedFile {
 }
 
 /** What an operator does with prompts. Authors are named by email address or id. */
-export class PromptActions {
-  readonly #options: CommandContext;
-  readonly #db: Database;
-  readonly #newId = createIdSource(systemClock);
+export function promptActions(context: CommandContext) {
+  const { db } = context;
+  const accountOf = async (author: string | null): Promise<string | null> =>
+    author === null ? null : (await getAccountEvenDeleted(db, author)).accountId;
+  return {
+    publish: (files: readonly PromptFile[], author: string) => publishFiles(context, files, author),
+    addSample: (file: PromptFile, runId: string, author: string) => sampleOfRun(context, { file, runId, author }),
+    async unpublish(promptId: string): Promise<{ promptId: string; published: false }> {
+      requireUuid("promptId", promptId);
+      await unpublishPrompt(db, promptId);
+      return { promptId: promptId.toLowerCase(), published: false };
+    },
+    async republish(promptId: string): Promise<{ promptId: string; published: true }> {
+      requireUuid("promptId", promptId);
+      await republishPrompt(db, promptId);
+      return { promptId: promptId.toLowerCase(), published: true };
+    },
+    /** In percent; null: the installation's. */
+    async setAuthorShare(
+      promptId: string,
+      percent: number | null,
+    ): Promise<{ promptId: string; slug: string; authorSharePercent: number | null }> {
+      requireUuid("promptId", promptId);
+      const slug = await setAuthorShare(db, promptId, percent);
+      if (slug === null) throw new Problem("NOT_FOUND_ERROR", `No prompt has the id "${promptId}".`);
+      return { promptId: promptId.toLowerCase(), slug, authorSharePercent: percent };
+    },
+    /** @param author null: the prompts of all. */
+    async list(author: string | null): Promise<(Omit<ListedPrompt, "publishedAt"> & { publishedAt: string })[]> {
+      const prompts = await listLatestPrompts(db, await accountOf(author));
+      return prompts.map((prompt) => ({ ...prompt, publishedAt: isoTime(prompt.publishedAt.getTime()) }));
+    },
+    /** The file that publishes the latest version of a prompt again. @param name its id or slug. */
+    async pull(name: string, author: string | null): Promise<{ promptId: string; slug: string; source: string }> {
+      const found = await findLatestContent(db, name, await accountOf(author));
+      if (found === null) throw notFound("prompt", name);
+      return { promptId: found.promptId, slug: found.slug, source: fileOfPrompt(found) };
+    },
+    /** What publishing the only prompt of a file would change. Null: it would be a new prompt. */
+    async diff(file: PromptFile, author: string | null): Promise<PromptDiff | null> {
+      const catalogue = await readCatalogue(context);
+      const [source, ...others] = parsePromptFile(file.text, catalogue);
+      if (source === undefined || others.length > 0)
+        throw new Problem("VALIDATION_ERROR", `${file.name} must hold one prompt to be compared.`);
+      const accountId = await accountOf(author);
+      const { promptId, slug } = source;
+      const byId = promptId === null ? null : await findLatestContent(db, promptId, null);
+      const found = byId ?? (await findLatestContent(db, slug, accountId));
+      return found === null ? null : diffPrompts(found, source, catalogue);
+    },
+  };
+}
 
-  constructor(options: CommandContext) {
-    this.#options = options;
-    this.#db = options.db;
-  }
-
-  /** Publishes files in order, each as a whole or not at all. A file with a fault is left out; the others are published. */
-  async publish(files: readonly PromptFile[], author: string): Promise<PublishReport> {
-    const { accountId: authorId } = await getAccountByName(this.#db, author);
-    const catalogue = await readCatalogue(this.#options);
-    const report = { published: [], warnings: [], faults: [] } satisfies PublishReport as MutableReport;
-    for (const group of groupFiles(this.#parse(files, catalogue, report)))
-      await this.#publishGroup(group, { authorId, catalogue, report });
-    const isNew = ({ outcome }: PublishedPrompt): boolean => outcome !== "unchanged";
-    if (report.published.filter(isNew).length >= VACUUM_FROM_PROMPTS) await vacuumIndex(this.#db);
-    return report;
-  }
-
-  #parse(files: readonly PromptFile[], catalogue: Catalogue, report: MutableReport): ParsedFile[] {
-    const creditsMax = this.#options.config.PROMPTD_HOLD_MAX_CREDITS;
-    return files.flatMap(({ name, text }) => {
-      try {
-        return [{ name, sources: parsePromptFile(text, catalogue, { creditsMax }) }];
-      } catch (error) {
-        report.faults.push(faultOf(name, error));
-        return [];
-      }
-    });
-  }
-
-  /** Many files in one transaction, which is quicker; one by one where a prompt of them is refused. */
-  async #publishGroup(group: readonly ParsedFile[], to: PublishTarget): Promise<void> {
-    const { authorId, catalogue, report } = to;
-    const sources = group.flatMap((file) => file.sources);
+/** Publishes files in order, each as a whole or not at all. A file with a fault is left out; the others are published. */
+async function publishFiles(
+  context: CommandContext,
+  files: readonly PromptFile[],
+  author: string,
+): Promise<PublishReport> {
+  const { accountId: authorId } = await getAccountByName(context.db, author);
+  const catalogue = await readCatalogue(context);
+  const report = { published: [], warnings: [], faults: [] } satisfies PublishReport as MutableReport;
+  const creditsMax = context.config.PROMPTD_HOLD_MAX_CREDITS;
+  const parsed = files.flatMap(({ name, text }): ParsedFile[] => {
     try {
-      const publications = await publishPrompts(this.#db, sources, { authorId, catalogue, newId: this.#newId });
-      addPublications(report, group, publications);
+      return [{ name, sources: parsePromptFile(text, catalogue, { creditsMax }) }];
     } catch (error) {
-      const [file] = group;
-      if (group.length > 1 && error instanceof Problem) for (const each of group) await this.#publishGroup([each], to);
-      else if (file !== undefined) report.faults.push(faultOf(file.name, error));
+      report.faults.push(faultOf(name, error));
+      return [];
     }
-  }
+  });
+  for (const group of groupFiles(parsed)) await publishGroup(context, group, { authorId, catalogue, report });
+  const isNew = ({ outcome }: PublishedPrompt): boolean => outcome !== "unchanged";
+  if (report.published.filter(isNew).length >= VACUUM_FROM_PROMPTS) await vacuumIndex(context.db);
+  return report;
+}
 
-  /**
-   * The file with the inputs of one of the author's own runs, and the texts it returned, as its sample. Generated images
-   * and videos are left out: their addresses expire.
-   * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when the run did not succeed, or the file has samples.
-   */
-  async addSample(file: PromptFile, runId: string, author: string): Promise<PromptFile> {
-    requireUuid("--sample-from", runId);
-    const { accountId } = await getAccountByName(this.#db, author);
-    const { findRun, readInputs } = await import("../runs/runs-store.ts");
-    const run = await findRun(this.#db, accountId, runId.toLowerCase());
-    if (run === null) throw notFound("run of this author", runId);
-    if (run.runStatus !== "succeeded")
-      throw new Problem("VALIDATION_ERROR", `The run ${runId} is ${run.runStatus}: a sample needs one that succeeded.`);
-    const inputs = await readInputs(this.#db, [{ accountId, runId: run.runId }]);
-    const { textInputs } = inputs.get(run.runId) as { textInputs: Readonly<Record<string, string>> };
-    const outputs = run.outputs.flatMap(({ type, data }) => (type === "text" ? [data] : []));
-    const text = addSample(file.text, { textInputs, outputs });
-    if (text !== null) return { ...file, text };
-    const why = "has samples already, or is not a *.prompt.md file: remove its samples, or write this one yourself.";
-    throw new Problem("VALIDATION_ERROR", `${file.name} ${why}`);
+/** Many files in one transaction, which is quicker; one by one where a prompt of them is refused. */
+async function publishGroup(context: CommandContext, group: readonly ParsedFile[], to: PublishTarget): Promise<void> {
+  const { report, ...target } = to;
+  const sources = group.flatMap((file) => file.sources);
+  try {
+    const publications = await publishPrompts(context.db, sources, { ...target, newId: context.newId });
+    addPublications(report, group, publications);
+  } catch (error) {
+    const [file] = group;
+    if (group.length > 1 && error instanceof Problem) for (const each of group) await publishGroup(context, [each], to);
+    else if (file !== undefined) report.faults.push(faultOf(file.name, error));
   }
+}
 
-  async unpublish(promptId: string): Promise<{ promptId: string; published: false }> {
-    requireUuid("promptId", promptId);
-    await unpublishPrompt(this.#db, promptId);
-    return { promptId: promptId.toLowerCase(), published: false };
-  }
-
-  async republish(promptId: string): Promise<{ promptId: string; published: true }> {
-    requireUuid("promptId", promptId);
-    await republishPrompt(this.#db, promptId);
-    return { promptId: promptId.toLowerCase(), published: true };
-  }
-
-  /** In percent; null: the installation's. */
-  async setAuthorShare(
-    promptId: string,
-    percent: number | null,
-  ): Promise<{ promptId: string; slug: string; authorSharePercent: number | null }> {
-    requireUuid("promptId", promptId);
-    const slug = await setAuthorShare(this.#db, promptId, percent);
-    if (slug === null) throw new Problem("NOT_FOUND_ERROR", `No prompt has the id "${promptId}".`);
-    return { promptId: promptId.toLowerCase(), slug, authorSharePercent: percent };
-  }
-
-  /** @param author null: the prompts of all. */
-  async list(author: string | null): Promise<(Omit<ListedPrompt, "publishedAt"> & { publishedAt: string })[]> {
-    const prompts = await listLatestPrompts(this.#db, await this.#accountId(author));
-    return prompts.map((prompt) => ({ ...prompt, publishedAt: isoTime(prompt.publishedAt.getTime()) }));
-  }
-
-  /** The file that publishes the latest version of a prompt again. @param name its id or slug. */
-  async pull(name: string, author: string | null): Promise<{ promptId: string; slug: string; source: string }> {
-    const found = await findLatestContent(this.#db, name, await this.#accountId(author));
-    if (found === null) throw notFound("prompt", name);
-    return { promptId: found.promptId, slug: found.slug, source: fileOfPrompt(found) };
-  }
-
-  /** What publishing the only prompt of a file would change. Null: it would be a new prompt. */
-  async diff(file: PromptFile, author: string | null): Promise<PromptDiff | null> {
-    const catalogue = await readCatalogue(this.#options);
-    const [source, ...others] = parsePromptFile(file.text, catalogue);
-    if (source === undefined || others.length > 0)
-      throw new Problem("VALIDATION_ERROR", `${file.name} must hold one prompt to be compared.`);
-    const accountId = await this.#accountId(author);
-    const { promptId, slug } = source;
-    const byId = promptId === null ? null : await findLatestContent(this.#db, promptId, null);
-    const found = byId ?? (await findLatestContent(this.#db, slug, accountId));
-    return found === null ? null : diffPrompts(found, source, catalogue);
-  }
-
-  async #accountId(author: string | null): Promise<string | null> {
-    return author === null ? null : (await getAccountEvenDeleted(this.#db, author)).accountId;
-  }
+/**
+ * The file with the inputs of one of the author's own runs, and the texts it returned, as its sample. Generated images
+ * and videos are left out: their addresses expire.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when the run did not succeed, or the file has samples.
+ */
+async function sampleOfRun(
+  { db }: CommandContext,
+  { file, runId, author }: { readonly file: PromptFile; readonly runId: string; readonly author: string },
+): Promise<PromptFile> {
+  requireUuid("--sample-from", runId);
+  const { accountId } = await getAccountByName(db, author);
+  const { findRun, readInputs } = await import("../runs/runs-store.ts");
+  const run = await findRun(db, accountId, runId.toLowerCase());
+  if (run === null) throw notFound("run of this author", runId);
+  if (run.runStatus !== "succeeded")
+    throw new Problem("VALIDATION_ERROR", `The run ${runId} is ${run.runStatus}: a sample needs one that succeeded.`);
+  const inputs = await readInputs(db, [{ accountId, runId: run.runId }]);
+  const { textInputs } = inputs.get(run.runId) as { textInputs: Readonly<Record<string, string>> };
+  const outputs = run.outputs.flatMap(({ type, data }) => (type === "text" ? [data] : []));
+  const text = addSample(file.text, { textInputs, outputs });
+  if (text !== null) return { ...file, text };
+  const why = "has samples already, or is not a *.prompt.md file: remove its samples, or write this one yourself.";
+  throw new Problem("VALIDATION_ERROR", `${file.name} ${why}`);
 }
 
 interface MutableReport {

@@ -82,25 +82,22 @@ export function listInvitationsOfAccount(db: Queryable, accountId: string): Prom
 }
 
 export interface PersonReport {
-  /** Null: nobody signs in to the account. */
-  readonly person: {
-    readonly personId: string;
-    readonly email: string;
-    readonly name: string;
-    readonly isOperator: boolean;
-    readonly isVerified: boolean;
-    readonly isFrozen: boolean;
-    /** Ways in, such as `credential` (a password), `github` or `passkey`. */
-    readonly signsInBy: readonly string[];
-    readonly hasSecondFactor: boolean;
-    readonly sessions: number;
-    readonly accounts: readonly { readonly accountId: string; readonly email: string; readonly role: string }[];
-  } | null;
+  readonly personId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly isOperator: boolean;
+  readonly isVerified: boolean;
+  readonly isFrozen: boolean;
+  /** Ways in, such as `credential` (a password), `github` or `passkey`. */
+  readonly signsInBy: readonly string[];
+  readonly hasSecondFactor: boolean;
+  readonly sessions: number;
+  readonly accounts: readonly { readonly accountId: string; readonly email: string; readonly role: string }[];
 }
 
-/** All that an operator should see of a person. */
-export async function describePerson(db: Queryable, personId: string | null): Promise<PersonReport> {
-  const [person] = await db.query<NonNullable<PersonReport["person"]>>(
+/** All that an operator should see of a person; null: there is none. */
+export async function describePerson(db: Queryable, personId: string | null): Promise<PersonReport | null> {
+  const [person] = await db.query<PersonReport>(
     `select u.id as "personId", u.email, u.name, u.is_operator as "isOperator", u.email_verified as "isVerified",
        u.frozen_at is not null as "isFrozen", u.two_factor_enabled as "hasSecondFactor",
        (select coalesce(json_agg(way order by way), '[]') from (
@@ -112,5 +109,5 @@ export async function describePerson(db: Queryable, personId: string | null): Pr
      from auth_users u where u.id = $1`,
     [personId],
   );
-  return { person: person ?? null };
+  return person ?? null;
 }

@@ -1,6 +1,7 @@
 /** A sample out of a run: the author's own, which succeeded. */
+import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { PromptActions } from "../../src/operator/prompt-actions.ts";
+import { promptActions } from "../../src/operator/prompt-actions.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Config } from "../../src/platform/config/config.ts";
 import { parseOne, TEA_POEM } from "./prompt-fixtures.ts";
@@ -12,7 +13,7 @@ test("a file gets the inputs and the text of a run of its author, and of nobody 
   const [author, other] = [await app.createCaller(), await app.createCaller()];
   const { promptVersionId } = await app.publish(TEA_POEM);
   const run = await author.client.runs.createAndWait({ promptVersionId, inputs: { textInputs: { topic: "rain" } } });
-  const acts = new PromptActions({ db: app.app.db, config: {} as Config, log: createLog("silent") });
+  const acts = promptActions({ db: app.app.db, config: {} as Config, log: createLog("silent"), newId: randomUUID });
   const file = { name: "tea.prompt.md", text: TEA_POEM };
 
   const { text } = await acts.addSample(file, run.runId, author.accountId);

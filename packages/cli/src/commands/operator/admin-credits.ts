@@ -30,7 +30,7 @@ ada@example.org can spend 550 credits.`,
       expiresAtMs: readTime(args.text("expires"), "--expires"),
       idempotencyKey: readText(args.text("idempotency-key"), "--idempotency-key"),
     };
-    const { credits, isGranted } = await runAsOperator(io, (operator) => operator.grantCredits(grant));
+    const { credits, isGranted } = await runAsOperator(io, (operator) => operator.accounts.grantCredits(grant));
     if (!isGranted) io.note("Nothing was granted: this idempotency key was used before, for the same.");
     io.result({ credits }, `${grant.user} can spend ${credits} credits.`);
   },

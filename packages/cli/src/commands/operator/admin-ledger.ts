@@ -9,7 +9,7 @@ export const ledgerCheck: Command = {
 2 accounts, every balance adds up.`,
   options: {},
   run: async (_args, io) => {
-    const report = await runAsOperator(io, (operator) => operator.checkLedger());
+    const report = await runAsOperator(io, (operator) => operator.accounts.checkLedger());
     const lines = report.mismatches.map((one) => `  ${one.accountId} ${one.fault}: ${one.detail}`);
     const verdict = lines.length === 0 ? "every balance adds up." : `${count(lines.length, "mismatch", "mismatches")}:`;
     const frozen = report.frozen.map(

@@ -17,7 +17,7 @@ export const modelsList: Command = {
    40  fal/luma-ray-2      video  needs FAL_API_KEY  perImage 50-100, 8 at once`,
   options: {},
   run: async (_args, io) => {
-    const models = await runAsOperator(io, (operator) => operator.listModels());
+    const models = await runAsOperator(io, (operator) => operator.models.list());
     const rows = models.map((one) => [
       String(one.index).padStart(5),
       one.model,
@@ -45,7 +45,7 @@ Runs at once: 1000`,
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [name = ""] = args.positionals;
-    const models = await runAsOperator(io, (operator) => operator.listModels());
+    const models = await runAsOperator(io, (operator) => operator.models.list());
     const found = models.find(({ model }) => model === name.toLowerCase());
     if (found === undefined) {
       const near = suggestName(
@@ -81,7 +81,7 @@ export const modelsCheck: Command = {
     await readFile(file).catch((cause: unknown) => {
       throw new CommandFailure(describeReadFailure(file, cause, "name the overlay file in it"), { cause });
     });
-    const report = await runAsOperator(io, (operator) => operator.checkModels(file));
+    const report = await runAsOperator(io, (operator) => operator.models.check(file));
     const lists = (["added", "changed", "deprecated", "retired"] as const)
       .filter((name) => report[name].length > 0)
       .map((name) => `${name}: ${report[name].join(", ")}`);

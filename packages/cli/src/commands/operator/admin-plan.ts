@@ -18,7 +18,7 @@ ada@example.org has plan pro until 2027-12-31T00:00:00.000Z.`,
     const untilMs = readTime(args.text("until"), "--until");
     if (plan === "none" && untilMs !== null) throw new CommandFailure("--until goes with --plan pro only.");
     warnOfPast(io, "--until", untilMs, "The plan has ended already, and the API refuses the account.");
-    const set = await runAsOperator(io, (operator) => operator.setPlan(user, plan, untilMs));
+    const set = await runAsOperator(io, (operator) => operator.accounts.setPlan(user, plan, untilMs));
     io.result(set, `${user} has plan ${set.plan}${set.until === null ? "" : ` until ${set.until}`}.`);
   },
 };

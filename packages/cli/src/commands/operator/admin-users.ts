@@ -27,7 +27,7 @@ Created ada@example.org with plan pro and 500 credits.
       plan: readPlan(args.text("plan") ?? "pro"),
       credits: readAmount(args.text("credits") ?? "0", "--credits", 0),
     };
-    const created = await runAsOperator(io, (operator) => operator.createUser(user));
+    const created = await runAsOperator(io, (operator) => operator.accounts.create(user));
     io.result(
       created,
       `Created ${created.email} with plan ${created.plan} and ${created.credits} credits.\n${created.userId}`,
