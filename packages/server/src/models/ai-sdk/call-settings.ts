@@ -6,7 +6,6 @@ import type { Log } from "../../platform/log.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import type { Mapping } from "../catalogue/option-mapping.ts";
-import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import { ALL_PROVIDERS, providerOf } from "../providers/all-providers.ts";
 import type { FeaturedModel, ModelSource, ProviderEndpoint, TextFeatures } from "../providers/provider.ts";
 import type { createTransport, FetchLimits, Transport } from "../providers/transport.ts";
@@ -73,8 +72,7 @@ export function textSettings({ settings = {}, entry, mapping }: ModelCall) {
   const features = featuresOf(entry);
   if (features === null) return {};
   const { temperature, topP, seed, stop } = settings;
-  // Claude samples as it likes while it thinks.
-  const isFixed = entry.provider === "anthropic" && (mapping.reasoning ?? "none") !== "none";
+  const isFixed = !features.whileReasoning && (mapping.reasoning ?? "none") !== "none";
   const max = isFixed ? null : features.temperatureMax;
   return {
     ...(temperature === undefined || max === null ? {} : { temperature: Math.min(temperature, max) }),
@@ -107,22 +105,11 @@ export function sharedSettings(call: ModelCall, signal: AbortSignal) {
   };
 }
 
-/** OpenAI refuses a schema in its strict mode that leaves a member out of `required`, or allows unknown ones. */
 function providerOptionsOf({ mapping, entry, outputSchema }: ModelCall): NonNullable<Mapping["providerOptions"]> {
   const options = mapping.providerOptions ?? {};
-  if (outputSchema === undefined || entry.provider !== "openai") return options;
-  return { ...options, openai: { ...options["openai"], strictJsonSchema: isStrictSchema(outputSchema) } };
-}
-
-function isStrictSchema(schema: JsonValue): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrictSchema);
-  if (typeof schema !== "object" || schema === null) return true;
-  const { type, properties, required, additionalProperties } = schema as JsonObject;
-  const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
-  const isObject = type === "object" || properties !== undefined;
-  const isClosed =
-    additionalProperties === false && Array.isArray(required) && names.every((name) => required.includes(name));
-  return (!isObject || isClosed) && Object.values(schema).every(isStrictSchema);
+  const schemaOptions = featuresOf(entry)?.schemaOptions ?? null;
+  if (outputSchema === undefined || schemaOptions === null) return options;
+  return { ...options, [entry.provider]: { ...options[entry.provider], ...schemaOptions(outputSchema) } };
 }
 
 export function wholePrompt({ instructions, prompt }: Pick<ModelCall, "instructions" | "prompt">): string {

@@ -8,9 +8,10 @@ const searchUsage = z.object({
 /** Up to 4.6; later ones refuse to be sampled otherwise (read in the package, 2026-11). */
 const SAMPLED = /claude-3|-(?:opus|sonnet|haiku)-4(?:-[0-6])?(?:-\d{8})?$/;
 
+/** Claude samples as it likes while it thinks. */
 function textFeatures({ providerModel }: FeaturedModel) {
   const sampling = SAMPLED.test(providerModel) ? { temperatureMax: 1, both: false } : NO_SAMPLING;
-  return { ...ALL_FEATURES, ...sampling, seed: false };
+  return { ...ALL_FEATURES, ...sampling, whileReasoning: false, seed: false };
 }
 
 export const anthropic: Provider = {

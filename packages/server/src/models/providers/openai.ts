@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import { openAiElsewhere } from "./openai-compatible.ts";
 import {
   ALL_FEATURES,
@@ -31,7 +32,23 @@ const REASONING = /^(?:o\d|gpt-(?:[5-9]|\d{2})(?!.*chat))/;
 function textFeatures({ providerModel, api }: FeaturedModel) {
   const isChat = api === "chat";
   const sampling = REASONING.test(providerModel) ? NO_SAMPLING : {};
-  return { ...ALL_FEATURES, ...sampling, seed: isChat, stopMax: isChat ? 4 : 0 };
+  return { ...ALL_FEATURES, ...sampling, seed: isChat, stopMax: isChat ? 4 : 0, schemaOptions };
+}
+
+/** It refuses a schema in its strict mode that leaves a member out of `required`, or allows unknown ones. */
+function schemaOptions(schema: JsonObject): JsonObject {
+  return { strictJsonSchema: isStrictSchema(schema) };
+}
+
+function isStrictSchema(schema: JsonValue): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrictSchema);
+  if (typeof schema !== "object" || schema === null) return true;
+  const { type, properties, required, additionalProperties } = schema as JsonObject;
+  const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  const isObject = type === "object" || properties !== undefined;
+  const isClosed =
+    additionalProperties === false && Array.isArray(required) && names.every((name) => required.includes(name));
+  return (!isObject || isClosed) && Object.values(schema).every(isStrictSchema);
 }
 
 export const openai: Provider = {

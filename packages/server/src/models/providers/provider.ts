@@ -8,6 +8,7 @@ import type {
 import type { Modality } from "@promptd/contract";
 import type { Clock } from "../../platform/clock.ts";
 import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
+import type { JsonObject } from "../../platform/json.ts";
 import { memberOf, parseOwn, type JobInterface } from "./jobs.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
 
@@ -155,20 +156,26 @@ export interface TextFeatures {
   readonly topP: boolean;
   /** False: temperature or topP, not both. */
   readonly both: boolean;
+  /** False: neither of them while it reasons. */
+  readonly whileReasoning: boolean;
   readonly seed: boolean;
   /** How many texts may end the answer; 0: none. */
   readonly stopMax: number;
   /** `native`: the provider holds its model to a JSON schema; `prompted`: the schema is a part of the prompt. */
   readonly schema: "native" | "prompted";
+  /** What the provider is told beside a native schema. Null: nothing. */
+  readonly schemaOptions: ((schema: JsonObject) => JsonObject) | null;
 }
 
 export const ALL_FEATURES: TextFeatures = {
   temperatureMax: 2,
   topP: true,
   both: true,
+  whileReasoning: true,
   seed: true,
   stopMax: 4,
   schema: "native",
+  schemaOptions: null,
 };
 export const NO_SAMPLING = { temperatureMax: null, topP: false, both: false } as const;
 
