@@ -9,7 +9,7 @@ import {
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import { z } from "zod";
 import { RESPONSE_HEADERS } from "./response/response-headers.ts";
-import type { PlainObject } from "../platform/json.ts";
+import { presentMembers, type PlainObject } from "../platform/json.ts";
 
 interface Example {
   readonly parameters?: ParameterExamples;
@@ -117,8 +117,7 @@ function rightsOf({ auth, role, scope }: EndpointEntry, { securitySchemes }: Des
   const isUsual = kinds.length === Object.keys(securitySchemes).length;
   return {
     ...(isUsual ? {} : { security: kinds.map((kind) => ({ [kind]: [] })) }),
-    ...(role === undefined ? {} : { "x-role": role }),
-    ...(scope === undefined ? {} : { "x-scope": scope }),
+    ...presentMembers({ "x-role": role, "x-scope": scope }),
   };
 }
 

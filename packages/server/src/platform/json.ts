@@ -19,3 +19,11 @@ export type PlainObject = Readonly<Record<string, unknown>>;
 export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Without the members that are null or undefined, for an object that leaves out what nobody has said. */
+export function presentMembers<Members extends object>(
+  members: Members,
+): { readonly [Name in keyof Members]?: NonNullable<Members[Name]> } {
+  const pairs = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(pairs) as { [Name in keyof Members]?: NonNullable<Members[Name]> };
+}

@@ -1,5 +1,6 @@
 import type { ImageModelV4 } from "@ai-sdk/provider";
 import { generateImage } from "ai";
+import { presentMembers } from "../../platform/json.ts";
 import { imageUsage } from "../pricing/usage.ts";
 import { splitMask } from "../providers/jobs.ts";
 import { failure } from "../providers/failure.ts";
@@ -24,8 +25,7 @@ export async function callImage(adapter: Adapter, call: ModelCall, signal: Abort
     model: await imageModel(adapter, call),
     prompt: images.length === 0 ? text : { text, images, ...(mask === undefined ? {} : { mask: mask.bytes }) },
     n: 1,
-    ...(size === undefined ? {} : { size }),
-    ...(aspectRatio === undefined ? {} : { aspectRatio }),
+    ...presentMembers({ size, aspectRatio }),
     ...sharedSettings(call, signal),
   });
   logWarnings(adapter, call.entry, result.warnings);

@@ -2,7 +2,7 @@
 import type { Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
 import { experimental_getVideoStatus as getVideoStatus, experimental_startVideo as startWithSdk } from "ai";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { JsonValue } from "../../platform/json.ts";
+import { presentMembers, type JsonValue } from "../../platform/json.ts";
 import { providerOf } from "../providers/all-providers.ts";
 import {
   FILE_ANSWER_BYTES_MAX,
@@ -23,9 +23,7 @@ export async function startVideo(adapter: Adapter, call: ModelCall, signal: Abor
   const started = await startWithSdk({
     model: await videoModel(adapter, call.entry, { call, key: call.key }),
     prompt: wholePrompt(call),
-    ...(aspectRatio === undefined ? {} : { aspectRatio }),
-    ...(resolution === undefined ? {} : { resolution }),
-    ...(duration === undefined ? {} : { duration }),
+    ...presentMembers({ aspectRatio, resolution, duration }),
     ...(first !== undefined && isFrame ? { frameImages: [{ image: first.bytes, frameType: "first_frame" }] } : {}),
     ...(first !== undefined && !isFrame
       ? { inputReferences: call.images.map((image) => ({ data: image.bytes, mediaType: image.mediaType })) }

@@ -6,6 +6,7 @@ import {
   type Catalogue,
   type CatalogueEntry,
 } from "../../models/index.ts";
+import { presentMembers } from "../../platform/json.ts";
 import type { StepDefinition } from "../prompt-definition.ts";
 import { suggestModels } from "./suggest-models.ts";
 import type { CheckedStep } from "./check-templates.ts";
@@ -77,6 +78,7 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
   const model = raw.model ?? prompt.model;
   const entry = catalogue.find(model);
   const slots = raw.images ?? (entry?.inputs?.images === undefined ? [] : prompt.images.map((_, index) => index + 1));
+  const messages = step.messages.map(({ role, template }) => ({ role, template: template.text }));
   const definition: StepDefinition = {
     id: raw.id,
     model,
@@ -87,13 +89,13 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
     maxOutputTokens: raw.maxOutputTokens,
     count: raw.count ?? 1,
     reads: step.reads,
-    ...(raw.settings === null ? {} : { settings: raw.settings }),
-    ...(step.messages.length === 0
-      ? {}
-      : { messages: step.messages.map(({ role, template }) => ({ role, template: template.text })) }),
-    ...(raw.outputSchema === null ? {} : { outputSchema: raw.outputSchema }),
-    ...(raw.webSearch === null || raw.webSearch === false ? {} : { webSearch: raw.webSearch }),
-    ...(raw.fallback === null ? {} : { fallback: [...new Set(raw.fallback)] }),
+    ...presentMembers({
+      settings: raw.settings,
+      messages: step.messages.length === 0 ? null : messages,
+      outputSchema: raw.outputSchema,
+      webSearch: raw.webSearch === false ? null : raw.webSearch,
+      fallback: raw.fallback === null ? null : [...new Set(raw.fallback)],
+    }),
   };
   if (step.template.text.trim() === "" && step.template.facts.faults.length === 0) {
     const message = "the template is empty: the text after the front matter is the prompt";

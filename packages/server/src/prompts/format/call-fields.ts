@@ -5,7 +5,7 @@ import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { kindName, type SourceNode } from "./source-tree.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
-import type { JsonObject, JsonValue } from "../../platform/json.ts";
+import { presentMembers, type JsonObject, type JsonValue } from "../../platform/json.ts";
 
 const COUNT_MAX = 4;
 export const MESSAGES_MAX = 40;
@@ -87,16 +87,12 @@ function readOptions(reader: FieldReader): Record<string, string> {
 }
 
 function readSettings(reader: FieldReader): TextSettings | null {
-  const temperature = reader.number("temperature", 0, 2);
-  const topP = reader.number("topP", 0, 1);
-  const seed = reader.integer("seed", 0, SEED_MAX);
-  const stop = readStops(reader);
-  const settings = {
-    ...(temperature === null ? {} : { temperature }),
-    ...(topP === null ? {} : { topP }),
-    ...(seed === null ? {} : { seed }),
-    ...(stop === null ? {} : { stop }),
-  };
+  const settings = presentMembers({
+    temperature: reader.number("temperature", 0, 2),
+    topP: reader.number("topP", 0, 1),
+    seed: reader.integer("seed", 0, SEED_MAX),
+    stop: readStops(reader),
+  });
   return Object.keys(settings).length === 0 ? null : settings;
 }
 

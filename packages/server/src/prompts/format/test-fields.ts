@@ -1,4 +1,5 @@
 /** Reads `tests`: inputs, and what is expected of the output. They stay in the author's file. */
+import { presentMembers, type JsonObject } from "../../platform/json.ts";
 import type { Expectations, PromptTest } from "../prompt-definition.ts";
 import { toJson } from "./call-fields.ts";
 import { FieldReader } from "./field-reader.ts";
@@ -48,23 +49,18 @@ function readExpectations(test: FieldReader): Expectations {
   const map = test.map("expect");
   if (map === null) return {};
   const reader = new FieldReader(map, test.fieldPath("expect"), test.faults);
-  const contains = readTexts(reader, "contains");
-  const notContains = readTexts(reader, "notContains");
-  const matches = readPattern(reader);
-  const shorterThan = reader.integer("shorterThan", 1, 10_000_000);
-  const judge = readTexts(reader, "judge");
-  const judgeModel = reader.text("judgeModel", { max: 100 });
   const schema = reader.map("schema");
+  const expectations = presentMembers({
+    contains: readTexts(reader, "contains"),
+    notContains: readTexts(reader, "notContains"),
+    matches: readPattern(reader),
+    schema: schema === null ? null : (toJson(schema) as JsonObject),
+    shorterThan: reader.integer("shorterThan", 1, 10_000_000),
+    judge: readTexts(reader, "judge"),
+    judgeModel: reader.text("judgeModel", { max: 100 }),
+  });
   reader.finish(EXPECTATION_FIELDS);
-  return {
-    ...(contains === null ? {} : { contains }),
-    ...(notContains === null ? {} : { notContains }),
-    ...(matches === null ? {} : { matches }),
-    ...(schema === null ? {} : { schema: toJson(schema) as NonNullable<Expectations["schema"]> }),
-    ...(shorterThan === null ? {} : { shorterThan }),
-    ...(judge === null ? {} : { judge }),
-    ...(judgeModel === null ? {} : { judgeModel }),
-  };
+  return expectations;
 }
 
 function readTexts(reader: FieldReader, name: string): string[] | null {

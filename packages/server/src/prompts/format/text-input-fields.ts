@@ -1,3 +1,4 @@
+import { presentMembers } from "../../platform/json.ts";
 import { INPUT_KEYS_MAX, keyProblem, LIST_ITEMS_MAX, requiredField, valueProblem } from "../text-input-rules.ts";
 import type { Choice, InputField, InputType } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
@@ -46,9 +47,7 @@ function readInputField(key: string, node: SourceNode, faults: FaultList): Input
     maxLength: reader.integer("maxLength", 1, VALUE_LENGTH_MAX),
     choices,
     multiple: readMultiple(reader, choices, type),
-    ...(type === null ? {} : { type }),
-    ...(min === null ? {} : { min }),
-    ...(max === null ? {} : { max }),
+    ...presentMembers({ type, min, max }),
   };
   reader.finish(INPUT_FIELDS);
   checkDefault(field, reader);

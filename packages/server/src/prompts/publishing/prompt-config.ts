@@ -1,4 +1,5 @@
 import type { ImageInputSlot, TextInputField } from "@promptd/contract";
+import { presentMembers } from "../../platform/json.ts";
 import { requireEntry, type Catalogue, type CatalogueEntry } from "../../models/index.ts";
 import { LIST_ITEMS_MAX } from "../text-input-rules.ts";
 import type { InputField, InputType, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
@@ -48,8 +49,7 @@ function publicField(input: InputField, position: number): TextInputField {
     maxLength: input.maxLength,
     options: input.choices?.map((choice) => choice.name) ?? null,
     multiple: input.multiple === null ? null : { min: input.multiple.min, max: input.multiple.max },
-    ...(input.min === undefined ? {} : { min: input.min }),
-    ...(input.max === undefined ? {} : { max: input.max }),
+    ...presentMembers({ min: input.min, max: input.max }),
   };
 }
 
@@ -99,13 +99,13 @@ function fieldSchema(input: InputField): Record<string, unknown> {
     type: "string",
     title: input.label,
     ...(input.description === "" ? {} : { description: input.description }),
-    ...(input.default === null ? {} : { default: input.default }),
+    ...presentMembers({ default: input.default }),
     ...typeSchema(input, mayBeBlank),
     ...(names === null || input.multiple !== null
       ? {}
       : { enum: mayBeBlank && !names.includes("") ? [...names, ""] : names }),
     ...(mayBeBlank || input.type !== undefined ? {} : { minLength: 1, pattern: "\\S" }),
-    ...(input.maxLength === null ? {} : { maxLength: input.maxLength }),
+    ...presentMembers({ maxLength: input.maxLength }),
   };
 }
 
