@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
+import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import { loadCatalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
-import { createCallAdmission, createMemoryBudget, WAIT_IN_PROCESS_MS, type CallPermit } from "./call-admission.ts";
+import { createCallAdmission, WAIT_IN_PROCESS_MS, type CallPermit } from "./call-admission.ts";
 import type { ModelResult } from "../ai-sdk/model-adapter.ts";
 import { failure } from "../providers/failure.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
@@ -14,11 +15,11 @@ const RATE_LIMITED = failure("rate_limited", { retry: "safe", breaker: "ignored"
 const REFUSED_KEY = failure("credentials", { retry: "never", breaker: "opens" });
 
 /** The admission to a model of a provider with so many calls at once. */
-function setup(concurrency: number, bytesMax = 1_000, waitMs?: number, isPaced = false) {
+function setup(concurrency: number, bytesMax = 1_000, waitMs = WAIT_IN_PROCESS_MS, isPaced = false) {
   const known = catalogue.find("openai/gpt-5.2");
   if (known === null) throw new Error("no entry");
   const entry: CatalogueEntry = { ...known, limits: { ...known.limits, concurrency }, isPaced };
-  const budget = createMemoryBudget(bytesMax, waitMs === undefined ? {} : { timeoutMs: waitMs });
+  const budget = createSemaphore({ permits: bytesMax, timeoutMs: waitMs });
   const clock = { nowMs: 0 };
   const inForce = { runs: 0 };
   const lines: string[] = [];
@@ -92,7 +93,7 @@ test("a model whose key is refused is closed, and uses neither a slot nor memory
   for (let attempt = 0; attempt < 5; attempt += 1) {
     expect(await admission.admit(entry, 400, never)).toEqual({ kind: "busy", waitMs: 15_000, isBroken: true });
   }
-  expect(budget.usedBytes).toBe(0);
+  expect(budget.used).toBe(0);
 });
 
 test("that a model's breaker opens and closes is logged, once each, with the model's name", async () => {

@@ -1,12 +1,7 @@
 /** What a call must pass before it is made: its model's slots, memory, and the model's circuit breaker. */
 import type { Log } from "../../platform/log.ts";
 import { createAdaptiveConcurrency, type AdaptiveConcurrency } from "../../platform/resilience/adaptive-concurrency.ts";
-import {
-  createSemaphore,
-  type Permit,
-  type Semaphore,
-  type SemaphoreOptions,
-} from "../../platform/resilience/semaphore.ts";
+import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import { isSimulated } from "../catalogue/availability.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { LimitChange } from "./model-request.ts";
@@ -27,39 +22,6 @@ export interface CallAdmission {
 
 /** A call waits in this process at most this long; then the run is released and others use its slot. */
 export const WAIT_IN_PROCESS_MS = 2_000;
-
-/**
- * Bounds the memory of calls in flight: a 1 MB image costs about 2.9 MB while it is sent (measured 2026-11), so counting
- * calls alone would let images fill the heap.
- */
-export interface MemoryBudget {
-  /** Null when none was free in time. Rejects when aborted. */
-  reserve(bytes: number, signal: AbortSignal, accountId?: string): Promise<Permit | null>;
-  readonly usedBytes: number;
-}
-
-/** A key is an account. */
-type MemoryBudgetOptions = Pick<SemaphoreOptions, "timeoutMs" | "keyShareMax" | "leavesFree">;
-
-export function createMemoryBudget(bytesMax: number, options: MemoryBudgetOptions = {}): MemoryBudget {
-  const late = new Error("no memory was free in time");
-  const bytes = createSemaphore({
-    permits: bytesMax,
-    timeoutMs: WAIT_IN_PROCESS_MS,
-    ...options,
-    timeoutError: () => late,
-  });
-  return {
-    get usedBytes() {
-      return bytes.used;
-    },
-    reserve: (weight, signal, key = "") =>
-      bytes.acquire({ weight, key, signal }).catch((error: unknown) => {
-        if (error === late) return null;
-        throw error;
-      }),
-  };
-}
 
 /**
  * Per provider, model and key, in this worker alone. What a model did longer ago says nothing about it now; a call lasts
@@ -86,7 +48,11 @@ interface ModelState {
 }
 
 export interface CallAdmissionOptions {
-  readonly memory: MemoryBudget;
+  /**
+   * Bounds the bytes of calls in flight: a 1 MB image costs about 2.9 MB while it is sent (measured 2026-11), so counting
+   * calls alone would let images fill the heap.
+   */
+  readonly memory: Semaphore;
   /** Never jumps. */
   readonly monotonicMs: () => number;
   readonly log: Log;
@@ -134,7 +100,7 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
         askForLimit(state, entry, options);
         return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
       }
-      const reservation = await memory.reserve(bytes, signal).catch((error: unknown) => {
+      const reservation = await memory.acquireInTime({ weight: bytes, signal }).catch((error: unknown) => {
         slot.release();
         throw error;
       });

@@ -12,17 +12,13 @@ import { availability, unavailableSentence } from "../catalogue/availability.ts"
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
 import { meetsNeeds } from "../catalogue/roles.ts";
 import { ATTEMPTS_USED_UP, cleanText, DECLINED, NOT_JSON, sentenceFor } from "./caller-text.ts";
+import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import { readJsonAnswer } from "./output-schema.ts";
 import { embeddingsModel } from "../catalogue/embeddings-model.ts";
 import type { Correction, ModelAdapter } from "../ai-sdk/model-adapter.ts";
-import {
-  createCallAdmission,
-  createMemoryBudget,
-  WAIT_IN_PROCESS_MS,
-  type CallAdmissionOptions,
-} from "./call-admission.ts";
+import { createCallAdmission, WAIT_IN_PROCESS_MS, type CallAdmissionOptions } from "./call-admission.ts";
 import { backoffMs, callsFallback, isFinal, isOfKey } from "./attempt-limits.ts";
-import { createCallCounter, createCallRecord } from "./provider-calls.ts";
+import { createCallCount, createCallRecord } from "./provider-calls.ts";
 import { attempt, withdraw, type Attempt, type Job } from "./attempt.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
@@ -56,23 +52,31 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     wait: options.wait ?? sleep,
     random: options.random ?? systemRandom,
     admission: createCallAdmission({
-      memory: createMemoryBudget(options.inflightBytesMax * (1 - IMAGES_SHARE)),
+      memory: createSemaphore({
+        permits: options.inflightBytesMax * (1 - IMAGES_SHARE),
+        timeoutMs: WAIT_IN_PROCESS_MS,
+      }),
       monotonicMs: () => performance.now(),
       log,
       adaptRuns: options.adaptRuns,
       countKeys: adapter.countKeys,
     }),
-    counter: createCallCounter(db),
+    count: createCallCount(db),
     record: createCallRecord(db, log),
   };
   const imageBytes = options.inflightBytesMax * IMAGES_SHARE;
-  const images = createMemoryBudget(imageBytes, { keyShareMax: imageBytes / 4, leavesFree: true });
+  const images = createSemaphore({
+    permits: imageBytes,
+    keyShareMax: imageBytes / 4,
+    leavesFree: true,
+    timeoutMs: WAIT_IN_PROCESS_MS,
+  });
   return {
     call: (request, signal) => callModel(context, request, signal),
     withdraw: async ({ unmade }) => {
       if (unmade !== null) await withdraw(context, unmade);
     },
-    holdImages: ({ bytes, accountId }, signal) => images.reserve(bytes, signal, accountId),
+    holdImages: ({ bytes, accountId }, signal) => images.acquireInTime({ weight: bytes, key: accountId, signal }),
     embedTexts: async (model, texts, signal) => adapter.embedTexts(embeddingsModel(catalogue, model), texts, signal),
     close: async () => {
       await context.record.flush();

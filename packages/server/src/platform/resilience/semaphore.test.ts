@@ -65,6 +65,16 @@ describe("a semaphore", () => {
     await expect(createSemaphore({ permits: 1, timeoutMs: 1 }).run(() => Promise.resolve(1))).resolves.toBe(1);
   });
 
+  test("gives null on request where no permit was free in time, and rejects only who is aborted", async () => {
+    const semaphore = createSemaphore({ permits: 1, timeoutMs: 1 });
+    const first = await semaphore.acquire();
+    expect(await semaphore.acquireInTime()).toBeNull();
+    const signal = AbortSignal.abort(new Error("canceled"));
+    await expect(semaphore.acquireInTime({ signal })).rejects.toThrow("canceled");
+    first.release();
+    expect(await semaphore.acquireInTime()).not.toBeNull();
+  });
+
   test("rejects those who wait now on request, and lets those who come later wait as before", async () => {
     const semaphore = createSemaphore({ permits: 1 });
     const first = await semaphore.acquire();

@@ -51,6 +51,8 @@ export interface Semaphore {
   readonly used: number;
   run<Result>(work: (permit: Permit) => Promise<Result>, options?: AcquireOptions): Promise<Result>;
   acquire(options?: AcquireOptions): Promise<Permit>;
+  /** Null when none was free in time. */
+  acquireInTime(options?: AcquireOptions): Promise<Permit | null>;
   /** Null when it would have to wait. */
   tryAcquire(options?: AcquireOptions): Permit | null;
   /** Rejects everybody who waits now. Later arrivals wait as before. */
@@ -59,6 +61,10 @@ export interface Semaphore {
 
 export function createSemaphore(options: SemaphoreOptions): Semaphore {
   return new FairSemaphore(options);
+}
+
+class NoPermitInTime extends Error {
+  override readonly name = "NoPermitInTime";
 }
 
 interface Waiter {
@@ -128,6 +134,13 @@ class FairSemaphore implements Semaphore {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
     }
+  }
+
+  acquireInTime(options?: AcquireOptions): Promise<Permit | null> {
+    return this.acquire(options).catch((error: unknown) => {
+      if (error instanceof NoPermitInTime) return null;
+      throw error;
+    });
   }
 
   tryAcquire({ weight = 1, key = "" }: AcquireOptions = {}): Permit | null {
@@ -226,6 +239,6 @@ class FairSemaphore implements Semaphore {
   #timeoutError({ key, weight }: Waiter): Error {
     const { timeoutMs, timeoutError } = this.#options;
     const shortage = this.#shortage(key, weight) ?? "permits"; // room that it could not take: others wait before it
-    return timeoutError?.(shortage) ?? new Error(`No permit was free within ${timeoutMs} ms.`);
+    return timeoutError?.(shortage) ?? new NoPermitInTime(`No permit was free within ${timeoutMs} ms.`);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadedImage, StoredImage } from "../../files/index.ts";
-import { createMemoryBudget } from "../../models/calls/call-admission.ts";
+import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import { loadCatalogue } from "../../models/index.ts";
 import type { LiveVersion } from "../../prompts/index.ts";
 import { loadStepImages } from "./load-step-images.ts";
@@ -21,14 +21,14 @@ const ADDRESS: StoredImage = { type: "url", url: "https://images.example.org/cat
 
 /** A worker's memory for images, and what is read when. */
 function worker(budgetBytes: number, waitMs: number, loadedBytes = 1_000) {
-  const budget = createMemoryBudget(budgetBytes, { timeoutMs: waitMs });
+  const budget = createSemaphore({ permits: budgetBytes, timeoutMs: waitMs });
   const reads: (readonly StoredImage[])[] = [];
   const ports = {
     findModel: (model: string) => {
       const entry = catalogue.find(model);
       return entry;
     },
-    holdImages: ({ bytes }: { bytes: number }, signal: AbortSignal) => budget.reserve(bytes, signal),
+    holdImages: ({ bytes }: { bytes: number }, signal: AbortSignal) => budget.acquireInTime({ weight: bytes, signal }),
     loadImages: async (images: readonly StoredImage[]) => {
       reads.push(images);
       const one: LoadedImage = { bytes: new Uint8Array(loadedBytes), mediaType: "image/jpeg" };
@@ -49,7 +49,7 @@ test("while one run's images fill the memory, the next run has not read a byte o
   const first = await load([stored(5 * MiB)]);
   const second = load([stored(4 * MiB)]);
   expect(reads).toHaveLength(1);
-  expect(budget.usedBytes).toBe(4 * MiB); // what the images really take
+  expect(budget.used).toBe(4 * MiB); // what the images really take
   if (first.kind !== "loaded") throw new Error(first.kind);
   first.release();
   expect((await second).kind).toBe("loaded");
@@ -57,19 +57,19 @@ test("while one run's images fill the memory, the next run has not read a byte o
 });
 
 test("runs of one account that fill their share of the memory keep no memory from another's", async () => {
-  const budget = createMemoryBudget(80 * MiB, { timeoutMs: 1, keyShareMax: 20 * MiB, leavesFree: true });
+  const budget = createSemaphore({ permits: 80 * MiB, timeoutMs: 1, keyShareMax: 20 * MiB, leavesFree: true });
   const ports = {
     findModel: (name: string) => catalogue.find(name) ?? fail(),
     holdImages: ({ bytes, accountId }: { bytes: number; accountId: string }, signal: AbortSignal) =>
-      budget.reserve(bytes, signal, accountId),
+      budget.acquireInTime({ weight: bytes, key: accountId, signal }),
     loadImages: () => new Promise<never>(() => {}),
   };
   const load = (accountId: string) =>
     loadStepImages({ accountId, version: versionOf("sandbox/image"), images: [ADDRESS, ADDRESS] }, ports, never);
   for (let runs = 0; runs < 5; runs += 1) void load("busy");
-  await expect.poll(() => budget.usedBytes).toBe(20 * MiB);
+  await expect.poll(() => budget.used).toBe(20 * MiB);
   void load("quiet");
-  await expect.poll(() => budget.usedBytes).toBe(40 * MiB);
+  await expect.poll(() => budget.used).toBe(40 * MiB);
 });
 
 test("a run for which no memory becomes free is postponed without having read anything", async () => {
@@ -90,7 +90,7 @@ test("an image of unknown size is expected to be as large as one may be, and a r
         findModel: (name) => catalogue.find(name) ?? fail(),
         holdImages: ({ bytes }, signal) => {
           expected.push(bytes);
-          return spy.budget.reserve(bytes, signal);
+          return spy.budget.acquireInTime({ weight: bytes, signal });
         },
         loadImages: async () => ({ kind: "loaded", images: [] }),
       },
@@ -102,23 +102,23 @@ test("an image of unknown size is expected to be as large as one may be, and a r
   expect(expected).toEqual([10 * MiB, 20 * MiB, 11 * MiB]);
   const loaded = await load([ADDRESS], "sandbox/image", "sandbox/text");
   if (loaded.kind !== "loaded") throw new Error(loaded.kind);
-  expect(budget.usedBytes).toBe(2_000); // fitted once for each of two models
+  expect(budget.used).toBe(2_000); // fitted once for each of two models
   loaded.release();
-  expect(budget.usedBytes).toBe(0);
+  expect(budget.used).toBe(0);
 });
 
 test("images that are refused or cannot be read release their memory", async () => {
   const { budget } = worker(6 * MiB, 1);
   const ports = {
     findModel: (name: string) => catalogue.find(name) ?? fail(),
-    holdImages: ({ bytes }: { bytes: number }, signal: AbortSignal) => budget.reserve(bytes, signal),
+    holdImages: ({ bytes }: { bytes: number }, signal: AbortSignal) => budget.acquireInTime({ weight: bytes, signal }),
   };
   const run = { accountId: "a", version: versionOf("sandbox/image"), images: [stored(MiB)] };
   const refusing = { ...ports, loadImages: async () => ({ kind: "refused" as const, message: "damaged" }) };
   expect(await loadStepImages(run, refusing, never)).toEqual({ kind: "refused", message: "damaged" });
   const failing = { ...ports, loadImages: () => Promise.reject(new Error("gone")) };
   await expect(loadStepImages(run, failing, never)).rejects.toThrow("gone");
-  expect(budget.usedBytes).toBe(0);
+  expect(budget.used).toBe(0);
 });
 
 function fail(): never {
