@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Run } from "@promptd/contract";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
-import { createCallCounter } from "../../src/models/calls/provider-calls.ts";
+import { createCallCount } from "../../src/models/calls/provider-calls.ts";
 import { createRunCreates, type Reservation } from "../../src/runs/create/create-group.ts";
 import { createRunRow, createRunRows, type RunToCreate } from "../../src/runs/create/create-store.ts";
 import { LANE } from "../../src/runs/work/claim.ts";
@@ -59,7 +59,7 @@ describe("a run that is claimed as it is created", () => {
     const { kind, runId } = await createClaimed(account, workerId, { firstCall: CALL });
     expect(kind).toBe("claimed");
     const later = { accountId: account, runId: engine.newId(), attempt: 1, step: 0, item: 0 };
-    await createCallCounter(engine.db).begin({ request: later, entry: CALL });
+    await createCallCount(engine.db)({ request: later, entry: CALL });
     expect(await countedOf(later.runId)).toHaveLength(1);
     expect(await countedOf(runId)).toEqual(await countedOf(later.runId));
   });

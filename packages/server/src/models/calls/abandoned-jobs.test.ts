@@ -7,7 +7,7 @@ import { createAbandonedJobsTick } from "./abandoned-jobs.ts";
 import type { JobCancel } from "../ai-sdk/model-adapter.ts";
 import { storeOperation } from "./provider-calls-store.ts";
 import { failure } from "../providers/failure.ts";
-import { createCallCounter } from "./provider-calls.ts";
+import { createCallCount } from "./provider-calls.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
 
 const MODEL = "sandbox/video";
@@ -29,7 +29,7 @@ async function startJob() {
   const runs = await engine.claim(worker);
   const request = { accountId, runId, attempt: 1, step: 0, item: 0 };
   const entry = { model: MODEL, provider: "sandbox", providerModel: "video" };
-  const begun = await createCallCounter(engine.db).begin({ request, entry });
+  const begun = await createCallCount(engine.db)({ request, entry });
   if (begun.kind !== "begun") throw new Error("the send was not begun");
   await storeOperation(engine.db, begun.key, { attempt: 1, operation: "o" });
   return {

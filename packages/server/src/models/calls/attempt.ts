@@ -41,7 +41,7 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
   if (admission.kind === "busy") return admission;
   let ending: ModelResult | "aborted" | "not-made" = "not-made";
   try {
-    const start = job.request.counted?.take(job.entry) ?? (await context.counter.begin(job));
+    const start = job.request.counted?.take(job.entry) ?? (await context.count(job));
     if (start.kind === "used-up") return start;
     await faultPoint("call.before_send");
     if (signal.aborted && start.kind === "begun") await withdraw(context, start.key);

@@ -4,7 +4,7 @@ import type { Log } from "../../platform/log.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
 import type { CallAdmission } from "./call-admission.ts";
-import type { CallCounter, CallRecord } from "./provider-calls.ts";
+import type { CallRecord, CountCall } from "./provider-calls.ts";
 
 /** What every part of a call needs. */
 export interface CallContext {
@@ -15,6 +15,6 @@ export interface CallContext {
   readonly random: Random;
   readonly catalogue: Catalogue;
   readonly admission: CallAdmission;
-  readonly counter: CallCounter;
+  readonly count: CountCall;
   readonly record: CallRecord;
 }

@@ -6,7 +6,7 @@ import { createIdSource, firstIdOfMs } from "../../platform/ids.ts";
 import { createLog } from "../../platform/log.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { createProviderCallsTick } from "./provider-calls.ts";
-import { createCallCounter } from "./provider-calls.ts";
+import { createCallCount } from "./provider-calls.ts";
 
 const log = createLog("silent");
 const newId = createIdSource(systemClock);
@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const entry = { model: "sandbox/text", provider: "sandbox", providerModel: "text" };
 const begin = (runId: string) =>
-  createCallCounter(db).begin({ request: { accountId: runId, runId, attempt: 1, step: 0, item: 0 }, entry });
+  createCallCount(db)({ request: { accountId: runId, runId, attempt: 1, step: 0, item: 0 }, entry });
 const rowsLeft = async () =>
   (await db.query<{ run_id: string }>("select run_id from provider_calls order by run_id")).map((row) => row.run_id);
 const forget = (): Promise<void> => createProviderCallsTick(db, log).run();

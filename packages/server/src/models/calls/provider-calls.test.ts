@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { recordEnds, type CallEnd } from "./provider-calls-store.ts";
-import { createCallCounter } from "./provider-calls.ts";
+import { createCallCount } from "./provider-calls.ts";
 
 let db: Database;
 useTestDatabase((opened) => (db = opened.db));
@@ -16,8 +16,8 @@ const call = (runId: string, change: { step?: number; item?: number; attempt?: n
 
 test("of sends of one item that begin at once in two processes, three are counted and the others refused", async () => {
   const runId = randomUUID();
-  const [one, other] = [createCallCounter(db), createCallCounter(db)];
-  const begin = (n: number) => (n % 2 === 0 ? one : other).begin(call(runId, { attempt: n + 1 }));
+  const [one, other] = [createCallCount(db), createCallCount(db)];
+  const begin = (n: number) => (n % 2 === 0 ? one : other)(call(runId, { attempt: n + 1 }));
   const starts = await Promise.all(Array.from({ length: 10 }, (_, n) => begin(n)));
   const numbers = starts.flatMap((start) => (start.kind === "begun" ? [start.key.callNumber] : []));
   expect(numbers.sort((a, b) => a - b)).toEqual([1, 2, 3]);
@@ -33,9 +33,9 @@ test("a burst is counted item by item in few statements", async () => {
       return db.query(statement, values);
     },
   };
-  const counter = createCallCounter(counted);
+  const count = createCallCount(counted);
   const runs = Array.from({ length: 1_200 }, () => randomUUID());
-  const starts = await Promise.all(runs.map((runId) => counter.begin(call(runId))));
+  const starts = await Promise.all(runs.map((runId) => count(call(runId))));
   expect(starts.map((start) => start.kind === "begun" && start.key)).toEqual(
     runs.map((runId) => ({ runId, step: 0, item: 0, callNumber: 1 })),
   );
@@ -48,10 +48,10 @@ test("a database that fails refuses the send, and the next one is counted again"
     ...db,
     query: (statement, values) => (isDown ? Promise.reject(new Error("down")) : db.query(statement, values)),
   };
-  const counter = createCallCounter(flaky);
-  await expect(counter.begin(call(randomUUID()))).rejects.toThrow("down");
+  const count = createCallCount(flaky);
+  await expect(count(call(randomUUID()))).rejects.toThrow("down");
   isDown = false;
-  await expect(counter.begin(call(randomUUID()))).resolves.toMatchObject({ kind: "begun" });
+  await expect(count(call(randomUUID()))).resolves.toMatchObject({ kind: "begun" });
 });
 
 test("a send whose answer was lost is asked for again, and counted once", async () => {
@@ -65,7 +65,7 @@ test("a send whose answer was lost is asked for again, and counted once", async 
       return rows as never;
     },
   };
-  const start = await createCallCounter(losing).begin(call(runId));
+  const start = await createCallCount(losing)(call(runId));
   expect(start).toEqual({
     kind: "begun",
     key: { runId, step: 0, item: 0, callNumber: 1 },
@@ -78,8 +78,8 @@ test("a send whose answer was lost is asked for again, and counted once", async 
 
 test("each call of a statement gets its own end, and one that has ended keeps its first", async () => {
   const runs = Array.from({ length: 3 }, () => randomUUID());
-  const counter = createCallCounter(db);
-  for (const runId of runs) await counter.begin(call(runId));
+  const count = createCallCount(db);
+  for (const runId of runs) await count(call(runId));
   const end = (nth: number, outcome: string): CallEnd => ({
     key: { runId: runs[nth] ?? "", step: 0, item: 0, callNumber: 1 },
     outcome,

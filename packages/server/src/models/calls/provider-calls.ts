@@ -20,28 +20,24 @@ import {
   type CallToCount,
 } from "./provider-calls-store.ts";
 
+const COUNTED_TOGETHER_MAX = 500;
+const BATCHES_AT_ONCE = 2;
+
+/** Rejects when the database does, and goes on doing so: then no call may be made. */
+export type CountCall = (call: Omit<CallToCount, "id">) => Promise<CallStart>;
+
 /**
  * Counts calls in batches, so that a burst of thousands of calls costs tens of commits.
  * (2,000 single inserts through eight connections took more than 5 s on a busy disk, measured 2026-11.)
  */
-export interface CallCounter {
-  /** Rejects when the database does, and goes on doing so: then no call may be made. */
-  begin(call: Omit<CallToCount, "id">): Promise<CallStart>;
-}
-
-const COUNTED_TOGETHER_MAX = 500;
-const BATCHES_AT_ONCE = 2;
-
-export function createCallCounter(db: Database): CallCounter {
+export function createCallCount(db: Database): CountCall {
   const send = (calls: readonly CallToCount[]) => retry(() => countOncePerItem(db, calls), OUTAGE_POLICY);
   const count = createBatcher({ send, max: COUNTED_TOGETHER_MAX, inFlightMax: BATCHES_AT_ONCE });
-  return {
-    begin: async (call) => {
-      const counted = { ...call, id: randomUUID() };
-      let start = await count(counted);
-      while (start === null) start = await count(counted);
-      return start;
-    },
+  return async (call) => {
+    const counted = { ...call, id: randomUUID() };
+    let start = await count(counted);
+    while (start === null) start = await count(counted);
+    return start;
   };
 }
 

@@ -6,7 +6,7 @@ import type { Database } from "../../platform/database/database.ts";
 import type { ModelAdapter, ModelResult, ReadyJob } from "../ai-sdk/model-adapter.ts";
 import { failure } from "../providers/failure.ts";
 import type { JsonValue } from "../../platform/json.ts";
-import { createCallCounter } from "./provider-calls.ts";
+import { createCallCount } from "./provider-calls.ts";
 import { storeOperation } from "./provider-calls-store.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 import { RunGone, runJob } from "./provider-jobs.ts";
@@ -116,7 +116,7 @@ function start() {
   const request = requestOf({ model: call.entry.model, deadlineMs: 0 });
   const canceler = new AbortController();
   const run = async (store: Database = db) => {
-    const begun = await createCallCounter(db).begin({ request, entry: call.entry });
+    const begun = await createCallCount(db)({ request, entry: call.entry });
     if (begun.kind !== "begun") throw new Error("the send was not begun");
     const { key } = begun;
     const keep = (operation: JsonValue) => storeOperation(store, key, { attempt: request.attempt, operation });

@@ -40,8 +40,8 @@ test("the share grows with the agreement, from three tenths to half", () => {
 test("until the agreement is known, and among few prompts, the model has the least share", async () => {
   const share = createEmbeddingWeight();
   const [many, few] = [await matrixOf(300, 1), await matrixOf(100, 1)];
-  expect(share.of(many, many)).toBe(0.3);
-  await eventually(() => expect(share.of(many, many)).toBe(0.5));
-  expect(share.of(few, few)).toBe(0.3);
+  expect(share(many, many)).toBe(0.3);
+  await eventually(() => expect(share(many, many)).toBe(0.5));
+  expect(share(few, few)).toBe(0.3);
   expect(await measureAgreement(few, few)).toBe(0);
 });

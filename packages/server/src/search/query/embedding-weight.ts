@@ -18,10 +18,8 @@ const NEAREST = 10;
 const DOCUMENTS_MIN = 200;
 const GROWTH_BEFORE_NEW = 0.1;
 
-export interface EmbeddingWeight {
-  /** From 0 to 1. The least share until the agreement is known, which is measured beside the queries. */
-  of(model: VectorMatrix, builtIn: VectorMatrix): number;
-}
+/** From 0 to 1. The least share until the agreement is known, which is measured beside the queries. */
+export type EmbeddingWeight = (model: VectorMatrix, builtIn: VectorMatrix) => number;
 
 interface Measured {
   readonly documents: number;
@@ -30,16 +28,14 @@ interface Measured {
 
 export function createEmbeddingWeight(): EmbeddingWeight {
   const measured = new WeakMap<VectorMatrix, Measured>();
-  return {
-    of: (model, builtIn) => {
-      const known = measured.get(model);
-      const growth = Math.abs(model.size - (known?.documents ?? 0));
-      if (known !== undefined && growth <= known.documents * GROWTH_BEFORE_NEW) return known.share;
-      const next: Measured = { documents: model.size, share: known?.share ?? SHARE.min };
-      measured.set(model, next);
-      void measureAgreement(model, builtIn).then((agreement) => (next.share = weightFor(agreement)));
-      return next.share;
-    },
+  return (model, builtIn) => {
+    const known = measured.get(model);
+    const growth = Math.abs(model.size - (known?.documents ?? 0));
+    if (known !== undefined && growth <= known.documents * GROWTH_BEFORE_NEW) return known.share;
+    const next: Measured = { documents: model.size, share: known?.share ?? SHARE.min };
+    measured.set(model, next);
+    void measureAgreement(model, builtIn).then((agreement) => (next.share = weightFor(agreement)));
+    return next.share;
   };
 }
 

@@ -231,6 +231,6 @@ function meaningFinder({ base, replica, queryVectors, embeddingWeight }: Meaning
     const vector = (await asked) ?? null;
     if (remote === null || vector === null) return own;
     const byModel = await findByVector(remote, vector, { certainty: plan.certainty, limit });
-    return builtIn === null ? byModel : mixEvidence(own, byModel, embeddingWeight.of(remote, builtIn));
+    return builtIn === null ? byModel : mixEvidence(own, byModel, embeddingWeight(remote, builtIn));
   };
 }
