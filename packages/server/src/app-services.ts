@@ -18,6 +18,7 @@ import type { Database } from "./platform/database/database.ts";
 import { createIdSource } from "./platform/ids.ts";
 import { finishDeletions } from "./offboarding/index.ts";
 import type { Log } from "./platform/log.ts";
+import { openMailer, type Mailer } from "./people/index.ts";
 import { createNotifications, type Notifications } from "./platform/database/notifications.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
 import {
@@ -63,6 +64,8 @@ export interface AppServices {
   readonly search: Search;
   /** The server's secret, from which others are derived. */
   readonly secret: Buffer;
+  /** Null: no mail server is set. */
+  readonly mailer: Mailer | null;
   /** Opens and seals the secrets of webhooks. */
   readonly vault: SecretVault;
   /** Sends to webhooks. */
@@ -157,6 +160,7 @@ export async function openServices(
     stopping: new AbortController(),
     address,
     secret,
+    mailer: openMailer({ db, log, newId, config }),
     vault: createSecretVault(secret, [...secrets.current, ...secrets.previous]),
     poster: createGuardedPost({ allowsPrivate: config.PROMPTD_WEBHOOK_PRIVATE_ADDRESSES }),
   };

@@ -154,12 +154,12 @@ async function listen({ options, address }: AppServices, server: HttpServer): Pr
 
 /** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
 function periodicWork(services: AppServices): Tick[] {
-  const { db, files, models, search, newId, options } = services;
+  const { db, files, models, search, options } = services;
   return [
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
-    ...peopleTicks({ db, log: options.log, newId, config: options.config }),
+    ...peopleTicks({ db, config: options.config, mailer: services.mailer }),
     ...batchTicks(services),
     { name: "account_deletions", everySeconds: 15, run: services.finishDeletions },
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },

@@ -178,9 +178,9 @@ function runsOptions(services: AppServices, prefix: string, wakeWorker: () => vo
   };
 }
 
-function openPeople({ options, db, newId, secret, address }: AppServices): People {
+function openPeople({ options, db, newId, mailer, secret, address }: AppServices): People {
   const { config, log } = options;
-  return createPeople({ db, log, newId, config, secret, publicUrl: () => address.url });
+  return createPeople({ db, log, newId, config, mailer, secret, publicUrl: () => address.url });
 }
 
 function openAdmission({ options, db, clock }: AppServices): AdmissionControl {

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { AppServices } from "./app-services.ts";
 import type { Closers } from "./closers.ts";
 import { availability, settlePrice, uncappedPrice } from "./models/index.ts";
-import { openWebhookMails } from "./people/index.ts";
+import { webhookMails } from "./people/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
 import { authorsText, findVersion, renderStep, stepOptions } from "./prompts/index.ts";
 import {
@@ -90,8 +90,8 @@ export async function openWorker(services: AppServices, closers: Closers): Promi
 const EVENT_OUTPUT_BYTES_MAX = 256 * 1024;
 
 /** What sends events to webhooks; it sends nothing before it is started. */
-export function openDeliverer({ db, clock, vault, poster, newId, options }: AppServices, closers: Closers): Deliverer {
-  const { config, log } = options;
+export function openDeliverer({ db, clock, vault, poster, mailer, options }: AppServices, closers: Closers): Deliverer {
+  const { log } = options;
   const readRun = (accountId: string, runId: string) =>
     findFinishedRun(db, { accountId, runId }, EVENT_OUTPUT_BYTES_MAX);
   const deliverer = createDeliverer({
@@ -101,7 +101,7 @@ export function openDeliverer({ db, clock, vault, poster, newId, options }: AppS
     vault,
     poster,
     readRun,
-    onDisabled: openWebhookMails({ db, log, newId, config }),
+    onDisabled: webhookMails(mailer),
   });
   closers.add(() => deliverer.stop());
   return deliverer;

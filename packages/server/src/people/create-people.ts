@@ -10,7 +10,7 @@ import type { Tick } from "../platform/periodic-work.ts";
 import { createAuditWriter, createEntryWriter, type WriteEntry } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
-import { createMailer, type Mailer } from "./mail/mailer.ts";
+import type { Mailer } from "./mail/mailer.ts";
 import { resetMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
@@ -33,6 +33,8 @@ export interface PeopleOptions {
   readonly log: Log;
   readonly newId: () => string;
   readonly config: Config;
+  /** Null: no mail server is set. */
+  readonly mailer: Mailer | null;
   /** The server's secret. */
   readonly secret: Buffer;
   readonly publicUrl: () => string;
@@ -53,11 +55,10 @@ export interface People {
 }
 
 export function createPeople(options: PeopleOptions): People {
-  const { db, log, newId, config, publicUrl } = options;
+  const { db, log, newId, config, mailer, publicUrl } = options;
   const account = newAccountOf(options);
   const services = servicesOf(config);
   const oidc = oidcOf(config);
-  const mailer = createMailerOf(options);
   const features = (): Features => ({
     signUp: config.PROMPTD_SIGN_UP,
     signInWith: [...Object.keys(services), ...(oidc === null ? [] : ["oidc"])],
@@ -83,7 +84,7 @@ export function createPeople(options: PeopleOptions): People {
       await clearAskedLink(db, personId);
     },
     hasMail: mailer !== null,
-    onResetAsked: (email, link) => sendReset({ email, link }, mailer, options),
+    onResetAsked: (email, link) => sendReset({ email, link }, options),
     onPasswordReset: (personId, address) => noteReset({ personId, address, hasMail: mailer !== null }, db, writeEntry),
     onVerificationAsked:
       mailer === null || !account.needsVerification
@@ -130,22 +131,8 @@ function newAccountOf({ db, newId, config }: PeopleOptions): PersonalAccountOpti
   };
 }
 
-/** Null: no mail server is set. */
-function createMailerOf({
-  db,
-  log,
-  newId,
-  config,
-}: Pick<PeopleOptions, "db" | "log" | "newId" | "config">): Mailer | null {
-  const { PROMPTD_SMTP_URL: url, PROMPTD_MAIL_FROM: from } = config;
-  if (url === null || from === null) return null;
-  const openSmtp = async () => (await import("./mail/smtp.ts")).createSmtp({ url, from });
-  return createMailer({ db, log, newId, openSmtp });
-}
-
 /** Tells the owners of an account that a webhook was disabled; without a mail server nobody. */
-export function openWebhookMails(options: Pick<PeopleOptions, "db" | "log" | "newId" | "config">) {
-  const mailer = createMailerOf(options);
+export function webhookMails(mailer: Mailer | null) {
   return async (tx: Tx, accountId: string, webhook: Parameters<typeof webhookDisabledMail>[0]): Promise<void> => {
     if (mailer === null) return;
     const text = webhookDisabledMail(webhook);
@@ -156,8 +143,7 @@ export function openWebhookMails(options: Pick<PeopleOptions, "db" | "log" | "ne
 /** By mail; without mail through an operator, who sees who has asked. The log of a development start has the link. */
 async function sendReset(
   { email, link }: { readonly email: string; readonly link: string },
-  mailer: Mailer | null,
-  { db, config, log }: PeopleOptions,
+  { db, config, log, mailer }: PeopleOptions,
 ): Promise<void> {
   if (mailer !== null) return mailer.send(email, resetMail(link));
   await noteAskedLink(db, email);
@@ -209,9 +195,7 @@ async function refuseSignUp(email: string, { db, config }: PeopleOptions): Promi
   return "An account with this email address exists already. Ask an operator for a sign-in link.";
 }
 
-export function peopleTicks(options: Pick<PeopleOptions, "db" | "log" | "newId" | "config">): Tick[] {
-  const { db, config } = options;
-  const mailer = createMailerOf(options);
+export function peopleTicks({ db, config, mailer }: Pick<PeopleOptions, "db" | "config" | "mailer">): Tick[] {
   const auditDays = config.PROMPTD_AUDIT_DAYS;
   return [
     ...(mailer === null

@@ -1,6 +1,7 @@
 export { auditCommand, type OperatorCommand } from "./audit/audit.ts";
-export { createPeople, openWebhookMails, peopleTicks, type People } from "./create-people.ts";
+export { createPeople, peopleTicks, webhookMails, type People } from "./create-people.ts";
 export { describeAccess, endAccountAccess } from "./end-account-access.ts";
+export { openMailer, type Mailer } from "./mail/mailer.ts";
 export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
 export { makeWelcome } from "./first-operator.ts";

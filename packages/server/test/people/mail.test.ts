@@ -132,13 +132,13 @@ describe("a mail that is not taken", () => {
 
   test("is not given up when the server refuses the sign-in: a password may be mistyped", async () => {
     const address = new URL(mail.url);
-    const failed = (user: string) =>
-      createSmtp({ url: `smtp://${user}:wrong@${address.host}`, from: "promptd@example.org" })
-        .send({ to: "nobody@example.org", subject: "s", text: "t", messageId: "<1@example.org>" })
-        .then(
-          () => null,
-          (error: unknown) => isRefusedForGood(error),
-        );
+    const failed = (user: string) => {
+      const send = createSmtp({ url: `smtp://${user}:wrong@${address.host}`, from: "promptd@example.org" });
+      return send({ to: "nobody@example.org", subject: "s", text: "t", messageId: "<1@example.org>" }).then(
+        () => null,
+        (error: unknown) => isRefusedForGood(error),
+      );
+    };
     expect([await failed("unknown"), await failed("known")]).toEqual([false, true]);
   });
 

@@ -2,18 +2,18 @@
  * Mail goes out after the request that asks for it: the request writes a row, so that no mail server can hold it up and
  * no crash loses the mail. The process that wrote the row delivers it at once, and a tick tries again what failed.
  */
+import type { Config } from "../../platform/config/config.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
 import { insertMail, noteFault, noteSent, takeDueMail, type DueMail, type MailText } from "./mails-store.ts";
-import type { Smtp } from "./smtp.ts";
+import type { SendMail } from "./smtp.ts";
 
 export interface MailerOptions {
   readonly db: Database;
   readonly log: Log;
   readonly newId: () => string;
-  /** Made at the first delivery: most processes never send a mail. */
-  readonly openSmtp: () => Promise<Smtp>;
+  readonly config: Config;
 }
 
 export interface Mailer {
@@ -32,14 +32,18 @@ const RETRY_SECONDS: readonly number[] = [10, 60, 300, 1_200];
 const ATTEMPT_SECONDS = 120;
 const FAULT_LENGTH_MAX = 300;
 
-export function createMailer(options: MailerOptions): Mailer {
-  const { db, log, newId } = options;
-  let opened: Promise<Smtp> | null = null;
+/** One for a process. Null: no mail server is set. */
+export function openMailer(options: MailerOptions): Mailer | null {
+  const { db, log, newId, config } = options;
+  const { PROMPTD_SMTP_URL: url, PROMPTD_MAIL_FROM: from } = config;
+  if (url === null || from === null) return null;
+  // At the first delivery: most processes never send a mail.
+  const openSmtp = async () => (await import("./smtp.ts")).createSmtp({ url, from });
+  let opened: Promise<SendMail> | null = null;
   let delivering: Promise<void> | null = null;
-  const smtp = () => (opened ??= options.openSmtp());
   const deliverAll = async (stop?: AbortSignal): Promise<void> => {
     for (let mail = await takeDueMail(db, ATTEMPT_SECONDS); mail !== null;) {
-      await deliver(mail, await smtp(), options);
+      await deliver(mail, await (opened ??= openSmtp()), options);
       if (stop?.aborted === true) return;
       mail = await takeDueMail(db, ATTEMPT_SECONDS);
     }
@@ -64,10 +68,10 @@ export function createMailer(options: MailerOptions): Mailer {
   };
 }
 
-async function deliver(mail: DueMail, smtp: Smtp, { db, log }: MailerOptions): Promise<void> {
+async function deliver(mail: DueMail, send: SendMail, { db, log }: MailerOptions): Promise<void> {
   const messageId = `<${mail.id}@promptd>`;
   try {
-    await smtp.send({ to: mail.recipient, subject: mail.subject, text: mail.body, messageId });
+    await send({ to: mail.recipient, subject: mail.subject, text: mail.body, messageId });
   } catch (error) {
     const retrySeconds = isRefusedForGood(error) ? null : (RETRY_SECONDS[mail.attempts - 1] ?? null);
     const fault = reasonOf(error).slice(0, FAULT_LENGTH_MAX);

@@ -16,17 +16,14 @@ interface Mail {
   readonly messageId: string;
 }
 
-export interface Smtp {
-  /** @throws Error when the server did not take the mail. */
-  send(mail: Mail): Promise<void>;
-  close(): void;
-}
+/** @throws Error when the server did not take the mail. */
+export type SendMail = (mail: Mail) => Promise<void>;
 
 /** An attempt ends within their sum, plus the silence that a server may keep between two answers. */
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 20_000;
 
-export function createSmtp({ url, from }: SmtpOptions): Smtp {
+export function createSmtp({ url, from }: SmtpOptions): SendMail {
   const transport = createTransport(
     {
       url,
@@ -37,11 +34,8 @@ export function createSmtp({ url, from }: SmtpOptions): Smtp {
     },
     { from, disableFileAccess: true, disableUrlAccess: true },
   );
-  return {
-    async send({ to, subject, text, messageId }) {
-      // As an object: a text would be taken apart at commas.
-      await transport.sendMail({ to: { name: "", address: to }, subject, text, messageId });
-    },
-    close: () => transport.close(),
+  return async ({ to, subject, text, messageId }) => {
+    // As an object: a text would be taken apart at commas.
+    await transport.sendMail({ to: { name: "", address: to }, subject, text, messageId });
   };
 }
