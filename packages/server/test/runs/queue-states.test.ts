@@ -1,10 +1,30 @@
-/** The table of run states in run-state.ts, cell by cell, on the database. */
+/** What becomes of a run by each event in each of its states, cell by cell, on the database. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type RunStatus } from "@promptd/contract";
 import { releaseRun } from "../../src/runs/work/settle.ts";
 import { cancelRunRow } from "../../src/runs/runs-store.ts";
-import { TRANSITIONS, type RunTransition } from "../../src/runs/run-state.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
+
+/** `released`: the run has no worker any more (lease expired, worker draining, provider said "later"). */
+type RunTransition = "claimed" | "completed" | "broke" | "canceled" | "released" | "gave-up";
+
+/**
+ * The whole life of a run, as callers see it. `null` means the event cannot happen in that state and is dropped: a
+ * worker that lost its lease may still report, and must change nothing.
+ */
+const TRANSITIONS: Record<RunStatus, Record<RunTransition, RunStatus | null>> = {
+  queued: { claimed: "running", completed: null, broke: null, canceled: "failed", released: null, "gave-up": "failed" },
+  running: {
+    claimed: "running",
+    completed: "succeeded",
+    broke: "failed",
+    canceled: "failed",
+    released: "running",
+    "gave-up": "failed",
+  },
+  succeeded: { claimed: null, completed: null, broke: null, canceled: null, released: null, "gave-up": null },
+  failed: { claimed: null, completed: null, broke: null, canceled: null, released: null, "gave-up": null },
+};
 
 let engine: Engine;
 beforeAll(async () => {
