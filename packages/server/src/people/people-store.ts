@@ -177,6 +177,12 @@ export async function findPersonOfAccount(db: Queryable, accountId: string): Pro
   return row?.person_id ?? null;
 }
 
+/** The account that is a person's own; null: there is none. */
+export async function findPersonalAccount(db: Queryable, personId: string): Promise<string | null> {
+  const text = "select account_id from account_members where person_id = $1 and is_personal";
+  return (await db.query<{ account_id: string }>(text, [personId]))[0]?.account_id ?? null;
+}
+
 export async function listOwnerEmails(db: Queryable, accountId: string): Promise<string[]> {
   const rows = await db.query<{ email: string }>(
     `select u.email from account_members m join auth_users u on u.id = m.person_id

@@ -1,10 +1,16 @@
-import type { AccountOfPerson, InvitationTerms } from "@promptd/contract/manage";
+import type { InvitationTerms } from "@promptd/contract/manage";
 import { createAccount, findAccountByName, setPlan, type Plan } from "../accounts/index.ts";
 import { grantCredits } from "../credits/index.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
 import { addressHash } from "./end-account-access.ts";
 import { noteBenefits } from "./end-account-access-store.ts";
-import { findPersonOfAccount, insertMember, listAccountsOfPerson, lockPerson } from "./people-store.ts";
+import {
+  findPersonalAccount,
+  findPersonOfAccount,
+  insertMember,
+  listAccountsOfPerson,
+  lockPerson,
+} from "./people-store.ts";
 
 export interface PersonalAccountOptions {
   readonly db: Database;
@@ -42,17 +48,13 @@ export async function admitInvited(
 ): Promise<void> {
   const person = await lockPerson(tx, personId);
   if (person === null) return;
-  const own = await findPersonalAccount(tx, personId);
+  const own = (await listAccountsOfPerson(tx, personId)).find(({ isPersonal }) => isPersonal);
   const accountId = own?.accountId ?? (await makePersonalAccount(tx, { ...person, personId, terms }, options));
   if (accountId === null) return;
   if (own?.hasPlan === false && terms.plan === "pro") await setPlan(tx, accountId, { plan: "pro", untilMs: null });
   if (terms.credits === null || terms.credits === 0) return;
   const grant = { accountId, amount: terms.credits, idempotencyKey: `promptd:invitation:${invitationId}` };
   await grantCredits(tx, { ...grant, reason: "given with the invitation", expiresAt: null });
-}
-
-async function findPersonalAccount(tx: Tx, personId: string): Promise<AccountOfPerson | null> {
-  return (await listAccountsOfPerson(tx, personId)).find(({ isPersonal }) => isPersonal) ?? null;
 }
 
 interface PersonToSettle {
@@ -99,8 +101,7 @@ export async function adoptAccount(db: Database, personId: string, accountId: st
     await lockPerson(tx, personId);
     const owner = await findPersonOfAccount(tx, accountId);
     if (owner !== null) return;
-    const accounts = await listAccountsOfPerson(tx, personId);
-    const isPersonal = accounts.every((account) => !account.isPersonal);
+    const isPersonal = (await findPersonalAccount(tx, personId)) === null;
     await insertMember(tx, { accountId, personId, role: "owner", isPersonal });
   });
 }

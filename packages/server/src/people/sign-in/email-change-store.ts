@@ -45,12 +45,6 @@ export async function changePersonEmail(
   return true;
 }
 
-/** The account that is a person's own; null: there is none. */
-export async function findPersonalAccount(tx: Tx, personId: string): Promise<string | null> {
-  const text = "select account_id from account_members where person_id = $1 and is_personal";
-  return (await tx.query<{ account_id: string }>(text, [personId]))[0]?.account_id ?? null;
-}
-
 /** Whoever sets a password by a link that went to their address reads its mail. */
 export async function confirmAddress(db: Queryable, personId: string): Promise<void> {
   await db.query("update auth_users set email_verified = true, updated_at = promptd_now() where id = $1", [personId]);

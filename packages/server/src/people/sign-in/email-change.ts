@@ -13,7 +13,8 @@ import { invalid, Problem } from "../../platform/problem.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import { addressChangedMail, addressTakenMail, newAddressMail } from "../mail/mail-texts.ts";
 import { countAttempt } from "./rate-limit-store.ts";
-import { changePersonEmail, findPersonalAccount, findPersonWithAddress, isAddressTaken } from "./email-change-store.ts";
+import { findPersonalAccount } from "../people-store.ts";
+import { changePersonEmail, findPersonWithAddress, isAddressTaken } from "./email-change-store.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface EmailChangeOptions {
