@@ -14,6 +14,7 @@ import { importChecked, type CheckedImport } from "./prompts/authoring/import-ch
 import { previewPrompt, type PreviewRequest } from "./prompts/authoring/preview-prompt.ts";
 import { tryPrompt, type TrialResult } from "./prompts/authoring/try-prompt.ts";
 import { validatePrompts, type Validation } from "./prompts/authoring/validate-prompts.ts";
+import { findPromptOf, titlesOf } from "./prompts/checks/parse-prompt-file.ts";
 import type { ForeignFormat } from "./prompts/format/foreign-format.ts";
 import { parsePromptFile, PromptFileError, type PromptFile, type PromptSource } from "./prompts/index.ts";
 import { Problem } from "./platform/problem.ts";
@@ -143,14 +144,9 @@ export class Authoring {
   /** @throws PromptFileError; Problem VALIDATION_ERROR when it is not clear which prompt is meant. */
   #sourceOf({ name, text }: PromptFile, title: string | null): PromptSource {
     const sources = parsePromptFile(text, this.#catalogue, { creditsMax: this.#creditsMax });
-    const found =
-      title === null ? sources : sources.filter((source) => source.title === title || source.slug === title);
-    const [source, ...others] = found;
-    if (source !== undefined && others.length === 0) return source;
-    const titles = sources.map((each) => `"${each.title}"`).join(", ");
-    throw new Problem(
-      "VALIDATION_ERROR",
-      `${name} holds ${sources.length} prompts (${titles}): name one with --prompt.`,
-    );
+    const source = findPromptOf(sources, title);
+    if (source !== null) return source;
+    const message = `${name} holds ${sources.length} prompts (${titlesOf(sources)}): name one with --prompt.`;
+    throw new Problem("VALIDATION_ERROR", message);
   }
 }

@@ -3,6 +3,7 @@ import type { Catalogue } from "../models/index.ts";
 import { isoTime } from "../platform/clock.ts";
 import { isUuid } from "../platform/ids.ts";
 import { notFound, Problem } from "../platform/problem.ts";
+import { findPromptOf } from "../prompts/checks/parse-prompt-file.ts";
 import { describePublication } from "../prompts/authoring/describe-publication.ts";
 import { diffPrompts, type PromptDiff } from "../prompts/authoring/diff-prompts.ts";
 import { addSample, fileOfPrompt } from "../prompts/format/write-prompt-file.ts";
@@ -85,9 +86,9 @@ export function promptActions(context: CommandContext) {
     /** What publishing the only prompt of a file would change. Null: it would be a new prompt. */
     async diff(file: PromptFile, author: string | null): Promise<PromptDiff | null> {
       const catalogue = await readCatalogue(context);
-      const [source, ...others] = parsePromptFile(file.text, catalogue);
-      if (source === undefined || others.length > 0)
-        throw new Problem("VALIDATION_ERROR", `${file.name} must hold one prompt to be compared.`);
+      const creditsMax = context.config.PROMPTD_HOLD_MAX_CREDITS;
+      const source = findPromptOf(parsePromptFile(file.text, catalogue, { creditsMax }), null);
+      if (source === null) throw new Problem("VALIDATION_ERROR", `${file.name} must hold one prompt to be compared.`);
       const accountId = await accountOf(author);
       const { promptId, slug } = source;
       const byId = promptId === null ? null : await findLatestContent(db, promptId, null);

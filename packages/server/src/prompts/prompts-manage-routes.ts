@@ -25,7 +25,7 @@ import {
   type OwnPromptsOptions,
 } from "./own/own-prompts.ts";
 import { findMeant } from "./own/own-prompts-store.ts";
-import { parsePromptFile } from "./checks/parse-prompt-file.ts";
+import { findPromptOf, parsePromptFile, titlesOf } from "./checks/parse-prompt-file.ts";
 import { withOwnIds } from "./publishing/new-prompt-or-version.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 
@@ -145,11 +145,9 @@ const UNKNOWN_ID =
   'No prompt of this author has the id that the file names, so the file is read without it. Write the id of your prompt into the file, or remove the line "id:".';
 
 function promptOf(sources: readonly PromptSource[], title: string | null): PromptSource {
-  const named = title === null ? sources : sources.filter((one) => one.title === title || one.slug === title);
-  const [source, ...others] = named;
-  if (source !== undefined && others.length === 0) return source;
-  const titles = sources.map((each) => `"${each.title}"`).join(", ");
-  const message = `The file holds ${sources.length} prompts (${titles}): name one of them as title.`;
+  const source = findPromptOf(sources, title);
+  if (source !== null) return source;
+  const message = `The file holds ${sources.length} prompts (${titlesOf(sources)}): name one of them as title.`;
   throw invalid([{ path: ["body", "title"], code: "invalid_value", message }]);
 }
 

@@ -24,6 +24,17 @@ export function parsePromptFile(text: string, catalogue: Catalogue, limits: Prom
   return [...sources];
 }
 
+/** The prompt of a file that has this title or slug, or its only one where none is named; null: it is not clear which. */
+export function findPromptOf(sources: readonly PromptSource[], name: string | null): PromptSource | null {
+  const found = name === null ? sources : sources.filter(({ title, slug }) => title === name || slug === name);
+  const [source = null, ...others] = found;
+  return others.length === 0 ? source : null;
+}
+
+export function titlesOf(sources: readonly PromptSource[]): string {
+  return sources.map(({ title }) => `"${title}"`).join(", ");
+}
+
 export interface PromptLimits {
   /** The most that one run may hold. */
   readonly creditsMax?: number;

@@ -9,7 +9,7 @@ import { readPromptFile } from "../format/prompt-file.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
-import { parsePromptFile } from "../checks/parse-prompt-file.ts";
+import { findPromptOf, parsePromptFile } from "../checks/parse-prompt-file.ts";
 import { slugOfDraft, withOwnIds } from "../publishing/new-prompt-or-version.ts";
 import { publishIn, publishVersions, type Publication } from "../publishing/publish.ts";
 import { listVersionNumbers, lockPublishing } from "../publishing/publish-store.ts";
@@ -258,10 +258,10 @@ export async function rollBack(
   if (!(await isOwnPrompt(options.db, author.accountId, promptId))) throw notFound("prompt", promptId);
   const version = await findOwnVersion(options.db, promptId, promptVersionId);
   if (version === null) throw notFound("published version of this prompt", promptVersionId);
-  const [source, ...others] = orIssues(() =>
-    parsePromptFile(fileOfPrompt(version), options.catalogue, { creditsMax: options.creditsMax }),
-  );
-  if (source === undefined || others.length > 0) throw new Error("The text of a version does not hold one prompt.");
+  const { catalogue, creditsMax } = options;
+  const sources = orIssues(() => parsePromptFile(fileOfPrompt(version), catalogue, { creditsMax }));
+  const source = findPromptOf(sources, null);
+  if (source === null) throw new Error("The text of a version does not hold one prompt.");
   return publishOne(author, { ...source, promptId }, { ...options, note }, async () => {});
 }
 
