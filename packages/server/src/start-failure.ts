@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { describeFileFailure } from "./platform/file-failure.ts";
+import { describeFileFailure, reasonOf } from "./platform/reason-of.ts";
 import { isOutage, OUTAGE_POLICY } from "./platform/database/errors.ts";
-import { reasonOf } from "./platform/reason-of.ts";
 import { retry } from "./platform/resilience/retry.ts";
 
 /** A process that cannot start for a reason outside the program: the message says what it is and what to do. */

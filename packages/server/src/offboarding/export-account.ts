@@ -13,7 +13,7 @@ import type { Database } from "../platform/database/database.ts";
 import { walkPages } from "../platform/database/pages.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 import { notFound } from "../platform/problem.ts";
-import { writeTar, type TarEntry } from "../platform/tar.ts";
+import { writeTar, type TarEntry } from "./tar.ts";
 import { promptsOfAccount } from "../prompts/index.ts";
 import { runsOfAccount } from "../runs/index.ts";
 import { webhooksOfAccount } from "../webhooks/index.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { writeTar, type TarEntry } from "../../src/platform/tar.ts";
+import { writeTar, type TarEntry } from "../../src/offboarding/tar.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";

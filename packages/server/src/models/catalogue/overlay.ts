@@ -3,8 +3,7 @@
  * checked, and merged into the shipped entries.
  */
 import { readFileSync } from "node:fs";
-import { describeFileFailure } from "../../platform/file-failure.ts";
-import { reasonOf } from "../../platform/reason-of.ts";
+import { describeFileFailure, reasonOf } from "../../platform/reason-of.ts";
 import {
   describeIssues,
   modelRecordSchema,

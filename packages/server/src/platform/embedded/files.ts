@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { chmod, lstat, readdir, readlink, realpath, symlink, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDataDirFailure } from "../file-failure.ts";
+import { describeDataDirFailure } from "../reason-of.ts";
 import { chooseServerAccount, ownIds, type ServerAccount } from "./os-account.ts";
 import { makePrivateDirectory } from "../make-directory.ts";
 
