@@ -171,7 +171,7 @@ function imageModel(request: SandboxRequest, timer: SandboxTimer): ImageModelV4 
         signalOf(options),
       );
       return {
-        images: [...images],
+        images,
         warnings: [],
         response: responseOf(request.model, timer),
         ...(usage === null ? {} : { usage: { ...usage, totalTokens: undefined } }),

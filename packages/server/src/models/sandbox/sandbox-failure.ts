@@ -6,18 +6,16 @@
  * - `garbled`: HTTP 200 whose body is broken JSON
  * - `directive`: the prompt holds a directive that is not one; a 400 whose `message` the caller is meant to see
  */
-export type SandboxFailureKind = "status" | "reset" | "garbled" | "directive";
-
 export class SandboxFailure extends Error {
   override readonly name = "SandboxFailure";
-  readonly kind: SandboxFailureKind;
+  readonly kind: "status" | "reset" | "garbled" | "directive";
   readonly httpStatus: number | null;
   /** The provider's machine-readable word, such as `insufficient_quota`; null when it gave none. */
   readonly code: string | null;
   readonly retryAfterSeconds: number | null;
 
   constructor(
-    kind: SandboxFailureKind,
+    kind: SandboxFailure["kind"],
     message: string,
     details: { httpStatus: number | null; code?: string | null; retryAfterSeconds?: number | null },
   ) {

@@ -37,44 +37,16 @@ export interface SandboxTextRequest extends SandboxRequest {
   readonly maxOutputTokens: number;
 }
 
-export interface SandboxImageRequest extends SandboxRequest {
-  /** Such as `512x512`; null: 512x512. */
-  readonly size: string | null;
-}
-
-export interface SandboxVideoRequest extends SandboxRequest {
-  /** Clips exist for 2 and 4 seconds; null: 2. */
-  readonly durationSeconds: number | null;
-}
-
 /** Tokens; null when the directive `nousage` asks for none. */
 type SandboxUsage = { readonly inputTokens: number; readonly outputTokens: number } | null;
 
-export interface SandboxText {
-  readonly text: string;
-  readonly finishReason: "stop" | "length" | "content-filter";
-  readonly usage: SandboxUsage;
-  /** Of the web, none of which is made. Null: it was not to search, or does not say. */
-  readonly searches: number | null;
-}
-
-export interface SandboxImages {
-  /** One PNG; none with the directive `empty`. */
-  readonly images: readonly Uint8Array[];
-  readonly usage: SandboxUsage;
-}
-
 /** What a started video is stored as; plain JSON. `clip` is null with the directive `empty`. */
-export interface SandboxVideoOperation {
+interface SandboxVideoOperation {
   readonly v: 1;
   readonly clip: string | null;
   /** Milliseconds since 1970. */
   readonly readyAt: number;
 }
-
-export type SandboxVideoStatus =
-  | { readonly status: "pending" }
-  | { readonly status: "completed"; readonly videos: readonly { bytes: Uint8Array; mediaType: "video/mp4" }[] };
 
 /** Time as the sandbox sees it, passed in so that tests need not wait. */
 export interface SandboxTimer extends Clock {
@@ -89,31 +61,35 @@ export function createSandboxTimer(clock: Clock): SandboxTimer {
 /** Time from start to ready when no `delay` says otherwise: long enough that one poll finds it pending. */
 const VIDEO_READY_MS = 500;
 
-/** @throws SandboxFailure as a provider's error; the signal's reason when aborted. */
-export async function runSandboxText(
-  request: SandboxTextRequest,
-  timer: SandboxTimer,
-  signal: AbortSignal,
-): Promise<SandboxText> {
+/**
+ * @returns `searches`: of the web, none of which is made; null: it was not to search, or does not say.
+ * @throws SandboxFailure as a provider's error; the signal's reason when aborted.
+ */
+export async function runSandboxText(request: SandboxTextRequest, timer: SandboxTimer, signal: AbortSignal) {
   const { directives, instructions, prompt } = await passDirectives(request, timer, signal);
   if (directives.refuse === true) {
-    return { text: "", finishReason: "content-filter", usage: usageOf(request, directives, 0), searches: null };
+    const usage = usageOf(request, directives, 0);
+    return { text: "", finishReason: "content-filter" as const, usage, searches: null };
   }
   failPartially(request, directives);
   const searches = request.webSearch === undefined ? null : (directives.searches ?? 1);
   const parts = { ...request, instructions, prompt, searches };
   const { text, isTruncated, outputTokens } = writeSandboxText(parts, directives);
   const usage = usageOf(request, directives, outputTokens);
-  const finishReason = isTruncated ? "length" : "stop";
+  const finishReason = isTruncated ? ("length" as const) : ("stop" as const);
   return { text, finishReason, usage, searches: directives.nousage === true ? null : searches };
 }
 
-/** @throws SandboxFailure as a provider's error; the signal's reason when aborted. */
+/**
+ * @param request `size`: such as `512x512`; null: 512x512.
+ * @returns one PNG; none with the directive `empty`.
+ * @throws SandboxFailure as a provider's error; the signal's reason when aborted.
+ */
 export async function runSandboxImage(
-  request: SandboxImageRequest,
+  request: SandboxRequest & { readonly size: string | null },
   timer: SandboxTimer,
   signal: AbortSignal,
-): Promise<SandboxImages> {
+): Promise<{ readonly images: Uint8Array[]; readonly usage: SandboxUsage }> {
   const size = parseImageSize(request.size);
   const { directives, instructions, prompt } = await passDirectives(request, timer, signal);
   failRefused(directives);
@@ -127,11 +103,11 @@ export async function runSandboxImage(
 }
 
 /**
- * Starts a video. `delay` is the time until it is ready, so starting itself never waits except to `hang`.
+ * Starts a video. Clips exist for 2 and 4 seconds; `durationSeconds` null: 2. `delay` is the time until it is ready, so starting itself never waits except to `hang`.
  * @throws SandboxFailure as a provider's error; the signal's reason when aborted.
  */
 export async function startSandboxVideo(
-  request: SandboxVideoRequest,
+  request: SandboxRequest & { readonly durationSeconds: number | null },
   timer: SandboxTimer,
   signal: AbortSignal,
 ): Promise<SandboxVideoOperation> {
@@ -150,13 +126,14 @@ export async function startSandboxVideo(
  * @param operation what startSandboxVideo gave, after its way through the database.
  * @throws SandboxFailure 404 when it is none.
  */
-export async function pollSandboxVideo(operation: unknown, timer: SandboxTimer): Promise<SandboxVideoStatus> {
+export async function pollSandboxVideo(operation: unknown, timer: SandboxTimer) {
   if (!isOperation(operation)) {
     throw new SandboxFailure("status", "Sandbox: no such video.", { httpStatus: 404, code: "not_found" });
   }
-  if (timer.nowMs() < operation.readyAt) return { status: "pending" };
-  if (operation.clip === null) return { status: "completed", videos: [] };
-  return { status: "completed", videos: [{ bytes: await loadClip(operation.clip), mediaType: "video/mp4" }] };
+  if (timer.nowMs() < operation.readyAt) return { status: "pending" as const };
+  const { clip } = operation;
+  const videos = clip === null ? [] : [{ bytes: await loadClip(clip), mediaType: "video/mp4" }];
+  return { status: "completed" as const, videos };
 }
 
 interface Passed {
