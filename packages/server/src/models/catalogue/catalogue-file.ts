@@ -2,11 +2,11 @@
 import { MODALITIES } from "@promptd/contract";
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
+import { environmentName, serverSchema } from "../providers/provider.ts";
 import { decimal, mappingSchema, priceTextsSchema } from "./option-mapping.ts";
 
 const count = z.int().min(0).max(10_000_000);
 const id = z.string().regex(/^[a-z0-9][a-z0-9._/:-]{0,99}$/, "must be lower case letters, digits and . _ / : -");
-const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
 const optionText = z.string().min(1).max(64);
 
 /** How a model searches the web while it answers, where the author of a prompt asks for it. */
@@ -93,23 +93,7 @@ const overlayRecordSchema = z
   .extend({ model: id, limits: limits.partial().optional() });
 export type OverlayRecord = z.output<typeof overlayRecordSchema>;
 
-const server = z.strictObject({
-  baseURL: z
-    .string()
-    .refine(
-      (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? "") && !/[?#]/.test(url),
-      "must be an http(s) address without ? and #",
-    ),
-  apiKeyEnv: environmentName.optional(),
-  quirks: z
-    .strictObject({
-      outputLimit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
-      hasSchemas: z.boolean().optional(),
-      streamUsage: z.enum(["asked", "always"]).optional(),
-    })
-    .optional(),
-});
-const providers = z.record(recordShape.provider, server);
+const providers = z.record(recordShape.provider, serverSchema);
 
 const roles = z.record(z.string().regex(/^[a-z][a-z-]{0,62}$/, "must be lower case letters and -"), z.array(id));
 
@@ -130,7 +114,7 @@ export const catalogueFileSchema = z.strictObject(head).omit({ providers: true }
 export const entriesFileSchema = z.strictObject({
   provider: recordShape.provider,
   /** Of a provider that speaks the OpenAI interface and has no file of code. */
-  server: server.optional(),
+  server: serverSchema.optional(),
   models: z.array(modelRecordSchema.omit({ provider: true })),
 });
 export const overlayFileSchema = z.strictObject({

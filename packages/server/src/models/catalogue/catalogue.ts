@@ -7,7 +7,7 @@ import type { Resources } from "@promptd/contract";
 import { systemClock, type Clock } from "../../platform/clock.ts";
 import { checkRecords } from "./catalogue-checks.ts";
 import { CatalogueError, dayOf, recordOn, type ModelRecord } from "./catalogue-file.ts";
-import type { OwnServer } from "../providers/provider-endpoint.ts";
+import type { OwnServer } from "../providers/provider.ts";
 import { providerOf } from "../providers/all-providers.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
 import { mergeMappings, type Mapping } from "./option-mapping.ts";

@@ -13,7 +13,7 @@ import {
   type OverlayRecord,
 } from "./catalogue-file.ts";
 import { RATE_NAMES, type RateName } from "./option-mapping.ts";
-import { isPlainObject } from "../../platform/json.ts";
+import { isPlainObject, presentMembers } from "../../platform/json.ts";
 
 export interface ReadOverlay {
   /** What of the file can be used; all of it when there is no fault. */
@@ -22,15 +22,7 @@ export interface ReadOverlay {
   /** Names under `providers`, also of faulty ones: the fault is not reported again for what refers to one of these. */
   readonly providers: ReadonlySet<string>;
   /** The entries under `models` that are not in `overlay`, as far as they can be read. */
-  readonly faulty: readonly FaultyEntry[];
-}
-
-interface FaultyEntry {
-  readonly model: string | undefined;
-  readonly index: number | undefined;
-  readonly provider: string | undefined;
-  readonly successor: string | undefined;
-  readonly fallback: string | undefined;
+  readonly faulty: readonly ReturnType<typeof readEntry>[];
 }
 
 export const NO_OVERLAY: ReadOverlay = { overlay: {}, faults: [], providers: new Set(), faulty: [] };
@@ -78,7 +70,7 @@ function readRest(json: unknown, issues: Issues): Omit<ReadOverlay, "faults"> {
   };
 }
 
-function readEntry(entry: unknown): FaultyEntry {
+function readEntry(entry: unknown) {
   const members = isPlainObject(entry) ? entry : {};
   const text = (name: string) => (typeof members[name] === "string" ? members[name] : undefined);
   return {
@@ -156,15 +148,9 @@ function changeRecord(before: ModelRecord, change: OverlayRecord): MergedRecord 
   const confirmed = change.price === undefined ? {} : { priceToConfirm: false };
   const leftRates = Object.fromEntries(left.map((name) => [name, before.price[name]]));
   const price = change.price === undefined ? {} : { price: { ...leftRates, ...change.price } };
-  const limits = { ...before.limits, ...definedOf(change.limits) };
-  const changed = definedOf(change) as Partial<ModelRecord>;
+  const limits = { ...before.limits, ...presentMembers(change.limits ?? {}) };
+  const changed = presentMembers(change) as Partial<ModelRecord>;
   return { record: { ...before, ...confirmed, ...changed, ...price, index: before.index, limits }, faults };
-}
-
-type Defined<Value> = { [Name in keyof Value]?: Exclude<Value[Name], undefined> };
-
-function definedOf<Value extends object>(value: Value | undefined): Defined<Value> {
-  return Object.fromEntries(Object.entries(value ?? {}).filter(([, member]) => member !== undefined)) as Defined<Value>;
 }
 
 /** Rates that a price of the operator's own would drop in silence. Cached input then costs what input costs. */

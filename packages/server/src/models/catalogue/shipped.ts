@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { catalogueFileSchema, entriesFileSchema, ModelRecord } from "./catalogue-file.ts";
 import type { z } from "zod";
 import type { Roles } from "./roles.ts";
-import type { OwnServer } from "../providers/provider-endpoint.ts";
+import type { OwnServer } from "../providers/provider.ts";
 
 export interface ShippedEntries {
   readonly records: readonly ModelRecord[];

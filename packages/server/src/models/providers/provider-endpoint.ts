@@ -1,17 +1,10 @@
 /** Where a provider is reached and with which key. The names of its settings stand in the provider's own file. */
 import { compatible } from "./openai-compatible.ts";
 import { providerOf } from "./all-providers.ts";
-import type { ProviderAddress, ProviderEndpoint, ProviderSettings, ServerQuirks } from "./provider.ts";
+import type { OwnServer, ProviderAddress, ProviderEndpoint, ProviderSettings } from "./provider.ts";
 
 /** A setting or secret by its name in the environment; null: not set. */
 export type ReadSecret = (name: string) => string | null;
-
-/** A server of the operator's own, or a found one. */
-export interface OwnServer {
-  readonly baseURL: string;
-  readonly apiKeyEnv?: string | undefined;
-  readonly quirks?: ServerQuirks | undefined;
-}
 
 /** No key and no address: of the sandbox, and of a name that nobody knows. */
 const NO_ENDPOINT: ProviderEndpoint = {

@@ -6,6 +6,7 @@ import type {
   LanguageModelV4,
 } from "@ai-sdk/provider";
 import type { Modality } from "@promptd/contract";
+import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
 import type { JsonObject } from "../../platform/json.ts";
@@ -88,19 +89,36 @@ export interface ProviderEndpoint {
   /** Addresses that receive the key. */
   readonly origins: readonly string[];
   /** How a server that speaks the OpenAI interface differs from others. */
-  readonly quirks?: ServerQuirks | undefined;
+  readonly quirks?: OwnServer["quirks"];
   /** For a package that fixes its hosts: where each of them is found instead, and the header that names it there. */
   readonly aliases: { readonly origins: ReadonlyMap<string, string>; readonly header: string } | null;
 }
 
-export interface ServerQuirks {
-  /** The member of a request that bounds its answer; absent: max_tokens. */
-  readonly outputLimit?: "max_tokens" | "max_completion_tokens" | undefined;
-  /** It takes a JSON schema for its answer. */
-  readonly hasSchemas?: boolean | undefined;
-  /** `always`: a stream ends with its usage unasked, and may be refused where it is asked for; absent: asked. */
-  readonly streamUsage?: "asked" | "always" | undefined;
-}
+export const environmentName = z
+  .string()
+  .regex(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
+
+export const serverSchema = z.strictObject({
+  baseURL: z
+    .string()
+    .refine(
+      (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? "") && !/[?#]/.test(url),
+      "must be an http(s) address without ? and #",
+    ),
+  apiKeyEnv: environmentName.optional(),
+  quirks: z
+    .strictObject({
+      /** The member of a request that bounds its answer; absent: max_tokens. */
+      outputLimit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
+      /** It takes a JSON schema for its answer. */
+      hasSchemas: z.boolean().optional(),
+      /** `always`: a stream ends with its usage unasked, and may be refused where it is asked for; absent: asked. */
+      streamUsage: z.enum(["asked", "always"]).optional(),
+    })
+    .optional(),
+});
+/** A server of the operator's own, or a found one. */
+export type OwnServer = Readonly<z.output<typeof serverSchema>>;
 
 /** Searches that the provider makes by itself, inside of a call; no tool of ours. */
 interface WebSearch {
