@@ -9,13 +9,10 @@ interface Frozen {
   readonly reason: string | null;
 }
 
-interface Credits {
+export interface CreditStanding {
   readonly posted: number;
   readonly held: number;
   readonly available: number;
-}
-
-export interface CreditStanding extends Credits {
   readonly frozen: Frozen | null;
 }
 
@@ -66,7 +63,7 @@ function stillFaulty(faults: readonly { readonly fault: string; readonly detail:
 
 /** Why it was frozen this time. */
 const REASON = `(select f.reason from credit_freezes f where f.account_id = a.account_id and f.is_frozen
-  and f.at >= a.frozen_at order by f.id desc limit 1) as reason`;
+  and f.at >= a.frozen_at order by f.id desc limit 1)`;
 
 export interface FrozenAccount extends Frozen {
   readonly accountId: string;
@@ -78,20 +75,19 @@ export interface FrozenAccount extends Frozen {
 export function listFrozen(db: Queryable): Promise<FrozenAccount[]> {
   return queryAnswers(
     db,
-    `select a.account_id as "accountId", o.email, a.frozen_at as since, ${REASON}
+    `select a.account_id as "accountId", o.email, a.frozen_at as since, ${REASON} as reason
      from credit_accounts a left join accounts o on o.id = a.account_id where a.frozen_at is not null order by a.account_id`,
   );
 }
 
 /** What an account has. Credits that have expired are not available, written off or not. */
 export async function findStanding(db: Queryable, accountId: string): Promise<CreditStanding> {
-  const row = await queryAnswer<Credits & (Frozen | { readonly since: null; readonly reason: null })>(
+  const standing = await queryAnswer<CreditStanding>(
     db,
-    `select a.posted, a.held, credits_available(a.account_id) as available, a.frozen_at as since, ${REASON}
+    `select a.posted, a.held, credits_available(a.account_id) as available, a.frozen_at as "frozen.since",
+       ${REASON} as "frozen.reason"
      from credit_accounts a where a.account_id = $1`,
     [accountId],
   );
-  if (row === null) return { posted: 0, held: 0, available: 0, frozen: null };
-  const { since, reason, ...credits } = row;
-  return { ...credits, frozen: since === null ? null : { since, reason } };
+  return standing ?? { posted: 0, held: 0, available: 0, frozen: null };
 }

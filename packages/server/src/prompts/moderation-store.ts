@@ -4,18 +4,14 @@ import { queryAnswer } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
-/** What moderation is made of; null: nothing. */
-type ModeratedRow = Omit<ModeratedPrompt, "moderation"> & {
-  readonly blockedAt: string | null;
-  readonly blockReason: string | null;
-};
-
 const STATE = `case when p.blocked_at is not null then 'blocked' when p.unpublished_at is not null then 'unpublished'
   else 'published' end`;
+/** Of prompts p; null: no operator has blocked it. */
+export const MODERATION = `p.blocked_at as "moderation.at",
+  case when p.blocked_at is not null then coalesce(p.block_reason, '') end as "moderation.reason"`;
 const COLUMNS = `p.id as "promptId", p.slug, v.title, p.author_id as "accountId", a.email as "accountEmail",
-  ${STATE} as state, p.blocked_at as "blockedAt", p.block_reason as "blockReason",
-  p.featured_at is not null as "isFeatured", p.author_share as "authorSharePercent", p.uses, p.up_votes as "upVotes",
-  v.published_at as "publishedAt"`;
+  ${STATE} as state, ${MODERATION}, p.featured_at is not null as "isFeatured",
+  p.author_share as "authorSharePercent", p.uses, p.up_votes as "upVotes", v.published_at as "publishedAt"`;
 /** Of what was ever published its public words: nothing of drafts, and nothing of templates. */
 const FROM = "prompts p join prompt_versions v on v.id = p.latest_version_id join accounts a on a.id = p.author_id";
 
@@ -24,8 +20,8 @@ export interface ModeratedQuery extends PageQuery {
   readonly q?: string | undefined;
 }
 
-export async function listModerated(db: Queryable, query: ModeratedQuery): Promise<Page<ModeratedPrompt>> {
-  const page = await readPage<ModeratedRow>(db, query, {
+export function listModerated(db: Queryable, query: ModeratedQuery): Promise<Page<ModeratedPrompt>> {
+  return readPage(db, query, {
     what: "prompt",
     columns: COLUMNS,
     from: FROM,
@@ -34,20 +30,10 @@ export async function listModerated(db: Queryable, query: ModeratedQuery): Promi
     values: [query.state ?? null, query.q ?? null],
     id: "p.id",
   });
-  return { ...page, rows: page.rows.map(toModerated) };
 }
 
-export async function findModerated(db: Queryable, promptId: string): Promise<ModeratedPrompt | null> {
-  const row = await queryAnswer<ModeratedRow>(db, `select ${COLUMNS} from ${FROM} where p.id = $1`, [promptId]);
-  return row && toModerated(row);
-}
-
-function toModerated({ blockedAt, blockReason, ...row }: ModeratedRow): ModeratedPrompt {
-  return { ...row, moderation: moderationOf(blockedAt, blockReason) };
-}
-
-export function moderationOf(at: string | null, reason: string | null): ModeratedPrompt["moderation"] {
-  return at === null ? null : { at, reason: reason ?? "" };
+export function findModerated(db: Queryable, promptId: string): Promise<ModeratedPrompt | null> {
+  return queryAnswer(db, `select ${COLUMNS} from ${FROM} where p.id = $1`, [promptId]);
 }
 
 /** Unpublishes too, which programs of earlier releases respect. A prompt that is blocked already gets the new reason. */

@@ -7,7 +7,9 @@ import { TAKEN, type TakenSample } from "./own/samples-store.ts";
 import type { StepModel } from "./inputs/run-options.ts";
 
 export const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
-export const MODALITY_NAMES = ["text", "image", "video"] as const;
+const MODALITY_NAMES = ["text", "image", "video"] as const;
+/** Of versions v; null: there is none. */
+export const MODALITY_NAME = `(array['${MODALITY_NAMES.join("', '")}'])[v.modality + 1]`;
 
 export interface PublicVersion {
   readonly promptId: string;

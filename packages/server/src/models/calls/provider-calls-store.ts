@@ -1,4 +1,5 @@
 /** SQL of the calls of providers (migration 0005). Every statement changes rows of one item of one run only. */
+import { queryAnswers } from "../../platform/database/answers.ts";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../../platform/json.ts";
@@ -161,26 +162,17 @@ export interface AbandonedJob {
   readonly isLastTry: boolean;
 }
 
-interface AbandonedRow {
-  run_id: string;
-  step: number;
-  item: number;
-  call_number: number;
-  model: string;
-  operation: JsonValue;
-  is_last: boolean;
-}
-
 /**
  * Jobs of ended runs that took too long, and those whose run failed while they were under way. A canceled run's are
  * found at once; of other runs the end of the call may not be written yet, so a minute passes first.
  */
-export async function findAbandonedJobs(db: Queryable, batch: number): Promise<AbandonedJob[]> {
-  const rows = await db.query<AbandonedRow>(
+export function findAbandonedJobs(db: Queryable, batch: number): Promise<AbandonedJob[]> {
+  return queryAnswers(
+    db,
     {
       name: "provider_calls_abandoned",
-      text: `select c.run_id, c.step, c.item, c.call_number, c.model, c.operation,
-          r.finished_at < promptd_now() - interval '2 minutes' as is_last
+      text: `select c.run_id as "key.runId", c.step as "key.step", c.item as "key.item", c.call_number as "key.callNumber",
+          c.model, c.operation, r.finished_at < promptd_now() - interval '2 minutes' as "isLastTry"
         from provider_calls c join runs r on r.account_id = c.account_id and r.id = c.run_id
         where c.operation is not null and c.ended_at is null and c.sent_at > promptd_now() - interval '2 hours'
           and (c.outcome = 'timeout' and r.finished_at is not null
@@ -190,12 +182,6 @@ export async function findAbandonedJobs(db: Queryable, batch: number): Promise<A
     },
     [batch],
   );
-  return rows.map((row) => ({
-    key: { runId: row.run_id, step: row.step, item: row.item, callNumber: row.call_number },
-    model: row.model,
-    operation: row.operation,
-    isLastTry: row.is_last,
-  }));
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { MailState } from "@promptd/contract/manage";
+import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 
 /** What a mail says. */
@@ -75,15 +76,16 @@ const GIVEN_UP_SPAN = "7 days";
 
 /** What an operator should know of mail. */
 export async function readMailState(db: Queryable): Promise<MailState> {
-  const [row] = await db.query<{ waiting: number; given_up: number }>(
+  const counts = await queryAnswer<Pick<MailState, "waiting" | "givenUp">>(
+    db,
     `select count(*) filter (where body is not null)::int as waiting,
-       count(*) filter (where given_up_at > promptd_now() - interval '${GIVEN_UP_SPAN}')::int as given_up from mails`,
+       count(*) filter (where given_up_at > promptd_now() - interval '${GIVEN_UP_SPAN}')::int as "givenUp" from mails`,
   );
-  const [last] = await db.query<{ fault: string; at: Date }>(
-    `select fault, coalesce(given_up_at, created_at) as at from mails where fault is not null order by created_at desc limit 1`,
+  const lastFault = await queryAnswer<NonNullable<MailState["lastFault"]>>(
+    db,
+    `select fault as text, coalesce(given_up_at, created_at) as at from mails where fault is not null order by created_at desc limit 1`,
   );
-  const lastFault = last === undefined ? null : { text: last.fault, at: last.at.toISOString() };
-  return { waiting: row?.waiting ?? 0, givenUp: row?.given_up ?? 0, lastFault };
+  return { waiting: 0, givenUp: 0, ...counts, lastFault };
 }
 
 const STORED_DAYS = 30;

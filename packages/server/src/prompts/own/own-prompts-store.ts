@@ -1,15 +1,17 @@
 /** SQL of what authors see of their prompts. Every statement names the account: another's prompt is as absent as none. */
 import type {
   ListPromptsQuery,
+  OwnPrompt,
+  OwnPromptRow,
   OwnVersionRow,
   Page,
   PageQuery,
-  PromptLabel,
-  PromptState,
 } from "@promptd/contract/manage";
 import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
+import { MODERATION } from "../moderation-store.ts";
+import { MODALITY_NAME } from "../prompts-store.ts";
 import type { NewVersion } from "../publishing/publish-store.ts";
 
 /** Of a prompt of the account: `p`, with its draft `d` where there is one. What was deleted as a draft is no prompt. */
@@ -22,42 +24,18 @@ export const LABELS = `coalesce((
       order by l.label)
     from prompt_labels l join prompt_versions o on o.id = l.prompt_version_id where l.prompt_id = p.id), '[]') as labels`;
 
-export interface OwnPromptRecord {
-  readonly promptId: string;
-  readonly slug: string;
-  readonly state: PromptState;
-  readonly uses: number;
-  readonly upVotes: number;
-  readonly blockedAt: string | null;
-  readonly blockReason: string | null;
-  readonly isFeatured: boolean;
-  readonly authorShare: number | null;
-  readonly labels: readonly PromptLabel[];
-  readonly versions: number;
-  readonly draftTitle: string | null;
-  readonly revision: number | null;
-  readonly savedAt: string | null;
-  readonly savedBy: string | null;
-  readonly baseVersionId: string | null;
-  readonly latestVersionId: string | null;
-  readonly title: string | null;
-  readonly version: number | null;
-  readonly publishedAt: string | null;
-  readonly note: string | null;
-  readonly model: string | null;
-  readonly modality: number | null;
-  readonly estimatedCredits: number | null;
-  readonly creditsRequired: number | null;
-}
+export type OwnPromptRecord = Omit<OwnPromptRow, "last30Days" | "endingModels">;
 
-const COLUMNS = `p.id as "promptId", p.slug, ${STATE} as state, p.uses, p.up_votes as "upVotes",
-  p.blocked_at as "blockedAt", p.block_reason as "blockReason", p.featured_at is not null as "isFeatured",
-  p.author_share as "authorShare", ${LABELS},
+const COLUMNS = `p.id as "promptId", coalesce(v.title, d.title, '') as title, ${STATE} as state,
+  case when p.latest_version_id is not null then p.slug end as slug, p.uses, p.up_votes as "upVotes",
+  p.featured_at is not null as "isFeatured", ${MODERATION}, ${LABELS},
   (select count(*)::int from prompt_versions o where o.prompt_id = p.id and o.published_at is not null) as versions,
-  d.title as "draftTitle", d.revision, d.saved_at as "savedAt", u.name as "savedBy", d.base_version_id as "baseVersionId",
-  p.latest_version_id as "latestVersionId", v.title, v.number as version, v.published_at as "publishedAt", v.note, v.model,
-  v.modality, v.estimated_credits as "estimatedCredits",
-  coalesce(v.credits_required, v.estimated_credits) as "creditsRequired"`;
+  d.revision as "draft.revision", d.saved_at as "draft.savedAt", u.name as "draft.savedBy",
+  d.base_version_id as "draft.baseVersionId",
+  p.latest_version_id as "latest.promptVersionId", v.number as "latest.version", v.published_at as "latest.publishedAt",
+  v.note as "latest.note", v.model as "latest.model", ${MODALITY_NAME} as "latest.modality",
+  v.estimated_credits as "latest.estimatedCredits",
+  coalesce(v.credits_required, v.estimated_credits) as "latest.creditsRequired"`;
 const FROM = `prompts p left join prompt_drafts d on d.prompt_id = p.id left join auth_users u on u.id = d.saved_by
   left join prompt_versions v on v.id = p.latest_version_id`;
 
@@ -78,8 +56,13 @@ export function listOwnPrompts(
   });
 }
 
-export function findOwnPrompt(db: Queryable, accountId: string, promptId: string): Promise<OwnPromptRecord | null> {
-  return queryAnswer(db, `select ${COLUMNS} from ${FROM} where ${IS_OWN} and p.id = $2`, [accountId, promptId]);
+export function findOwnPrompt(
+  db: Queryable,
+  accountId: string,
+  promptId: string,
+): Promise<(OwnPromptRecord & Pick<OwnPrompt, "authorSharePercent">) | null> {
+  const text = `select ${COLUMNS}, p.author_share as "authorSharePercent" from ${FROM} where ${IS_OWN} and p.id = $2`;
+  return queryAnswer(db, text, [accountId, promptId]);
 }
 
 export async function isOwnPrompt(db: Queryable, accountId: string, promptId: string): Promise<boolean> {

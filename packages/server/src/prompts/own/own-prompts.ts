@@ -16,9 +16,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { invalid, notFound } from "../../platform/problem.ts";
 import { findBreakingChanges } from "../authoring/breaking-changes.ts";
 import { diffPrompts } from "../authoring/diff-prompts.ts";
-import { moderationOf } from "../moderation-store.ts";
 import type { PromptContent } from "../prompt-definition.ts";
-import { MODALITY_NAMES } from "../prompts-store.ts";
 import { currentWebSearch } from "../inputs/run-options.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
 import { onlyPrompt, type DraftOptions } from "./drafts.ts";
@@ -84,54 +82,23 @@ export async function readOwnPrompt(
   const [row] = rows;
   if (row === undefined) throw notFound("prompt", promptId);
   const source = draft?.source ?? (version === null ? "" : fileOfPrompt(version));
-  return { ...row, source, authorSharePercent: record.authorShare, sample };
+  return { ...row, source, sample };
 }
 
-async function describePrompts(
-  records: readonly OwnPromptRecord[],
+async function describePrompts<Record extends OwnPromptRecord>(
+  records: readonly Record[],
   options: OwnPromptsOptions,
-): Promise<OwnPromptRow[]> {
+): Promise<(Record & OwnPromptRow)[]> {
   const promptIds = records.map(({ promptId }) => promptId);
   const [usage, endings] = await Promise.all([
     promptIds.length === 0 ? new Map<string, RecentUseOfPrompt>() : options.usageOfPrompts(promptIds),
     findEndings(promptIds, options),
   ]);
   return records.map((record) => ({
-    promptId: record.promptId,
-    title: record.title ?? record.draftTitle ?? "",
-    state: record.state,
-    slug: record.latestVersionId === null ? null : record.slug,
-    draft: draftOf(record),
-    latest: latestOf(record),
-    versions: record.versions,
-    labels: record.labels,
-    uses: record.uses,
-    upVotes: record.upVotes,
+    ...record,
     last30Days: usage.get(record.promptId) ?? UNUSED,
-    moderation: moderationOf(record.blockedAt, record.blockReason),
-    isFeatured: record.isFeatured,
     endingModels: (endings.get(record.promptId) ?? []).slice(0, ENDINGS_MAX),
   }));
-}
-
-function draftOf({ revision, savedAt, savedBy, baseVersionId }: OwnPromptRecord): OwnPromptRow["draft"] {
-  if (revision === null || savedAt === null) return null;
-  return { revision, savedAt, savedBy, baseVersionId };
-}
-
-function latestOf(record: OwnPromptRecord): OwnPromptRow["latest"] {
-  const { latestVersionId, version, publishedAt, note, model, modality } = record;
-  if (latestVersionId === null || publishedAt === null) return null;
-  return {
-    promptVersionId: latestVersionId,
-    version: version ?? 1,
-    publishedAt,
-    note,
-    model: model ?? "",
-    modality: MODALITY_NAMES[modality ?? 0] ?? "text",
-    estimatedCredits: record.estimatedCredits ?? 0,
-    creditsRequired: record.creditsRequired ?? 0,
-  };
 }
 
 /** Versions that name a model with a known end, by prompt, newest first. */

@@ -1,6 +1,6 @@
 /** SQL of roles (migrations 0018 and 0028). */
 import type { Queryable, Tx } from "../../platform/database/database.ts";
-import { MODALITY_NAMES } from "../prompts-store.ts";
+import { MODALITY_NAME } from "../prompts-store.ts";
 import type { NewVersion } from "./publish-store.ts";
 
 export interface RoleBinding {
@@ -43,20 +43,15 @@ export type RolePrompt = Pick<
   "promptId" | "title" | "description" | "tags" | "modality" | "definition" | "samples" | "text"
 >;
 
-interface RolePromptRow extends Omit<RolePrompt, "modality"> {
-  readonly modality: number;
-}
-
 /**
  * Published prompts whose latest version names a role, by id. Definitions have no index: this reads them all, which is
  * done when a binding changed and not otherwise.
  */
-export async function listRolePrompts(tx: Tx, after: string, limit: number): Promise<RolePrompt[]> {
-  const text = `select p.id as "promptId", v.title, v.description, v.tags, v.modality, v.definition, v.samples,
+export function listRolePrompts(tx: Tx, after: string, limit: number): Promise<RolePrompt[]> {
+  const text = `select p.id as "promptId", v.title, v.description, v.tags, ${MODALITY_NAME} as modality, v.definition, v.samples,
       v.source as text
     from prompts p join prompt_versions v on v.id = p.latest_version_id
     where p.id > $1 and p.unpublished_at is null and v.definition::text like '%"role":{"name":%'
     order by p.id limit $2`;
-  const rows = await tx.query<RolePromptRow>(text, [after, limit]);
-  return rows.map((row) => ({ ...row, modality: MODALITY_NAMES[row.modality] ?? "text" }));
+  return tx.query(text, [after, limit]);
 }

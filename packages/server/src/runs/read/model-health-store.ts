@@ -1,4 +1,5 @@
 import type { ModelHealth } from "@promptd/contract/manage";
+import { queryAnswers } from "../../platform/database/answers.ts";
 import type { Database } from "../../platform/database/database.ts";
 
 interface BarRow {
@@ -8,14 +9,7 @@ interface BarRow {
   failed: number;
 }
 
-interface ModelRow {
-  model: string;
-  median_ms: number | null;
-  at: Date | null;
-  outcome: string | null;
-  http_status: number | null;
-  provider_code: string | null;
-}
+type ModelRow = Pick<ModelHealth, "model" | "medianMs" | "lastFailure">;
 
 const BARS = 12;
 const BAR_SECONDS = 300;
@@ -33,8 +27,10 @@ export async function listModelHealth(db: Database): Promise<ModelHealth[]> {
          count(*)::int as calls, (count(*) filter (where ${IS_FAILURE}))::int as failed
        from provider_calls c where ${RECENT} group by 1, 2`,
     ),
-    db.query<ModelRow>(
-      `select m.model, m.median_ms, f.sent_at as at, f.outcome, f.http_status, f.provider_code from (
+    queryAnswers<ModelRow>(
+      db,
+      `select m.model, m.median_ms as "medianMs", f.sent_at as "lastFailure.at", f.outcome as "lastFailure.outcome",
+         f.http_status as "lastFailure.httpStatus", f.provider_code as "lastFailure.providerCode" from (
          select c.model, round((percentile_cont(0.5) within group (order by extract(epoch from c.ended_at - c.sent_at))
            filter (where ${IS_OUTPUT} and c.ended_at is not null) * 1000)::numeric)::int as median_ms
          from provider_calls c where ${RECENT} group by c.model) m
@@ -55,19 +51,9 @@ export async function listModelHealth(db: Database): Promise<ModelHealth[]> {
 function toHealth(row: ModelRow, bars: readonly BarRow[]): ModelHealth {
   const sum = (read: (bar: BarRow) => number) => bars.reduce((total, bar) => total + read(bar), 0);
   return {
-    model: row.model,
+    ...row,
     calls: sum(({ calls }) => calls),
     failed: sum(({ failed }) => failed),
-    medianMs: row.median_ms,
-    lastFailure:
-      row.at === null || row.outcome === null
-        ? null
-        : {
-            at: row.at.toISOString(),
-            outcome: row.outcome,
-            httpStatus: row.http_status,
-            providerCode: row.provider_code,
-          },
     history: Array.from({ length: BARS }, (_, index) => {
       const bar = bars.find((one) => one.bar === index);
       return { calls: bar?.calls ?? 0, failed: bar?.failed ?? 0 };
