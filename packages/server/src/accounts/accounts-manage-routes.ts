@@ -1,7 +1,7 @@
 import type { AccountOfInstallation } from "@promptd/contract/manage";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { notFound } from "../platform/problem.ts";
+import { notFound, orNotFound } from "../platform/problem.ts";
 import { setPlan } from "./accounts.ts";
 import { findListedAccount, listAccounts, updateAccountName } from "./accounts-store.ts";
 
@@ -22,7 +22,5 @@ export function accountsManageRoutes(db: Database) {
 }
 
 async function requireAccount(db: Database, accountId: string): Promise<AccountOfInstallation> {
-  const account = await findListedAccount(db, accountId);
-  if (account === null) throw notFound("account", accountId);
-  return account;
+  return orNotFound(await findListedAccount(db, accountId), "account", accountId);
 }

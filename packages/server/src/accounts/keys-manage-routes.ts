@@ -2,7 +2,7 @@ import type { CreatedKey, Key, KeyChanges, RecentUsage } from "@promptd/contract
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { isoTime, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import { invalid, notFound, type Problem } from "../platform/problem.ts";
+import { invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
 import { createApiKey, describeKey, revokeOwnKey, rollApiKey, updateApiKey, type CreatedApiKey } from "./keys.ts";
 import { findKey, readKeyPage, type ApiKey, type KeyTerms } from "./keys-store.ts";
 
@@ -24,8 +24,7 @@ export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOp
     return toKey(key, await usageOfKeys(accountId));
   };
   const created = async (accountId: string, { keyId, apiKey }: CreatedApiKey): Promise<CreatedKey> => {
-    const key = await findKey(db, { accountId, keyId });
-    if (key === null) throw notFound("API key", keyId);
+    const key = orNotFound(await findKey(db, { accountId, keyId }), "API key", keyId);
     return { ...describeKey(key), last30Days: UNUSED, apiKey };
   };
   return {
@@ -47,8 +46,11 @@ export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOp
     }),
     rollKey: async ({ params: { keyId }, body }, { caller: { accountId } }) => {
       const overlapHours = body.overlapHours ?? OVERLAP_HOURS_DEFAULT;
-      const rolled = await rollApiKey(db, newId, { accountId, keyId }, overlapHours * 3_600);
-      if (rolled === null) throw notFound("API key", keyId);
+      const rolled = orNotFound(
+        await rollApiKey(db, newId, { accountId, keyId }, overlapHours * 3_600),
+        "API key",
+        keyId,
+      );
       const { oldKeyExpiresAt } = rolled;
       return { data: { ...(await created(accountId, rolled)), oldKeyId: keyId, oldKeyExpiresAt } };
     },

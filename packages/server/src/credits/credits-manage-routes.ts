@@ -2,7 +2,7 @@ import { findAccountByName, findListedAccount } from "../accounts/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import { invalid, notFound, Problem } from "../platform/problem.ts";
+import { invalid, orNotFound, Problem } from "../platform/problem.ts";
 import { findStanding, freezeAccount, unfreezeAccount } from "./freezes-store.ts";
 import { giveCredits } from "./grants.ts";
 import { listJournal } from "./journal-store.ts";
@@ -13,7 +13,7 @@ export function creditsManageRoutes(db: Database, clock: Clock) {
     getCredits: async (_input, { caller }) => ({ data: await findStanding(db, caller.accountId) }),
     listJournal: async ({ query }, { caller }) => ({ data: await listJournal(db, caller.accountId, query) }),
     freezeAccount: async ({ params: { accountId }, body: { isFrozen, reason } }) => {
-      if ((await findListedAccount(db, accountId)) === null) throw notFound("account", accountId);
+      orNotFound(await findListedAccount(db, accountId), "account", accountId);
       if (isFrozen) await freezeAccount(db, accountId, reason);
       else await unfreezeAccount(db, accountId, { reason, acceptJournal: false });
       return { data: { accountId, isFrozen } };

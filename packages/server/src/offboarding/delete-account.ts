@@ -12,7 +12,7 @@ import { adjustCredits, availableCredits, freezeAccount } from "../credits/index
 import type { AccountFiles } from "../files/index.ts";
 import { endAccountAccess } from "../people/index.ts";
 import type { Database } from "../platform/database/database.ts";
-import { notFound } from "../platform/problem.ts";
+import { orNotFound } from "../platform/problem.ts";
 import type { Log } from "../platform/log.ts";
 import { promptsOfAccount, unpublishPrompt } from "../prompts/index.ts";
 import { cancelRunRow, runsOfAccount } from "../runs/index.ts";
@@ -43,8 +43,7 @@ const BATCH = 200;
  */
 export function beginDeletion(db: Database, { accountId, prompts, actorId }: DeletionRequest): Promise<DeletedAccount> {
   return db.tx(async (tx) => {
-    const deletion = await insertDeletion(tx, accountId, prompts);
-    if (deletion === null) throw notFound("account", accountId);
+    const deletion = orNotFound(await insertDeletion(tx, accountId, prompts), "account", accountId);
     await endAccountAccess(tx, accountId, actorId);
     await revokeAllKeys(tx, accountId, REASON);
     await pseudonymizeAccount(tx, accountId);

@@ -12,7 +12,7 @@ import { isoTime, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import { walkPages } from "../platform/database/pages.ts";
 import { FIRST_ID } from "../platform/ids.ts";
-import { notFound } from "../platform/problem.ts";
+import { notFound, orNotFound } from "../platform/problem.ts";
 import { writeTar, type TarEntry } from "./tar.ts";
 import { promptsOfAccount } from "../prompts/index.ts";
 import { runsOfAccount } from "../runs/index.ts";
@@ -51,7 +51,7 @@ All moments are UTC.
 
 /** A .tar.gz as a stream. @throws Problem NOT_FOUND_ERROR. */
 export async function exportAccount(accountId: string, ports: ExportPorts): Promise<Readable> {
-  if ((await findAccount(ports.db, accountId)) === null) throw notFound("account", accountId);
+  orNotFound(await findAccount(ports.db, accountId), "account", accountId);
   const tar = Readable.from(writeTar(entriesOf(accountId, ports), ports.clock.nowMs() / 1_000), { objectMode: false });
   const gzip = createGzip();
   tar.once("error", (error) => gzip.destroy(error));

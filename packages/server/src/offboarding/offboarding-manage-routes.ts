@@ -2,7 +2,7 @@ import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
 import { findListedAccount } from "../accounts/index.ts";
 import type { ManageHandlers, StreamAnswer } from "../http/endpoint.ts";
 import { actorOf } from "../people/index.ts";
-import { invalid, notFound } from "../platform/problem.ts";
+import { invalid, orNotFound } from "../platform/problem.ts";
 import { beginDeletion, type DeletionRequest } from "./delete-account.ts";
 import { findDeletion } from "./deletions-store.ts";
 import { exportAccount, type ExportPorts } from "./export-account.ts";
@@ -24,9 +24,7 @@ export function offboardingManageRoutes(options: OffboardingOptions) {
       data: await deleteConfirmed({ ...body, accountId, actorId: null }, options),
     }),
     getAccountDeletion: async ({ params: { accountId } }) => {
-      const data = await findDeletion(options.db, accountId);
-      if (data === null) throw notFound("deletion of an account", accountId);
-      return { data };
+      return { data: orNotFound(await findDeletion(options.db, accountId), "deletion of an account", accountId) };
     },
   } satisfies Partial<ManageHandlers>;
 }
@@ -35,8 +33,7 @@ async function deleteConfirmed(
   { accountId, actorId, confirm, prompts }: AccountDeletion & DeletionRequest,
   { db, finishDeletions }: OffboardingOptions,
 ): Promise<DeletedAccount> {
-  const account = await findListedAccount(db, accountId);
-  if (account === null) throw notFound("account", accountId);
+  const account = orNotFound(await findListedAccount(db, accountId), "account", accountId);
   if (confirm.toLowerCase() !== account.email) {
     const message = "confirm must be the email address of the account, as a sign that this is the one to delete.";
     throw invalid([{ path: ["body", "confirm"], code: "invalid_value", message }]);

@@ -2,7 +2,7 @@ import { getAccountByName, getAccountEvenDeleted } from "../accounts/index.ts";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime } from "../platform/clock.ts";
 import { isUuid } from "../platform/ids.ts";
-import { notFound, Problem } from "../platform/problem.ts";
+import { orNotFound, Problem } from "../platform/problem.ts";
 import { findPromptOf } from "../prompts/checks/parse-prompt-file.ts";
 import { describePublication } from "../prompts/authoring/describe-publication.ts";
 import { diffPrompts, type PromptDiff } from "../prompts/authoring/diff-prompts.ts";
@@ -79,8 +79,7 @@ export function promptActions(context: CommandContext) {
     },
     /** The file that publishes the latest version of a prompt again. @param name its id or slug. */
     async pull(name: string, author: string | null): Promise<{ promptId: string; slug: string; source: string }> {
-      const found = await findLatestContent(db, name, await accountOf(author));
-      if (found === null) throw notFound("prompt", name);
+      const found = orNotFound(await findLatestContent(db, name, await accountOf(author)), "prompt", name);
       return { promptId: found.promptId, slug: found.slug, source: fileOfPrompt(found) };
     },
     /** What publishing the only prompt of a file would change. Null: it would be a new prompt. */
@@ -148,8 +147,7 @@ async function sampleOfRun(
   requireUuid("--sample-from", runId);
   const { accountId } = await getAccountByName(db, author);
   const { findRun, readInputs } = await import("../runs/runs-store.ts");
-  const run = await findRun(db, accountId, runId.toLowerCase());
-  if (run === null) throw notFound("run of this author", runId);
+  const run = orNotFound(await findRun(db, accountId, runId.toLowerCase()), "run of this author", runId);
   if (run.runStatus !== "succeeded")
     throw new Problem("VALIDATION_ERROR", `The run ${runId} is ${run.runStatus}: a sample needs one that succeeded.`);
   const inputs = await readInputs(db, [{ accountId, runId: run.runId }]);

@@ -2,7 +2,7 @@ import type { Issue } from "@promptd/contract";
 import { ACCOUNT_HEADER, type Invitation, type Member } from "@promptd/contract/manage";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { invalid, notFound, type Problem } from "../platform/problem.ts";
+import { invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
 import { acceptInvitation, invite, joinAccount, type InvitationOptions } from "./invitations.ts";
 import {
   deleteMember,
@@ -117,11 +117,11 @@ function peopleOf(options: InvitationOptions) {
       return { data };
     },
     signOutPerson: async ({ params: { personId } }) => {
-      if ((await findPerson(db, personId)) === null) throw notFound("person", personId);
+      orNotFound(await findPerson(db, personId), "person", personId);
       return { data: { personId, sessions: await deleteSessions(db, personId) } };
     },
     createSignInLink: async ({ params: { personId } }) => {
-      if ((await findPerson(db, personId)) === null) throw notFound("person", personId);
+      orNotFound(await findPerson(db, personId), "person", personId);
       const code = await mintCode(db, { personId, accountId: null, makesOperator: false, signsIn: false });
       await clearAskedLink(db, personId);
       return { data: { link: welcomeLink(publicUrl(), code) } };
@@ -130,9 +130,7 @@ function peopleOf(options: InvitationOptions) {
 }
 
 async function revoke(db: Database, accountId: string | null, invitationId: string): Promise<Invitation> {
-  const revoked = await revokeInvitation(db, accountId, invitationId);
-  if (revoked === null) throw notFound("open invitation", invitationId);
-  return revoked;
+  return orNotFound(await revokeInvitation(db, accountId, invitationId), "open invitation", invitationId);
 }
 
 function requireMember(members: readonly Member[], personId: string): Member {

@@ -1,6 +1,6 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { invalid, notFound, type Problem } from "../platform/problem.ts";
+import { invalid, orNotFound, type Problem } from "../platform/problem.ts";
 import { actorOf, browserOf } from "./people-manage-routes.ts";
 import { findPerson } from "./people-store.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
@@ -39,9 +39,7 @@ export function passkeysManageRoutes(options: PasskeysRoutesOptions) {
       return { data: passkey };
     },
     removePasskey: async ({ params: { passkeyId } }, context) => {
-      const removed = await deletePasskey(db, actorOf(context).personId, passkeyId);
-      if (removed === null) throw notFound("passkey", passkeyId);
-      return { data: removed };
+      return { data: orNotFound(await deletePasskey(db, actorOf(context).personId, passkeyId), "passkey", passkeyId) };
     },
     beginPasskeySignIn: async () => ({
       data: { options: await (await load()).requestOptions(party(), options) },

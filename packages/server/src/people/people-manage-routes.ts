@@ -3,7 +3,7 @@ import { findListedAccount } from "../accounts/index.ts";
 import { findStanding } from "../credits/index.ts";
 import type { Actor, ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { notFound } from "../platform/problem.ts";
+import { notFound, orNotFound } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
 import type { Mailer } from "./mail/mailer.ts";
 import { listMembers, type MemberOfAccount } from "./members-store.ts";
@@ -62,9 +62,7 @@ export function peopleManageRoutes(options: PeopleRoutesOptions) {
       data: await createToken(db, newId, { ...ownerOf(context), ...body }),
     }),
     revokeToken: async ({ params: { tokenId } }, context) => {
-      const revoked = await revokeToken(db, ownerOf(context), tokenId);
-      if (revoked === null) throw notFound("management token", tokenId);
-      return { data: revoked };
+      return { data: orNotFound(await revokeToken(db, ownerOf(context), tokenId), "management token", tokenId) };
     },
     listAudit: async ({ query }) => ({ data: await listAudit(db, query) }),
   } satisfies Partial<ManageHandlers>;

@@ -47,3 +47,9 @@ export function invalid(issues: readonly Issue[]): Problem {
 export function notFound(what: string, id: string): Problem {
   return new Problem("NOT_FOUND_ERROR", `No ${what} has the id ${id.toLowerCase()}.`);
 }
+
+/** What was looked for by an id. @throws Problem where there is none. */
+export function orNotFound<Value>(found: Value | null, what: string, id: string): Value {
+  if (found === null) throw notFound(what, id);
+  return found;
+}

@@ -3,7 +3,7 @@ import { printable, type SearchRow } from "@promptd/contract";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
-import { invalid, notFound, Problem } from "../platform/problem.ts";
+import { invalid, notFound, orNotFound, Problem } from "../platform/problem.ts";
 import {
   findBySlug,
   listBrowsed,
@@ -105,9 +105,7 @@ function noSuchSlug(slug: string): Problem {
 
 function moderationRoutes(db: Database) {
   const show = async (promptId: string): Promise<{ data: ModeratedPrompt }> => {
-    const prompt = await findModerated(db, promptId);
-    if (prompt === null) throw notFound("prompt", promptId);
-    return { data: prompt };
+    return { data: orNotFound(await findModerated(db, promptId), "prompt", promptId) };
   };
   return {
     listModeratedPrompts: async ({ query }) => ({ data: await listModerated(db, query) }),

@@ -3,7 +3,7 @@ import { REQUEST_LIMITS, slugNames } from "@promptd/contract/schemas";
 import type { Handlers } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import type { Database } from "../platform/database/database.ts";
-import { invalid, notFound, Problem } from "../platform/problem.ts";
+import { invalid, notFound, orNotFound, Problem } from "../platform/problem.ts";
 import {
   findLabeledVersions,
   findNamedVersions,
@@ -45,8 +45,11 @@ export function promptsRoutes(options: PromptsRoutesOptions) {
       throw isVersionMissing ? notFound("published prompt version", versionId) : notFound("published prompt", promptId);
     },
     getPromptVersion: async ({ params: { promptVersionId } }, { caller }) => {
-      const version = await findPublicVersion(db, promptVersionId);
-      if (version === null) throw notFound("published prompt version", promptVersionId);
+      const version = orNotFound(
+        await findPublicVersion(db, promptVersionId),
+        "published prompt version",
+        promptVersionId,
+      );
       return { data: promptVersion(version, shownTo(caller)) };
     },
     resolveSlug: async ({ params: { slug }, query: { label } }, { caller }) => {

@@ -1,7 +1,7 @@
 /** Votes: one a person and prompt, kept with the person's own account. */
 import type { Vote } from "@promptd/contract/manage";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
-import { notFound } from "../platform/problem.ts";
+import { orNotFound } from "../platform/problem.ts";
 
 /** The account that a person's votes are kept with: the one made for this person, else the chosen one. */
 export async function findVotingAccount(db: Queryable, personId: string | null, accountId: string): Promise<string> {
@@ -21,9 +21,7 @@ export async function findVote(db: Queryable, accountId: string, promptId: strin
  * @throws Problem NOT_FOUND_ERROR when no published prompt has this id.
  */
 export async function voteForPrompt(db: Database, accountId: string, promptId: string, vote: Vote): Promise<number> {
-  const upVotes = await db.tx((tx) => changeVote(tx, accountId, promptId, vote));
-  if (upVotes === null) throw notFound("published prompt", promptId);
-  return upVotes;
+  return orNotFound(await db.tx((tx) => changeVote(tx, accountId, promptId, vote)), "published prompt", promptId);
 }
 
 /** Adds or removes one vote and keeps the sum exact; null when the prompt is not published. */

@@ -1,6 +1,6 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { listAskedLinks, listOperatorsWithoutSignIn, readMailState } from "../people/index.ts";
-import { notFound } from "../platform/problem.ts";
+import { orNotFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
 import type { Clock } from "../platform/clock.ts";
 import { quoteRun } from "./create/create-run.ts";
@@ -27,18 +27,14 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
     listRuns: async ({ query }, { caller }) => ({ data: await listManagedRuns(db, caller.accountId, query) }),
     exportRuns: async ({ query }, { caller }) => exportRuns(db, caller.accountId, query),
     getRun: async ({ params: { runId } }, { caller }) => {
-      const run = await findManagedRun(db, caller.accountId, runId);
-      if (run === null) throw notFound("run", runId);
-      return { data: run };
+      return { data: orNotFound(await findManagedRun(db, caller.accountId, runId), "run", runId) };
     },
     quoteRun: async ({ body }, { caller }) => ({ data: await quoteRun(caller.accountId, body, options) }),
     listInstallationRuns: async ({ query }) => ({
       data: await listInstallationRuns(db, query, options.clock.nowMs()),
     }),
     getInstallationRun: async ({ params: { runId } }) => {
-      const run = await findInstallationRun(db, runId);
-      if (run === null) throw notFound("run", runId);
-      return { data: run };
+      return { data: orNotFound(await findInstallationRun(db, runId), "run", runId) };
     },
     listModelHealth: async () => ({ data: { rows: await listModelHealth(db) } }),
     getSystem: async () => {

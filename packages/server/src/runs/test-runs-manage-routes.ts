@@ -1,5 +1,5 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
-import { invalid, notFound } from "../platform/problem.ts";
+import { invalid, orNotFound } from "../platform/problem.ts";
 import { freezeTest, judgeTest } from "../prompts/index.ts";
 import { getRun } from "./read/get-run.ts";
 import { isFinal } from "./run-state.ts";
@@ -26,8 +26,11 @@ export function testRunsManageRoutes(options: RunsRoutesOptions) {
       return createRunOf(run, context, { ...options, isTest: true });
     },
     getTestRun: async ({ params: { promptId, runId }, query: { test = null } }, { caller: { accountId } }) => {
-      const promptVersionId = await findVersionOfRun(db, accountId, runId);
-      if (promptVersionId === null) throw notFound("test run of this prompt", runId);
+      const promptVersionId = orNotFound(
+        await findVersionOfRun(db, accountId, runId),
+        "test run of this prompt",
+        runId,
+      );
       const run = await getRun(db, accountId, runId);
       const { outputs, runStatus } = run;
       const isSucceeded = runStatus === "succeeded";

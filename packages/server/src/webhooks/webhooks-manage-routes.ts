@@ -2,7 +2,7 @@ import { WEBHOOK_TEST, type CreatedWebhook, type Webhook } from "@promptd/contra
 import type { GuardedPost } from "../files/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
-import { invalid, notFound, type Problem } from "../platform/problem.ts";
+import { invalid, orNotFound, type Problem } from "../platform/problem.ts";
 import { insertDelivery, listDeliveries, repeatDelivery } from "./deliveries-store.ts";
 import { newWebhookSecret, writtenSecret, type SecretVault } from "./webhook-secrets.ts";
 import {
@@ -50,30 +50,30 @@ function webhookHandlers({ db, newId, vault, poster }: WebhooksRoutesOptions) {
       return { data: withSecret(webhook, secret) };
     },
     getWebhook: async ({ params: { webhookId } }, { caller: { accountId } }) => ({
-      data: orNotFound(await findWebhook(db, { accountId, webhookId }), webhookId),
+      data: orNotFound(await findWebhook(db, { accountId, webhookId }), "webhook", webhookId),
     }),
     updateWebhook: async ({ params: { webhookId }, body }, { caller: { accountId } }) => {
       const { url = null, events = null, isEnabled = null } = body;
       if (url !== null) requireUrl(url);
       const changes = { url, events, isEnabled };
       const webhook = await updateWebhook(db, { accountId, webhookId }, changes, DISABLED_BY_OWNER);
-      return { data: orNotFound(webhook, webhookId) };
+      return { data: orNotFound(webhook, "webhook", webhookId) };
     },
     deleteWebhook: async ({ params: { webhookId } }, { caller: { accountId } }) => ({
-      data: orNotFound(await removeWebhook(db, { accountId, webhookId }), webhookId),
+      data: orNotFound(await removeWebhook(db, { accountId, webhookId }), "webhook", webhookId),
     }),
     rollWebhookSecret: async ({ params: { webhookId } }, { caller: { accountId } }) => {
       const secret = newWebhookSecret();
       const sealed = vault.seal(webhookId, secret);
       const webhook = await replaceSecret(db, { accountId, webhookId }, sealed, OVERLAP_HOURS);
-      return { data: withSecret(orNotFound(webhook, webhookId), secret) };
+      return { data: withSecret(orNotFound(webhook, "webhook", webhookId), secret) };
     },
   } satisfies Partial<ManageHandlers>;
 }
 
 function deliveryHandlers({ db, newId }: WebhooksRoutesOptions) {
   const requireEnabled = async (one: WebhookOfAccount): Promise<void> => {
-    const { disabledAt } = orNotFound(await findWebhook(db, one), one.webhookId);
+    const { disabledAt } = orNotFound(await findWebhook(db, one), "webhook", one.webhookId);
     if (disabledAt === null) return;
     const message = "The webhook is disabled. Enable it first.";
     throw invalid([{ path: ["path", "webhookId"], code: "conflict", message }]);
@@ -87,14 +87,12 @@ function deliveryHandlers({ db, newId }: WebhooksRoutesOptions) {
       };
     },
     listDeliveries: async ({ params: { webhookId }, query }, { caller: { accountId } }) => {
-      orNotFound(await findWebhook(db, { accountId, webhookId }), webhookId);
+      orNotFound(await findWebhook(db, { accountId, webhookId }), "webhook", webhookId);
       return { data: await listDeliveries(db, webhookId, query) };
     },
     repeatDelivery: async ({ params: { webhookId, deliveryId } }, { caller: { accountId } }) => {
       await requireEnabled({ accountId, webhookId });
-      const data = await repeatDelivery(db, webhookId, deliveryId);
-      if (data === null) throw notFound("delivery", deliveryId);
-      return { data };
+      return { data: orNotFound(await repeatDelivery(db, webhookId, deliveryId), "delivery", deliveryId) };
     },
   } satisfies Partial<ManageHandlers>;
 }
@@ -113,11 +111,6 @@ function alertHandlers({ db }: WebhooksRoutesOptions) {
 
 function withSecret(webhook: Webhook, secret: Buffer): CreatedWebhook {
   return { ...webhook, secret: writtenSecret(secret) };
-}
-
-function orNotFound(webhook: Webhook | null, webhookId: string): Webhook {
-  if (webhook === null) throw notFound("webhook", webhookId);
-  return webhook;
 }
 
 function tooMany(): Problem {

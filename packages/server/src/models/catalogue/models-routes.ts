@@ -3,7 +3,7 @@ import type { Handlers, ManageHandlers } from "../../http/endpoint.ts";
 import { namesEntityTag } from "../../http/response/entity-tag.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { invalid, notFound } from "../../platform/problem.ts";
+import { invalid, notFound, orNotFound } from "../../platform/problem.ts";
 import { listSwitchedOff, switchModel } from "./enabled-models-store.ts";
 import { listModels, type ModelLine } from "./models-report.ts";
 
@@ -36,7 +36,7 @@ export function modelsManageRoutes({ catalogue, db, refresh, testCall }: ModelsM
       return { data: { models: listModels(catalogue).map((line) => describe(line, off.has(line.model))) } };
     },
     switchModel: async ({ body: { model, isOff } }) => {
-      if (catalogue.find(model) === null) throw notFound("model", model);
+      orNotFound(catalogue.find(model), "model", model);
       await switchModel(db, model, isOff);
       await refresh();
       const line = listModels(catalogue).find((each) => each.model === model);
@@ -44,8 +44,7 @@ export function modelsManageRoutes({ catalogue, db, refresh, testCall }: ModelsM
       return { data: describe(line, isOff) };
     },
     testModel: async ({ body: { model } }) => {
-      const entry = catalogue.find(model);
-      if (entry === null) throw notFound("model", model);
+      const entry = orNotFound(catalogue.find(model), "model", model);
       if (entry.modality === "video") {
         const message = "A video costs too much for a test. Run a prompt that uses the model instead.";
         throw invalid([{ path: ["body", "model"], code: "invalid_value", message }]);

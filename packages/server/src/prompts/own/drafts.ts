@@ -3,7 +3,7 @@ import { ISSUES_MAX } from "@promptd/contract";
 import type { PromptPublication } from "@promptd/contract/manage";
 import { availability, unavailableSentence, type Catalogue } from "../../models/index.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
-import { invalid, notFound, type Problem } from "../../platform/problem.ts";
+import { invalid, notFound, orNotFound, type Problem } from "../../platform/problem.ts";
 import { describePublication } from "../authoring/describe-publication.ts";
 import { readPromptFile } from "../format/prompt-file.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
@@ -117,8 +117,7 @@ export function deleteDraft(
   { db, releaseSample }: DraftOptions & { readonly releaseSample: ReleaseSample },
 ): Promise<{ promptId: string; isPromptDeleted: boolean }> {
   return db.tx(async (tx) => {
-    const deleted = await deleteDraftRow(tx, accountId, promptId);
-    if (deleted === null) throw notFound("prompt with a draft", promptId);
+    const deleted = orNotFound(await deleteDraftRow(tx, accountId, promptId), "prompt with a draft", promptId);
     if (deleted.isNew) {
       await deleteSample(tx, promptId, releaseSample);
       await deleteEmptyPrompt(tx, promptId);
@@ -256,8 +255,11 @@ export async function rollBack(
   options: DraftOptions,
 ): Promise<PromptPublication> {
   if (!(await isOwnPrompt(options.db, author.accountId, promptId))) throw notFound("prompt", promptId);
-  const version = await findOwnVersion(options.db, promptId, promptVersionId);
-  if (version === null) throw notFound("published version of this prompt", promptVersionId);
+  const version = orNotFound(
+    await findOwnVersion(options.db, promptId, promptVersionId),
+    "published version of this prompt",
+    promptVersionId,
+  );
   const { catalogue, creditsMax } = options;
   const sources = orIssues(() => parsePromptFile(fileOfPrompt(version), catalogue, { creditsMax }));
   const source = findPromptOf(sources, null);

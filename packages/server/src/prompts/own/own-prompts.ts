@@ -13,7 +13,7 @@ import type {
 } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { invalid, notFound } from "../../platform/problem.ts";
+import { invalid, notFound, orNotFound } from "../../platform/problem.ts";
 import { findBreakingChanges } from "../authoring/breaking-changes.ts";
 import { diffPrompts } from "../authoring/diff-prompts.ts";
 import type { PromptContent } from "../prompt-definition.ts";
@@ -71,8 +71,7 @@ export async function readOwnPrompt(
   options: OwnPromptsOptions,
 ): Promise<OwnPrompt> {
   const { db } = options;
-  const record = await findOwnPrompt(db, accountId, promptId);
-  if (record === null) throw notFound("prompt", promptId);
+  const record = orNotFound(await findOwnPrompt(db, accountId, promptId), "prompt", promptId);
   const [draft, rows, sample] = await Promise.all([
     findDraft(db, accountId, promptId),
     describePrompts([record], options),
@@ -146,8 +145,11 @@ export async function readOwnVersion(
 ): Promise<OwnVersion> {
   const { promptId, promptVersionId } = ids;
   await requireOwnPrompt(options.db, ids.accountId, promptId);
-  const version = await findOwnVersion(options.db, promptId, promptVersionId);
-  if (version === null) throw notFound("published version of this prompt", promptVersionId);
+  const version = orNotFound(
+    await findOwnVersion(options.db, promptId, promptVersionId),
+    "published version of this prompt",
+    promptVersionId,
+  );
   const [row] = await describeVersions(promptId, [version], options);
   if (row === undefined) throw notFound("published version of this prompt", promptVersionId);
   const { config, definition, estimatedCredits, creditsRequired } = version;

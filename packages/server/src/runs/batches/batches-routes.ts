@@ -2,7 +2,7 @@ import type { Batch, CreateBatchBody } from "@promptd/contract";
 import type { Answer, Handlers, RequestContext } from "../../http/endpoint.ts";
 import { serverBusy } from "../../http/body/body-budget.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { notFound } from "../../platform/problem.ts";
+import { notFound, orNotFound } from "../../platform/problem.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import type { AccountLockQueue } from "../create/account-lock-queue.ts";
 import { cancelRunRow } from "../runs-store.ts";
@@ -110,9 +110,7 @@ function keyOf({ caller }: RequestContext): string {
 }
 
 async function getBatch(db: Database, batch: BatchOfAccount): Promise<Batch> {
-  const found = await findBatch(db, batch);
-  if (found === null) throw notFound("batch", batch.batchId);
-  return found;
+  return orNotFound(await findBatch(db, batch), "batch", batch.batchId);
 }
 
 /** Cancels what was started of a canceled batch, each run as a single one is. What is interrupted is done by a later pass. */
