@@ -33,11 +33,6 @@ export interface RawCall {
   readonly fallback: readonly string[] | null;
 }
 
-export const CALL_FIELDS =
-  "instructions options maxOutputTokens count temperature topP seed stop reasoningEffort messages output webSearch fallback".split(
-    " ",
-  );
-
 export const NO_CALL: RawCall = {
   instructions: null,
   options: {},
@@ -118,9 +113,9 @@ function readMessage(reader: FieldReader): RawMessage[] {
   const given = names.filter((name) => reader.node(name) !== null);
   const [own] = given;
   const text = role === null ? (own === undefined ? null : readTemplate(reader, own)) : readTemplate(reader, "content");
-  reader.node("system");
-  reader.finish(["user", "assistant", "role", "content"]);
-  if (role === "system" || map.entries.some(({ key }) => key === "system"))
+  const isSystem = role === "system" || map.entries.some(({ key }) => key === "system");
+  if (!isSystem) reader.finish();
+  if (isSystem)
     reader.faults.addField(map.line, reader.path, "has the role system: write that text under instructions");
   else if (role !== null && role !== "user" && role !== "assistant")
     reader.fault("role", `must be user or assistant, got "${role}"`);
@@ -136,7 +131,7 @@ function readOutputSchema(reader: FieldReader): JsonObject | null {
   if (map === null) return null;
   const output = new FieldReader(map, reader.fieldPath("output"), reader.faults);
   const node = output.node("schema");
-  output.finish(["schema"]);
+  output.finish();
   if (node?.kind !== "map") {
     output.fault("schema", `must be a JSON Schema, got ${node === null ? "nothing" : kindName(node)}`);
     return null;
@@ -158,7 +153,7 @@ function readWebSearch(reader: FieldReader): WebSearchChoice | false | null {
   }
   const search = new FieldReader(node, reader.fieldPath("webSearch"), reader.faults);
   const sources = search.flag("sources");
-  search.finish(["sources"]);
+  search.finish();
   return { sources };
 }
 

@@ -135,14 +135,12 @@ export class FieldReader {
     return null;
   }
 
-  /** Reports every field that was not read; `x-` fields are the author's own. */
-  finish(known: readonly string[]): void {
+  /** Reports every field that nothing has asked for; `x-` fields are the author's own. */
+  finish(): void {
+    const known = [...this.#read].join(", ");
     for (const key of this.#entries.keys()) {
       if (this.#read.has(key) || key.startsWith("x-")) continue;
-      this.fault(
-        key,
-        `is not a known field here. Known fields: ${known.join(", ")}. Start a field of your own with x-.`,
-      );
+      this.fault(key, `is not a known field here. Known fields: ${known}. Start a field of your own with x-.`);
     }
   }
 

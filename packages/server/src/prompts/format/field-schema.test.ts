@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { faultsOf, parseOne, TEA_POEM, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
+import type { PlainObject } from "../../platform/json.ts";
 import { promptFileSchema } from "./field-schema.ts";
 
 const ROOT = join(import.meta.dirname, "../../../../..");
@@ -13,10 +14,32 @@ interface Described {
 }
 
 describe("the schema for editors", () => {
-  test("has every field that is read, and a description of each", () => {
+  test.each([
+    ["a prompt", "note: mine", [], ["template"]],
+    ["a step", "steps: { main: { note: mine } }", ["$defs", "step"], ["id", "template"]],
+    [
+      "an input",
+      "inputs: { topic: { type: number, note: mine } }",
+      ["properties", "inputs", "additionalProperties"],
+      [],
+    ],
+    ["a test", "tests: [{ note: mine }]", ["properties", "tests", "items"], []],
+    [
+      "what a test expects",
+      "tests: [{ expect: { note: mine } }]",
+      ["properties", "tests", "items", "properties", "expect"],
+      [],
+    ],
+  ])("has the fields of %s that are read, and no others", (_what, fields, path, elsewhere) => {
+    const [read = ""] = faultsOf(textPrompt("{{ topic }}", fields)).flatMap(
+      ({ message }) => /Known fields: (.*)\. Start/.exec(message)?.[1] ?? [],
+    );
+    const described = path.reduce<unknown>((at, name) => (at as PlainObject)[name], promptFileSchema()) as Described;
+    expect([...read.split(", "), ...elsewhere].toSorted()).toEqual(Object.keys(described.properties).toSorted());
+  });
+
+  test("describes every field", () => {
     const { properties, $defs } = promptFileSchema() as unknown as Described & { readonly $defs: { step: Described } };
-    for (const name of ["promptd", "title", "inputs", "temperature", "messages", "output", "steps", "samples", "tests"])
-      expect(Object.keys(properties)).toContain(name);
     const all = [...Object.entries(properties), ...Object.entries($defs.step.properties)];
     expect(all.filter(([, { description }]) => typeof description !== "string").map(([name]) => name)).toEqual([]);
   });

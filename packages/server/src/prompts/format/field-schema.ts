@@ -1,7 +1,5 @@
 /** JSON Schema of a prompt file's fields, for editors: what is known there, with what is said of it here. */
-import { INPUT_FIELDS, INPUT_TYPES } from "./text-input-fields.ts";
-import { PROMPT_FIELDS, STEP_FIELDS } from "./prompt-fields.ts";
-import { EXPECTATION_FIELDS } from "./test-fields.ts";
+import { INPUT_TYPES } from "./text-input-fields.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -101,7 +99,6 @@ const EXPECTATIONS: Readonly<Record<string, Schema>> = {
 const TEMPLATE = text("The prompt itself, in Liquid; in a *.prompt.md file it stands below the fields.");
 
 const PROMPT: Readonly<Record<string, Schema>> = {
-  ...CALL,
   id: text("The promptId, to publish a new version of exactly that prompt.", { format: "uuid" }),
   title: text("Shown to callers.", { maxLength: 120 }),
   slug: text("Made from the title when absent.", { pattern: "^[a-z0-9-]{1,120}$" }),
@@ -116,7 +113,7 @@ const PROMPT: Readonly<Record<string, Schema>> = {
   inputs: {
     type: "object",
     description: "Inputs by key, in order.",
-    additionalProperties: { type: ["object", "null"], ...closed(pick(INPUT, INPUT_FIELDS)) },
+    additionalProperties: { type: ["object", "null"], ...closed(INPUT) },
   },
   images: {
     type: "array",
@@ -130,6 +127,7 @@ const PROMPT: Readonly<Record<string, Schema>> = {
       },
     },
   },
+  ...CALL,
   steps: {
     description: "Several model calls, by their ids.",
     type: ["object", "array"],
@@ -154,20 +152,20 @@ const PROMPT: Readonly<Record<string, Schema>> = {
         inputs: texts("By key."),
         options: texts("Run options."),
         images: { type: "array", items: { type: "string" } },
-        expect: { type: "object", ...closed(pick(EXPECTATIONS, EXPECTATION_FIELDS)) },
+        expect: { type: "object", ...closed(EXPECTATIONS) },
       }),
     },
   },
 };
 
 const STEP = {
-  ...CALL,
   model: PROMPT["model"] ?? {},
   images: {
     type: "array",
     description: "Numbers of the image slots that go with this step, from 1.",
     items: { type: "integer", minimum: 1 },
   },
+  ...CALL,
 };
 
 /** Of a file in YAML; a *.prompt.md file has the same fields above its text. */
@@ -179,25 +177,14 @@ export function promptFileSchema(): Schema {
     required: ["promptd", "title", "model"],
     ...closed({
       promptd: { const: 1, description: "The format." },
-      ...pick(PROMPT, PROMPT_FIELDS),
+      ...PROMPT,
       template: TEMPLATE,
     }),
     $defs: {
       step: {
         type: ["object", "null"],
-        ...closed({ ...pick(STEP, STEP_FIELDS), id: text("Its name, where steps are a list."), template: TEMPLATE }),
+        ...closed({ ...STEP, id: text("Its name, where steps are a list."), template: TEMPLATE }),
       },
     },
   };
-}
-
-/** Every field that is read, and no other. @throws Error for a field that nobody described. */
-function pick(schemas: Readonly<Record<string, Schema>>, names: readonly string[]): Readonly<Record<string, Schema>> {
-  return Object.fromEntries(
-    names.map((name) => {
-      const schema = schemas[name];
-      if (schema === undefined) throw new Error(`The field ${name} has no description for editors.`);
-      return [name, schema];
-    }),
-  );
 }

@@ -23,7 +23,7 @@ export function readImageSlots(reader: FieldReader): ImageSlot[] {
     const label = slot.text("label", { max: 200 }) ?? fallback.label;
     const description = slot.text("description", { max: 1_000, mayBeEmpty: true, mayHaveLines: true }) ?? "";
     const isMask = slot.flag("mask");
-    slot.finish(["label", "description", "mask"]);
+    slot.finish();
     return { label, description, ...(isMask ? { mask: true } : {}) };
   });
 }

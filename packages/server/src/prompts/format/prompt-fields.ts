@@ -1,5 +1,5 @@
 import { isUuid } from "../../platform/ids.ts";
-import { CALL_FIELDS, readCallFields, readTemplate, type RawCall } from "./call-fields.ts";
+import { readCallFields, readTemplate, type RawCall } from "./call-fields.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { IMAGE_SLOTS_MAX, readImageSlots } from "./file-inputs.ts";
 import { readInputFields } from "./text-input-fields.ts";
@@ -58,35 +58,26 @@ export interface RawPrompt extends RawCall {
   readonly template: TemplateText | null;
 }
 
-export const PROMPT_FIELDS = [
-  ..."id title slug description tags model inputs images".split(" "),
-  ...CALL_FIELDS,
-  "steps",
-  "samples",
-  "tests",
-];
-export const STEP_FIELDS = ["model", "images", ...CALL_FIELDS];
-
 /** `file`: a front matter, with the templates in the body; `json`: templates are fields. */
 export function readPromptFields(map: SourceMap, form: "file" | "json", faults: FaultList): RawPrompt {
   const reader = new FieldReader(map, "", faults);
   if (form === "file") checkFormat(reader);
   const id = reader.text("id", { max: 36 });
   if (id !== null && !isUuid(id)) reader.fault("id", `must be a UUID, got "${id}"`);
+  const title = reader.requiredText("title", { max: 120 })?.trim() ?? "";
   const slug = reader.text("slug", { max: 120 });
   if (slug !== null && !/^[a-z0-9-]{1,120}$/.test(slug))
     reader.fault("slug", `must have 1 to 120 characters out of a-z, 0-9 and "-", got "${slug}"`);
-  const inputs = reader.map("inputs", "{ topic: {} }");
   const prompt: RawPrompt = {
     line: map.line,
     lineOf: lineFinder(map),
     id: id?.toLowerCase() ?? null,
-    title: reader.requiredText("title", { max: 120 })?.trim() ?? "",
+    title,
     slug,
     description: reader.text("description", { max: 2_000, mayBeEmpty: true, mayHaveLines: true })?.trim() ?? "",
     tags: readTags(reader),
     model: reader.requiredText("model", { max: 100 }) ?? "",
-    inputs: inputs === null ? null : readInputFields(inputs, faults),
+    inputs: readInputFields(reader),
     images: readImageSlots(reader),
     ...readCallFields(reader),
     steps: readSteps(reader, form),
@@ -94,8 +85,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
     tests: readTests(reader),
     template: form === "json" ? readTemplate(reader, "template") : null,
   };
-  const own = form === "file" ? ["promptd"] : ["template"];
-  reader.finish([...own, ...PROMPT_FIELDS]);
+  reader.finish();
   return prompt;
 }
 
@@ -160,7 +150,7 @@ function readStep(id: string, node: SourceNode, from: { reader: FieldReader; for
     images: readSlotNumbers(reader),
     template: from.form === "json" ? readTemplate(reader, "template") : null,
   };
-  reader.finish(from.form === "json" ? ["id", "template", ...STEP_FIELDS] : STEP_FIELDS);
+  reader.finish();
   return step;
 }
 
@@ -199,7 +189,7 @@ function readSample(reader: FieldReader): RawSample {
     return url;
   });
   const outputs = (reader.list("outputs") ?? []).map((item) => readSampleOutput(item, reader));
-  reader.finish(["inputs", "images", "outputs"]);
+  reader.finish();
   return { line: reader.source.line, lineOf: lineFinder(reader.source), textInputs, images, outputs };
 }
 
@@ -208,7 +198,7 @@ function readSampleOutput(node: SourceNode, reader: FieldReader): RawSample["out
   const output = new FieldReader(node, reader.fieldPath("outputs"), reader.faults);
   const type = output.requiredText("type", { max: 10 });
   const data = output.requiredText("data", SAMPLE_RULE) ?? "";
-  output.finish(["type", "data"]);
+  output.finish();
   if (type === "text" || type === "image" || type === "video") return { type, data };
   if (type !== null) output.fault("type", `must be text, image or video, got "${type}"`);
   return { type: null, data };

@@ -59,7 +59,7 @@ function readJson(text: string, faults: FaultList): WrittenPrompt[] {
   checkFormat(reader);
   const items = reader.list("prompts");
   if (reader.node("prompts") === null) reader.fault("prompts", "is required: the list of prompts");
-  reader.finish(["promptd", "prompts"]);
+  reader.finish();
   return (items ?? []).flatMap((item, index) => {
     const own = faults.within(`prompts[${index + 1}].`);
     if (item.kind === "map") return [{ raw: readPromptFields(item, "json", own), faults: own }];

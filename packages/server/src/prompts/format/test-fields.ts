@@ -31,19 +31,9 @@ function readTest(reader: FieldReader, index: number): RawTest {
     images: (reader.list("images") ?? []).map((item) => reader.asText(item, "images", { max: 2_048 }) ?? ""),
     expect: readExpectations(reader),
   };
-  reader.finish(["name", "inputs", "options", "images", "expect"]);
+  reader.finish();
   return { ...test, line: reader.source.line, lineOf: lineFinder(reader.source) };
 }
-
-export const EXPECTATION_FIELDS = [
-  "contains",
-  "notContains",
-  "matches",
-  "schema",
-  "shorterThan",
-  "judge",
-  "judgeModel",
-];
 
 function readExpectations(test: FieldReader): Expectations {
   const map = test.map("expect");
@@ -59,7 +49,7 @@ function readExpectations(test: FieldReader): Expectations {
     judge: readTexts(reader, "judge"),
     judgeModel: reader.text("judgeModel", { max: 100 }),
   });
-  reader.finish(EXPECTATION_FIELDS);
+  reader.finish();
   return expectations;
 }
 

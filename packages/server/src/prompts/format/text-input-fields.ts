@@ -7,11 +7,13 @@ import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 const CHOICES_MAX = 200;
 const VALUE_LENGTH_MAX = 100_000;
-export const INPUT_FIELDS = "type label description default allowEmpty maxLength options multiple min max".split(" ");
 export const INPUT_TYPES = ["text", "number", "boolean", "date", "select", "list"] as const;
 
-/** Reads `inputs`: key -> field, in file order. */
-export function readInputFields(map: SourceMap, faults: FaultList): InputField[] {
+/** Reads `inputs`: key -> field, in file order. Null: they are not written. */
+export function readInputFields(reader: FieldReader): InputField[] | null {
+  const map = reader.map("inputs", "{ topic: {} }");
+  if (map === null) return null;
+  const { faults } = reader;
   if (map.entries.length > INPUT_KEYS_MAX) {
     const message = `has ${map.entries.length} keys; the limit is ${INPUT_KEYS_MAX}`;
     faults.add({ line: map.line, field: "inputs", code: "LIMITS", message });
@@ -49,7 +51,7 @@ function readInputField(key: string, node: SourceNode, faults: FaultList): Input
     multiple: readMultiple(reader, choices, type),
     ...presentMembers({ type, min, max }),
   };
-  reader.finish(INPUT_FIELDS);
+  reader.finish();
   checkDefault(field, reader);
   return field;
 }
@@ -130,7 +132,7 @@ function readRange(map: SourceMap, reader: FieldReader, most: number): { min: nu
   const range = new FieldReader(map, reader.fieldPath("multiple"), reader.faults);
   const min = range.integer("min", 0, most) ?? 1;
   const max = range.integer("max", 1, most) ?? most;
-  range.finish(["min", "max"]);
+  range.finish();
   if (min > max) reader.fault("multiple", `min (${min}) is greater than max (${max})`);
   return { min, max };
 }
