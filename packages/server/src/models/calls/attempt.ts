@@ -120,16 +120,9 @@ function modelCall(job: Job, start: StartedJob["start"]): Omit<ModelCall, "timeL
   const isFollowed = start.kind === "begun" && start.isFollowed && onText !== undefined;
   const mapping = resolveMapping(entry, request.options);
   return {
+    ...request,
     entry,
     mapping,
-    instructions: request.instructions,
-    prompt: request.prompt,
-    authorsText: request.authorsText,
-    images: request.images,
-    settings: request.settings,
-    messages: request.messages,
-    outputSchema: request.outputSchema,
-    webSearch: request.webSearch,
     correction,
     maxOutputTokens: outputTokensMax(entry, mapping, request.maxOutputTokens),
     itemIndex: request.item,

@@ -209,9 +209,9 @@ function readAnswer({ request }: Job, { model, result }: Answered): ReadAnswer {
 
 type TextAnswer = Extract<Answered["result"], { kind: "text" }> & Pick<Answered, "model">;
 
-function usableText({ model, truncated, usage }: TextAnswer, written: string): ReadAnswer {
+function usableText(answer: TextAnswer, written: string): ReadAnswer {
   const { text, isCut } = cleanText(written);
-  return { kind: "usable", outcome: { kind: "text", model, text, truncated: truncated || isCut, usage } };
+  return { kind: "usable", outcome: { ...answer, text, truncated: answer.truncated || isCut } };
 }
 
 function failed(cause: FailedOutcome["cause"], message: string, usage: Usage | null = null): FailedOutcome {

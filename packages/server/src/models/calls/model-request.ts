@@ -1,7 +1,6 @@
 /** What the rest of the server asks of models, and what comes of it. */
-import type { SpooledFile } from "../../files/index.ts";
 import type { Permit } from "../../platform/resilience/semaphore.ts";
-import type { ModelQuestion } from "../ai-sdk/model-adapter.ts";
+import type { ModelQuestion, ModelResult } from "../ai-sdk/model-adapter.ts";
 import type { FailureCause, Usage } from "../providers/failure.ts";
 import type { CountedCall } from "./provider-calls.ts";
 
@@ -43,31 +42,14 @@ export interface FailedOutcome {
   readonly usage: Usage;
 }
 
-/** `model`: the one that answered. */
+type Made = Extract<ModelResult, { kind: "text" | "image" | "video" }>;
+
+/**
+ * `model`: the one that answered. `truncated`: the output limit cut the text; a normal success. The receiver of a spooled
+ * file stores or discards it.
+ */
 export type ModelOutcome =
-  /** `truncated`: the output limit cut the text; a normal success. */
-  | {
-      readonly kind: "text";
-      readonly model: string;
-      readonly text: string;
-      readonly truncated: boolean;
-      readonly usage: Usage;
-    }
-  | {
-      readonly kind: "image";
-      readonly model: string;
-      readonly bytes: Uint8Array;
-      readonly mediaType: string;
-      readonly usage: Usage;
-    }
-  /** The receiver of a spooled file stores or discards it. */
-  | {
-      readonly kind: "video";
-      readonly model: string;
-      readonly content: Uint8Array | SpooledFile;
-      readonly mediaType: string;
-      readonly usage: Usage;
-    }
+  | (Made & { readonly model: string })
   | FailedOutcome
   /** Nothing is wrong with the run: give it back and claim it again after the delay. */
   | { readonly kind: "later"; readonly delayMs: number };
