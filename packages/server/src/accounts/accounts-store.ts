@@ -37,11 +37,7 @@ export async function findAccountByName(db: Queryable, who: string): Promise<Acc
   return rows[0] ?? null;
 }
 
-export interface NewAccount {
-  readonly accountId: string;
-  readonly email: string;
-  readonly username: string | null;
-  readonly displayName: string | null;
+export interface NewAccount extends Pick<Account, "accountId" | "email" | "username" | "displayName"> {
   /** ISO 8601, 'infinity' or '-infinity'. */
   readonly proUntil: string;
 }

@@ -6,15 +6,7 @@ import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
 /** What its owner decides about a key. */
-export interface KeyTerms {
-  readonly name: string;
-  /** ISO 8601; null: never. */
-  readonly expiresAt: string | null;
-  /** Credits that its runs may take in a calendar month (UTC); null: as many as the account has. */
-  readonly monthlyCap: number | null;
-  /** The prompts it may run; null: all. */
-  readonly promptIds: readonly string[] | null;
-}
+export type KeyTerms = Pick<Key, "name" | "expiresAt" | "monthlyCap" | "promptIds">;
 
 /** Everything that can be shown of a key, and whose it is. */
 export type ApiKey = Omit<Key, "last30Days"> & { readonly accountId: string };

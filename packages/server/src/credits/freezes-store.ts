@@ -1,20 +1,7 @@
+import type { ManagedCredits } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { Problem } from "../platform/problem.ts";
-
-interface Frozen {
-  /** ISO 8601. */
-  readonly since: string;
-  /** Null: not known. */
-  readonly reason: string | null;
-}
-
-export interface CreditStanding {
-  readonly posted: number;
-  readonly held: number;
-  readonly available: number;
-  readonly frozen: Frozen | null;
-}
 
 export async function isFrozen(db: Database, accountId: string): Promise<boolean> {
   const text = "select credit_is_frozen($1) as frozen";
@@ -65,7 +52,7 @@ function stillFaulty(faults: readonly { readonly fault: string; readonly detail:
 const REASON = `(select f.reason from credit_freezes f where f.account_id = a.account_id and f.is_frozen
   and f.at >= a.frozen_at order by f.id desc limit 1)`;
 
-export interface FrozenAccount extends Frozen {
+export interface FrozenAccount extends NonNullable<ManagedCredits["frozen"]> {
   readonly accountId: string;
   /** Null for an account that was deleted. */
   readonly email: string | null;
@@ -81,8 +68,8 @@ export function listFrozen(db: Queryable): Promise<FrozenAccount[]> {
 }
 
 /** What an account has. Credits that have expired are not available, written off or not. */
-export async function findStanding(db: Queryable, accountId: string): Promise<CreditStanding> {
-  const standing = await queryAnswer<CreditStanding>(
+export async function findStanding(db: Queryable, accountId: string): Promise<ManagedCredits> {
+  const standing = await queryAnswer<ManagedCredits>(
     db,
     `select a.posted, a.held, credits_available(a.account_id) as available, a.frozen_at as "frozen.since",
        ${REASON} as "frozen.reason"

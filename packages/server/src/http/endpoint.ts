@@ -10,7 +10,7 @@ import {
   type Scope,
   type ShapesOf,
 } from "@promptd/contract";
-import type { Archive, ManageShapes, Report } from "@promptd/contract/manage";
+import type { Archive, AuditEntry, ManageShapes, Report } from "@promptd/contract/manage";
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
@@ -260,17 +260,12 @@ export interface StreamAnswer {
 }
 
 /** A request to an audited endpoint: who, what, on what, from where, and how it ended. */
-export interface AuditedWrite {
-  readonly action: string;
-  /** Null: nobody was admitted. */
+export interface AuditedWrite extends Pick<
+  AuditEntry,
+  "action" | "personId" | "subject" | "address" | "requestId" | "outcome"
+> {
+  /** Null: nobody was admitted; `personId` is then who came in by the request. */
   readonly caller: Caller | null;
-  /** Who came in by the request, where nobody was admitted before it. */
-  readonly personId: string | null;
-  readonly subject: string | null;
-  readonly address: string;
-  readonly requestId: string;
-  /** `SUCCESS` or the code of the error. */
-  readonly outcome: string;
 }
 
 /** Writes a row of the audit log. Never rejects. */

@@ -1,4 +1,12 @@
-import { createAccount, getAccountByName, getAccountEvenDeleted, setPlan, type Plan } from "../accounts/index.ts";
+import type { ManagedCredits } from "@promptd/contract/manage";
+import {
+  createAccount,
+  getAccountByName,
+  getAccountEvenDeleted,
+  setPlan,
+  type CreateAccount,
+  type Plan,
+} from "../accounts/index.ts";
 import {
   adjustCredits,
   checkLedger,
@@ -7,7 +15,6 @@ import {
   giveCredits,
   grantCredits,
   unfreezeAccount,
-  type CreditStanding,
   type LedgerReport,
 } from "../credits/index.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
@@ -23,17 +30,9 @@ export interface AccountReport {
   readonly plan: Plan;
   /** ISO 8601: when the plan ends or ended; null: it has no end, or there never was one. */
   readonly until: string | null;
-  readonly credits: Omit<CreditStanding, "frozen">;
-  readonly frozen: CreditStanding["frozen"];
+  readonly credits: Omit<ManagedCredits, "frozen">;
+  readonly frozen: ManagedCredits["frozen"];
   readonly activeRuns: number;
-}
-
-interface NewUser {
-  readonly email: string;
-  readonly username?: string | undefined;
-  readonly displayName?: string | undefined;
-  readonly plan: Plan;
-  readonly credits: number;
 }
 
 interface CreditGrant {
@@ -54,7 +53,9 @@ interface Freezing {
 /** What an operator does with accounts and their credits. Deleted ones are named by id. */
 export function accountActions({ db, newId }: CommandContext) {
   return {
-    async create(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {
+    async create(
+      user: CreateAccount & { readonly credits: number },
+    ): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {
       const userId = await db.tx(async (tx) => {
         const accountId = await createAccount(tx, newId, user);
         if (user.credits > 0) {

@@ -1,4 +1,5 @@
 /** SQL of accounts and people that leave. */
+import type { PersonOfInstallation } from "@promptd/contract/manage";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 
 export interface PersonOfAccount {
@@ -81,13 +82,8 @@ export function listInvitationsOfAccount(db: Queryable, accountId: string): Prom
   );
 }
 
-export interface PersonReport {
-  readonly personId: string;
-  readonly email: string;
-  readonly name: string;
-  readonly isOperator: boolean;
+export interface PersonReport extends Omit<PersonOfInstallation, "linkAskedAt" | "createdAt"> {
   readonly isVerified: boolean;
-  readonly isFrozen: boolean;
   /** Ways in, such as `credential` (a password), `github` or `passkey`. */
   readonly signsInBy: readonly string[];
   readonly hasSecondFactor: boolean;

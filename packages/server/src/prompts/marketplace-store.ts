@@ -1,16 +1,17 @@
-import type { Modality } from "@promptd/contract";
-import type { MarketplaceRow, MarketplaceVersion, Page, PageQuery, PromptLabel } from "@promptd/contract/manage";
+import type {
+  MarketplaceQuery,
+  MarketplaceRow,
+  MarketplaceVersion,
+  Page,
+  PageQuery,
+  PromptLabel,
+} from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { LABELS } from "./own/own-prompts-store.ts";
 import { findRowsOf, IS_LIVE, MODALITY_NUMBERS, type FoundPrompt } from "./prompts-store.ts";
 
-export interface Browse {
-  readonly sort: keyof typeof ORDERS;
-  readonly modality: Modality | undefined;
-  readonly model: string | undefined;
-  readonly tag: string | undefined;
-}
+type Browse = Pick<MarketplaceQuery, "modality" | "model" | "tag"> & { readonly sort: keyof typeof ORDERS };
 
 export interface BrowsePage {
   /** The prompt after which the page begins. */

@@ -1,5 +1,6 @@
 /** All SQL of prompts. Reads of one row run as prepared statements; publishing works in arrays, 500 rows at a time. */
 import type { Modality, PromptSamples } from "@promptd/contract";
+import type { ModelEnding, ModelRetiringData } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import type { IndexedVersion, Popularity } from "../search/index.ts";
 import type { LiveVersion, StoredConfig } from "./prompt-definition.ts";
@@ -203,15 +204,11 @@ export async function addUses(tx: Queryable, counts: ReadonlyMap<string, number>
   if (counts.size > 0) await tx.query(text, [[...counts.keys()], [...counts.values()]]);
 }
 
-export interface PromptOfModel {
+/** `isLatest` false: only callers that name this version are concerned. */
+export interface PromptOfModel extends Omit<ModelEnding, "model" | "retiresAt" | "successor"> {
   readonly promptId: string;
   readonly slug: string;
   readonly title: string;
-  readonly promptVersionId: string;
-  /** Number of the version among those of the prompt. */
-  readonly version: number;
-  /** False: only callers that name this version are concerned. */
-  readonly isLatest: boolean;
   /** The requested models that the version uses, in any step. */
   readonly models: readonly string[];
 }
@@ -231,13 +228,8 @@ export function listPromptsOfModels(db: Queryable, models: readonly string[]): P
 }
 
 /** A model that the latest version of a live prompt calls. */
-export interface LiveCall {
+export interface LiveCall extends Omit<ModelRetiringData, "retiresAt" | "successor"> {
   readonly authorId: string;
-  readonly promptId: string;
-  readonly promptVersionId: string;
-  readonly slug: string;
-  readonly title: string;
-  readonly model: string;
 }
 
 /**

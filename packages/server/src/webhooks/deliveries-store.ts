@@ -153,13 +153,7 @@ export function listDeliveriesOf(
   );
 }
 
-export interface TestToInsert {
-  readonly deliveryId: string;
-  readonly accountId: string;
-  readonly webhookId: string;
-  readonly event: Delivery["event"];
-  readonly data: unknown;
-}
+export type TestToInsert = Pick<ClaimedDelivery, "deliveryId" | "accountId" | "webhookId" | "event" | "data">;
 
 export async function insertDelivery(db: Queryable, test: TestToInsert): Promise<Delivery> {
   const delivery = await queryAnswer<Delivery>(

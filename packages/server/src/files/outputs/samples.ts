@@ -7,18 +7,12 @@ import type { Tx } from "../../platform/database/database.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
 import { expireNow, insertSample } from "../files-store.ts";
 import { DecodeRefusal, encodeSample } from "../inputs/decode.ts";
-import type { PublishedMediaType, Refused } from "../stored-file.ts";
+import type { PublishedMediaType, Refused, StoredFile } from "../stored-file.ts";
 import { fileOf, signedPath } from "./signed-urls.ts";
 import type { StoreOutputPorts } from "./store-outputs.ts";
 
 /** Its bytes are durable; it counts from the transaction that records it on. */
-interface StoredSample {
-  readonly kind: "stored";
-  readonly fileId: string;
-  readonly bytes: number;
-  readonly mediaType: PublishedMediaType;
-  readonly sha256: string;
-}
+type StoredSample = Pick<StoredFile, "kind" | "fileId" | "bytes" | "mediaType" | "sha256">;
 
 export type SampleFile = Pick<StoredSample, "fileId" | "mediaType">;
 

@@ -1,28 +1,16 @@
 /** What an operator asks of the catalogue from the command line. */
+import type { ManagedModel } from "@promptd/contract/manage";
 import { loadCatalogue, type Catalogue, type CatalogueEntry, type CatalogueOptions } from "./catalogue.ts";
 import { CatalogueError } from "./catalogue-file.ts";
 import { RATE_NAMES } from "./option-mapping.ts";
 
-export interface ModelLine {
+/** `price`: such as `inputPer1k 0.175, outputPer1k 1.4`; `perImage 50-100` where it depends on the run's options. */
+export interface ModelLine extends Omit<ManagedModel, "isOff"> {
   readonly index: number;
-  readonly model: string;
-  readonly modality: string;
-  readonly provider: string;
-  readonly status: string;
-  /** The day on which it ends or has ended, as `2026-12-01`; null: no end is known. */
-  readonly retiresAt: string | null;
-  /** The model that its provider recommends instead. */
-  readonly successor: string | null;
-  readonly enabled: boolean;
   /** Runs under way at once in the whole installation, at most; `follows`: fewer while its server needs it. */
   readonly runsAtOnce: { readonly max: number; readonly follows: boolean };
   /** The environment variable that would enable it; null: none is needed. */
   readonly requires: string | null;
-  /**
-   * Credits before the operator's factor, such as `inputPer1k 0.175, outputPer1k 1.4`; `perImage 50-100` where it depends
-   * on the run's options; "" when free.
-   */
-  readonly price: string;
   readonly priceSource: string | null;
   readonly priceDate: string | null;
   /** No source was found for the price: the operator must confirm it. */

@@ -11,7 +11,7 @@ import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { MODERATION } from "../moderation-store.ts";
-import { MODALITY_NAME } from "../prompts-store.ts";
+import { MODALITY_NAME, type PromptOfModel } from "../prompts-store.ts";
 import type { NewVersion } from "../publishing/publish-store.ts";
 
 /** Of a prompt of the account: `p`, with its draft `d` where there is one. What was deleted as a draft is no prompt. */
@@ -70,14 +70,6 @@ export async function isOwnPrompt(db: Queryable, accountId: string, promptId: st
   return (await db.query(text, [accountId, promptId])).length > 0;
 }
 
-export interface VersionOfModel {
-  readonly promptId: string;
-  readonly promptVersionId: string;
-  readonly version: number;
-  readonly isLatest: boolean;
-  readonly models: readonly string[];
-}
-
 /** Definitions have no index, so only the newest versions of a prompt are looked at. */
 const VERSIONS_READ_MAX = 50;
 
@@ -86,8 +78,8 @@ export function listVersionsOfModels(
   db: Queryable,
   promptIds: readonly string[],
   models: readonly string[],
-): Promise<VersionOfModel[]> {
-  return db.query<VersionOfModel>(
+): Promise<Omit<PromptOfModel, "slug" | "title">[]> {
+  return db.query<Omit<PromptOfModel, "slug" | "title">>(
     `select p.id as "promptId", v.id as "promptVersionId", v.number as version, v.id = p.latest_version_id as "isLatest",
        used.models
      from prompts p
