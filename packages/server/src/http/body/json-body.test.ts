@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyCodePoint } from "../../../test/support/any-code-point.ts";
 import { Problem } from "../../platform/problem.ts";
 import { parseJsonBody } from "./json-body.ts";
 
@@ -15,7 +16,7 @@ async function refusal(text: string | Buffer): Promise<string> {
 
 describe("parseJsonBody", () => {
   test("gives what JSON.parse gives, for every value within the limits", async () => {
-    const limits = { maxDepth: 20, noUnicodeString: false };
+    const limits = { maxDepth: 20, stringUnit: anyCodePoint };
     await fc.assert(
       fc.asyncProperty(fc.json(limits), async (text) => {
         fc.pre(!/__proto__|constructor/.test(text));

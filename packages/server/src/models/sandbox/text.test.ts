@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyCodePoint } from "../../../test/support/any-code-point.ts";
 import { drawSandboxImage } from "./image.ts";
 import { countInputTokens, writeSandboxText, type TextParts } from "./text.ts";
 
@@ -45,7 +46,7 @@ describe("the text of the sandbox", () => {
 
   test("is cut at 4 bytes per output token on a code-point border, and says so", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 60 }), (prompt, maxOutputTokens) => {
+      fc.property(fc.string({ unit: anyCodePoint }), fc.integer({ min: 1, max: 60 }), (prompt, maxOutputTokens) => {
         const whole = writeSandboxText({ ...parts, prompt }, {}).text;
         const { text, isTruncated, outputTokens } = writeSandboxText({ ...parts, prompt, maxOutputTokens }, {});
         expect(whole.startsWith(text)).toBe(true);

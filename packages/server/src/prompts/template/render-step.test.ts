@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { anyCodePoint } from "../../../test/support/any-code-point.ts";
 import { Problem } from "../../platform/problem.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
 import {
@@ -207,7 +208,7 @@ describe("size", () => {
 
 const key = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }).filter((text) => keyProblem(text) === null);
 const value = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 200 }),
+  fc.string({ unit: anyCodePoint, maxLength: 200 }),
   fc.constantFrom("{{ x }}", "{% raw %}", "", " ", "}}", "%}", "\\", "9".repeat(400), "-0", "1e400", "NaN"),
 );
 
