@@ -159,10 +159,14 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
-  test("a prompt is searched and found, and a photo from the disk becomes its picture", async () => {
+  test("a prompt is searched and found, also after a reload, and a photo from the disk becomes its picture", async () => {
     await travel(browser, "photo", async ({ page, complaints }) => {
       await page.goto(await welcomeLink());
       await page.getByLabel("Search prompts").fill("make a stamp of my cat");
+      await page.waitForURL(/q=make/);
+      await page.reload();
+      await page.getByRole("link", { name: /Photo as a stamp/ }).waitFor();
+      expect(await page.getByLabel("Search prompts").inputValue()).toBe("make a stamp of my cat");
       await page.getByRole("link", { name: /Photo as a stamp/ }).click();
       await page.getByText("Add your own image under “Photo”.").waitFor();
       await page.getByRole("button", { name: "Fill in the sample texts" }).click();
@@ -226,46 +230,26 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
-  test("what is typed is found, stands in the address, and survives a reload", async () => {
-    await travel(browser, "search", async ({ page }) => {
-      await page.goto(await welcomeLink());
-      await page.getByRole("link", { name: /Photo as a stamp/ }).waitFor();
-      await page.getByLabel("Search prompts").fill("haiku");
-      await page.waitForURL(/q=haiku/);
-      await page.reload();
-      await page.getByRole("link", { name: /Haiku of the day/ }).waitFor();
-      expect(await page.getByLabel("Search prompts").inputValue()).toBe("haiku");
-    });
-  });
-
-  test("the keyboard alone reaches a prompt from anywhere, and a page by its name before prompts that have the word", async () => {
+  test("the keyboard alone goes on in the page that a link opened, and reaches a prompt from anywhere, and a page by its name before prompts that have the word", async () => {
     await server.publish("---\npromptd: 1\ntitle: Keys to a song\nmodel: sandbox/text\n---\nExplain chords.\n");
     await travel(browser, "keyboard", async ({ page }) => {
       await page.goto(await welcomeLink());
-      await page.getByRole("link", { name: /Haiku of the day/ }).waitFor();
-      await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: /Search/ }).waitFor();
-      await page.keyboard.type("haiku");
-      await page.getByRole("option", { name: /Haiku of the day/ }).waitFor();
+      await page.getByRole("link", { name: /Haiku of the day/ }).focus();
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/p\//);
+      await page.locator("main:focus").waitFor(); // the link is gone
       expect(new URL(page.url()).pathname).toBe("/p/haiku-of-the-day");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: /Search/ }).waitFor();
+      await page.keyboard.type("poster");
+      await page.getByRole("option", { name: /Poster of a town/ }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`${server.url}/p/poster-of-a-town`);
       await page.keyboard.press("Control+k");
       await page.keyboard.type("keys");
       await page.getByRole("option", { name: /Keys to a song/ }).waitFor();
       await page.keyboard.press("Enter");
       await page.waitForURL(`${server.url}/keys`);
-    });
-  });
-
-  test("the keyboard goes on in the page that a link opened, where the link is gone", async () => {
-    await travel(browser, "keyboard-opened", async ({ page }) => {
-      await page.goto(await welcomeLink());
-      await page.getByRole("link", { name: /Haiku of the day/ }).focus();
-      await page.keyboard.press("Enter");
-      await page.waitForURL(/\/p\//);
-      await page.locator("main:focus").waitFor();
-      expect(new URL(page.url()).pathname).toBe("/p/haiku-of-the-day");
     });
   });
 

@@ -15,14 +15,6 @@ model: sandbox/text
 ---
 sandbox: error=400
 `;
-const DEAR = `---
-promptd: 1
-title: A dear word
-model: sandbox/text
-inputs: { word: { label: Word } }
----
-Say {{ word }}.
-`;
 
 let server: TestServer;
 let browser: TestBrowser;
@@ -202,54 +194,6 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
     const { credits } = await caller.client.me.credits();
     expect(credits).toBe(1_250);
-  });
-
-  test("gives who is out of credits new ones, and takes the plan of an account, whose page of runs is narrowed", async () => {
-    const ada = await createTestPerson(server, { email: "broke@example.org" });
-    await server.publish(DEAR);
-    await travel(browser, "broke", async ({ page: hers }) => {
-      await signInAs(hers, server.url, ada);
-      await hers.goto(`${server.url}/p/a-dear-word`);
-      await hers.getByLabel("Word").fill("gold");
-      const run = hers.getByRole("button", { name: /^Run/ });
-      await hers.getByText(/^0 credits left; .* Ask an operator of this server for credits\.$/).waitFor();
-      expect(await run.isDisabled()).toBe(true);
-      await travel(browser, "granting", async ({ page }) => {
-        await signInAs(page, server.url, operator);
-        await page.goto(`${server.url}/operator/accounts?q=broke@example.org`);
-        await page.getByRole("table", { name: "Accounts" }).getByRole("cell", { name: "0", exact: true }).waitFor();
-        await page.getByRole("table", { name: "Accounts" }).getByRole("link").first().click();
-        await page.getByRole("button", { name: "Grant credits" }).click();
-        await page.getByRole("dialog").getByLabel("Credits").fill("100");
-        await page.getByRole("dialog").getByRole("button", { name: "Grant" }).click();
-        await page.getByText("100 credits", { exact: true }).waitFor();
-        await run.click(); // once her page has heard of them
-        await hers.getByText("Succeeded", { exact: true }).waitFor();
-        await page.getByRole("button", { name: "Change plan" }).click();
-        await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
-        await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
-        await page.getByText(/^ended/).waitFor();
-        await run.click();
-        await hers.getByText(/^This account has no plan yet/).waitFor();
-        expect(await run.isDisabled()).toBe(true);
-        await page.getByRole("button", { name: "Change plan" }).click();
-        await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
-        await hers.getByText(/A failed run costs nothing\.$/).waitFor();
-        expect(await run.isDisabled()).toBe(false);
-        await page.getByRole("button", { name: "Change plan" }).click();
-        await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
-        await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
-        await page.getByText(/^ended/).waitFor();
-      });
-      await hers.getByRole("link", { name: "Runs", exact: true }).click();
-      await hers.getByLabel("Model").selectOption("sandbox/text");
-      await hers.getByRole("link", { name: "A dear word" }).waitFor();
-      expect(new URL(hers.url()).searchParams.get("model")).toBe("sandbox/text");
-      await hers.goto(`${server.url}/runs?model=sandbox%2Fvideo`); // as a colleague opens it
-      await hers.getByText("No runs match these filters").waitFor();
-    });
-    const { plan } = await operator.client.send("getAccount", { params: { accountId: ada.accountId } });
-    expect(plan).toBe("none");
   });
 });
 
