@@ -4,7 +4,7 @@ import { createAdmissionControl, revokeApiKey, type AdmissionControl } from "../
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { openEngine, stopClock, type Engine } from "../runs/engine-fixture.ts";
+import { openEngine, stopClock, useSteppedClock, type Engine } from "../runs/engine-fixture.ts";
 import { admissionsOf, createKeys, noteAdmissions, worstWindow } from "./limiter-fixture.ts";
 
 const log = createLog("error", "stderr");
@@ -79,7 +79,7 @@ describe("the limiter", () => {
   async function callSteadily(count: number, jitterUs: (i: number) => number) {
     const { accountId, apiKeys } = await createKeys(engine, 1);
     const startUs = 1_000_000_000_000_000;
-    await stopClock(engine.db, startUs);
+    const setClock = await useSteppedClock(engine.db);
     const due: { us: number; go: () => void }[] = Array.from({ length: count }, (_, i) => ({
       us: startUs + i * 200_000 + jitterUs(i),
       go: () => void call(),
@@ -102,7 +102,7 @@ describe("the limiter", () => {
       const event = due.shift();
       if (event === undefined) break;
       nowUs = event.us;
-      await stopClock(engine.db, nowUs);
+      await setClock(nowUs);
       const settled = new Promise<void>((resolve) => (settle = resolve));
       event.go();
       await settled;

@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { buildCatalogue, readRecords, readSamples, readSelection } from "../../../../scripts/build-seed.ts";
 import { convertRecord, escapeLiquid, type SourceRecord } from "../../../../scripts/seed-conversion.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
@@ -15,35 +15,29 @@ async function readSeed(name: string): Promise<string> {
   return readFile(new URL(name, SEED), "utf8");
 }
 
-async function parseChosen(): Promise<PromptSource[]> {
-  return parsePromptFile(await readSeed("catalogue.json"), catalogue);
-}
-
-async function parseOwn(): Promise<{ name: string; source: PromptSource }[]> {
-  const names = (await readdir(new URL("prompts/", SEED))).sort();
-  const parsed = names.map(async (name) => ({
-    name,
-    sources: parsePromptFile(await readSeed(`prompts/${name}`), catalogue),
-  }));
-  return (await Promise.all(parsed)).flatMap(({ name, sources }) => sources.map((source) => ({ name, source })));
-}
+let ownFiles: string[];
+let own: PromptSource[];
+let chosen: PromptSource[];
+beforeAll(async () => {
+  ownFiles = (await readdir(new URL("prompts/", SEED))).sort();
+  const texts = await Promise.all(ownFiles.map((name) => readSeed(`prompts/${name}`)));
+  own = texts.flatMap((text) => parsePromptFile(text, catalogue));
+  chosen = parsePromptFile(await readSeed("catalogue.json"), catalogue);
+});
 
 describe("the seed", () => {
-  test("has at least 300 chosen prompts that publish without a fault", async () => {
-    const sources = await parseChosen();
-    expect(sources.length).toBeGreaterThanOrEqual(300);
-    expect(sources.filter((source) => source.conversions.length > 0)).toEqual([]);
+  test("has at least 300 chosen prompts that publish without a fault", () => {
+    expect(chosen.length).toBeGreaterThanOrEqual(300);
+    expect(chosen.filter((source) => source.conversions.length > 0)).toEqual([]);
   });
 
-  test("has at least 60 prompts of its own that publish without a fault, in files named by their slugs", async () => {
-    const own = await parseOwn();
+  test("has at least 60 prompts of its own that publish without a fault, in files named by their slugs", () => {
     expect(own.length).toBeGreaterThanOrEqual(60);
-    for (const { name, source } of own) expect(name).toBe(`${source.slug}.prompt.md`);
+    expect(own.map(({ slug }) => `${slug}.prompt.md`)).toEqual(ownFiles);
   });
 
-  test("shows for every prompt that takes texts what a caller may write", async () => {
-    const own = (await parseOwn()).map(({ source }) => source);
-    for (const { slug, definition, samples } of [...(await parseChosen()), ...own]) {
+  test("shows for every prompt that takes texts what a caller may write", () => {
+    for (const { slug, definition, samples } of [...chosen, ...own]) {
       const taken = definition.inputs.filter((input) => input.default === null).map(({ key }) => key);
       const shown = Object.keys(samples.inputs.textInputs);
       expect({ slug, missing: taken.filter((key) => !shown.includes(key)) }).toEqual({ slug, missing: [] });
@@ -51,15 +45,13 @@ describe("the seed", () => {
     }
   });
 
-  test("gives every slug once", async () => {
-    const own = (await parseOwn()).map(({ source }) => source);
-    const slugs = [...(await parseChosen()), ...own].map((source) => source.slug);
+  test("gives every slug once", () => {
+    const slugs = [...chosen, ...own].map((source) => source.slug);
     expect(slugs.filter((slug, index) => slugs.indexOf(slug) !== index)).toEqual([]);
   });
 
-  test("describes every prompt in a sentence and runs without any key", async () => {
-    const own = (await parseOwn()).map(({ source }) => source);
-    for (const source of [...(await parseChosen()), ...own]) {
+  test("describes every prompt in a sentence and runs without any key", () => {
+    for (const source of [...chosen, ...own]) {
       expect(source.description, source.slug).toMatch(/^\p{Lu}.{20,}[.!?]$/su);
       for (const step of source.definition.steps) {
         expect(step.model, source.slug).toMatch(/^sandbox\//);
@@ -70,18 +62,14 @@ describe("the seed", () => {
   });
 
   test("is written in American English where it was written for this project", async () => {
-    const names = await readdir(new URL("prompts/", SEED));
-    const own = await Promise.all(names.map((name) => readSeed(`prompts/${name}`)));
+    const files = await Promise.all(ownFiles.map((name) => readSeed(`prompts/${name}`)));
     // The templates of the chosen ones are as they were collected.
-    const about = (await parseChosen()).map(({ slug, title, description, tags }) =>
-      [slug, title, description, ...tags].join("\n"),
-    );
-    const found = [...names, ...own, ...about].flatMap((text) => text.match(BRITISH) ?? []);
+    const about = chosen.map(({ slug, title, description, tags }) => [slug, title, description, ...tags].join("\n"));
+    const found = [...ownFiles, ...files, ...about].flatMap((text) => text.match(BRITISH) ?? []);
     expect(found).toEqual([]);
   });
 
-  test("shows what prompts can do: one photo, several images, steps, video, choices, variants", async () => {
-    const own = (await parseOwn()).map(({ source }) => source);
+  test("shows what prompts can do: one photo, several images, steps, video, choices, variants", () => {
     const count = (fits: (source: PromptSource) => boolean): number => own.filter(fits).length;
     expect(count((source) => source.modality === "image" && source.definition.images.length === 1)).toBeGreaterThan(40);
     expect(count((source) => source.definition.images.length > 1)).toBeGreaterThan(5);
@@ -91,9 +79,8 @@ describe("the seed", () => {
     expect(count((source) => source.definition.steps.some((step) => step.count > 1))).toBeGreaterThan(5);
   });
 
-  test("holds no line that steers the sandbox", async () => {
-    const own = (await parseOwn()).map(({ source }) => source);
-    for (const source of [...(await parseChosen()), ...own])
+  test("holds no line that steers the sandbox", () => {
+    for (const source of [...chosen, ...own])
       for (const step of source.definition.steps)
         expect(`${step.instructions}\n${step.template}`, source.slug).not.toMatch(/^\s*sandbox:/mu);
   });

@@ -151,6 +151,19 @@ export async function stopClock(db: Queryable, us: number): Promise<void> {
     as $$ select timestamptz 'epoch' + ${Math.trunc(us)} * interval '1 microsecond' $$`);
 }
 
+/**
+ * A stopped clock that goes on by a row, for hundreds of steps: for a function that is made anew every session plans its
+ * statements again.
+ *
+ * @returns what sets it, to microseconds since 1970.
+ */
+export async function useSteppedClock(db: Queryable): Promise<(us: number) => Promise<void>> {
+  await db.query("create table if not exists test_clock as select 0::int8 as us");
+  await db.query(`create or replace function promptd_now() returns timestamptz language sql volatile
+    as $$ select timestamptz 'epoch' + us * interval '1 microsecond' from test_clock $$`);
+  return async (us) => void (await db.query("update test_clock set us = $1", [Math.trunc(us)]));
+}
+
 export async function grant(db: Database, accountId: string, amount: number, expiresAt: string | null = null) {
   return grantCredits(db, { accountId, amount, reason: "test", idempotencyKey: crypto.randomUUID(), expiresAt });
 }
