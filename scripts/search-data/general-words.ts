@@ -2,7 +2,7 @@
 import { bytesOf, numbersOf, sectionOf } from "../../packages/server/src/search/data/data-file.ts";
 import type { Sections } from "../../packages/server/src/search/data/data-file.ts";
 import { stemEnglish } from "../../packages/server/src/search/text/analyser.ts";
-import { decompose } from "./svd.ts";
+import { decompose, dot } from "./svd.ts";
 
 export interface Word {
   readonly text: string;
@@ -40,7 +40,9 @@ export function readWords(sections: Sections): Word[] {
   const texts = Buffer.from(sectionOf(sections, "text")).toString("utf8").split("\n");
   return texts.map((text, i) => {
     const row = rows.subarray(i * dims, (i + 1) * dims);
-    return { text, vector: Float64Array.from(row, (value) => value * (scales[i] as number)) };
+    const vector = new Float64Array(dims);
+    for (let k = 0; k < dims; k += 1) vector[k] = (row[k] as number) * (scales[i] as number);
+    return { text, vector };
   });
 }
 
@@ -53,7 +55,7 @@ export function deriveGeneralVectors(words: readonly Word[]): { terms: string[];
     const vector = withoutDirections(centred[rank] as Float64Array, directions);
     const term = stemEnglish(text);
     const sum = sums.get(term) ?? new Float64Array(vector.length);
-    for (const [k, value] of vector.entries()) sum[k] = (sum[k] as number) + value / (rank + RANK_OFFSET);
+    for (let k = 0; k < sum.length; k += 1) sum[k] = (sum[k] as number) + (vector[k] as number) / (rank + RANK_OFFSET);
     sums.set(term, sum);
   }
   const terms = [...sums.keys()].sort();
@@ -65,7 +67,11 @@ function centre(vectors: readonly ArrayLike<number>[]): Float64Array[] {
   for (const vector of vectors) {
     for (let k = 0; k < mean.length; k += 1) mean[k] = (mean[k] as number) + (vector[k] as number) / vectors.length;
   }
-  return vectors.map((vector) => mean.map((value, k) => (vector[k] as number) - value));
+  return vectors.map((vector) => {
+    const centred = new Float64Array(mean.length);
+    for (let k = 0; k < mean.length; k += 1) centred[k] = (vector[k] as number) - (mean[k] as number);
+    return centred;
+  });
 }
 
 /** The first principal directions of the vectors, each scaled to unit length. */
@@ -73,7 +79,7 @@ function commonDirections(vectors: readonly Float64Array[]): readonly Float64Arr
   const dims = vectors[0]?.length ?? 0;
   const products = new Float64Array(dims * dims);
   for (const vector of vectors) {
-    const squares = vector.reduce((sum, value) => sum + value * value, 0);
+    const squares = dot(vector, vector);
     for (let i = 0; i < dims; i += 1) {
       const factor = (vector[i] as number) / squares;
       for (let k = 0; k < dims; k += 1) {
@@ -89,8 +95,8 @@ function commonDirections(vectors: readonly Float64Array[]): readonly Float64Arr
 function withoutDirections(vector: Float64Array, directions: readonly Float64Array[]): Float64Array {
   const rest = Float64Array.from(vector);
   for (const direction of directions) {
-    const along = direction.reduce((sum, value, k) => sum + value * (vector[k] as number), 0);
-    for (const [k, value] of direction.entries()) rest[k] = (rest[k] as number) - along * value;
+    const along = dot(direction, vector);
+    for (let k = 0; k < rest.length; k += 1) rest[k] = (rest[k] as number) - along * (direction[k] as number);
   }
   return rest;
 }

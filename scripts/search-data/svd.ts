@@ -87,7 +87,7 @@ function orthonormalize(columns: Columns): Columns {
   return done;
 }
 
-function dot(a: Float64Array, b: Float64Array): number {
+export function dot(a: Float64Array, b: Float64Array): number {
   let total = 0;
   for (let i = 0; i < a.length; i += 1) total += (a[i] as number) * (b[i] as number);
   return total;

@@ -24,7 +24,8 @@ export function encodeGeneralVectors({ terms, vectors, mean }: GeneralVectors): 
   const rowBytes = mean.length / 2;
   const rows = new Uint8Array(terms.length * rowBytes);
   for (const [i, vector] of vectors.entries()) {
-    const largest = Array.from(vector).reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+    let largest = 0;
+    for (let k = 0; k < mean.length; k += 1) largest = Math.max(largest, Math.abs(vector[k] as number));
     const level = (k: number) => Math.round(((vector[k] as number) / largest) * LEVELS) + ZERO;
     for (let k = 0; k < rowBytes; k += 1) rows[i * rowBytes + k] = level(2 * k) | (level(2 * k + 1) << HALF_BYTE);
   }
