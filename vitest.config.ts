@@ -10,13 +10,15 @@ export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
 /**
  * What a fresh machine meets, which takes a third of all test time: whole first starts with a cluster and a marketplace
- * of their own, every command of the README and the docs, every page of the console, and the ways of readers, authors,
- * owners and operators through it: `npm run test:long`. The ways in and to a finished run stay in `npm test`.
+ * of their own, every command of the README and the docs, every page of the console, the ways of readers, authors, owners
+ * and operators through it, and search beside its peers: `npm run test:long`. The ways in and to a finished run stay in
+ * `npm test`.
  */
 export const LONG_TESTS = [
   "packages/cli/test/{docs-blocks,move-secret,readme-providers,start,start-database,terminal}.test.ts",
   "packages/console/test/{author-journeys,browse-journeys,operator-journeys,page-states,pages,settings-journeys}.test.ts",
   "packages/server/test/platform/{embedded,program-before}.test.ts",
+  "packages/server/test/search/search-comparison.test.ts",
 ];
 
 /** They take longest, so they start first: one that began last would run alone in the end. */

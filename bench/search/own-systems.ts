@@ -33,7 +33,14 @@ export interface OwnSearch extends System {
 }
 
 export async function createOwnSearch(db: Database, embeddings: RemoteEmbedder | null): Promise<OwnSearch> {
-  const search = createSearch({ db, log: benchLog, clock: systemClock, embeddings, embeddingDeadlineMs: 10_000 });
+  const search = createSearch({
+    db,
+    log: benchLog,
+    clock: systemClock,
+    embeddings,
+    embeddingDeadlineMs: 10_000,
+    wordsTimeoutMs: WORDS_TIMEOUT_MS, // a busy machine must not make them titles alone
+  });
   const embed = search.ticks.find(({ name }) => name.startsWith("search-embed "));
   const isReady = async () => {
     const [row] = await db.query<{ ready: boolean }>(

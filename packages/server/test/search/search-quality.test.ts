@@ -1,84 +1,40 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { JUDGMENT_SETS, readCorpus, readJudgments } from "../../../../bench/search/evaluation-data.ts";
-import { createOwnSearch, indexCorpus } from "../../../../bench/search/own-systems.ts";
-import { createFullText, createMiniSearch, createTrigramPeer } from "../../../../bench/search/peers.ts";
+import { createOwnSearch, indexCorpus, type OwnSearch } from "../../../../bench/search/own-systems.ts";
 import { checkGate, hashInputs, readStored, readStoredPeers } from "../../../../bench/search/quality-gate.ts";
-import { measure, scoresOf, summarize, type Measured } from "../../../../bench/search/quality-report.ts";
-import { createMediocreEmbedder, createTestEmbedder } from "../../../../bench/search/test-embedder.ts";
+import { measure } from "../../../../bench/search/quality-report.ts";
 import { listMissedTitles } from "./missed-titles.ts";
 import { openSearch } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
 const corpus = readCorpus();
-const queries = readJudgments();
 
 let fixture: SearchFixture;
-/** Of words and the built-in vectors alone, on the set that embedders are measured on too. */
-let plain: Measured;
+let own: OwnSearch;
 beforeAll(async () => {
   fixture = await openSearch();
   await indexCorpus(fixture.db, corpus);
-  const own = await createOwnSearch(fixture.db, null);
-  plain = await measure(own, queries);
-  await own.search.close();
+  own = await createOwnSearch(fixture.db, null);
 }, 120_000);
-afterAll(() => fixture.close());
+afterAll(async () => {
+  await own.search.close();
+  await fixture.close();
+});
 
 test("ranking is no worse than required, than the kept result and than every peer, less a hundredth, on both sets", async () => {
-  const own = await createOwnSearch(fixture.db, null);
   for (const [set, file] of Object.entries(JUDGMENT_SETS)) {
-    const measured = file === JUDGMENT_SETS.dev ? plain : await measure(own, readJudgments(file));
+    const measured = await measure(own, readJudgments(file));
     expect(checkGate(set, [measured], readStoredPeers(set))).toEqual([]);
   }
-  await own.search.close();
 }, 60_000);
 
 /** All 4,098 titles take more than a minute: every eighth one, unless PROMPTD_TEST_TITLES=all. */
 const TITLES_STEP = process.env["PROMPTD_TEST_TITLES"] === "all" ? 1 : 8;
 
 test("a title of the evaluation finds its prompt first, however it is typed", { timeout: 300_000 }, async () => {
-  const search = fixture.openAnother({ wordsTimeoutMs: 30_000 }); // a busy machine must not make them titles alone
-  expect(await listMissedTitles(search, corpus, { forms: 1, step: TITLES_STEP })).toEqual([]);
-  await search.close();
+  expect(await listMissedTitles(own.search, corpus, { forms: 1, step: TITLES_STEP })).toEqual([]);
 });
 
 test("the peers' kept figures are of these prompts, judgments, versions and settings", () => {
   expect(hashInputs(), "run: npm run eval:search -- --embeddings --update").toBe(readStored().inputs);
 });
-
-// Fuse.js takes half a second for a query: its figures are measured anew by `npm run eval:search` alone.
-test("the peers that take little time measure today as they are kept", async () => {
-  const peers = [await createFullText(fixture.db, corpus), createTrigramPeer(corpus), createMiniSearch(corpus)];
-  const measured = [];
-  for (const peer of peers) measured.push(await measure(peer, queries));
-  for (const { name, classes } of summarize(measured)) {
-    expect({ name, classes }).toEqual({
-      name,
-      classes: readStoredPeers("dev").find((kept) => kept.name === name)?.classes,
-    });
-  }
-}, 60_000);
-
-test("a mediocre embedder costs words and typing errors next to nothing, and paraphrases little", async () => {
-  const embedded = await createOwnSearch(fixture.db, createMediocreEmbedder());
-  const after = await measure(embedded, queries);
-  await embedded.search.close();
-  const lossOf = (cls: string) => scoresOf(plain, cls).ndcg - scoresOf(after, cls).ndcg;
-  expect(lossOf("lexical")).toBeLessThan(0.015);
-  expect(lossOf("typo")).toBeLessThan(0.005);
-  expect(lossOf("paraphrase")).toBeLessThan(0.05);
-  // As if no process had been set to it for as long as another model must wait.
-  await fixture.db.query("update search_embedders set wanted_at = wanted_at - interval '11 minutes'");
-}, 60_000);
-
-test("with a good embedder paraphrases are found better and nothing is found worse", async () => {
-  const embedded = await createOwnSearch(fixture.db, createTestEmbedder(corpus, queries));
-  const after = await measure(embedded, queries);
-  const mean = (all: Measured, cls: string) => {
-    const scores = all.results.filter((result) => result.cls === cls).map(({ scores: { ndcg } }) => ndcg);
-    return scores.reduce((sum, value) => sum + value, 0) / scores.length;
-  };
-  expect(mean(after, "paraphrase")).toBeGreaterThan(mean(plain, "paraphrase") + 0.2);
-  for (const cls of ["lexical", "typo"]) expect(mean(after, cls)).toBeGreaterThanOrEqual(mean(plain, cls));
-  await embedded.search.close();
-}, 60_000);
