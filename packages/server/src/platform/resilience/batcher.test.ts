@@ -43,6 +43,15 @@ test("while as many batches are under way as may be, the next one grows up to it
   expect(await others).toEqual(["2", "3", "4"]);
 });
 
+test("the next batch is sent before those of the last one go on", async () => {
+  const { ask, sent, itemsSent } = createWork({ max: 10, inFlightMax: 1 });
+  const seen = ask(1).then(itemsSent);
+  await nextTick();
+  void ask(2);
+  sent[0]?.end();
+  expect(await seen).toEqual([[1], [2]]);
+});
+
 test("a failure is told to all of its batch, and the next batch is sent", async () => {
   const { ask, sent } = createWork({ max: 10, inFlightMax: 1 });
   const failed = Promise.allSettled([ask(1), ask(2)]);

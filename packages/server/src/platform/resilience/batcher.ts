@@ -15,7 +15,10 @@ interface Waiter<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** What is asked for in one iteration of the event loop goes together. Nothing is remembered: each batch is asked anew. */
+/**
+ * What is asked for in one iteration of the event loop goes together, and a batch that waited is sent before the answers of the
+ * last one are passed on. Nothing is remembered: each batch is asked anew.
+ */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
   const waiting: Waiter<Item, Result>[] = [];
   let inFlight = 0;
@@ -33,15 +36,12 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   async function sendBatch(batch: readonly Waiter<Item, Result>[]): Promise<void> {
     inFlight += 1;
-    try {
-      const results = await options.send(batch.map(({ item }) => item));
-      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result);
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    } finally {
-      inFlight -= 1;
-      schedule();
-    }
+    const answer = await answerOf(batch, options.send);
+    inFlight -= 1;
+    if (waiting.length === 0) return answer();
+    if (!isScheduled) void sendBatch(waiting.splice(0, options.max));
+    schedule();
+    setImmediate(answer); // what answers lead to takes long, and would keep the next batch from being written
   }
 
   return (item) =>
@@ -49,4 +49,21 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       waiting.push({ item, resolve, reject });
       schedule();
     });
+}
+
+/** @returns what tells everybody of a batch how it ended. */
+async function answerOf<Item, Result>(
+  batch: readonly Waiter<Item, Result>[],
+  send: BatcherOptions<Item, Result>["send"],
+): Promise<() => void> {
+  try {
+    const results = await send(batch.map(({ item }) => item));
+    return () => {
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result);
+    };
+  } catch (error) {
+    return () => {
+      for (const { reject } of batch) reject(error);
+    };
+  }
 }

@@ -137,16 +137,20 @@ async function tryWrite(endings: readonly Ending[], options: FinisherOptions): P
   for (const ending of endings) ending.attempts += 1;
   try {
     const written = await write(endings, options);
-    // A run that this attempt did not write may be final by an earlier one whose answer was lost.
-    const mayBeFinal = endings.filter(({ run, attempts }) => written.has(run.runId) || attempts > 1);
-    options.onWritten(endings.filter(({ run }) => written.has(run.runId)).map(toRun));
-    options.onFinished(mayBeFinal.map(({ run }) => run.runId));
-    for (const { run, resolve } of endings) resolve(written.has(run.runId) ? "written" : "lost");
+    setImmediate(() => answer(endings, written, options)); // the next ones are sent first
     return "done";
   } catch (error) {
     options.log.warn({ err: error, runs: endings.length }, "the results of runs could not be written; retrying");
     return isLockTimeout(error) ? "locked" : "failed";
   }
+}
+
+function answer(endings: readonly Ending[], written: ReadonlySet<string>, options: FinisherOptions): void {
+  // A run that this attempt did not write may be final by an earlier one whose answer was lost.
+  const mayBeFinal = endings.filter(({ run, attempts }) => written.has(run.runId) || attempts > 1);
+  options.onWritten(endings.filter(({ run }) => written.has(run.runId)).map(toRun));
+  options.onFinished(mayBeFinal.map(({ run }) => run.runId));
+  for (const { run, resolve } of endings) resolve(written.has(run.runId) ? "written" : "lost");
 }
 
 /** As it was written. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextImmediate } from "node:timers/promises";
 import { RunGone } from "../../models/index.ts";
 import type { ClaimedRun } from "./claim.ts";
 
@@ -69,7 +70,9 @@ export class Slots {
   begin(run: ClaimedRun): void {
     if (this.#isClosed) return; // released with the rest
     const controller = new AbortController();
-    const done = this.#options.work(run, controller.signal).finally(() => {
+    // The statement that creates the next runs is sent before the work of these begins.
+    const work = nextImmediate().then(() => this.#options.work(run, controller.signal));
+    const done = work.finally(() => {
       // A run that was lost and claimed again has another slot by now, which this end must not free.
       if (this.#slots.get(run.runId) === slot) this.#slots.delete(run.runId);
       this.#options.onFreed();
