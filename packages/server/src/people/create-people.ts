@@ -16,8 +16,8 @@ import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
 import { isLocal } from "./first-operator.ts";
 import { createOAuth, type OAuth } from "./oauth/oauth.ts";
-import { passkeysManageRoutes } from "./passkeys-manage-routes.ts";
-import { peopleManageRoutes } from "./people-manage-routes.ts";
+import type { PeopleContext } from "./people-context.ts";
+import { passkeysManageRoutes, peopleManageRoutes } from "./people-manage-routes.ts";
 import { clearAskedLink, listOwnerEmails, noteAskedLink, pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount, type PersonalAccountOptions } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
@@ -91,6 +91,17 @@ export function createPeople(options: PeopleOptions): People {
         ? null
         : (email, link) => mailer.send(email, verificationMail(link)),
   });
+  const context: PeopleContext = {
+    db,
+    newId,
+    sessions,
+    secret,
+    publicUrl,
+    mailer,
+    features,
+    takesNewPeople: config.PROMPTD_SIGN_UP !== "off",
+    newAccount: account,
+  };
   const oauth = createOAuth({ db, newId, publicUrl, secret: options.secret, sessions });
   return {
     sessions,
@@ -104,17 +115,9 @@ export function createPeople(options: PeopleOptions): People {
     oauthEndpoints: oauth.endpoints,
     handlers: {
       ...oauth.handlers,
-      ...peopleManageRoutes({ db, newId, sessions, secret, publicUrl, mailer, features }),
-      ...passkeysManageRoutes({ db, newId, secret, publicUrl, sessions }),
-      ...membersManageRoutes({
-        db,
-        newId,
-        sessions,
-        publicUrl,
-        mailer,
-        takesNewPeople: config.PROMPTD_SIGN_UP !== "off",
-        newAccount: account,
-      }),
+      ...peopleManageRoutes(context),
+      ...passkeysManageRoutes(context),
+      ...membersManageRoutes(context),
     },
     writeAudit: createAuditWriter({ db, log, newId }),
     auditAuth: createSignInAudit({ db, writeEntry, secret, publicUrl }),

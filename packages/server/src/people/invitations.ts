@@ -7,27 +7,14 @@ import { randomBytes } from "node:crypto";
 import { findAccount } from "../accounts/index.ts";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, Problem } from "../platform/problem.ts";
-import type { Mailer } from "./mail/mailer.ts";
 import { invitationMail } from "./mail/mail-texts.ts";
 import { findOpenInvitation, insertInvitation, useInvitation, type OpenInvitation } from "./members-store.ts";
+import type { PeopleContext } from "./people-context.ts";
 import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
-import { admitInvited, type PersonalAccountOptions } from "./personal-account.ts";
-import type { BrowserOfSession, Sessions } from "./sign-in/sessions.ts";
+import { admitInvited } from "./personal-account.ts";
+import type { BrowserOfSession } from "./sign-in/sessions.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
 import { hashCode } from "./sign-in-codes.ts";
-
-export interface InvitationOptions {
-  readonly db: Database;
-  readonly newId: () => string;
-  readonly sessions: Sessions;
-  readonly publicUrl: () => string;
-  /** Null: there is no mail server, and who invites gets the link. */
-  readonly mailer: Mailer | null;
-  /** False: nobody new comes in, by no invitation either. */
-  readonly takesNewPeople: boolean;
-  /** What the account of a new person begins with. */
-  readonly newAccount: PersonalAccountOptions;
-}
 
 const CODE_BYTES = 16;
 const DAYS = 7;
@@ -41,7 +28,7 @@ export async function invite(
     readonly accountId: string | null;
     readonly invitedBy: string;
   },
-  { db, newId, publicUrl, mailer }: InvitationOptions,
+  { db, newId, publicUrl, mailer }: PeopleContext,
 ): Promise<CreatedInvitation> {
   const code = randomBytes(CODE_BYTES).toString("base64url");
   const row = { ...given, invitationId: newId(), codeHash: hashCode(code), days: DAYS, isMailed: mailer !== null };
@@ -83,7 +70,7 @@ interface Acceptance {
 export async function acceptInvitation(
   body: { readonly code: string; readonly name?: string | undefined; readonly password?: string | undefined },
   browser: BrowserOfSession,
-  options: InvitationOptions,
+  options: PeopleContext,
 ): Promise<Acceptance> {
   const { db, sessions } = options;
   const hash = hashCode(body.code);
@@ -107,7 +94,7 @@ export async function acceptInvitation(
 }
 
 /** The account of the invitation, for the person of its address. @throws Problem as for a code of no use. */
-export async function joinAccount(code: string, personId: string, options: InvitationOptions): Promise<string | null> {
+export async function joinAccount(code: string, personId: string, options: PeopleContext): Promise<string | null> {
   const { db } = options;
   const hash = hashCode(code);
   const [{ email }, person] = [await requireOpen(db, hash), await findPerson(db, personId)];
@@ -120,7 +107,7 @@ export async function joinAccount(code: string, personId: string, options: Invit
 }
 
 /** In one transaction: a code that has made nobody a member still works. @throws Problem when somebody was first. */
-async function admitMember(hash: Buffer, personId: string, { db, newAccount }: InvitationOptions): Promise<Invitation> {
+async function admitMember(hash: Buffer, personId: string, { db, newAccount }: PeopleContext): Promise<Invitation> {
   return db.tx(async (tx) => {
     const invitation = await useInvitation(tx, hash, personId);
     if (invitation === null) throw uselessCode();

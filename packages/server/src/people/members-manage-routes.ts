@@ -3,7 +3,7 @@ import { ACCOUNT_HEADER, type Invitation, type Member } from "@promptd/contract/
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
-import { acceptInvitation, invite, joinAccount, type InvitationOptions } from "./invitations.ts";
+import { acceptInvitation, invite, joinAccount } from "./invitations.ts";
 import {
   deleteMember,
   listInvitations,
@@ -17,12 +17,13 @@ import {
   updateRole,
   type MemberOfAccount,
 } from "./members-store.ts";
+import type { PeopleContext } from "./people-context.ts";
 import { actorOf, browserOf, ownerOf } from "./people-manage-routes.ts";
 import { clearAskedLink, deleteSessions, findPerson, findPersonByEmail } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
-export function membersManageRoutes(options: InvitationOptions) {
+export function membersManageRoutes(options: PeopleContext) {
   return { ...membersOf(options), ...invitationsOf(options), ...peopleOf(options) };
 }
 
@@ -30,7 +31,7 @@ export function membersManageRoutes(options: InvitationOptions) {
 const PERSON = ["path", "personId"] as const;
 const CHOSEN = ["header", ACCOUNT_HEADER] as const;
 
-function membersOf({ db }: InvitationOptions) {
+function membersOf({ db }: PeopleContext) {
   return {
     listMembers: async (_input, { caller }) => ({ data: { rows: await listMembers(db, caller.accountId) } }),
     updateMember: async ({ params: { personId }, body: { role } }, { caller: { accountId } }) => {
@@ -67,7 +68,7 @@ function removeMember(db: Database, { accountId, personId }: MemberOfAccount, pa
   });
 }
 
-function invitationsOf(options: InvitationOptions) {
+function invitationsOf(options: PeopleContext) {
   const { db } = options;
   return {
     listInvitations: async ({ query }, { caller }) => ({ data: await listInvitations(db, caller.accountId, query) }),
@@ -89,7 +90,7 @@ function invitationsOf(options: InvitationOptions) {
   } satisfies Partial<ManageHandlers>;
 }
 
-function peopleOf(options: InvitationOptions) {
+function peopleOf(options: PeopleContext) {
   const { db, publicUrl } = options;
   return {
     listPeople: async ({ query }) => ({ data: await listPeople(db, query) }),

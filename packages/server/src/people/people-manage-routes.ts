@@ -1,33 +1,22 @@
-import type { Features, SessionInfo } from "@promptd/contract/manage";
+import type { SessionInfo } from "@promptd/contract/manage";
 import { findListedAccount } from "../accounts/index.ts";
 import { findStanding } from "../credits/index.ts";
 import type { Actor, ManageHandlers, RequestContext } from "../http/endpoint.ts";
-import type { Database } from "../platform/database/database.ts";
-import { notFound, orNotFound } from "../platform/problem.ts";
+import { invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
-import type { Mailer } from "./mail/mailer.ts";
 import { listMembers, type MemberOfAccount } from "./members-store.ts";
+import type { PeopleContext } from "./people-context.ts";
 import { deleteSession, findPerson, listAccountsOfPerson, listSessions } from "./people-store.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
+import { deletePasskey, listPasskeys } from "./sign-in/passkeys-store.ts";
+import { relyingPartyOf, type RelyingParty } from "./sign-in/relying-party.ts";
 import { readSessionCookie } from "./sign-in/session-cookie.ts";
-import type { BrowserOfSession, Sessions } from "./sign-in/sessions.ts";
+import type { BrowserOfSession } from "./sign-in/sessions.ts";
 import { createToken, listTokens, revokeToken } from "./tokens-store.ts";
 import { welcome } from "./sign-in-codes.ts";
 
-export interface PeopleRoutesOptions {
-  readonly db: Database;
-  readonly newId: () => string;
-  readonly sessions: Sessions;
-  /** Signs session cookies. */
-  readonly secret: string;
-  readonly publicUrl: () => string;
-  /** Null: there is no mail server. */
-  readonly mailer: Mailer | null;
-  readonly features: () => Features;
-}
-
-export function peopleManageRoutes(options: PeopleRoutesOptions) {
-  const { db, newId, sessions } = options;
+export function peopleManageRoutes(options: PeopleContext) {
+  const { db, newId } = options;
   return {
     getFeatures: async () => ({ data: options.features() }),
     getAccount: async ({ params: { accountId } }) => {
@@ -41,7 +30,7 @@ export function peopleManageRoutes(options: PeopleRoutesOptions) {
     },
     getSession: async (_input, context) => ({ data: await describeSession(context, options) }),
     welcome: async ({ body }, context) => {
-      const { data, cookies } = await welcome(body, { db, sessions, browser: browserOf(context) });
+      const { data, cookies } = await welcome(body, browserOf(context), options);
       return { data, headers: cookies.length === 0 ? {} : { "set-cookie": cookies } };
     },
     listSessions: async (_input, context) => {
@@ -84,7 +73,7 @@ export function ownerOf(context: RequestContext): MemberOfAccount {
   return { personId: actorOf(context).personId, accountId: context.caller.accountId };
 }
 
-async function describeSession(context: RequestContext, { db, features }: PeopleRoutesOptions): Promise<SessionInfo> {
+async function describeSession(context: RequestContext, { db, features }: PeopleContext): Promise<SessionInfo> {
   const { credential, personId, scopes } = actorOf(context);
   const { accountId } = context.caller;
   const [person, accounts] = await Promise.all([findPerson(db, personId), listAccountsOfPerson(db, personId)]);
@@ -92,4 +81,59 @@ async function describeSession(context: RequestContext, { db, features }: People
   // A token is for one account and says nothing of the others.
   const shown = credential === "token" ? accounts.filter((account) => account.accountId === accountId) : accounts;
   return { credential, person, accountId, accounts: shown, scopes, features: features() };
+}
+
+/** Loaded when a passkey is first used: a start does not wait for it. */
+const loadPasskeys = () => import("./sign-in/passkeys.ts");
+
+export function passkeysManageRoutes(options: PeopleContext) {
+  const { db, publicUrl, sessions } = options;
+  const party = () => requireParty(publicUrl());
+  return {
+    listPasskeys: async (_input, context) => ({ data: { rows: await listPasskeys(db, actorOf(context).personId) } }),
+    beginPasskey: async (_input, context) => {
+      const person = await findPerson(db, actorOf(context).personId);
+      if (person === null) throw new Error("The person of an admitted session does not exist.");
+      return { data: { options: await (await loadPasskeys()).creationOptions(person, party(), options) } };
+    },
+    addPasskey: async ({ body }, context) => {
+      const { personId } = actorOf(context);
+      const passkey = await (await loadPasskeys()).addPasskey({ personId, ...body }, party(), options);
+      if (passkey === null) {
+        throw passkeyRefusal(
+          "The passkey was not added: the answer is not one to a request of the last five minutes, the passkey is known already, or you have 20. Try again.",
+        );
+      }
+      return { data: passkey };
+    },
+    removePasskey: async ({ params: { passkeyId } }, context) => {
+      return { data: orNotFound(await deletePasskey(db, actorOf(context).personId, passkeyId), "passkey", passkeyId) };
+    },
+    beginPasskeySignIn: async () => ({
+      data: { options: await (await loadPasskeys()).requestOptions(party(), options) },
+    }),
+    signInWithPasskey: async ({ body: { response } }, context) => {
+      const personId = await (await loadPasskeys()).findSignedIn(response, party(), options);
+      if (personId === null) {
+        throw passkeyRefusal(
+          "This passkey does not sign in here. Try again, or sign in another way and check your passkeys.",
+        );
+      }
+      const cookies = await sessions.signIn(personId, browserOf(context));
+      return { data: { personId }, headers: { "set-cookie": cookies } };
+    },
+  } satisfies Partial<ManageHandlers>;
+}
+
+/** Every answer that does not do is refused with one text: nobody learns which passkeys there are. */
+function passkeyRefusal(message: string): Problem {
+  return invalid([{ path: ["body", "response"], code: "invalid_value", message }]);
+}
+
+function requireParty(publicUrl: string): RelyingParty {
+  const party = relyingPartyOf(publicUrl);
+  if (party !== null) return party;
+  const message =
+    "Passkeys need HTTPS and a domain name. Ask an operator to set PROMPTD_PUBLIC_URL to such an address.";
+  throw invalid([{ path: ["header", "Host"], code: "conflict", message }]);
 }

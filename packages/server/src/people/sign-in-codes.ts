@@ -9,6 +9,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { findAccount } from "../accounts/index.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { invalid, Problem } from "../platform/problem.ts";
+import type { PeopleContext } from "./people-context.ts";
 import {
   findCode,
   findPerson,
@@ -21,16 +22,11 @@ import {
 } from "./people-store.ts";
 import { adoptAccount } from "./personal-account.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
-import type { BrowserOfSession, Sessions } from "./sign-in/sessions.ts";
+import type { BrowserOfSession } from "./sign-in/sessions.ts";
 
 const CODE_BYTES = 16;
 const CODE_SECONDS = 3_600;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
-
-export interface WelcomeOptions {
-  readonly db: Database;
-  readonly sessions: Sessions;
-}
 
 /** Makes a code that works once within an hour. Only its hash is stored. */
 export async function mintCode(db: Queryable, code: SignInCode): Promise<string> {
@@ -46,9 +42,10 @@ export async function mintCode(db: Queryable, code: SignInCode): Promise<string>
  */
 export async function welcome(
   body: WelcomeBody,
-  options: WelcomeOptions & { readonly browser: BrowserOfSession },
+  browser: BrowserOfSession,
+  context: PeopleContext,
 ): Promise<{ readonly data: Welcome; readonly cookies: string[] }> {
-  const { db, sessions, browser } = options;
+  const { db, sessions } = context;
   const hash = hashCode(body.code);
   const code = await findCode(db, hash);
   if (code === null) throw unknownCode();
@@ -57,7 +54,7 @@ export async function welcome(
   if (!code.signsIn && body.password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
   const setUp = code.signsIn ? null : await checkSetUp(body, { email, isKnown: known !== null, db });
   if ((await useCode(db, hash)) === null) throw unknownCode();
-  const personId = await settlePerson(code, { known: known?.personId ?? null, email, setUp, body }, options);
+  const personId = await settlePerson(code, { known: known?.personId ?? null, email, setUp, body }, context);
   return { data: { kind: "signed_in", personId }, cookies: await sessions.signIn(personId, browser) };
 }
 
@@ -74,7 +71,7 @@ interface Settled {
 }
 
 /** The person of the code, made if need be, with the password, the account and the flag that it gives. */
-async function settlePerson(code: SignInCode, found: Settled, { db, sessions }: WelcomeOptions): Promise<string> {
+async function settlePerson(code: SignInCode, found: Settled, { db, sessions }: PeopleContext): Promise<string> {
   const { known, setUp } = found;
   const email = setUp?.email ?? found.email ?? LOCAL_OPERATOR;
   const name = found.body.name ?? email.split("@")[0] ?? email;

@@ -7,23 +7,14 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { changeAccountEmail } from "../../accounts/index.ts";
 import { systemClock } from "../../platform/clock.ts";
-import type { Database, Tx } from "../../platform/database/database.ts";
+import type { Tx } from "../../platform/database/database.ts";
 import { isUniqueViolation } from "../../platform/database/errors.ts";
 import { invalid, Problem } from "../../platform/problem.ts";
-import type { Mailer } from "../mail/mailer.ts";
 import { addressChangedMail, addressTakenMail, newAddressMail } from "../mail/mail-texts.ts";
 import { countAttempt } from "./rate-limit-store.ts";
+import type { PeopleContext } from "../people-context.ts";
 import { findPersonalAccount } from "../people-store.ts";
 import { changePersonEmail, findPersonWithAddress, isAddressTaken } from "./email-change-store.ts";
-import type { Sessions } from "./sessions.ts";
-
-export interface EmailChangeOptions {
-  readonly db: Database;
-  readonly sessions: Sessions;
-  readonly publicUrl: () => string;
-  /** Null: there is no mail server, and only an operator changes addresses. */
-  readonly mailer: Mailer | null;
-}
 
 const CODE_BYTES = 16;
 const LINK_SECONDS = 3_600;
@@ -45,7 +36,7 @@ const changeSchema = z.object({
 export async function requestEmailChange(
   personId: string,
   { email: to, password }: EmailChangeRequest,
-  { db, sessions, publicUrl, mailer }: EmailChangeOptions,
+  { db, sessions, publicUrl, mailer }: PeopleContext,
 ): Promise<RequestedEmailChange> {
   if (mailer === null)
     throw refusal("email", "This server sends no mail, so it cannot confirm an address. Ask an operator to change it.");
@@ -70,10 +61,7 @@ export async function requestEmailChange(
 }
 
 /** @throws Problem NOT_FOUND_ERROR for a link that is of no use, whatever the reason; VALIDATION_ERROR: taken by now. */
-export async function confirmEmailChange(
-  code: string,
-  { db, sessions, mailer }: EmailChangeOptions,
-): Promise<ChangedEmail> {
+export async function confirmEmailChange(code: string, { db, sessions, mailer }: PeopleContext): Promise<ChangedEmail> {
   const taken = await sessions.takeOnce(nameOf(code));
   if (taken === null) throw uselessLink();
   const { personId, from, to, passwordMark } = changeSchema.parse(JSON.parse(taken));

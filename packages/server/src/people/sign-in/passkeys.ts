@@ -15,6 +15,7 @@ import {
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
+import type { PeopleContext } from "../people-context.ts";
 import type { RelyingParty } from "./relying-party.ts";
 import {
   findCredential,
@@ -24,13 +25,6 @@ import {
   useChallenge,
   type StoredCredential,
 } from "./passkeys-store.ts";
-
-export interface PasskeysOptions {
-  readonly db: Database;
-  readonly newId: () => string;
-  /** Signs challenges. */
-  readonly secret: string;
-}
 
 interface Owner {
   readonly personId: string;
@@ -46,7 +40,7 @@ const CHALLENGE_SECONDS = 300;
 export async function creationOptions(
   owner: Owner,
   party: RelyingParty,
-  { db, secret }: PasskeysOptions,
+  { db, secret }: PeopleContext,
 ): Promise<CredentialJson> {
   const known = await listCredentials(db, owner.personId);
   const options = await generateRegistrationOptions({
@@ -71,7 +65,7 @@ export async function creationOptions(
 export async function addPasskey(
   given: { readonly personId: string; readonly name: string; readonly response: CredentialJson },
   party: RelyingParty,
-  { db, newId, secret }: PasskeysOptions,
+  { db, newId, secret }: PeopleContext,
 ): Promise<Passkey | null> {
   const checked = await verifyRegistrationResponse({
     response: given.response as unknown as RegistrationResponseJSON,
@@ -100,7 +94,7 @@ export async function addPasskey(
 }
 
 /** What a browser needs to sign in: any passkey of this server will do, and says whose it is. */
-export async function requestOptions(party: RelyingParty, { secret }: PasskeysOptions): Promise<CredentialJson> {
+export async function requestOptions(party: RelyingParty, { secret }: PeopleContext): Promise<CredentialJson> {
   const options = await generateAuthenticationOptions({
     rpID: party.id,
     challenge: mintChallenge("", secret),
@@ -114,7 +108,7 @@ export async function requestOptions(party: RelyingParty, { secret }: PasskeysOp
 export async function findSignedIn(
   response: CredentialJson,
   party: RelyingParty,
-  { db, secret }: PasskeysOptions,
+  { db, secret }: PeopleContext,
 ): Promise<string | null> {
   const id = response["id"];
   const stored = typeof id === "string" ? await findCredential(db, id) : null;
