@@ -1,10 +1,9 @@
 import type { ImageInput } from "@promptd/contract";
 import { join } from "node:path";
 import type { OpenFile } from "../http/endpoint.ts";
-import type { Database, Tx } from "../platform/database/database.ts";
+import type { Tx } from "../platform/database/database.ts";
 import { OUTAGE_POLICY } from "../platform/database/errors.ts";
 import { retry } from "../platform/resilience/retry.ts";
-import type { Log } from "../platform/log.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import type { Tick } from "../platform/periodic-work.ts";
 import { createAccountFiles, type AccountFiles } from "./account-files.ts";
@@ -12,6 +11,7 @@ import { chooseBlobStore, type BlobStoreOptions } from "./blobs/choose-blob-stor
 import { createSpool, type Spool } from "./blobs/spool.ts";
 import { watchStorage } from "./blobs/watched-blobs.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./fetch/guarded-fetch.ts";
+import type { FilesContext } from "./files-context.ts";
 import { insertInputs, insertOutputs } from "./files-store.ts";
 import { createDecodingBudget } from "./inputs/decoding-budget.ts";
 import { loadImages, type LoadOptions, type LoadOutcome } from "./inputs/load-images.ts";
@@ -24,18 +24,12 @@ import { createSamples, type Samples } from "./outputs/samples.ts";
 import { createSweeps } from "./outputs/sweep-files.ts";
 import type { Refused, StoredFile, StoredImage } from "./stored-file.ts";
 
-export interface FilesOptions extends BlobStoreOptions {
-  readonly db: Database;
-  /** Address callers reach the service under, without a slash at the end. */
-  readonly publicUrl: () => string;
-  /** Life of a generated file; 86,400 by the specification. */
-  readonly ttlSeconds: number;
+export interface FilesOptions
+  extends BlobStoreOptions, Pick<FilesContext, "db" | "publicUrl" | "ttlSeconds" | "newId" | "log"> {
   /** The server secret; the same in all processes on one database. */
   readonly secret: SecretReadings;
   /** What may be the secret before a rotation. */
   readonly previousSecrets?: readonly Buffer[];
-  readonly newId: () => string;
-  readonly log: Log;
   /** For tests: another network. No setting leads here. */
   readonly fetch?: GuardedFetchOptions;
 }
@@ -106,32 +100,39 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
     monotonicMs: () => performance.now(),
   });
   const { blobs, spool } = storage;
-  const outputPorts = { blobs, newId, clock, decoding: createDecodingBudget("output"), keys, ttlSeconds, publicUrl };
-  const loadPorts = {
+  const context: FilesContext = {
+    db,
     blobs,
+    spool,
+    clock,
+    newId,
+    log,
+    keys,
+    publicUrl,
+    ttlSeconds,
     fetcher: createGuardedFetch(options.fetch),
     fetching: createSemaphore(FETCHES),
-    decoding: createDecodingBudget("input"),
-    log,
+    decodingInputs: createDecodingBudget("input"),
+    decodingOutputs: createDecodingBudget("output"),
   };
   return {
-    storeInputImages: (images) => storeInputImages(images, { blobs, newId, log }),
-    discardInputImages: (images) => discardInputImages(images, { blobs, log }),
+    storeInputImages: (images) => storeInputImages(images, context),
+    discardInputImages: (images) => discardInputImages(images, context),
     recordInputs: async (tx, owner, images) => {
       const files = images.filter((image) => image.type === "file");
       if (files.length > 0) await insertInputs(tx, owner, files);
     },
-    loadImages: (images, how, signal) => loadImages(images, how, signal, loadPorts),
-    storeOutput: (output, signal) => storeOutput(output, signal, outputPorts),
+    loadImages: (images, how, signal) => loadImages(images, how, signal, context),
+    storeOutput: (output, signal) => storeOutput(output, signal, context),
     recordOutputs: async (tx, owner, files) => {
       if (files.length > 0) await insertOutputs(tx, owner, files);
     },
     isReady: () => storage.isReady(),
     isShared: (options.bucket ?? null) !== null,
     spool,
-    samples: createSamples({ blobs, newId, clock, decoding: loadPorts.decoding, keys, publicUrl }),
+    samples: createSamples(context),
     ofAccount: createAccountFiles(db, blobs),
-    openFile: createOpenFile({ blobs, keys, clock, ttlSeconds }),
-    ticks: createSweeps({ db, blobs, spool, clock, newId, log }),
+    openFile: createOpenFile(context),
+    ticks: createSweeps(context),
   };
 }

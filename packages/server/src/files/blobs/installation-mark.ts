@@ -9,27 +9,20 @@
  * one id both are stopped, since neither can tell which is the copy. This shows at the latest when the other one
  * sweeps next, long before blobs that only one of them knows are old enough to be removed.
  */
-import type { Database } from "../../platform/database/database.ts";
-import type { Log } from "../../platform/log.ts";
+import type { FilesContext } from "../files-context.ts";
 import { findKnown, readInstallationMark, saveInstallationMark, type InstallationMark } from "../files-store.ts";
-import type { BlobStore } from "./blob-store.ts";
 
-interface MarkPorts {
-  readonly db: Database;
-  readonly blobs: BlobStore;
-  readonly newId: () => string;
-  readonly log: Log;
-}
+type MarkContext = Pick<FilesContext, "db" | "blobs" | "newId" | "log">;
 
 const CONTESTED = "contested";
 
 /** @returns true when this database may remove what it has no row for; the store then carries its mark. */
-export async function claimBlobStore(ports: MarkPorts): Promise<boolean> {
-  const { db, blobs, newId, log } = ports;
+export async function claimBlobStore(context: MarkContext): Promise<boolean> {
+  const { db, blobs, newId, log } = context;
   const own = await readInstallationMark(db, newId());
   const { installationId } = own;
   const mark = await blobs.readMark();
-  const objection = mark === null ? await objectionToUnmarked(ports) : objectionToMark(mark, own);
+  const objection = mark === null ? await objectionToUnmarked(context) : objectionToMark(mark, own);
   if (objection === null) {
     const written = `${installationId} ${newId()}`;
     await saveInstallationMark(db, { seen: mark ?? "", written });
@@ -57,7 +50,7 @@ const BATCH = 500;
 const UNKNOWN_SHARE_MAX = 0.1;
 
 /** Null: the store has no mark yet and is empty, or this database knows what is in it. */
-async function objectionToUnmarked({ db, blobs }: MarkPorts): Promise<string | null> {
+async function objectionToUnmarked({ db, blobs }: MarkContext): Promise<string | null> {
   let total = 0;
   let known = 0;
   let batch: string[] = [];

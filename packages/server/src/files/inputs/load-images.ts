@@ -1,24 +1,13 @@
 import { orAborted } from "../../platform/resilience/deadline.ts";
-import type { Semaphore } from "../../platform/resilience/semaphore.ts";
-import type { Log } from "../../platform/log.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { DecodeRefusal, prepareForModel, type DecodeFault, type ImageLimits, type LoadedImage } from "./decode.ts";
 import type { DecodingBudget } from "./decoding-budget.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
-import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
+import type { FilesContext } from "../files-context.ts";
 import { IMAGE_BYTES_MAX, RUN_IMAGE_BYTES_MAX } from "./image-inputs.ts";
 import type { Refused, StoredImage } from "../stored-file.ts";
 
 export type LoadOutcome = { readonly kind: "loaded"; readonly images: readonly LoadedImage[] } | Refused;
-
-export interface LoadPorts {
-  readonly blobs: BlobStore;
-  readonly fetcher: GuardedFetch;
-  /** Limits the images in memory before they are decoded, over all runs of this process; by account. */
-  readonly fetching: Semaphore;
-  readonly decoding: DecodingBudget;
-  readonly log: Log;
-}
 
 export interface LoadOptions extends ImageLimits {
   /** Shares of fetching and decoding are by account. */
@@ -44,14 +33,16 @@ export async function loadImages(
   images: readonly StoredImage[],
   options: LoadOptions,
   signal: AbortSignal,
-  ports: LoadPorts,
+  context: FilesContext,
 ): Promise<LoadOutcome> {
   signal.throwIfAborted();
   const stopper = new AbortController();
   const either = AbortSignal.any([signal, stopper.signal]);
   let bytesLeft = RUN_IMAGE_BYTES_MAX;
   const fits = (bytes: number) => (bytesLeft -= bytes) >= 0;
-  const loading = images.map((image, index) => loadImage({ image, position: index + 1, options, fits }, either, ports));
+  const loading = images.map((image, index) =>
+    loadImage({ image, position: index + 1, options, fits }, either, context),
+  );
   try {
     return { kind: "loaded", images: await Promise.all(loading) };
   } catch (error) {
@@ -79,26 +70,26 @@ interface Task {
   readonly fits: (bytes: number) => boolean;
 }
 
-function loadImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<LoadedImage> {
+function loadImage(task: Task, signal: AbortSignal, context: FilesContext): Promise<LoadedImage> {
   const { accountId } = task.options;
-  return ports.fetching.run(
+  return context.fetching.run(
     async () => {
-      const bytes = await readImage(task, signal, ports);
+      const bytes = await readImage(task, signal, context);
       if (!task.fits(bytes.byteLength)) {
         throw new ImageRefusal("The images of this run are larger than 20 MiB together.");
       }
       await faultPoint("images.after_fetch");
-      return decodeImage(task, ports.decoding, { bytes, accountId, signal });
+      return decodeImage(task, context.decodingInputs, { bytes, accountId, signal });
     },
     { key: accountId, signal },
   );
 }
 
-async function readImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<Buffer> {
-  if (task.image.type === "file") return orAborted(readBlob(task.image.fileId, ports.blobs), signal);
-  const outcome = await ports.fetcher.fetch(task.image.url, IMAGE_BYTES_MAX, signal);
+async function readImage(task: Task, signal: AbortSignal, context: FilesContext): Promise<Buffer> {
+  if (task.image.type === "file") return orAborted(readBlob(task.image.fileId, context.blobs), signal);
+  const outcome = await context.fetcher.fetch(task.image.url, IMAGE_BYTES_MAX, signal);
   if (outcome.kind === "fetched") return outcome.content;
-  ports.log.info({ fault: outcome.fault }, "an image input was not fetched");
+  context.log.info({ fault: outcome.fault }, "an image input was not fetched");
   // One text for blocked, refused, timed out and not found: different texts would reveal what our network can reach.
   const what = outcome.fault === "too-large" ? "is larger than 10 MiB" : "could not be fetched";
   throw new ImageRefusal(

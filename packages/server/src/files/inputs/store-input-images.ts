@@ -1,39 +1,29 @@
 import type { ImageInput } from "@promptd/contract";
 import { createHash } from "node:crypto";
-import type { Log } from "../../platform/log.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
 import { parsePublicUrl } from "../fetch/public-address.ts";
+import type { FilesContext } from "../files-context.ts";
 import type { StoredImage } from "../stored-file.ts";
 import { decodeChunks, decodeHead, measureBase64 } from "./base64.ts";
 import { findImageFormat, IMAGE_SIGNATURE_BYTES } from "./media-signature.ts";
 
-interface StoreInputPorts {
-  readonly blobs: BlobStore;
-  readonly newId: () => string;
-  readonly log: Log;
-}
-
 /** One image at a time: a run may bring 20 MiB, and only one decoded chunk of it is in memory at once. */
-export async function storeInputImages(images: readonly ImageInput[], ports: StoreInputPorts): Promise<StoredImage[]> {
+export async function storeInputImages(images: readonly ImageInput[], context: FilesContext): Promise<StoredImage[]> {
   const stored: StoredImage[] = [];
   try {
     for (const image of images) {
       stored.push(
-        image.type === "url" ? { type: "url", url: parseUrl(image.url) } : await storeBase64(image.base64, ports),
+        image.type === "url" ? { type: "url", url: parseUrl(image.url) } : await storeBase64(image.base64, context),
       );
     }
     return stored;
   } catch (error) {
-    discardInputImages(stored, ports); // on a full disk, the images that still fitted
+    discardInputImages(stored, context); // on a full disk, the images that still fitted
     throw error;
   }
 }
 
 /** Each blob has its own id, so no other run uses it. In the background, since the store may take minutes to answer. */
-export function discardInputImages(
-  images: readonly StoredImage[],
-  { blobs, log }: Pick<StoreInputPorts, "blobs" | "log">,
-): void {
+export function discardInputImages(images: readonly StoredImage[], { blobs, log }: FilesContext): void {
   const discard = async (): Promise<void> => {
     for (const image of images) if (image.type === "file") await blobs.delete(image.fileId);
   };
@@ -49,7 +39,7 @@ function parseUrl(text: string): string {
   return parsed.url.href;
 }
 
-async function storeBase64(text: string, { blobs, newId }: StoreInputPorts): Promise<StoredImage> {
+async function storeBase64(text: string, { blobs, newId }: FilesContext): Promise<StoredImage> {
   const bytes = measureBase64(text);
   const format = findImageFormat(decodeHead(text, IMAGE_SIGNATURE_BYTES));
   if (bytes === null || format === null) throw new TypeError("An image must be checked before it is stored.");

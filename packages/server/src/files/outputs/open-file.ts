@@ -1,29 +1,23 @@
 import type { StreamAnswer, FileRequest, OpenFile } from "../../http/endpoint.ts";
 import { namesEntityTag } from "../../http/response/entity-tag.ts";
-import { isoTime, type Clock } from "../../platform/clock.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { BlobStore, ByteRange } from "../blobs/blob-store.ts";
-import { verifyAddress, type KeyRing, type SignedFile } from "./signed-urls.ts";
-
-interface OpenFileOptions {
-  readonly blobs: BlobStore;
-  readonly keys: KeyRing;
-  readonly clock: Clock;
-  readonly ttlSeconds: number;
-}
+import type { FilesContext } from "../files-context.ts";
+import { verifyAddress, type SignedFile } from "./signed-urls.ts";
 
 /**
  * Answers `/files/<fileId>.<ending>?e=&k=&s=`. The database is not asked: a signature exists only for a file whose
  * bytes are durable, and its owner learns the address only after the run's last transaction.
  */
-export function createOpenFile(options: OpenFileOptions): OpenFile {
+export function createOpenFile(context: FilesContext): OpenFile {
   return async (request) => {
-    const nowMs = options.clock.nowMs();
-    const address = verifyAddress(request.name, request.query, options.keys, nowMs);
+    const nowMs = context.clock.nowMs();
+    const address = verifyAddress(request.name, request.query, context.keys, nowMs);
     if (address === null) throw unknownFile();
-    if (address.kind === "expired") throw expiredFile(address.file.expiresAt, options.ttlSeconds);
+    if (address.kind === "expired") throw expiredFile(address.file.expiresAt, context.ttlSeconds);
     const secondsLeft = Math.max(0, Math.floor(address.file.expiresAt - nowMs / 1_000));
-    return answer(request, address.file, secondsLeft, options.blobs);
+    return answer(request, address.file, secondsLeft, context.blobs);
   };
 }
 

@@ -5,14 +5,15 @@
 import { createHash } from "node:crypto";
 import type { Tx } from "../../platform/database/database.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
+import type { FilesContext } from "../files-context.ts";
 import { expireNow, insertSample } from "../files-store.ts";
 import { DecodeRefusal, encodeSample } from "../inputs/decode.ts";
-import type { PublishedMediaType, Refused, StoredFile } from "../stored-file.ts";
+import type { PublishedMediaType, Refused } from "../stored-file.ts";
 import { fileOf, signedPath } from "./signed-urls.ts";
-import type { StoreOutputPorts } from "./store-outputs.ts";
+import { putBytes, type PutFile } from "./store-outputs.ts";
 
 /** Its bytes are durable; it counts from the transaction that records it on. */
-type StoredSample = Pick<StoredFile, "kind" | "fileId" | "bytes" | "mediaType" | "sha256">;
+type StoredSample = PutFile & { readonly kind: "stored" };
 
 export type SampleFile = Pick<StoredSample, "fileId" | "mediaType">;
 
@@ -33,9 +34,6 @@ export interface Samples {
   readonly release: (tx: Tx, fileId: string) => Promise<void>;
 }
 
-/** Those of outputs; samples do not expire. */
-export type SamplesPorts = Omit<StoreOutputPorts, "ttlSeconds">;
-
 const DAY_SECONDS = 86_400;
 /** Pages load the beginning of each, and the whole of one that is played; 16 seconds of 1080p have about as much. */
 const VIDEO_BYTES_MAX = 20 * 1_048_576;
@@ -43,16 +41,16 @@ const GONE = "The file of this run has expired. Run the prompt again, and take t
 const UNREADABLE = "The picture of this run cannot be read.";
 const TOO_LARGE = "The video of this run is larger than 20 MiB. Take a run with a shorter or smaller one.";
 
-export function createSamples(ports: SamplesPorts): Samples {
-  const { clock, keys, publicUrl } = ports;
+export function createSamples(context: FilesContext): Samples {
+  const { clock, keys, publicUrl } = context;
   return {
     take: async ({ url, accountId }, signal) => {
       const made = fileOf(url);
-      const size = made === null ? null : await orAborted(ports.blobs.size(made.fileId), signal);
+      const size = made === null ? null : await orAborted(context.blobs.size(made.fileId), signal);
       if (made === null || size === null) return { kind: "refused", message: GONE };
-      if (!made.mediaType.startsWith("video/")) return takePicture({ fileId: made.fileId, accountId }, signal, ports);
+      if (!made.mediaType.startsWith("video/")) return takePicture({ fileId: made.fileId, accountId }, signal, context);
       if (size > VIDEO_BYTES_MAX) return { kind: "refused", message: TOO_LARGE };
-      return copyVideo({ ...made, size }, signal, ports);
+      return copyVideo({ ...made, size }, signal, context);
     },
     record: insertSample,
     release: expireNow,
@@ -68,22 +66,16 @@ export function createSamples(ports: SamplesPorts): Samples {
 async function takePicture(
   made: { readonly fileId: string; readonly accountId: string },
   signal: AbortSignal,
-  { blobs, newId, decoding }: SamplesPorts,
+  context: FilesContext,
 ): Promise<StoredSample | Refused> {
-  const blob = await orAborted(blobs.get(made.fileId, null), signal);
+  const blob = await orAborted(context.blobs.get(made.fileId, null), signal);
   if (blob === null) return { kind: "refused", message: GONE };
   const bytes = Buffer.concat((await orAborted(blob.body.toArray(), signal)) as Buffer[]);
   try {
     const { accountId } = made;
-    const encoded = await decoding.run({ bytes, accountId, signal }, () => encodeSample(bytes));
-    const fileId = newId();
-    const length = encoded.bytes.byteLength;
-    await orAborted(
-      blobs.put(fileId, () => [encoded.bytes], length),
-      signal,
-    );
-    const sha256 = createHash("sha256").update(encoded.bytes).digest("hex");
-    return { kind: "stored", fileId, bytes: length, mediaType: encoded.mediaType, sha256 };
+    const encoded = await context.decodingInputs.run({ bytes, accountId, signal }, () => encodeSample(bytes));
+    const file = await orAborted(putBytes(encoded.bytes, encoded.mediaType, context), signal);
+    return { kind: "stored", ...file };
   } catch (error) {
     if (!(error instanceof DecodeRefusal)) throw error;
     return { kind: "refused", message: UNREADABLE };
@@ -94,7 +86,7 @@ async function takePicture(
 async function copyVideo(
   made: { readonly fileId: string; readonly mediaType: PublishedMediaType; readonly size: number },
   signal: AbortSignal,
-  { blobs, newId }: SamplesPorts,
+  { blobs, newId }: FilesContext,
 ): Promise<StoredSample> {
   let hash = createHash("sha256");
   async function* copy(): AsyncGenerator<Uint8Array> {

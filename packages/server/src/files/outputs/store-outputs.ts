@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { open as openPath } from "node:fs/promises";
-import type { Clock } from "../../platform/clock.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
-import type { BlobStore, SpooledFile } from "../blobs/blob-store.ts";
+import type { SpooledFile } from "../blobs/blob-store.ts";
+import type { FilesContext } from "../files-context.ts";
 import { DecodeRefusal, encodeOutput, type DecodeFault } from "../inputs/decode.ts";
-import type { DecodingBudget } from "../inputs/decoding-budget.ts";
 import { findVideoType, VIDEO_HEAD_BYTES } from "../inputs/media-signature.ts";
 import type { PublishedMediaType, Refused, StoredFile } from "../stored-file.ts";
-import { signedPath, type KeyRing } from "./signed-urls.ts";
+import { signedPath } from "./signed-urls.ts";
 
 /** What a model delivered, exactly as it came. A video that was fetched is on disk. */
 export type GeneratedFile =
@@ -19,16 +18,8 @@ export type GeneratedFile =
     }
   | { readonly modality: "video"; readonly content: Uint8Array | SpooledFile; readonly mediaType: string };
 
-export interface StoreOutputPorts {
-  readonly blobs: BlobStore;
-  readonly newId: () => string;
-  readonly clock: Clock;
-  readonly decoding: DecodingBudget;
-  readonly keys: KeyRing;
-  /** Never taken from a request: a Host header would decide where our addresses lead. */
-  readonly publicUrl: () => string;
-  readonly ttlSeconds: number;
-}
+/** Bytes that are durable. */
+export type PutFile = Pick<StoredFile, "fileId" | "bytes" | "mediaType" | "sha256">;
 
 const VIDEO_BYTES_MAX = 209_715_200; // 200 MiB
 
@@ -44,12 +35,12 @@ const OUTPUT_FAULTS: Readonly<Record<DecodeFault, string>> = {
 export async function storeOutput(
   output: GeneratedFile,
   signal: AbortSignal,
-  ports: StoreOutputPorts,
+  context: FilesContext,
 ): Promise<StoredFile | Refused> {
-  if (output.modality === "image") return storeImage(output, signal, ports);
-  if (output.content instanceof Uint8Array) return storeVideo(output.content, signal, ports);
+  if (output.modality === "image") return storeImage(output, signal, context);
+  if (output.content instanceof Uint8Array) return storeVideo(output.content, signal, context);
   try {
-    return await storeSpooledVideo(output.content, signal, ports);
+    return await storeSpooledVideo(output.content, signal, context);
   } finally {
     await output.content.discard();
   }
@@ -58,12 +49,12 @@ export async function storeOutput(
 async function storeImage(
   { bytes, accountId }: Extract<GeneratedFile, { modality: "image" }>,
   signal: AbortSignal,
-  ports: StoreOutputPorts,
+  context: FilesContext,
 ): Promise<StoredFile | Refused> {
   try {
-    const encoded = await ports.decoding.run({ bytes, accountId, signal }, () => encodeOutput(bytes));
+    const encoded = await context.decodingOutputs.run({ bytes, accountId, signal }, () => encodeOutput(bytes));
     signal.throwIfAborted();
-    return await orAborted(storeBytes(encoded.bytes, encoded.mediaType, ports), signal);
+    return await orAborted(storeBytes(encoded.bytes, encoded.mediaType, context), signal);
   } catch (error) {
     if (!(error instanceof DecodeRefusal)) throw error;
     return { kind: "refused", message: OUTPUT_FAULTS[error.fault] };
@@ -73,34 +64,41 @@ async function storeImage(
 async function storeVideo(
   bytes: Uint8Array,
   signal: AbortSignal,
-  ports: StoreOutputPorts,
+  context: FilesContext,
 ): Promise<StoredFile | Refused> {
   const mediaType = checkVideo(bytes, bytes.byteLength);
-  return typeof mediaType === "string" ? orAborted(storeBytes(bytes, mediaType, ports), signal) : mediaType;
+  return typeof mediaType === "string" ? orAborted(storeBytes(bytes, mediaType, context), signal) : mediaType;
 }
 
 async function storeSpooledVideo(
   file: SpooledFile,
   signal: AbortSignal,
-  ports: StoreOutputPorts,
+  context: FilesContext,
 ): Promise<StoredFile | Refused> {
   const mediaType = checkVideo(await readHead(file.path), file.bytes);
   if (typeof mediaType !== "string") return mediaType;
   signal.throwIfAborted();
-  const fileId = ports.newId();
-  await orAborted(ports.blobs.putFile(fileId, file), signal);
-  return describeStored(fileId, { bytes: file.bytes, sha256: file.sha256, mediaType }, ports);
+  const fileId = context.newId();
+  await orAborted(context.blobs.putFile(fileId, file), signal);
+  return describeStored({ fileId, bytes: file.bytes, sha256: file.sha256, mediaType }, context);
 }
 
 async function storeBytes(
   bytes: Uint8Array,
   mediaType: PublishedMediaType,
-  ports: StoreOutputPorts,
+  context: FilesContext,
 ): Promise<StoredFile> {
-  const fileId = ports.newId();
-  await ports.blobs.put(fileId, () => [bytes], bytes.byteLength);
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  return describeStored(fileId, { bytes: bytes.byteLength, sha256, mediaType }, ports);
+  return describeStored(await putBytes(bytes, mediaType, context), context);
+}
+
+export async function putBytes(
+  bytes: Uint8Array,
+  mediaType: PublishedMediaType,
+  { blobs, newId }: FilesContext,
+): Promise<PutFile> {
+  const fileId = newId();
+  await blobs.put(fileId, () => [bytes], bytes.byteLength);
+  return { fileId, bytes: bytes.byteLength, mediaType, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
 /** A video is not decoded: its first bytes decide the type it is published under, whatever the provider called it. */
@@ -122,18 +120,13 @@ async function readHead(path: string): Promise<Uint8Array> {
 }
 
 /** The life of the file begins when its bytes are durable. Its address is decided here and never changes. */
-function describeStored(
-  fileId: string,
-  content: Pick<StoredFile, "bytes" | "sha256" | "mediaType">,
-  { clock, ttlSeconds, publicUrl, keys: { current } }: StoreOutputPorts,
-): StoredFile {
+function describeStored(file: PutFile, { clock, ttlSeconds, publicUrl, keys: { current } }: FilesContext): StoredFile {
   const generatedAtMs = clock.nowMs();
   const expiresAt = Math.floor(generatedAtMs / 1_000) + ttlSeconds;
   return {
     kind: "stored",
-    fileId,
-    url: publicUrl() + signedPath({ fileId, mediaType: content.mediaType, expiresAt }, current),
-    ...content,
+    ...file,
+    url: publicUrl() + signedPath({ ...file, expiresAt }, current),
     keyId: current.keyId,
     generatedAtMs,
     expiresAtMs: expiresAt * 1_000,

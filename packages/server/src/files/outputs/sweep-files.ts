@@ -1,32 +1,23 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { idTimeMs } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/periodic-work.ts";
 import type { BlobStore, OnSkipped } from "../blobs/blob-store.ts";
 import { claimBlobStore } from "../blobs/installation-mark.ts";
-import type { Spool } from "../blobs/spool.ts";
+import type { FilesContext } from "../files-context.ts";
 import { findKnown, listRemovable, markExpired, markRemoved, readNowMs, type Removable } from "../files-store.ts";
 
 const BATCH = 500;
 /** Longer than a run may take: a blob younger than this may belong to a transaction that is still open. */
 const ORPHAN_AGE_MS = 2 * 3_600_000;
 
-export interface SweepPorts {
-  readonly db: Database;
-  readonly blobs: BlobStore;
-  readonly spool: Spool;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  readonly log: Log;
-}
+type SweepContext = Pick<FilesContext, "db" | "blobs" | "spool" | "clock" | "newId" | "log">;
 
 /** Every step may be repeated or interrupted anywhere: the next run continues from there. */
-export function createSweeps(ports: SweepPorts): Tick[] {
+export function createSweeps(context: SweepContext): Tick[] {
   return [
-    { name: "files-expiry", everySeconds: 300, run: createExpiry(ports) },
-    { name: "files-orphans", everySeconds: 900, run: (stop) => sweepOrphans(ports, stop) },
+    { name: "files-expiry", everySeconds: 300, run: createExpiry(context) },
+    { name: "files-orphans", everySeconds: 900, run: (stop) => sweepOrphans(context, stop) },
   ];
 }
 
@@ -34,7 +25,7 @@ export function createSweeps(ports: SweepPorts): Tick[] {
  * Marks what has expired, and removes its bytes an hour later. Rows stay. What cannot be removed is skipped: after a
  * batch's worth of failures the next run continues behind them, and starts over with the oldest at the end.
  */
-function createExpiry({ db, blobs, log }: SweepPorts): Tick["run"] {
+function createExpiry({ db, blobs, log }: SweepContext): Tick["run"] {
   let after: Removable | null = null;
   return async (stop) => {
     let marked = 0;
@@ -58,12 +49,12 @@ function createExpiry({ db, blobs, log }: SweepPorts): Tick["run"] {
 }
 
 /** Removes blobs whose transaction never committed, and what interrupted writes left behind. */
-async function sweepOrphans(ports: SweepPorts, stop: AbortSignal | undefined): Promise<void> {
-  const { db, blobs, spool, clock, log } = ports;
+async function sweepOrphans(context: SweepContext, stop: AbortSignal | undefined): Promise<void> {
+  const { db, blobs, spool, clock, log } = context;
   const beforeMs = Math.min(await readNowMs(db), clock.nowMs()) - ORPHAN_AGE_MS;
   const skipped = countSkipped();
   await spool.discardBefore(beforeMs, skipped.add);
-  if (!(await claimBlobStore(ports))) return;
+  if (!(await claimBlobStore(context))) return;
   await blobs.discardPartial(beforeMs, skipped.add);
   let removed = 0;
   let batch: string[] = [];
