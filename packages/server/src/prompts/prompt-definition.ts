@@ -68,10 +68,8 @@ export interface StepDefinition {
 }
 
 /** A role, and what the author chose before a model was found for it: the next model may take more of it. */
-export interface StepRole {
+export interface StepRole extends Pick<StepDefinition, "options" | "maxOutputTokens"> {
   readonly name: string;
-  readonly options: Readonly<Record<string, string>>;
-  readonly maxOutputTokens: number | null;
 }
 
 /** Everything behind a prompt version that is not shown: stored as it is, in this order. */

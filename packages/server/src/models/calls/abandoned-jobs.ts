@@ -3,12 +3,10 @@
  * caller or failed without them. By the record of calls and not by the worker that started them: a canceled run may be
  * waiting between two attempts, or its worker may be dead.
  */
-import type { Database } from "../../platform/database/database.ts";
-import type { Log } from "../../platform/log.ts";
 import { withDeadline } from "../../platform/resilience/deadline.ts";
 import type { Tick } from "../../platform/periodic-work.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
+import type { CallContext } from "./call-context.ts";
 import { recordEnds, findAbandonedJobs, type AbandonedJob, type CallEnd } from "./provider-calls-store.ts";
 import type { FailureCause } from "../providers/failure.ts";
 
@@ -17,10 +15,7 @@ const EVERY_SECONDS = 2;
 const CANCEL_MS = 10_000;
 const BATCH = 50;
 
-export interface AbandonedJobsOptions {
-  readonly db: Database;
-  readonly log: Log;
-  readonly catalogue: Catalogue;
+export interface AbandonedJobsOptions extends Pick<CallContext, "db" | "log" | "catalogue"> {
   readonly adapter: Pick<ModelAdapter, "cancelJob">;
 }
 

@@ -5,17 +5,15 @@
  */
 import { systemRandom, type Random } from "../../platform/resilience/retry.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
-import type { Database } from "../../platform/database/database.ts";
-import type { Log } from "../../platform/log.ts";
 import type { CallContext } from "./call-context.ts";
 import { availability, unavailableSentence } from "../catalogue/availability.ts";
-import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import { meetsNeeds } from "../catalogue/roles.ts";
 import { ATTEMPTS_USED_UP, cleanText, DECLINED, NOT_JSON, sentenceFor } from "./caller-text.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import { readJsonAnswer } from "./output-schema.ts";
 import { embeddingsModel } from "../catalogue/embeddings-model.ts";
-import type { Correction, ModelAdapter } from "../ai-sdk/model-adapter.ts";
+import type { Correction } from "../ai-sdk/model-adapter.ts";
 import { createCallAdmission, WAIT_IN_PROCESS_MS, type CallAdmissionOptions } from "./call-admission.ts";
 import { backoffMs, callsFallback, isFinal, isOfKey } from "./attempt-limits.ts";
 import { createCallCount, createCallRecord } from "./provider-calls.ts";
@@ -24,13 +22,9 @@ import { NO_USAGE } from "../pricing/usage.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
 import type { FailedOutcome, ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
 
-export interface ModelCallerOptions {
-  readonly catalogue: Catalogue;
-  readonly db: Database;
-  readonly log: Log;
+export interface ModelCallerOptions extends Pick<CallContext, "catalogue" | "db" | "log" | "adapter"> {
   /** PROMPTD_INFLIGHT_BYTES. */
   readonly inflightBytesMax: number;
-  readonly adapter: ModelAdapter;
   readonly adaptRuns: CallAdmissionOptions["adaptRuns"];
   readonly random?: Random;
   readonly wait?: CallContext["wait"];

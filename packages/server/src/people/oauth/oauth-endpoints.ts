@@ -13,6 +13,7 @@ import { rawQuery } from "../../http/request/query.ts";
 import { isoTime, systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { Problem } from "../../platform/problem.ts";
+import type { PeopleContext } from "../people-context.ts";
 import { findRole } from "../people-store.ts";
 import { countAttempt } from "../sign-in/rate-limit-store.ts";
 import type { Sessions } from "../sign-in/sessions.ts";
@@ -41,10 +42,7 @@ export interface Authorization {
   readonly days: number;
 }
 
-export interface OAuthEndpointsOptions {
-  readonly db: Database;
-  readonly newId: () => string;
-  readonly publicUrl: () => string;
+export interface OAuthEndpointsOptions extends Pick<PeopleContext, "db" | "newId" | "publicUrl"> {
   /** Signs the ids of programs. */
   readonly key: Buffer;
   readonly sessions: Pick<Sessions, "takeOnce">;

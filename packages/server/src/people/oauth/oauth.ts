@@ -2,17 +2,14 @@
 import { CARRIED_CODE, type ClientRequest } from "@promptd/contract/manage";
 import { hkdfSync, randomBytes } from "node:crypto";
 import type { Endpoint, ManageHandlers } from "../../http/endpoint.ts";
-import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
+import type { PeopleContext } from "../people-context.ts";
 import { ownerOf } from "../people-manage-routes.ts";
 import type { Sessions } from "../sign-in/sessions.ts";
 import { findClient } from "./clients.ts";
 import { identifierOf, oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
 
-export interface OAuthOptions {
-  readonly db: Database;
-  readonly newId: () => string;
-  readonly publicUrl: () => string;
+export interface OAuthOptions extends Pick<PeopleContext, "db" | "newId" | "publicUrl"> {
   /** The server's secret. */
   readonly secret: Buffer;
   readonly sessions: Pick<Sessions, "storeOnce" | "takeOnce">;

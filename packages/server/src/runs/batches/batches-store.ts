@@ -157,12 +157,9 @@ export async function collectBatch(db: Queryable, { accountId, batchId }: BatchO
 }
 
 /** A batch of which something is still to come, as its starter sees it. */
-export interface OpenBatch extends BatchOfAccount {
+export interface OpenBatch
+  extends BatchOfAccount, Pick<NewBatch, "keyId" | "requestId" | "promptVersionId" | "runOptions"> {
   readonly status: BatchStatus;
-  readonly keyId: string;
-  readonly requestId: string;
-  readonly promptVersionId: string;
-  readonly runOptions: Readonly<Record<string, string>>;
   /** Runs of it that are not final, and those of them that no worker has. */
   readonly unfinished: number;
   readonly waiting: number;
