@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createBatcher } from "./batcher.ts";
 
 /** Batches that the test ends one by one. */
-function createWork(options: { max: number; inFlightMax: number }) {
+function createWork(options: { max: number; alternate?: number; inFlightMax: number }) {
   const sent: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const ask = createBatcher<number, string>({
     ...options,
@@ -41,6 +41,20 @@ test("while as many batches are under way as may be, the next one grows up to it
   await nextTick();
   sent[2]?.end();
   expect(await others).toEqual(["2", "3", "4"]);
+});
+
+test("few go in two batches that alternate, and many together", async () => {
+  const { ask, itemsSent } = createWork({ max: 10, alternate: 2, inFlightMax: 2 });
+  for (const item of [1, 2, 3, 4]) void ask(item);
+  await nextTick();
+  expect(itemsSent()).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  const crowd = createWork({ max: 10, alternate: 2, inFlightMax: 2 });
+  for (const item of [1, 2, 3, 4, 5]) void crowd.ask(item);
+  await nextTick();
+  expect(crowd.itemsSent()).toEqual([[1, 2, 3, 4, 5]]);
 });
 
 test("the next batch is sent before those of the last one go on", async () => {

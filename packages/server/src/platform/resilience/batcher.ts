@@ -5,6 +5,8 @@ export interface BatcherOptions<Item, Result> {
   readonly send: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** Items of one batch. */
   readonly max: number;
+  /** Up to twice so many go in two batches, which alternate: who sends works on one while the other is under way. */
+  readonly alternate?: number;
   /** While so many batches are under way, the next one grows. */
   readonly inFlightMax: number;
 }
@@ -20,16 +22,21 @@ interface Waiter<Item, Result> {
  * last one are passed on. Nothing is remembered: each batch is asked anew.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
+  const { max, alternate = max } = options;
   const waiting: Waiter<Item, Result>[] = [];
   let inFlight = 0;
   let isScheduled = false;
+
+  function takeBatch(): Waiter<Item, Result>[] {
+    return waiting.splice(0, waiting.length > 2 * alternate ? max : alternate);
+  }
 
   function schedule(): void {
     if (isScheduled || inFlight >= options.inFlightMax || waiting.length === 0) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
-      void sendBatch(waiting.splice(0, options.max));
+      void sendBatch(takeBatch());
       schedule();
     });
   }
@@ -39,7 +46,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     const answer = await answerOf(batch, options.send);
     inFlight -= 1;
     if (waiting.length === 0) return answer();
-    if (!isScheduled) void sendBatch(waiting.splice(0, options.max));
+    if (!isScheduled) void sendBatch(takeBatch());
     schedule();
     setImmediate(answer); // what answers lead to takes long, and would keep the next batch from being written
   }
