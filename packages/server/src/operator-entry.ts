@@ -192,7 +192,17 @@ export function explainFailure(error: unknown): string | null {
 }
 
 /** What an operator does, by subject. Users are named by email address or id. */
-export function createOperator(context: CommandContext) {
+export interface Operator {
+  readonly accounts: ReturnType<typeof accountActions>;
+  readonly keys: ReturnType<typeof keyActions>;
+  readonly people: ReturnType<typeof peopleActions>;
+  readonly lookup: ReturnType<typeof lookupActions>;
+  readonly models: ReturnType<typeof modelActions>;
+  readonly prompts: ReturnType<typeof promptActions>;
+  readonly offboarding: ReturnType<typeof offboardingActions>;
+}
+
+export function createOperator(context: CommandContext): Operator {
   return {
     accounts: accountActions(context),
     keys: keyActions(context),
@@ -203,5 +213,3 @@ export function createOperator(context: CommandContext) {
     offboarding: offboardingActions(context),
   };
 }
-
-export type Operator = ReturnType<typeof createOperator>;
