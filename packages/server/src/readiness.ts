@@ -1,11 +1,14 @@
 import type { AppServices } from "./app-services.ts";
+import { isStandby } from "./platform/database/errors.ts";
 import { reasonOf } from "./platform/reason-of.ts";
 
 /** Runs are ordered by the processes' clocks, and addresses expire by them. */
 const CLOCK_DIFFERENCE_MS_MAX = 5_000;
 
 const SWITCHED_OFF = "select name from pg_settings where setting = 'off' and name = any($1)";
-const ASK = `select (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs", array(${SWITCHED_OFF}) as "switchedOff"`;
+/** Locks no row, and is refused where nothing can be written: the connection leads to a server that is a standby by now. */
+const AS_A_WRITE = "exists (select from installation_facts where false for share)";
+const ASK = `select (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs", array(${SWITCHED_OFF}) as "switchedOff", ${AS_A_WRITE}`;
 const DURABILITY = ["fsync", "full_page_writes", "synchronous_commit"];
 
 interface ReadinessOptions extends Pick<AppServices, "db" | "clock"> {
@@ -15,9 +18,9 @@ interface ReadinessOptions extends Pick<AppServices, "db" | "clock"> {
 }
 
 /**
- * Ready: the database answers, its clock agrees with ours, files can be stored, and search is loaded. Each detail is "ok"
- * or says what is wrong. A bucket that takes no files makes no process unready: it is the same for all of them, and a
- * load balancer would have nobody left for what needs no files. Neither does what weakens durability.
+ * Ready: the database answers and takes writes, its clock agrees with ours, files can be stored, and search is loaded.
+ * Each detail is "ok" or says what is wrong. A bucket that takes no files makes no process unready: it is the same for
+ * all of them, and a load balancer would have nobody left for what needs no files. Neither does what weakens durability.
  */
 export function createReadiness({ options, db, clock, files, search }: ReadinessOptions) {
   const { role, log } = options;
@@ -30,7 +33,8 @@ export function createReadiness({ options, db, clock, files, search }: Readiness
       const clocks = compareClocks(row?.nowMs ?? askedMs, askedMs, clock.nowMs());
       return { problems: { database: "ok", clock: clocks }, switchedOff: { switchedOff: row?.switchedOff ?? [] } };
     } catch (error) {
-      return { problems: { database: "unreachable" }, switchedOff: {}, reason: reasonOf(error) };
+      const database = isStandby(error) ? "takes no writes" : "unreachable";
+      return { problems: { database }, switchedOff: {}, reason: reasonOf(error) };
     }
   }
 

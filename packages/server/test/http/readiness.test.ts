@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createReadiness } from "../../src/readiness.ts";
-import { useTestDatabase } from "../support/test-database.ts";
+import { openTestDatabase, useTestDatabase } from "../support/test-database.ts";
 import { startTestServer } from "../support/test-server.ts";
 
 let db: Database;
@@ -84,6 +84,17 @@ describe("a process", () => {
       details: { role: "api", database: "unreachable", files: "ok", search: "ok", degraded: [] },
     });
     expect(lines).toMatchObject([{ msg: "not ready", database: "unreachable", reason: "connect ECONNREFUSED" }]);
+  });
+
+  test("is not ready on a connection to a server that became a standby, and asks the next one by another", async () => {
+    const one = await openTestDatabase({ poolMax: 1 });
+    onTestFinished(() => one.close());
+    state.database = one.db;
+    await one.db.query("set default_transaction_read_only = on"); // of this connection, as on a server that was demoted
+    const check = open();
+    expect(await check()).toMatchObject({ ready: false, details: { database: "takes no writes" } });
+    expect(await check()).toMatchObject({ ready: true, details: OK });
+    expect(lines).toMatchObject([{ msg: "not ready", database: "takes no writes" }, { msg: "ready again" }]);
   });
 
   test("logs a problem once, however often it is asked, and once that it is gone", async () => {
