@@ -94,6 +94,36 @@ test("a server older than PostgreSQL 15 is refused before anything is made", asy
   expect(await ask("select tablename from pg_tables where schemaname in ('public', 'old')")).toEqual([]);
 });
 
+test("a database with another encoding is refused before anything is made, and the sentence says how to make one", async () => {
+  const name = `${database.name}_latin1`;
+  await ask(`create database ${name} encoding 'LATIN1' locale_provider libc locale 'C' template template0`);
+  const error: unknown = await migrate(database.url.replace(database.name, name), log).catch((cause: unknown) => cause);
+  await ask(`drop database ${name}`);
+  expect(error).toMatchObject({
+    message:
+      "promptd needs a database with the encoding UTF8; this one has LATIN1. Make another one: create database promptd encoding 'UTF8' template template0",
+  });
+});
+
+test.each([
+  [
+    "a database that takes reads only",
+    () => ask(`alter database ${database.name} set default_transaction_read_only = on`),
+    "25006",
+    /^cannot execute CREATE TABLE in a read-only transaction\.\nIt is a standby, or takes reads only\. Let the address lead/,
+  ],
+  [
+    "a user who may make no tables",
+    () => ask("revoke create on schema public from current_user"),
+    "42501",
+    /^permission denied for schema public\.\nThis user makes the tables .* grant create on schema public to <user>$/,
+  ],
+])("%s is named with what to do about it", async (_what, change, code, message) => {
+  await makeEmpty();
+  await change();
+  await expect(migrate(database.url, log)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+});
+
 describe("a function of the database", () => {
   const CALL = `select credit_hold_for('00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000001', 1, null, null, null, null) as held`;
   const OTHER_TEXT = `create or replace function credit_hold_for(p_account uuid, p_run uuid, p_amount bigint, p_budget uuid, p_month date,

@@ -4,10 +4,11 @@
  */
 import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
+import { reasonOf } from "../reason-of.ts";
 import { retry } from "../resilience/retry.ts";
 import { VERSION } from "../version.ts";
 import { openDatabase, type Database, type Tx } from "./database.ts";
-import { isLockTimeout } from "./errors.ts";
+import { adviceOf, isLockTimeout, isStandby, sqlState } from "./errors.ts";
 import { readMigrations, type Migration } from "./migrations.ts";
 import { planSqlFiles, readSqlFiles, type SqlFile } from "./sql-files.ts";
 
@@ -84,7 +85,7 @@ function applyStep(db: Database, log: Log, options: StepOptions): Promise<Step> 
   const { signal, lockedMsMax = LOCKED_MS_MAX } = options;
   const limits = { statementTimeoutMs: 0, lockTimeoutMs: LOCK_TIMEOUT_MS };
   const applyOnce = () =>
-    retry(() => db.tx((tx) => applyNext(tx, db, { ...options, log }), limits), {
+    retry(() => db.tx((tx) => applyNext(tx, db, { ...options, log }), limits).catch(throwWithAdvice), {
       on: (error) => error instanceof AnotherMigrates,
       backoff: BUSY_BACKOFF,
       signal,
@@ -100,6 +101,15 @@ function applyStep(db: Database, log: Log, options: StepOptions): Promise<Step> 
       }
     },
   });
+}
+
+const STANDBY = "It is a standby, or takes reads only. Let the address lead to the primary.";
+
+/** With its code: whether it is waited for depends on that. */
+function throwWithAdvice(error: unknown): never {
+  const advice = isStandby(error) ? STANDBY : adviceOf(error);
+  if (advice === null) throw error;
+  throw Object.assign(new Error(`${reasonOf(error)}.\n${advice}`, { cause: error }), { code: sqlState(error) });
 }
 
 class AnotherMigrates extends Error {
@@ -127,7 +137,7 @@ interface Step {
 
 async function applyNext(tx: Tx, db: Database, options: StepOptions & { readonly log: Log }): Promise<Step> {
   await lockMigrations(tx);
-  await checkServerVersion(tx);
+  await checkServer(tx);
   await createOwnTables(tx);
   const missing = await findMissing(tx, options);
   if (missing.isSchemaNew) return applyRest(tx, missing, options.log);
@@ -213,11 +223,18 @@ async function lockMigrations(tx: Tx): Promise<void> {
   if (row?.locked !== true) throw new AnotherMigrates("Another process migrates the database.");
 }
 
-async function checkServerVersion(tx: Tx): Promise<void> {
-  const [row] = await tx.query<{ version: string }>("select current_setting('server_version_num') as version");
+async function checkServer(tx: Tx): Promise<void> {
+  const [row] = await tx.query<{ version: string; encoding: string }>(
+    "select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding",
+  );
   const version = Number(row?.version);
   if (version < POSTGRES_VERSION_MIN) {
     throw new Error(`promptd needs PostgreSQL 15 or newer; this is ${Math.floor(version / 10_000)}.`);
+  }
+  if (row?.encoding !== "UTF8") {
+    throw new Error(
+      `promptd needs a database with the encoding UTF8; this one has ${row?.encoding}. Make another one: create database promptd encoding 'UTF8' template template0`,
+    );
   }
 }
 

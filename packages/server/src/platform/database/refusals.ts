@@ -5,8 +5,10 @@
  */
 
 interface Refusal {
-  /** Of the server; the pooler's is always `POOLER`. */
+  /** Of the server, of a file or of a certificate; the pooler's is always `POOLER`. */
   readonly code?: RegExp;
+  /** What comes with the code, where that has other reasons as well. */
+  readonly said?: RegExp;
   /** Of the pooler. */
   readonly text?: RegExp;
   /** What to set. */
@@ -28,13 +30,35 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     code: /^28...$/,
+    said: /, no encryption$/,
+    text: /^SSL required|cached error: .*, no encryption/,
+    advice: "It takes encrypted connections only: add sslmode=verify-full to the address.",
+  },
+  {
+    code: /^$/,
+    said: /^The server does not support SSL connections$/,
+    advice: "Take sslmode out of the address, or switch TLS on at the server (ssl = on).",
+  },
+  {
+    code: /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|CERT_\w+|ERR_TLS_CERT_ALTNAME_INVALID)$/,
+    advice:
+      "Name the file with the certificate of its authority in the address, as in sslmode=verify-full&sslrootcert=/etc/promptd/ca.pem, and the server by a name that its certificate has. sslmode=no-verify encrypts without asking who answers.",
+  },
+  {
+    code: /^(ENOENT|EACCES|EISDIR)$/,
+    said: /, (open|read)\b/,
+    advice: "Check the paths of sslrootcert, sslcert and sslkey in the address.",
+  },
+  {
+    code: /^42501$/,
+    advice:
+      "This user makes the tables and functions of promptd. Let it own the database, or grant it what it lacks, such as: grant create on schema public to <user>",
+  },
+  {
+    code: /^28...$/,
     text: /authentication failed|^no such user|login rejected|^no authentication method|^empty password|^not allowed$|cached error: .*(role ".*" does not exist|pg_hba\.conf)|^server login failed: /,
     advice:
       "Check the user and the password in the address. A pooler has to know the user as well (auth_file or auth_query in PgBouncer).",
-  },
-  {
-    text: /^SSL required/,
-    advice: "Add sslmode=require to the address, since the pooler takes encrypted connections only.",
   },
   {
     text: /^unsupported (options )?startup parameter/,
@@ -43,9 +67,11 @@ const REFUSALS: readonly Refusal[] = [
   { text: /^bouncer config error/, advice: "The log of the pooler says what is wrong with its settings." },
 ];
 
-/** What to set so that connections are taken; null when the error is no refusal, or may pass by itself. */
+/** What to set so that connections and changes of the schema are taken; null when the error is no refusal, or may pass by itself. */
 export function findAdvice(code: string, text: string): string | null {
   const isMeant = (refusal: Refusal) =>
-    code === POOLER ? refusal.text?.test(text) === true : refusal.code?.test(code) === true;
+    code === POOLER
+      ? refusal.text?.test(text) === true
+      : refusal.code?.test(code) === true && refusal.said?.test(text) !== false;
   return REFUSALS.find(isMeant)?.advice ?? null;
 }
