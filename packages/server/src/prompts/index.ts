@@ -3,7 +3,7 @@ export { checkInputs, type CheckedInputs } from "./inputs/check-inputs.ts";
 export { findGoneModel } from "./inputs/run-options.ts";
 export { planSteps, stepOptions } from "./inputs/step-plans.ts";
 export { marketplaceManageRoutes } from "./marketplace-manage-routes.ts";
-export { requireOwnPrompt } from "./own/own-prompts.ts";
+export { requireOwnPrompt } from "./own/own-prompts-store.ts";
 export { deleteSample, findSample, saveSample } from "./own/samples-store.ts";
 export { findFrozen, freezeTest, judgeTest } from "./own/test-runs.ts";
 export type { ImageSlot, LiveVersion, PromptSource, StepDefinition } from "./prompt-definition.ts";

@@ -21,10 +21,9 @@ import {
   readOwnPrompts,
   readOwnVersion,
   readOwnVersions,
-  requireOwnPrompt,
   type OwnPromptsOptions,
 } from "./own/own-prompts.ts";
-import { findMeant } from "./own/own-prompts-store.ts";
+import { findMeant, requireOwnPrompt } from "./own/own-prompts-store.ts";
 import { findPromptOf, parsePromptFile, titlesOf } from "./checks/parse-prompt-file.ts";
 import { withOwnIds } from "./publishing/new-prompt-or-version.ts";
 import type { PromptSource } from "./prompt-definition.ts";

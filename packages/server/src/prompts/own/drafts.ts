@@ -3,7 +3,7 @@ import { ISSUES_MAX } from "@promptd/contract";
 import type { PromptPublication } from "@promptd/contract/manage";
 import { availability, unavailableSentence, type Catalogue } from "../../models/index.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
-import { invalid, notFound, orNotFound, type Problem } from "../../platform/problem.ts";
+import { invalid, orNotFound, type Problem } from "../../platform/problem.ts";
 import { describePublication } from "../authoring/describe-publication.ts";
 import { readPromptFile } from "../format/prompt-file.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
@@ -27,7 +27,7 @@ import {
   type Draft,
 } from "./drafts-store.ts";
 import { deleteSample, type ReleaseSample } from "./samples-store.ts";
-import { findMeant, findOwnVersion, isOwnPrompt } from "./own-prompts-store.ts";
+import { findMeant, findOwnVersion, requireOwnPrompt } from "./own-prompts-store.ts";
 
 export interface DraftOptions {
   readonly db: Database;
@@ -92,7 +92,7 @@ export async function saveDraft(
   { source, revision }: { readonly source: string; readonly revision: number },
   { db }: DraftOptions,
 ): Promise<void> {
-  if (!(await isOwnPrompt(db, accountId, promptId))) throw notFound("prompt", promptId);
+  await requireOwnPrompt(db, accountId, promptId);
   const draft = { promptId, source, title: titleOf(source), savedBy: personId };
   const isSaved = revision === 0 ? await insertDraft(db, draft) : await updateDraft(db, draft, revision);
   if (isSaved) return;
@@ -133,7 +133,7 @@ async function requireDraft(
   { db }: DraftOptions,
 ): Promise<Draft> {
   const draft = await findDraft(db, accountId, promptId);
-  if (draft === null && !(await isOwnPrompt(db, accountId, promptId))) throw notFound("prompt", promptId);
+  if (draft === null) await requireOwnPrompt(db, accountId, promptId);
   if (draft?.revision !== revision) throw changedMeanwhile(draft, revision);
   return draft;
 }
@@ -254,7 +254,7 @@ export async function rollBack(
   { promptId, promptVersionId, note }: { promptId: string; promptVersionId: string; note: string | null },
   options: DraftOptions,
 ): Promise<PromptPublication> {
-  if (!(await isOwnPrompt(options.db, author.accountId, promptId))) throw notFound("prompt", promptId);
+  await requireOwnPrompt(options.db, author.accountId, promptId);
   const version = orNotFound(
     await findOwnVersion(options.db, promptId, promptVersionId),
     "published version of this prompt",

@@ -10,6 +10,7 @@ import type {
 import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
+import { notFound } from "../../platform/problem.ts";
 import { MODERATION } from "../moderation-store.ts";
 import { MODALITY_NAME, type PromptOfModel } from "../prompts-store.ts";
 import type { NewVersion } from "../publishing/publish-store.ts";
@@ -65,9 +66,10 @@ export function findOwnPrompt(
   return queryAnswer(db, text, [accountId, promptId]);
 }
 
-export async function isOwnPrompt(db: Queryable, accountId: string, promptId: string): Promise<boolean> {
+/** @throws Problem NOT_FOUND_ERROR, the same for a prompt that is absent and one of another account. */
+export async function requireOwnPrompt(db: Queryable, accountId: string, promptId: string): Promise<void> {
   const text = `select 1 from prompts p left join prompt_drafts d on d.prompt_id = p.id where ${IS_OWN} and p.id = $2`;
-  return (await db.query(text, [accountId, promptId])).length > 0;
+  if ((await db.query(text, [accountId, promptId])).length === 0) throw notFound("prompt", promptId);
 }
 
 /** Definitions have no index, so only the newest versions of a prompt are looked at. */

@@ -12,7 +12,6 @@ import type {
   RecentUseOfPrompt,
 } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
-import type { Database } from "../../platform/database/database.ts";
 import { invalid, notFound, orNotFound } from "../../platform/problem.ts";
 import { findBreakingChanges } from "../authoring/breaking-changes.ts";
 import { diffPrompts } from "../authoring/diff-prompts.ts";
@@ -25,10 +24,10 @@ import { findDraft } from "./drafts-store.ts";
 import {
   findOwnPrompt,
   findOwnVersion,
-  isOwnPrompt,
   listOwnPrompts,
   listOwnVersions,
   listVersionsOfModels,
+  requireOwnPrompt,
   type OwnPromptRecord,
   type OwnVersionRecord,
 } from "./own-prompts-store.ts";
@@ -48,11 +47,6 @@ export interface OwnPromptsOptions extends DraftOptions, UsePorts {
 
 const UNUSED: RecentUseOfPrompt = { runs: 0, succeeded: 0, failed: 0, credits: 0 };
 const ENDINGS_MAX = 20;
-
-/** @throws Problem NOT_FOUND_ERROR, the same for a prompt that is absent and one of another account. */
-export async function requireOwnPrompt(db: Database, accountId: string, promptId: string): Promise<void> {
-  if (!(await isOwnPrompt(db, accountId, promptId))) throw notFound("prompt", promptId);
-}
 
 /** @throws Problem VALIDATION_ERROR for a cursor that is not in the list. */
 export async function readOwnPrompts(
