@@ -8,12 +8,6 @@ import { resolvePrompt } from "./resolve-prompt.ts";
 
 const CREDITS_MAX_DEFAULT = 10_000;
 
-/** What the text of a file gives: prompts that can be published, if `faults` is empty. */
-export interface ReadPrompts {
-  readonly sources: readonly PromptSource[];
-  readonly faults: readonly PromptFault[];
-}
-
 /**
  * From the text of a file to prompts that can be published.
  * @throws PromptFileError with every fault of the file.
@@ -44,12 +38,12 @@ export interface PromptLimits {
   readonly model?: string;
 }
 
-/** Every prompt of a file that has no fault, and every fault of the others. */
+/** Every prompt of a file that has no fault, and every fault of the others. They can be published if there is none. */
 export function readPrompts(
   text: string,
   catalogue: Catalogue,
   { creditsMax = CREDITS_MAX_DEFAULT, isDescribed = true, model }: PromptLimits = {},
-): ReadPrompts {
+): { readonly sources: readonly PromptSource[]; readonly faults: readonly PromptFault[] } {
   const faults = new FaultList();
   const options = { catalogue, creditsMax, isDescribed };
   const resolved = readPromptFile(text, faults).flatMap((written) => {

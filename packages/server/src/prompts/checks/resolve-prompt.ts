@@ -44,7 +44,7 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
   const entry = options.catalogue.find(raw.model);
   checkLength(version, raw, faults);
   if (faults.faults.length > before || entry === null) return null;
-  tryRendering(version, { raw, faults, options });
+  tryRendering(version, raw, faults, options);
   if (faults.faults.length > before) return null;
   return {
     promptId: raw.id,
@@ -129,15 +129,13 @@ function checkExpectations({ tests }: RawPrompt, faults: FaultList): void {
   }
 }
 
-interface Trial {
-  readonly raw: RawPrompt;
-  readonly faults: FaultList;
-  readonly options: ResolveOptions;
-}
-
 /** Renders with all defaults and with every sample: what fails here would fail in a run. */
-function tryRendering(version: PlannedVersion, { raw, faults, options }: Trial): void {
-  const { catalogue, creditsMax } = options;
+function tryRendering(
+  version: PlannedVersion,
+  raw: RawPrompt,
+  faults: FaultList,
+  { catalogue, creditsMax }: ResolveOptions,
+): void {
   for (const [index, sample] of [null, ...raw.samples].entries()) {
     const values = placeholderValues(version.definition.inputs, sample?.textInputs);
     const name = sample === null ? "default values" : `sample ${index}`;
