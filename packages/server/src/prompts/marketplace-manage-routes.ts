@@ -1,4 +1,4 @@
-import type { MarketplaceQuery, MarketplaceRow, ModeratedPrompt, Page, Vote } from "@promptd/contract/manage";
+import type { MarketplaceQuery, MarketplaceRow, ModeratedPrompt, Page } from "@promptd/contract/manage";
 import { printable, type SearchRow } from "@promptd/contract";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -12,9 +12,8 @@ import {
   type MarketplaceExtras,
 } from "./marketplace-store.ts";
 import { allowRow, blockRow, findModerated, listModerated, setFeatured } from "./moderation-store.ts";
-import type { PromptsRoutesOptions } from "./prompts-routes.ts";
-import { searchRow, SEARCH_RANKED_MAX } from "./search-prompts.ts";
-import { findRowsOf, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
+import { searchRow, SEARCH_RANKED_MAX, type SearchPromptsOptions } from "./search-prompts.ts";
+import { findSearchRows, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
 import { indexLatest } from "./publishing/unpublish.ts";
 import { lockPublishing } from "./publishing/publish-store.ts";
 import { findVote, findVotingAccount, voteForPrompt } from "./votes-store.ts";
@@ -22,13 +21,10 @@ import { findVote, findVotingAccount, voteForPrompt } from "./votes-store.ts";
 const PAGE_ROWS = 50;
 const NO_EXTRAS: MarketplaceExtras = { author: null, tags: [], isFeatured: false };
 
-type MarketplacePorts = Omit<PromptsRoutesOptions, "chargesAuthors">;
-/** Pages ask for the price of a run when its form is filled in. */
-const LIST_PRICES = { freeAuthorId: null };
-
 /** The marketplace as pages show it: found as under /v1, and listed without a query. */
-export function marketplaceManageRoutes(ports: MarketplacePorts) {
-  const options = { ...ports, ...LIST_PRICES };
+export function marketplaceManageRoutes(ports: Omit<SearchPromptsOptions, "freeAuthorId">) {
+  // List prices: pages ask for the price of a run when its form is filled in.
+  const options = { ...ports, freeAuthorId: null };
   const { db } = options;
   const shownOf = (found: readonly FoundPrompt[]) => found.flatMap((prompt) => searchRow(prompt, options) ?? []);
   const rowsOf = async (shown: readonly SearchRow[]): Promise<MarketplaceRow[]> => {
@@ -64,7 +60,7 @@ export function marketplaceManageRoutes(ports: MarketplacePorts) {
       const found = await findBySlug(db, slug);
       if (found === null) throw noSuchSlug(slug);
       const voter = await findVotingAccount(db, caller.actor?.personId ?? null, caller.accountId);
-      return { data: await castVote(db, { voter, slug, promptId: found.prompt.promptId, vote }) };
+      return { data: { slug, vote, upVotes: await voteForPrompt(db, voter, found.prompt.promptId, vote) } };
     },
     ...moderationRoutes(db),
   } satisfies Partial<ManageHandlers>;
@@ -73,7 +69,7 @@ export function marketplaceManageRoutes(ports: MarketplacePorts) {
 /** @throws Problem VALIDATION_ERROR for a cursor that is not a prompt that is listed. */
 async function readMarketplace(
   query: MarketplaceQuery,
-  options: MarketplacePorts & typeof LIST_PRICES,
+  options: SearchPromptsOptions,
 ): Promise<Page<SearchRow>> {
   const { db, search } = options;
   const { q, sort = "popular", modality, model, tag, limit = PAGE_ROWS, startingAfter } = query;
@@ -83,20 +79,13 @@ async function readMarketplace(
   for (let isMore = true; isMore && rows.length <= limit;) {
     const ids = await listBrowsed(db, { sort, modality, model, tag }, { after, among, limit: limit + 1 });
     if (ids === null) throw unknownCursor(query, "prompt");
-    const found = await findRowsOf(db, ids, { withVideos: true });
+    const found = await findSearchRows(db, ids, { withVideos: true });
     // A prompt whose model was retired falls out here, so the page may need more.
     rows.push(...found.flatMap((prompt) => searchRow(prompt, options) ?? []));
     after = ids.at(-1);
     isMore = ids.length > limit;
   }
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
-}
-
-async function castVote(
-  db: Database,
-  { voter, slug, promptId, vote }: { voter: string; slug: string; promptId: string; vote: Vote },
-): Promise<{ slug: string; vote: Vote; upVotes: number }> {
-  return { slug, vote, upVotes: await voteForPrompt(db, voter, promptId, vote) };
 }
 
 function noSuchSlug(slug: string): Problem {

@@ -9,7 +9,7 @@ import type {
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { LABELS } from "./own/own-prompts-store.ts";
-import { findRowsOf, IS_LIVE, MODALITY_NUMBERS, type FoundPrompt } from "./prompts-store.ts";
+import { findSearchRows, IS_LIVE, MODALITY_NUMBERS, type FoundPrompt } from "./prompts-store.ts";
 
 type Browse = Pick<MarketplaceQuery, "modality" | "model" | "tag"> & { readonly sort: keyof typeof ORDERS };
 
@@ -73,20 +73,18 @@ export async function listExtras(
   return new Map(rows.map(({ id, ...extras }) => [id, extras]));
 }
 
-export interface SlugPrompt {
-  readonly prompt: FoundPrompt;
-  readonly labels: readonly PromptLabel[];
-}
-
 /** The latest version of the published prompt of this slug, videos too. */
-export async function findBySlug(db: Database, slug: string): Promise<SlugPrompt | null> {
+export async function findBySlug(
+  db: Database,
+  slug: string,
+): Promise<{ readonly prompt: FoundPrompt; readonly labels: readonly PromptLabel[] } | null> {
   const [known] = await db.query<{ id: string; labels: PromptLabel[] }>(
     `select p.id, ${LABELS} from prompts p join prompt_versions v on v.id = p.latest_version_id
      where p.slug = $1 and ${IS_LIVE}`,
     [slug],
   );
   if (known === undefined) return null;
-  const [prompt] = await findRowsOf(db, [known.id], { withVideos: true });
+  const [prompt] = await findSearchRows(db, [known.id], { withVideos: true });
   return prompt === undefined ? null : { prompt, labels: known.labels };
 }
 

@@ -87,8 +87,14 @@ export interface ImageSlot {
   readonly mask?: true;
 }
 
+/**
+ * Of one run with default options, both 0 when it is free: what it costs with texts of usual length, and the most it can
+ * cost with texts of up to 500 characters, which must be available to create it.
+ */
+export type PriceEstimates = Pick<PromptConfig, "estimatedCredits" | "creditsRequired">;
+
 /** What is stored of a version's config; its prices follow the catalogue, and stand in columns of their own. */
-export type StoredConfig = Omit<PromptConfig, "estimatedCredits" | "creditsRequired">;
+export type StoredConfig = Omit<PromptConfig, keyof PriceEstimates>;
 
 /** A published version as a run needs it. The object is shared by a cache: never change it. */
 export interface LiveVersion {

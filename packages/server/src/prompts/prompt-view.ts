@@ -3,6 +3,7 @@ import type { PromptConfig, PromptVersion } from "@promptd/contract";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime } from "../platform/clock.ts";
 import { currentWebSearch, publicRunOptions } from "./inputs/run-options.ts";
+import type { PriceEstimates } from "./prompt-definition.ts";
 import type { PublicVersion } from "./prompts-store.ts";
 
 /** What is shown depends on the models that there are now, and on who looks. */
@@ -28,7 +29,7 @@ export function currentConfig(version: PublicVersion, shown: Shown): PromptConfi
 export function priceOf(
   { authorId, estimatedCredits, creditsRequired }: PublicVersion,
   { freeAuthorId }: Shown,
-): Pick<PromptConfig, "estimatedCredits" | "creditsRequired"> {
+): PriceEstimates {
   return authorId === freeAuthorId
     ? { estimatedCredits: 0, creditsRequired: 0 }
     : { estimatedCredits, creditsRequired };

@@ -1,8 +1,6 @@
 import { parsePromptName, type NamedPrompt, type NamedPrompts } from "@promptd/contract";
 import { REQUEST_LIMITS, slugNames } from "@promptd/contract/schemas";
 import type { Handlers } from "../http/endpoint.ts";
-import type { Catalogue } from "../models/index.ts";
-import type { Database } from "../platform/database/database.ts";
 import { invalid, notFound, orNotFound, Problem } from "../platform/problem.ts";
 import {
   findLabeledVersions,
@@ -13,16 +11,10 @@ import {
   isPromptPublished,
   type NamedVersion,
 } from "./prompts-store.ts";
-import type { SampleUrl } from "./own/samples-store.ts";
 import { promptVersion, type Shown } from "./prompt-view.ts";
-import { searchPrompts } from "./search-prompts.ts";
+import { searchPrompts, type SearchPromptsOptions } from "./search-prompts.ts";
 
-export interface PromptsRoutesOptions {
-  readonly db: Database;
-  readonly catalogue: Catalogue;
-  /** Ids of published prompts, best first. */
-  readonly search: { find(query: string, limit: number): Promise<string[]> };
-  readonly sampleUrl: SampleUrl;
+export interface PromptsRoutesOptions extends Omit<SearchPromptsOptions, "freeAuthorId"> {
   /** True: authors pay for runs of their own prompts too. */
   readonly chargesAuthors: boolean;
 }

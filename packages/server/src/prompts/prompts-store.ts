@@ -3,25 +3,18 @@ import type { Modality, PromptSamples } from "@promptd/contract";
 import type { ModelEnding, ModelRetiringData } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import type { IndexedVersion, Popularity } from "../search/index.ts";
-import type { LiveVersion, StoredConfig } from "./prompt-definition.ts";
+import type { LiveVersion, PriceEstimates } from "./prompt-definition.ts";
 import { TAKEN, type TakenSample } from "./own/samples-store.ts";
 import type { StepModel } from "./inputs/run-options.ts";
 
 export const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
-const MODALITY_NAMES = ["text", "image", "video"] as const;
 /** Of versions v; null: there is none. */
-export const MODALITY_NAME = `(array['${MODALITY_NAMES.join("', '")}'])[v.modality + 1]`;
+export const MODALITY_NAME = "(array['text', 'image', 'video'])[v.modality + 1]";
 
-export interface PublicVersion {
-  readonly promptId: string;
-  readonly promptVersionId: string;
-  readonly authorId: string;
-  readonly title: string;
+/** Its config is as it was published; what its model offers now may differ. */
+export interface PublicVersion
+  extends Pick<LiveVersion, "promptId" | "promptVersionId" | "authorId" | "title" | "config">, PriceEstimates {
   readonly publishedAt: Date;
-  /** As it was published; what its model offers now may differ. */
-  readonly config: StoredConfig;
-  readonly estimatedCredits: number;
-  readonly creditsRequired: number;
   /** In order. Not for callers to see. */
   readonly steps: readonly StepModel[];
 }
@@ -73,16 +66,13 @@ export interface NamedVersion extends PublicVersion {
   readonly description: string;
 }
 
-export interface SlugName {
-  readonly slug: string;
-  /** Null: the latest version. */
-  readonly label: string | null;
-}
-
-/** The versions that names lead to, by the index of the name in the list; a name that leads to none has no entry. */
+/**
+ * The versions that names lead to, by the index of the name in the list; a name that leads to none has no entry.
+ * @param names without a label (null): the latest version.
+ */
 export async function findNamedVersions(
   db: Database,
-  names: readonly SlugName[],
+  names: readonly { readonly slug: string; readonly label: string | null }[],
 ): Promise<ReadonlyMap<number, NamedVersion>> {
   const text = `select (asked.number - 1)::int as index, ${PUBLIC_COLUMNS}, p.slug, v.description
     from unnest($1::text[], $2::text[]) with ordinality asked (slug, label, number)
@@ -134,39 +124,22 @@ export async function setAuthorShare(db: Queryable, promptId: string, percent: n
 /** Everything a run needs of a version, whether its prompt is published now or not. */
 export async function loadVersion(db: Database, versionId: string): Promise<LiveVersion | null> {
   const text = `select v.prompt_id as "promptId", v.id as "promptVersionId", p.author_id as "authorId", v.title, v.model,
-      v.modality, v.config, v.definition
+      ${MODALITY_NAME} as modality, v.config, v.definition
     from prompt_versions v join prompts p on p.id = v.prompt_id where v.id = $1`;
-  type Row = Omit<LiveVersion, "modality"> & { readonly modality: number };
-  const [row] = await db.named<Row>("prompts_load_version", text, [versionId]);
-  return row === undefined ? null : { ...row, modality: modalityName(row.modality) };
+  return (await db.named<LiveVersion>("prompts_load_version", text, [versionId]))[0] ?? null;
 }
 
-function modalityName(number: number): Modality {
-  const name = MODALITY_NAMES[number];
-  if (name === undefined) throw new RangeError(`There is no modality ${number}.`);
-  return name;
-}
-
-export interface FoundPrompt extends PublicVersion {
-  readonly description: string;
-  readonly slug: string;
+export interface FoundPrompt extends NamedVersion, Popularity {
   readonly model: string;
   readonly modality: number;
-  readonly uses: number;
-  readonly upVotes: number;
   /** Of its file. */
   readonly samples: PromptSamples;
   /** The run that its author shows instead. */
   readonly taken: TakenSample | null;
 }
 
-/** Search results with everything that is shown, in the order given; what is not published or makes video falls out. */
-export function findSearchRows(db: Database, promptIds: readonly string[]): Promise<FoundPrompt[]> {
-  return findRowsOf(db, promptIds, { withVideos: false });
-}
-
-/** The same, of prompts that make video too where they are wanted. */
-export function findRowsOf(
+/** Search results with everything that is shown, in the order given; what is not published falls out, and unwanted videos. */
+export function findSearchRows(
   db: Database,
   promptIds: readonly string[],
   { withVideos }: { readonly withVideos: boolean },

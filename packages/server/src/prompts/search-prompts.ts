@@ -24,7 +24,7 @@ export async function searchPrompts(q: string, options: SearchPromptsOptions): P
   const promptIds = await search.find(q, SEARCH_RANKED_MAX);
   const rows: SearchRow[] = [];
   for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_ROWS_MAX) {
-    const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_ROWS_MAX));
+    const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_ROWS_MAX), { withVideos: false });
     rows.push(...found.flatMap((prompt) => searchRow(prompt, options) ?? []));
   }
   return rows.slice(0, SEARCH_ROWS_MAX);
@@ -33,7 +33,7 @@ export async function searchPrompts(q: string, options: SearchPromptsOptions): P
 /** Null for a prompt of which a model is retired or unknown here: it could not be run. */
 export function searchRow(
   prompt: FoundPrompt,
-  { sampleUrl, ...shown }: Pick<SearchPromptsOptions, "sampleUrl"> & Shown,
+  { sampleUrl, ...shown }: Omit<SearchPromptsOptions, "db" | "search">,
 ): SearchRow | null {
   const { catalogue } = shown;
   const entry = catalogue.find(prompt.model);

@@ -5,14 +5,7 @@ import { Problem } from "../../platform/problem.ts";
 import { listStaleEstimates, setEstimates } from "./publish-store.ts";
 import { largeInputs } from "../inputs/large-inputs.ts";
 import { planSteps, planTypicalSteps, type PlannedVersion } from "../inputs/step-plans.ts";
-
-/** Of one run with default options; both 0 when it is free. */
-export interface PriceEstimates {
-  /** What it costs with texts of usual length, rounded up. */
-  readonly estimatedCredits: number;
-  /** What must be available to create it, with texts of up to 500 characters: the most it can cost. */
-  readonly creditsRequired: number;
-}
+import type { PriceEstimates } from "../prompt-definition.ts";
 
 export function estimatePrices(version: PlannedVersion, catalogue: Catalogue): PriceEstimates {
   return {

@@ -1,7 +1,7 @@
 /** SQL of publishing. It works in arrays, 500 rows at a time. */
-import type { Modality } from "@promptd/contract";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
-import type { PromptContent, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
+import type { PlannedVersion } from "../inputs/step-plans.ts";
+import type { LiveVersion, PriceEstimates, PromptContent } from "../prompt-definition.ts";
 import type { IndexedVersion } from "../../search/index.ts";
 import { IS_SEARCHED, MODALITY_NUMBERS } from "../prompts-store.ts";
 
@@ -127,36 +127,21 @@ export interface NewPrompt {
 
 export async function insertPrompts(tx: Tx, authorId: string, prompts: readonly NewPrompt[]): Promise<void> {
   const text = `insert into prompts (id, author_id, own_slug, slug)
-    select new.id, $1, new.own_slug, new.slug from unnest($2::uuid[], $3::text[], $4::text[]) new (id, own_slug, slug)`;
-  const columns = [
-    prompts.map((each) => each.id),
-    prompts.map((each) => each.ownSlug),
-    prompts.map((each) => each.slug),
-  ];
-  await tx.query(text, [authorId, ...columns]);
+    select id, $1, "ownSlug", slug from json_to_recordset($2::json) new (id uuid, "ownSlug" text, slug text)`;
+  await tx.query(text, [authorId, JSON.stringify(prompts)]);
 }
 
 /** Gives prompts that were never published the slugs that they are published with. */
 export async function nameOwnPrompts(tx: Tx, prompts: readonly NewPrompt[]): Promise<void> {
-  const text = `update prompts p set own_slug = new.own_slug, slug = new.slug
-    from unnest($1::uuid[], $2::text[], $3::text[]) new (id, own_slug, slug) where p.id = new.id`;
-  const columns = [
-    prompts.map((each) => each.id),
-    prompts.map((each) => each.ownSlug),
-    prompts.map((each) => each.slug),
-  ];
-  if (prompts.length > 0) await tx.query(text, columns);
+  const text = `update prompts p set own_slug = new."ownSlug", slug = new.slug
+    from json_to_recordset($1::json) new (id uuid, "ownSlug" text, slug text) where p.id = new.id`;
+  if (prompts.length > 0) await tx.query(text, [JSON.stringify(prompts)]);
 }
 
-export interface NewVersion extends PromptContent {
+export interface NewVersion extends PromptContent, Pick<LiveVersion, "promptId" | "modality" | "config">, PriceEstimates {
   readonly id: string;
-  readonly promptId: string;
-  readonly modality: Modality;
-  readonly config: StoredConfig;
   /** The text of its file; null: not known. */
   readonly text: string | null;
-  readonly estimatedCredits: number;
-  readonly creditsRequired: number;
 }
 
 /** What stands beside every version of one publication. */
@@ -235,12 +220,7 @@ export async function markPublished(tx: Tx, promptId: string): Promise<boolean> 
   return (await tx.query(text, [promptId])).length > 0;
 }
 
-export interface SearchedText extends IndexedVersion {
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly definition: PromptDefinition;
-}
+export type SearchedText = IndexedVersion & Pick<PromptContent, "title" | "description" | "tags" | "definition">;
 
 /** What the search index gets of these prompts; of one that is not searched nothing. */
 export function listSearchedTexts(db: Queryable, promptIds: readonly string[]): Promise<SearchedText[]> {
@@ -248,28 +228,24 @@ export function listSearchedTexts(db: Queryable, promptIds: readonly string[]): 
     from prompts p join prompt_versions v on v.prompt_id = p.id where p.id = any ($1::uuid[]) and ${IS_SEARCHED}`;
   return db.query<SearchedText>(text, [promptIds]);
 }
-export interface StaleEstimate {
-  readonly id: string;
-  readonly model: string;
-  readonly definition: PromptDefinition;
-}
-
 /** Versions whose estimate was made from other prices: older ones can be read and run by their id. */
-export function listStaleEstimates(db: Queryable, basis: string, limit: number): Promise<StaleEstimate[]> {
+export function listStaleEstimates(
+  db: Queryable,
+  basis: string,
+  limit: number,
+): Promise<(PlannedVersion & { readonly id: string })[]> {
   const text = `select v.id, v.model, v.definition from prompt_versions v
     where v.estimate_basis <> $1 order by v.id limit $2`;
-  return db.query<StaleEstimate>(text, [basis, limit]);
+  return db.query(text, [basis, limit]);
 }
 
 export async function setEstimates(
   db: Queryable,
   basis: string,
-  estimates: readonly { readonly id: string; readonly estimatedCredits: number; readonly creditsRequired: number }[],
+  estimates: readonly (PriceEstimates & { readonly id: string })[],
 ): Promise<void> {
-  const text = `update prompt_versions v set estimated_credits = new.usual, credits_required = new.most, estimate_basis = $1
-    from unnest($2::uuid[], $3::int[], $4::int[]) new (id, usual, most) where v.id = new.id`;
-  const ids = estimates.map(({ id }) => id);
-  const usual = estimates.map(({ estimatedCredits }) => estimatedCredits);
-  const most = estimates.map(({ creditsRequired }) => creditsRequired);
-  await db.query(text, [basis, ids, usual, most]);
+  const text = `update prompt_versions v
+    set estimated_credits = new."estimatedCredits", credits_required = new."creditsRequired", estimate_basis = $1
+    from json_to_recordset($2::json) new (id uuid, "estimatedCredits" int, "creditsRequired" int) where v.id = new.id`;
+  await db.query(text, [basis, JSON.stringify(estimates)]);
 }
