@@ -175,7 +175,7 @@ function isLiquidError(error: unknown): boolean {
 function testsOf({ samples, tests }: RawPrompt): PromptTest[] {
   const tries = samples.map(({ textInputs, images }, index) => ({
     name: `sample ${index + 1}`,
-    textInputs: { ...textInputs },
+    textInputs,
     options: {},
     images,
     expect: {},
@@ -186,7 +186,7 @@ function testsOf({ samples, tests }: RawPrompt): PromptTest[] {
 function publicSamples(sample: RawSample | undefined, modality: OutputItem["type"]): PromptSamples {
   return {
     inputs: {
-      textInputs: Object.fromEntries(Object.entries(sample?.textInputs ?? {})),
+      textInputs: sample?.textInputs ?? {},
       imageInputs: (sample?.images ?? []).map((url) => ({ type: "url", url })),
     },
     outputs: (sample?.outputs ?? []).map(({ type, data }) => ({ type: type ?? modality, data })),

@@ -71,9 +71,7 @@ function readFallback(reader: FieldReader): string[] | null {
 
 /** `reasoningEffort` is the run option of that name, written where the other settings stand. */
 function readOptions(reader: FieldReader): Record<string, string> {
-  const entries = reader.map("options")?.entries ?? [];
-  const pairs = entries.map(({ key, value }) => [key, reader.asText(value, `options.${key}`, { max: 100 }) ?? ""]);
-  const options = Object.fromEntries(pairs) as Record<string, string>;
+  const options = reader.textMap("options", { max: 100 });
   const reasoningEffort = reader.text("reasoningEffort", { max: 20 });
   if (reasoningEffort === null) return options;
   if (Object.hasOwn(options, "reasoningEffort"))

@@ -123,6 +123,12 @@ export class FieldReader {
     return items.map((item) => this.asText(item, name, rule));
   }
 
+  /** A map of texts by the author's own names, empty where the file does not have it. */
+  textMap(name: string, rule: TextRule): Record<string, string> {
+    const entries = this.map(name)?.entries ?? [];
+    return Object.fromEntries(entries.map(({ key, value }) => [key, this.asText(value, `${name}.${key}`, rule) ?? ""]));
+  }
+
   asText(node: SourceNode, name: string, rule: TextRule): string | null {
     if (node.kind !== "text") {
       const hint = node.kind === "number" || node.kind === "boolean" ? ": put it in quotes" : "";

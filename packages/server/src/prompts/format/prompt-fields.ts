@@ -179,9 +179,7 @@ function readSamples(reader: FieldReader): RawSample[] {
 const SAMPLE_RULE: TextRule = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
 
 function readSample(reader: FieldReader): RawSample {
-  const entries = reader.map("inputs")?.entries ?? [];
-  const textInputs: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const { key, value } of entries) textInputs[key] = reader.asText(value, `inputs.${key}`, SAMPLE_RULE) ?? "";
+  const textInputs = reader.textMap("inputs", SAMPLE_RULE);
   const images = (reader.list("images") ?? []).map((item) => {
     const url = reader.asText(item, "images", { max: 2_048 }) ?? "";
     if (!url.startsWith("https://"))

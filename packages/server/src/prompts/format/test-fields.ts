@@ -18,16 +18,10 @@ export function readTests(reader: FieldReader): RawTest[] {
 }
 
 function readTest(reader: FieldReader, index: number): RawTest {
-  const textsOf = (name: string): Record<string, string> => {
-    const entries = reader.map(name)?.entries ?? [];
-    return Object.fromEntries(
-      entries.map(({ key, value }) => [key, reader.asText(value, `${name}.${key}`, TEXT_RULE) ?? ""]),
-    );
-  };
   const test = {
     name: reader.text("name", { max: 200 }) ?? `test ${index + 1}`,
-    textInputs: textsOf("inputs"),
-    options: textsOf("options"),
+    textInputs: reader.textMap("inputs", TEXT_RULE),
+    options: reader.textMap("options", TEXT_RULE),
     images: (reader.list("images") ?? []).map((item) => reader.asText(item, "images", { max: 2_048 }) ?? ""),
     expect: readExpectations(reader),
   };
