@@ -63,14 +63,10 @@ function typeProblem(field: InputField, value: string): string | null {
   if (field.type === "boolean") return /^(?:true|false)$/.test(value.trim()) ? null : "must be true or false.";
   if (field.type === "date") return isDate(value.trim()) ? null : "must be a date such as 2026-01-31.";
   if (field.type !== "list") return null;
-  const { min, max } = listRange(field);
+  const { min, max } = field.multiple ?? { min: 1, max: LIST_ITEMS_MAX };
   const { length } = splitList(value);
   if (length >= min && length <= max) return null;
   return `takes ${min === max ? String(min) : `${min} to ${max}`} items, one a line or separated by commas.`;
-}
-
-function listRange({ multiple }: InputField): { readonly min: number; readonly max: number } {
-  return multiple ?? { min: 1, max: LIST_ITEMS_MAX };
 }
 
 function numberProblem({ min, max }: InputField, value: string): string | null {

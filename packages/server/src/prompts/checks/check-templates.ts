@@ -84,12 +84,7 @@ function checkTemplate(source: TemplateText, field: string, declared: ReadonlySe
   const conversions = changes.map(({ offset, from, to }) => ({ line: locate.line(offset), from, to }));
   const scanned = scanTemplate(text);
   const facts: TemplateFacts = {
-    inputs: scanned.inputs,
-    steps: scanned.steps,
-    locals: scanned.locals,
-    truthTests: scanned.truthTests,
-    loops: scanned.loops,
-    bare: scanned.bare,
+    ...scanned,
     faults: [
       ...faults.map((piece) => ({ ...piece, code: "TEMPLATE_SYNTAX" as const })),
       ...scanned.faults.map((fault) => ({ ...fault, offset: locate.sourceOffset(fault.offset) })),

@@ -49,13 +49,7 @@ function normalizeKeys(textInputs: Readonly<Record<string, string>>, issues: Iss
   return given;
 }
 
-interface FilledInputs {
-  readonly values: Record<string, string>;
-  readonly missing: readonly string[];
-  readonly wrong: readonly Issue[];
-}
-
-function fillInputs(fields: readonly InputField[], given: ReadonlyMap<string, string>): FilledInputs {
+function fillInputs(fields: readonly InputField[], given: ReadonlyMap<string, string>) {
   const filled = Object.create(null) as Record<string, string>;
   const missing: string[] = [];
   const wrong: Issue[] = [];

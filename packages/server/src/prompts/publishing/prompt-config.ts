@@ -20,7 +20,9 @@ export function buildConfig(
     description,
   }));
   return {
-    textInputs: ownRecord(definition.inputs.map((input, position) => [input.key, publicField(input, position)])),
+    textInputs: Object.fromEntries(
+      definition.inputs.map((input, position) => [input.key, publicField(input, position)]),
+    ),
     imageInputs,
     imageCount: imageInputs.length,
     model: entry.model,
@@ -65,7 +67,7 @@ function buildInputSchema(inputs: readonly InputField[], imageCount: number): Re
     properties: {
       textInputs: {
         type: "object",
-        properties: ownRecord(inputs.map((input) => [input.key, fieldSchema(input)])),
+        properties: Object.fromEntries(inputs.map((input) => [input.key, fieldSchema(input)])),
         required,
         additionalProperties: true,
       },
@@ -128,9 +130,4 @@ function typeSchema({ type, min, max, multiple }: InputField, mayBeBlank: boolea
     ...(type === "date" && !mayBeBlank ? { format: "date" } : {}),
     ...(comment === "" ? {} : { $comment: comment }),
   };
-}
-
-/** An object whose keys are the author's words: defined, not assigned, so that no key meets a setter. */
-function ownRecord<Value>(entries: readonly (readonly [string, Value])[]): Record<string, Value> {
-  return Object.fromEntries(entries);
 }

@@ -41,7 +41,7 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
   const begin = reader.p;
   try {
     const tokens = [...reader.readExpressionTokens()];
-    checkGrammar(tokens, form, { facts, begin });
+    checkGrammar(tokens, form, facts, begin);
     facts.comparisons = tokens.filter((token) => TypeGuards.isOperatorToken(token)).length;
     // The names in a broken expression say nothing about inputs.
     const isSound = facts.faults.length === 0;
@@ -92,12 +92,12 @@ function scanWhenValue(reader: Tokenizer, facts: ExpressionFacts): boolean {
   return !reader.end();
 }
 
-interface Scan {
-  readonly facts: ExpressionFacts;
-  readonly begin: number;
-}
-
-function checkGrammar(tokens: readonly Token[], form: "value" | "condition", { facts, begin }: Scan): void {
+function checkGrammar(
+  tokens: readonly Token[],
+  form: "value" | "condition",
+  facts: ExpressionFacts,
+  begin: number,
+): void {
   if (tokens.length === 0) return addSyntax(facts, begin, "Expected an expression here.");
   if (form === "value" && tokens.length > 1) {
     const words = tokens.map((token) => token.getText()).join(" ");
@@ -127,9 +127,7 @@ function collectTruthTests(tokens: readonly Token[], facts: ExpressionFacts): vo
   }
 }
 
-type FilterToken = ReturnType<Tokenizer["readFilters"]>[number];
-
-function scanFilter(filter: FilterToken, facts: ExpressionFacts): void {
+function scanFilter(filter: ReturnType<Tokenizer["readFilters"]>[number], facts: ExpressionFacts): void {
   const arity = ALLOWED_FILTERS.get(filter.name);
   if (arity === undefined) {
     const allowed = [...ALLOWED_FILTERS.keys()].join(", ");
@@ -171,7 +169,7 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
   const text = token.getText();
   if (token.variable !== undefined || segments.length !== token.props.length || hasJunkInBrackets(token)) {
     const message = `"${text}": brackets must contain one quoted text, such as input["Child's Age"].`;
-    return addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
+    return addPathFault(facts, token.begin, message);
   }
   const [root, key, ...rest] = segments as [string, ...string[]];
   if (root === "input" || root === "steps") {
@@ -181,7 +179,7 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
     }
     const form = root === "input" ? 'input["key"]' : "steps.id";
     const message = `"${text}": expected one name after "${root}": ${form}.`;
-    return addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
+    return addPathFault(facts, token.begin, message);
   }
   if (root === "forloop" && key !== undefined && LOOP_FIELDS.has(key) && rest.length === 0) {
     facts.loopReads.push(token.begin);
@@ -192,7 +190,7 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
     return;
   }
   const message = `"${text}": inputs are texts and have no fields. Use a filter (size, first, last), or input["…"].`;
-  addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
+  addPathFault(facts, token.begin, message);
 }
 
 /** `input["a" b]` reads "a" and drops b. */
@@ -205,11 +203,11 @@ function hasJunkInBrackets(token: PropertyAccessToken): boolean {
 }
 
 function addSyntax(facts: ExpressionFacts, offset: number, message: string): void {
-  addFault(facts, { offset, code: "TEMPLATE_SYNTAX", message });
+  facts.faults.push({ offset, code: "TEMPLATE_SYNTAX", message });
 }
 
-function addFault(facts: ExpressionFacts, fault: ScanFault): void {
-  facts.faults.push(fault);
+function addPathFault(facts: ExpressionFacts, offset: number, message: string): void {
+  facts.faults.push({ offset, code: "PATH_ACCESS", message });
 }
 
 /** Liquid's messages continue with the surrounding source; the first line says what is wrong. */

@@ -1,11 +1,7 @@
 import { keyProblem } from "../text-input-rules.ts";
 import { scanExpression } from "./expression-scan.ts";
+import type { Change } from "./locate.ts";
 import { engine, expressionOf, readerOf } from "./template-language.ts";
-
-export interface Rewritten {
-  readonly text: string;
-  readonly changes: readonly { readonly offset: number; readonly from: string; readonly to: string }[];
-}
 
 /**
  * Raw and comment blocks are matched first, so that nothing inside them is touched. One that is not closed matches the
@@ -19,8 +15,11 @@ const PLACEHOLDER =
  * what Liquid cannot read is changed, and what it reads wrongly (`{{ the topic }}`) if exactly that key is declared.
  * @param declared the keys of the file, or null when it declares none.
  */
-export function rewriteForeignPlaceholders(text: string, declared: ReadonlySet<string> | null): Rewritten {
-  const changes: { offset: number; from: string; to: string }[] = [];
+export function rewriteForeignPlaceholders(
+  text: string,
+  declared: ReadonlySet<string> | null,
+): { readonly text: string; readonly changes: readonly Change[] } {
+  const changes: Change[] = [];
   const rewritten = text.replaceAll(PLACEHOLDER, (whole: string, ...groups: unknown[]) => {
     const [, open, inner, close, offset] = groups as [unknown, string?, string?, string?, number?];
     if (inner === undefined || !isForeign(inner, declared)) return whole;

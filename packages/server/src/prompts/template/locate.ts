@@ -1,24 +1,18 @@
 /** Where a piece of a template stands in the file of its author. */
+import type { PromptFault } from "../prompt-fault.ts";
 import { lineOf } from "./template-scan.ts";
 import type { TemplateText } from "./template-text.ts";
-
-interface TemplateLocation {
-  readonly line: number;
-  /** Absent where lines of the text are not lines of the file. */
-  readonly column?: number | undefined;
-  /** Absent where the text ends there. */
-  readonly excerpt?: string | undefined;
-}
 
 export interface Locate {
   /** From an offset of the rewritten text to one of the text as its author wrote it. */
   sourceOffset(offset: number): number;
   /** The three below take offsets of the text as its author wrote it. */
   line(offset: number): number;
-  at(offset: number): TemplateLocation;
+  /** Without a column where lines of the text are not lines of the file, without an excerpt where the text ends there. */
+  at(offset: number): Pick<PromptFault, "column" | "excerpt"> & { readonly line: number };
 }
 
-interface Change {
+export interface Change {
   readonly offset: number;
   readonly from: string;
   readonly to: string;

@@ -94,7 +94,7 @@ function createEngine(): Liquid {
 }
 
 /** Liquid's own split drops empty parts at the end, as Ruby does; so does this one. */
-function splitWithin(this: FilterContext, value: unknown, separator: unknown): string[] {
+function splitWithin(this: { readonly context: Context }, value: unknown, separator: unknown): string[] {
   const text = textOf(value);
   this.context.memoryLimit.use(text.length);
   const parts = text.split(textOf(separator), PARTS_MAX + 1);
@@ -107,10 +107,6 @@ function splitWithin(this: FilterContext, value: unknown, separator: unknown): s
 function partAt(value: unknown, index: number): unknown {
   const plain: unknown = toValue(value);
   return Array.isArray(plain) || typeof plain === "string" ? (plain.at(index) ?? null) : "";
-}
-
-interface FilterContext {
-  readonly context: Context;
 }
 
 /** How an output prints a value: lists without separators, nothing for nil. */
