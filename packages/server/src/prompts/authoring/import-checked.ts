@@ -1,6 +1,7 @@
 /** Prompts of other tools as files that can be published, or that say in themselves what is still to be mended. */
 import type { Catalogue } from "../../models/index.ts";
 import type { ForeignFormat } from "../format/foreign-format.ts";
+import type { PromptFile } from "../format/prompt-file.ts";
 import { importPrompts } from "../import/import-prompts.ts";
 import type { ImportedFile } from "../import/imported-prompt.ts";
 import type { PromptLimits } from "../checks/parse-prompt-file.ts";
@@ -13,7 +14,7 @@ export interface CheckedImport extends ImportedFile {
 
 /** @throws Problem VALIDATION_ERROR when the file is not of this format. */
 export function importChecked(
-  file: { readonly name: string; readonly text: string },
+  file: PromptFile,
   format: ForeignFormat,
   { catalogue, limits }: { readonly catalogue: Catalogue; readonly limits: PromptLimits },
 ): CheckedImport[] {

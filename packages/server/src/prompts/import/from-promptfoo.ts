@@ -1,5 +1,5 @@
 /** `promptfooconfig.yaml`: prompts (texts, or lists of messages as JSON), providers and tests. */
-import type { ImportedPrompt, ImportedTest } from "./imported-prompt.ts";
+import type { ImportedPrompt } from "./imported-prompt.ts";
 import { listOf, objectOf, notesOnOthers, numberOf, textOf, textsOf } from "./read-values.ts";
 import { parseJson, type PlainObject } from "../../platform/json.ts";
 
@@ -43,15 +43,8 @@ function readMessages(text: string): { role: string; text: string }[] {
     .map(({ role, content }) => ({ role: textOf(role) ?? "user", text: textOf(content) ?? "" }));
 }
 
-interface ReadTest {
-  /** Null: it has none that can stand in a file. */
-  readonly inputs: Readonly<Record<string, string>> | null;
-  /** Null: nothing is expected that this server checks, so it is a sample. */
-  readonly test: Omit<ImportedTest, "name"> | ImportedTest | null;
-  readonly lost: readonly string[];
-}
-
-function readTest({ vars, assert, description }: PlainObject): ReadTest {
+/** Without inputs (null) where it has none that can stand in a file; without a test where nothing is expected that this server checks. */
+function readTest({ vars, assert, description }: PlainObject) {
   const inputs = sampleOf(objectOf(vars));
   const all = listOf(assert).map(objectOf);
   const texts = (type: string) =>

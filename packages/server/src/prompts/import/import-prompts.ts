@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import type { Catalogue } from "../../models/index.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { ForeignFormat } from "../format/foreign-format.ts";
+import type { PromptFile } from "../format/prompt-file.ts";
 import { readDotprompt, readPrompty } from "./from-front-matter.ts";
 import { readLangfuse } from "./from-langfuse.ts";
 import { readOpenAi } from "./from-openai.ts";
@@ -35,11 +36,7 @@ const READERS: Readonly<Record<ForeignFormat, Read>> = {
  * @param file its name gives the title where the file names none.
  * @throws Problem VALIDATION_ERROR when the file is not of this format.
  */
-export function importPrompts(
-  file: { readonly name: string; readonly text: string },
-  format: ForeignFormat,
-  catalogue: Catalogue,
-): ImportedFile[] {
+export function importPrompts(file: PromptFile, format: ForeignFormat, catalogue: Catalogue): ImportedFile[] {
   const prompts = read(file, format)
     .filter(hasText)
     .map((prompt) => (prompt.name.trim() === "" ? { ...prompt, name: "Prompt" } : prompt));
@@ -47,10 +44,7 @@ export function importPrompts(
   return prompts.map((prompt) => writeImported(prompt, catalogue));
 }
 
-function read(
-  { name, text }: { readonly name: string; readonly text: string },
-  format: ForeignFormat,
-): ImportedPrompt[] {
+function read({ name, text }: PromptFile, format: ForeignFormat): ImportedPrompt[] {
   const base = name.replace(/^.*[/\\]/, "").replace(/\.(?:json|ya?ml|prompty|prompt|mustache|hbs|txt|md)$/i, "");
   try {
     return READERS[format](text, base === "" ? "Prompt" : base);

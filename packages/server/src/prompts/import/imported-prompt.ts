@@ -2,10 +2,11 @@
 import { featuresOf, type Catalogue, type CatalogueEntry, type TextSettings } from "../../models/index.ts";
 import type { Expectations } from "../prompt-definition.ts";
 import { MESSAGES_MAX } from "../format/call-fields.ts";
+import type { PromptFile } from "../format/prompt-file.ts";
 import { TESTS_MAX } from "../format/test-fields.ts";
 import { writePromptFile } from "../format/write-prompt-file.ts";
 import { scanTemplate } from "../template/template-scan.ts";
-import { convertTemplate, type TemplateSyntax } from "./convert-template.ts";
+import { convertTemplate, type Converted, type TemplateSyntax } from "./convert-template.ts";
 import { isPlainObject } from "../../platform/json.ts";
 
 export interface ImportedInput {
@@ -13,7 +14,7 @@ export interface ImportedInput {
   readonly default?: string | undefined;
 }
 
-export interface ImportedTest {
+interface ImportedTest {
   readonly name: string;
   readonly inputs: Readonly<Record<string, string>>;
   readonly expect: Pick<Expectations, "contains" | "notContains" | "matches" | "judge">;
@@ -40,10 +41,8 @@ export interface ImportedPrompt {
   readonly notes: readonly string[];
 }
 
-export interface ImportedFile {
-  /** `name.prompt.md` */
-  readonly name: string;
-  readonly text: string;
+/** As `name.prompt.md`. */
+export interface ImportedFile extends PromptFile {
   readonly notes: readonly string[];
 }
 
@@ -189,7 +188,7 @@ function inputsOf(templates: readonly string[], { inputs }: ImportedPrompt): Rea
 }
 
 /** Without the placeholders that are no Liquid: each is noted with what Liquid says of it. */
-function leaveOutUnread(text: string): { readonly text: string; readonly notes: readonly string[] } {
+function leaveOutUnread(text: string): Converted {
   const notes = new Set<string>();
   const faults = scanTemplate(text).faults.toSorted((a, b) => b.offset - a.offset);
   let left = text;
