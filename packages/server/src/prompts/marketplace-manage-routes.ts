@@ -67,10 +67,7 @@ export function marketplaceManageRoutes(ports: Omit<SearchPromptsOptions, "freeA
 }
 
 /** @throws Problem VALIDATION_ERROR for a cursor that is not a prompt that is listed. */
-async function readMarketplace(
-  query: MarketplaceQuery,
-  options: SearchPromptsOptions,
-): Promise<Page<SearchRow>> {
+async function readMarketplace(query: MarketplaceQuery, options: SearchPromptsOptions): Promise<Page<SearchRow>> {
   const { db, search } = options;
   const { q, sort = "popular", modality, model, tag, limit = PAGE_ROWS, startingAfter } = query;
   const among = q === undefined ? null : await search.find(q, SEARCH_RANKED_MAX);

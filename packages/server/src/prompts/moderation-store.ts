@@ -15,12 +15,10 @@ const COLUMNS = `p.id as "promptId", p.slug, v.title, p.author_id as "accountId"
 /** Of what was ever published its public words: nothing of drafts, and nothing of templates. */
 const FROM = "prompts p join prompt_versions v on v.id = p.latest_version_id join accounts a on a.id = p.author_id";
 
-export interface ModeratedQuery extends PageQuery {
-  readonly state?: ModeratedPrompt["state"] | undefined;
-  readonly q?: string | undefined;
-}
-
-export function listModerated(db: Queryable, query: ModeratedQuery): Promise<Page<ModeratedPrompt>> {
+export function listModerated(
+  db: Queryable,
+  query: PageQuery & { state?: ModeratedPrompt["state"] | undefined; q?: string | undefined },
+): Promise<Page<ModeratedPrompt>> {
   return readPage(db, query, {
     what: "prompt",
     columns: COLUMNS,

@@ -152,18 +152,10 @@ function promptOf(sources: readonly PromptSource[], title: string | null): Promp
 
 /** As `promptd prompt check` does. */
 function checkFile(text: string, { catalogue, creditsMax, chargesAuthors }: OwnPromptsOptions): PromptFileCheck {
-  const { prompts, faults, message } = validatePrompts(text, catalogue, { creditsMax });
+  const validation = validatePrompts(text, catalogue, { creditsMax });
   return {
-    prompts,
-    faults: faults.map(({ line, column = null, field, code, message: text_, excerpt = null }) => ({
-      line,
-      column,
-      field,
-      code,
-      message: text_,
-      excerpt,
-    })),
-    message,
+    ...validation,
+    faults: validation.faults.map(({ column = null, excerpt = null, ...fault }) => ({ ...fault, column, excerpt })),
     testRuns: chargesAuthors ? "charged" : "free",
   };
 }

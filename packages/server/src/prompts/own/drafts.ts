@@ -138,20 +138,13 @@ async function requireDraft(
   return draft;
 }
 
-export interface PublishRequest {
-  readonly promptId: string;
-  readonly revision: number;
-  readonly baseVersionId: string | null;
-  readonly note: string | null;
-}
-
 /**
  * Publishes a draft as the next version of its prompt, and deletes it.
  * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text, and when draft or latest version changed.
  */
 export async function publishDraft(
   author: Author,
-  request: PublishRequest,
+  request: { promptId: string; revision: number; baseVersionId: string | null; note: string | null },
   options: DraftOptions,
 ): Promise<PromptPublication> {
   const { promptId, revision, baseVersionId } = request;
@@ -301,21 +294,15 @@ export function orIssues<Result>(read: () => Result): Result {
   }
 }
 
-export interface FreezeRequest {
-  readonly promptId: string;
-  readonly revision: number;
-  /** Executes it in place of the draft's own; null: that one. */
-  readonly model: string | null;
-}
-
 /**
  * The version that a test run of the draft executes: the text of this revision, frozen by its first test run, once for
  * each model that it is tried with.
+ * @param request its model executes the draft in place of the draft's own; null: that one.
  * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text or of the model, and at another revision.
  */
 export async function freezeDraft(
   author: Author,
-  { promptId, revision, model }: FreezeRequest,
+  { promptId, revision, model }: { promptId: string; revision: number; model: string | null },
   options: DraftOptions,
 ): Promise<{ promptVersionId: string; source: PromptSource }> {
   const draft = await requireDraft(author, { promptId, revision }, options);

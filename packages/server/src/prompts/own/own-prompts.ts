@@ -32,13 +32,10 @@ import {
   type OwnVersionRecord,
 } from "./own-prompts-store.ts";
 
-/** What was used, which is another slice's to know. Prompts and versions without use are missing. */
-interface UsePorts {
+export interface OwnPromptsOptions extends DraftOptions {
+  /** What was used, which is another slice's to know. Prompts and versions without use are missing. */
   usageOfPrompts(promptIds: readonly string[]): Promise<ReadonlyMap<string, RecentUseOfPrompt>>;
   usageOfVersions(promptId: string): Promise<ReadonlyMap<string, RecentUseOfPrompt>>;
-}
-
-export interface OwnPromptsOptions extends DraftOptions, UsePorts {
   readonly sampleUrl: SampleUrl;
   readonly releaseSample: ReleaseSample;
   /** True: authors pay for runs of their own prompts and drafts too. */

@@ -21,16 +21,11 @@ export interface TestRequest {
   readonly runOptions: Readonly<Record<string, string>>;
 }
 
-export interface FrozenTest {
-  readonly promptVersionId: string;
-  /** Null: no test was named. */
-  readonly test: PromptTest | null;
-  /** Those of the test with those that were asked for; what another model does not take is left out. */
-  readonly runOptions: Readonly<Record<string, string>>;
-}
-
-/** @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the draft, another revision and an unknown test. */
-export async function freezeTest(author: Author, request: TestRequest, options: DraftOptions): Promise<FrozenTest> {
+/**
+ * @returns run options of the test with those that were asked for; what another model does not take is left out.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the draft, another revision and an unknown test.
+ */
+export async function freezeTest(author: Author, request: TestRequest, options: DraftOptions) {
   const { promptVersionId, source } = await freezeDraft(author, request, options);
   const { model } = request;
   const test = source.tests.find(({ name }) => name === request.test) ?? null;

@@ -138,7 +138,8 @@ export async function nameOwnPrompts(tx: Tx, prompts: readonly NewPrompt[]): Pro
   if (prompts.length > 0) await tx.query(text, [JSON.stringify(prompts)]);
 }
 
-export interface NewVersion extends PromptContent, Pick<LiveVersion, "promptId" | "modality" | "config">, PriceEstimates {
+export interface NewVersion
+  extends PromptContent, Pick<LiveVersion, "promptId" | "modality" | "config">, PriceEstimates {
   readonly id: string;
   /** The text of its file; null: not known. */
   readonly text: string | null;
