@@ -8,12 +8,6 @@ import type { Mapping } from "../catalogue/option-mapping.ts";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
 
-/** What was said before the prompt. */
-interface ChatMessage {
-  readonly role: "user" | "assistant";
-  readonly text: string;
-}
-
 /** That an author lets the model search the web. */
 export interface WebSearchChoice {
   /** True: what the provider names as sources is listed below the text. */
@@ -35,7 +29,7 @@ export interface ModelQuestion {
   readonly images: readonly ModelImage[];
   readonly settings?: TextSettings | undefined;
   /** Said before the prompt, by turns. */
-  readonly messages?: readonly ChatMessage[] | undefined;
+  readonly messages?: readonly { readonly role: "user" | "assistant"; readonly text: string }[] | undefined;
   /** JSON Schema of the text to be returned. */
   readonly outputSchema?: JsonObject | undefined;
   /** Set: the model may search the web, by its provider's own means. */

@@ -68,7 +68,7 @@ function read({ text, content, providerMetadata, headers, ...answer }: Answer, c
   const { inputTokens, outputTokens, raw: rawUsage } = answer.usage;
   const reported = {
     inputTokens: inputTokens.total,
-    inputTokenDetails: { cacheReadTokens: inputTokens.cacheRead },
+    cachedInputTokens: inputTokens.cacheRead,
     outputTokens: outputTokens.total,
   };
   const usage = usageWithSearches(textUsage(reported, call, text), call, { content, providerMetadata, rawUsage });

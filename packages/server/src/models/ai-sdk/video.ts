@@ -37,25 +37,18 @@ export async function startVideo(adapter: Adapter, call: ModelCall, signal: Abor
   return started.operation as JsonValue;
 }
 
-type Video = Extract<Awaited<ReturnType<typeof getVideoStatus>>, { status: "completed" }>["videos"][number];
-
-type VideoState =
-  | { readonly kind: "pending" }
-  /** In the provider's words. */
-  | { readonly kind: "broken"; readonly words: string }
-  /** Null: there is none. */
-  | { readonly kind: "made"; readonly video: Video | null; readonly requestId: string | null };
-
+/** @returns `words`: of the provider; `video` null: there is none. */
 export async function askVideo(
   adapter: Adapter,
   { call, operation, key }: JobPoll & { readonly key: number },
   signal: AbortSignal,
-): Promise<VideoState> {
+) {
   const model = await videoModel(adapter, call.entry, { call: null, key });
   const status = await getVideoStatus(model, { operation, abortSignal: signal, maxRetries: 0 });
-  if (status.status === "pending") return { kind: "pending" };
-  if (status.status === "error") return { kind: "broken", words: status.error };
-  return { kind: "made", video: status.videos[0] ?? null, requestId: requestId(status.response.headers) };
+  if (status.status === "pending") return { kind: "pending" } as const;
+  if (status.status === "error") return { kind: "broken", words: status.error } as const;
+  const [video = null] = status.videos;
+  return { kind: "made", video, requestId: requestId(status.response.headers) } as const;
 }
 
 /** `call` null: to poll a started video. */

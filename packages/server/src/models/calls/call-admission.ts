@@ -134,16 +134,13 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
   };
 }
 
-interface PacedCall {
-  /** What was allowed when it began. */
-  readonly level: number;
-  readonly ms: number;
-  readonly result: CallEnding;
-}
-
 const OVERLOADS: ReadonlySet<FailureCause> = new Set(["rate_limited", "overloaded", "timeout"]);
 
-function paceAfter(pace: AdaptiveConcurrency | null, { level, ms, result }: PacedCall): number | null {
+/** @param call its level is what was allowed when it began. */
+function paceAfter(
+  pace: AdaptiveConcurrency | null,
+  { level, ms, result }: { readonly level: number; readonly ms: number; readonly result: CallEnding },
+): number | null {
   if (pace === null || typeof result === "string") return null;
   if (result.kind === "failed") return OVERLOADS.has(result.cause) ? pace.recordOverload(level) : null;
   return result.kind === "text" ? pace.record({ level, ms, units: result.usage.outputTokens + QUESTION_UNITS }) : null;

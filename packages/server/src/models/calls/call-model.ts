@@ -88,23 +88,17 @@ async function callModel(context: CallContext, request: ModelRequest, signal: Ab
       ? failed("attempts_used_up", ATTEMPTS_USED_UP)
       : failed("model_unusable", unavailableSentence(request.model, own));
   const elsewhere = operatorsFallback(context, first, request);
-  const models = { first, others: others.length === 0 && elsewhere !== null ? [elsewhere] : others };
-  return attemptUntilSettled(context, { request, ...models }, signal);
+  const next = others.length === 0 && elsewhere !== null ? [elsewhere] : others;
+  return attemptUntilSettled(context, request, [first, ...next], signal);
 }
 
-interface Wanted {
-  readonly request: ModelRequest;
-  readonly first: CatalogueEntry;
-  /** What is called next, one after another. */
-  readonly others: readonly CatalogueEntry[];
-}
-
+/** @param models called one after another. */
 async function attemptUntilSettled(
   context: CallContext,
-  { request, first, others }: Wanted,
+  request: ModelRequest,
+  [first, ...left]: [CatalogueEntry, ...CatalogueEntry[]],
   signal: AbortSignal,
 ): Promise<ModelOutcome> {
-  const left = [...others];
   let job: Job = { request, entry: first };
   let hasRetriedOnce = false;
   for (;;) {
@@ -136,10 +130,6 @@ async function attemptUntilSettled(
   }
 }
 
-type Failed = Extract<Attempt, { kind: "failed" }>;
-
-type Busy = Extract<Attempt, { kind: "busy" }>;
-
 /** The same model elsewhere, where the operator declared one and the author none: never for videos. */
 function operatorsFallback(
   context: CallContext,
@@ -168,7 +158,7 @@ function logFallback({ log }: CallContext, { request, entry }: Job, fallback: Ca
  */
 async function waitForNextAttempt(
   context: CallContext,
-  { request, made }: { readonly request: ModelRequest; readonly made: Failed | Busy },
+  { request, made }: { readonly request: ModelRequest; readonly made: Extract<Attempt, { kind: "failed" | "busy" }> },
   signal: AbortSignal,
 ): Promise<ModelOutcome | null> {
   const delayMs = made.kind === "busy" ? made.waitMs : backoffMs(made, context.random);

@@ -107,17 +107,17 @@ async function makeOnce(adapter: ModelAdapter, call: ModelCall, signal: AbortSig
   }
 }
 
-/** For an operator who wants to know whether a model answers: one small call, without a second try. */
-type TestCall = (entry: CatalogueEntry) => Promise<ModelTest>;
-
 /** An operator waits in front of it. */
 const TEST_MS_MAX = 60_000;
 const TEXT_SHOWN_MAX = 500;
 const PROMPTS = { text: "Answer with the one word: ready", image: "A plain blue circle on white" } as const;
 const NOTHING_ELSE = { options: {}, instructions: "", images: [], maxOutputTokens: null, item: 0 } as const;
 
-/** @param entry of a model that makes texts or pictures: a video would cost too much. */
-export function createTestCall(adapter: ModelAdapter): TestCall {
+/**
+ * For an operator who wants to know whether a model answers: one small call, without a second try.
+ * @param entry of a model that makes texts or pictures: a video would cost too much.
+ */
+export function createTestCall(adapter: ModelAdapter): (entry: CatalogueEntry) => Promise<ModelTest> {
   return async (entry) => {
     const prompt = entry.modality === "image" ? PROMPTS.image : PROMPTS.text;
     const timeLimitMs = Math.min(entry.limits.timeoutMs, TEST_MS_MAX);

@@ -75,16 +75,14 @@ function schemasIn(schema: JsonObject): [path: string, schema: unknown][] {
   });
 }
 
-export type ReadJson =
-  | { readonly kind: "fits"; readonly text: string }
-  /** `problem`: what does not fit, for the model; it may repeat the model's words. */
-  | { readonly kind: "unfit"; readonly problem: string };
-
 /** Models that were only asked for JSON often put it into a fence of Markdown. */
 const FENCED = /^```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?```$/;
 
-/** The JSON of an answer, as text, if it fits the schema. */
-export function readJsonAnswer(schema: JsonObject, answer: string): ReadJson {
+/** The JSON of an answer, as text, if it fits the schema, else what does not, for the model; it may repeat the model's words. */
+export function readJsonAnswer(
+  schema: JsonObject,
+  answer: string,
+): { readonly kind: "fits"; readonly text: string } | { readonly kind: "unfit"; readonly problem: string } {
   const trimmed = answer.trim();
   const text = FENCED.exec(trimmed)?.[1]?.trim() ?? trimmed;
   const value = parseJson(text);

@@ -71,17 +71,13 @@ function exceptRunGone(signal: AbortSignal): { readonly signal: AbortSignal; rea
   return { signal: own.signal, stop: () => signal.removeEventListener("abort", follow) };
 }
 
-interface Polling {
-  readonly call: ModelCall;
-  readonly operation: JsonValue;
-  /** It may have been made long ago: the first poll is not waited for. */
-  readonly isResumed: boolean;
-}
-
-/** However a job ends, it was paid for or is under way: nothing that fails here lets it be started once more. */
+/**
+ * However a job ends, it was paid for or is under way: nothing that fails here lets it be started once more. What is
+ * resumed may have been made long ago: the first poll is not waited for.
+ */
 async function poll(
   context: JobContext,
-  { call, operation, isResumed }: Polling,
+  { call, operation, isResumed }: Pick<ProviderJob, "call" | "operation"> & { readonly isResumed: boolean },
   signal: AbortSignal,
 ): Promise<ModelResult> {
   const waits = POLL_WAITS_MS[call.entry.modality === "video" ? "video" : "image"];

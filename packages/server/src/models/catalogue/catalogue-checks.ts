@@ -1,5 +1,5 @@
 /** Rules that a schema cannot say: about one entry as a whole, and about entries among each other. */
-import { MODALITIES, type Modality } from "@promptd/contract";
+import { MODALITIES } from "@promptd/contract";
 import { parseCredits, scaleRate } from "../../credits/index.ts";
 import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
 import { makes } from "../providers/provider.ts";
@@ -54,11 +54,10 @@ function withoutRecord({ overlay }: ReadOverlay, { byModel }: Known): readonly O
   return (overlay.models ?? []).filter(({ model }) => !byModel.has(model));
 }
 
-type Referring = {
-  readonly [Name in "provider" | "successor" | "fallback"]?: string | undefined;
-} & { readonly modality?: Modality | undefined };
-
-function checkReferences({ provider, successor, fallback, modality }: Referring, known: Known): string[] {
+function checkReferences(
+  { provider, successor, fallback, modality }: Pick<OverlayRecord, "provider" | "successor" | "fallback" | "modality">,
+  known: Known,
+): string[] {
   const faults: string[] = [];
   if (provider !== undefined && !isBuiltIn(provider) && !known.providers.has(provider)) {
     faults.push(`provider "${provider}" is not built in and not in "providers".`);

@@ -2,13 +2,8 @@ import { ALL_PROVIDERS } from "../providers/all-providers.ts";
 import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 
-/** A model that makes vectors of texts, for search; it stands in no catalogue. */
-export interface EmbeddingsModel {
-  readonly provider: string;
-  readonly providerModel: string;
-  /** Of an operator's own provider; null: a built-in one. */
-  readonly server: CatalogueEntry["server"];
-}
+/** A model that makes vectors of texts, for search; it stands in no catalogue. `server` null: of a built-in provider. */
+export type EmbeddingsModel = Pick<CatalogueEntry, "provider" | "providerModel" | "server">;
 
 function embeddingsOf(provider: string) {
   return ALL_PROVIDERS.find(({ id }) => id === provider)?.embeddings ?? null;

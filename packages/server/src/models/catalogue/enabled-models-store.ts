@@ -16,9 +16,7 @@ export interface FoundModel {
   readonly server: FoundServer | null;
 }
 
-export interface EnabledRow {
-  readonly model: string;
-  readonly server: FoundServer | null;
+export interface EnabledRow extends FoundModel {
   /** Public number of a found model; null for those of the catalogue. */
   readonly index: number | null;
   /** An operator has switched it off. */

@@ -3,6 +3,7 @@
  * checked, and merged into the shipped entries.
  */
 import { readFileSync } from "node:fs";
+import type { z } from "zod";
 import { describeFileFailure, reasonOf } from "../../platform/reason-of.ts";
 import {
   describeIssues,
@@ -47,10 +48,8 @@ export function readOverlay(file: string): ReadOverlay {
   return { ...readRest(json, parsed.error.issues), faults: describeIssues(parsed.error, file) };
 }
 
-type Issues = readonly { readonly path: readonly PropertyKey[] }[];
-
 /** The file without what has a fault: of providers and models these alone, of the rest whole members. */
-function readRest(json: unknown, issues: Issues): Omit<ReadOverlay, "faults"> {
+function readRest(json: unknown, issues: z.ZodError["issues"]): Omit<ReadOverlay, "faults"> {
   if (!isPlainObject(json)) return NO_OVERLAY;
   const paths = new Set(issues.flatMap(({ path }) => [path.slice(0, 1).join("."), path.slice(0, 2).join(".")]));
   const given = Array.isArray(json["models"]) ? (json["models"] as unknown[]) : [];

@@ -26,14 +26,12 @@ interface MeteredCall {
   readonly images: readonly { readonly bytes: Uint8Array }[];
 }
 
-interface ReportedText {
-  readonly inputTokens: number | undefined;
-  readonly inputTokenDetails?: { readonly cacheReadTokens?: number | undefined } | undefined;
-  readonly outputTokens: number | undefined;
-}
-
 /** Tokens the provider counted; bytes / 4 for each side it did not count. A count of 0 for a text that exists is none. */
-export function textUsage(reported: ReportedText, call: MeteredCall, text: string): Usage {
+export function textUsage(
+  reported: { readonly [Name in "inputTokens" | "cachedInputTokens" | "outputTokens"]?: number | undefined },
+  call: MeteredCall,
+  text: string,
+): Usage {
   const input = tokens(reported.inputTokens) || null;
   const output = text === "" ? tokens(reported.outputTokens) : tokens(reported.outputTokens) || null;
   const images = call.images.length * (call.entry.inputs?.images?.tokens ?? 0);
@@ -41,7 +39,7 @@ export function textUsage(reported: ReportedText, call: MeteredCall, text: strin
   return {
     ...NO_USAGE,
     inputTokens,
-    cachedInputTokens: Math.min(inputTokens, tokens(reported.inputTokenDetails?.cacheReadTokens) ?? 0),
+    cachedInputTokens: Math.min(inputTokens, tokens(reported.cachedInputTokens) ?? 0),
     outputTokens: output ?? estimateTokens(text),
     isEstimated: input === null || output === null,
   };

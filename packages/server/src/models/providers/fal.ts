@@ -9,7 +9,6 @@ import {
   sendOrder,
   splitMask,
   UnreadableAnswer,
-  withoutAbsent,
   type JobFile,
   type JobInterface,
   type JobOrder,
@@ -17,7 +16,7 @@ import {
   type JobState,
 } from "./jobs.ts";
 import { cancelOf, type Provider } from "./provider.ts";
-import type { PlainObject } from "../../platform/json.ts";
+import { presentMembers, type PlainObject } from "../../platform/json.ts";
 
 const QUEUE = "https://queue.fal.run";
 
@@ -36,7 +35,7 @@ function bodyOf(order: JobOrder): PlainObject {
     order.modality === "image"
       ? { image_size: imageSize(order), num_images: 1 }
       : { aspect_ratio: order.aspectRatio, duration: order.duration === undefined ? undefined : `${order.duration}s` };
-  return withoutAbsent({ prompt, ...shape, ...pictures, mask_url: mask && dataUri(mask), ...sent });
+  return presentMembers({ prompt, ...shape, ...pictures, mask_url: mask && dataUri(mask), ...sent });
 }
 
 const SIZES: Readonly<Record<string, unknown>> = {

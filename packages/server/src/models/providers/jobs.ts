@@ -75,18 +75,16 @@ export class JobFailure extends Error {
   }
 }
 
-interface AnswerHead {
-  readonly status: number;
-  readonly headers: Iterable<readonly [name: string, value: string]>;
-}
-
 /** An answer of a provider that is not a result. */
 export class AnswerFailure extends Error {
   override readonly name = "AnswerFailure";
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  constructor({ status, headers }: AnswerHead, body: string) {
+  constructor(
+    { status, headers }: Pick<Response, "status"> & { readonly headers: Iterable<readonly [string, string]> },
+    body: string,
+  ) {
     super(`the provider answered ${status}`);
     this.httpStatus = status;
     this.headers = Object.fromEntries(headers);
@@ -158,9 +156,4 @@ export function splitMask(images: readonly ModelImage[]): {
     pictures: images.filter(({ isMask = false }) => !isMask),
     mask: images.find(({ isMask = false }) => isMask),
   };
-}
-
-/** Without members that are not given. */
-export function withoutAbsent(body: PlainObject): PlainObject {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && value !== null));
 }

@@ -34,7 +34,11 @@ export interface Provider {
   readonly textFeatures: ((model: FeaturedModel) => TextFeatures) | null;
   /** How its models search the web while they answer. Null: by none of the interfaces used here. */
   readonly webSearch: WebSearch | null;
-  readonly embeddings: Embeddings | null;
+  /** `needs`: settings of which one must be set. Null: it makes none. */
+  readonly embeddings: {
+    readonly model: (source: ModelSource) => Promise<EmbeddingModelV4>;
+    readonly needs: readonly (ProviderSettings["key"] | ProviderSettings["baseUrl"])[];
+  } | null;
   /** How the list of its models is asked for. Null: it has none that names what catalogue entries name. */
   readonly modelList: ((endpoint: Pick<ProviderEndpoint, "baseUrl" | "apiKey">) => ListRequest) | null;
   /** Its own interface for pictures and videos that it makes in a queue, in place of the SDK's. Null: it has none. */
@@ -43,7 +47,10 @@ export interface Provider {
   readonly cancel: ((job: StartedJob) => CancelRequest | "not-needed" | null) | null;
   readonly failures: FailureWords;
   /** Turns an answer that hides a refusal from the SDK into an error that shows it. Null: none does. */
-  readonly refusals: RefusalReader | null;
+  readonly refusals: {
+    readonly modalities: readonly Modality[];
+    readonly read: (answer: Response) => Promise<Response>;
+  } | null;
   /** Header with the number that the provider's support asks for. */
   readonly requestIdHeader: string | null;
 }
@@ -149,12 +156,6 @@ export interface SearchedAnswer {
   readonly rawUsage: unknown;
 }
 
-interface Embeddings {
-  readonly model: (source: ModelSource) => Promise<EmbeddingModelV4>;
-  /** Settings of which one must be set. */
-  readonly needs: readonly (ProviderSettings["key"] | ProviderSettings["baseUrl"])[];
-}
-
 /** How an author wants a text to be made; checked when a prompt is published, and again before a call. */
 export interface TextSettings {
   /** From 0, the most likely words, to what the model takes. */
@@ -250,11 +251,6 @@ interface AnswerWords {
   readonly codes: readonly string[];
   /** Where no code says it: how a message begins. */
   readonly sentences?: readonly RegExp[];
-}
-
-interface RefusalReader {
-  readonly modalities: readonly Modality[];
-  readonly read: (answer: Response) => Promise<Response>;
 }
 
 /** What the packages have in common. An empty key: without one they would look into the environment themselves. */

@@ -7,7 +7,6 @@ import {
   sendOrder,
   splitMask,
   UnreadableAnswer,
-  withoutAbsent,
   type JobFile,
   type JobInterface,
   type JobOrder,
@@ -16,7 +15,7 @@ import {
   type ModelImage,
 } from "./jobs.ts";
 import { cancelOf, type Provider } from "./provider.ts";
-import type { PlainObject } from "../../platform/json.ts";
+import { presentMembers, type PlainObject } from "../../platform/json.ts";
 
 /** By the model's own schema, as its page shows it (read 2026-11). */
 const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly ModelImage[]) => PlainObject])[] = [
@@ -29,7 +28,7 @@ function inputOf(order: JobOrder): PlainObject {
   const { prompt, aspectRatio, options } = order;
   const { pictures: images, mask } = splitMask(order.images);
   const name = IMAGE_MEMBERS.find(([model]) => model.test(order.providerModel))?.[1];
-  return withoutAbsent({
+  return presentMembers({
     prompt,
     aspect_ratio: aspectRatio,
     size: order.modality === "image" ? order.size : order.resolution,

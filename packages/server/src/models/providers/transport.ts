@@ -47,11 +47,9 @@ export interface FetchLimits {
   readonly isPoll?: boolean;
 }
 
-type Fetch = typeof globalThis.fetch;
-
 export interface Transport {
   /** A fetch function for one call. */
-  fetchWithin(limits: FetchLimits): Fetch;
+  fetchWithin(limits: FetchLimits): typeof globalThis.fetch;
   /**
    * Hands a file that the provider names to `limits.read`, wherever it lies. The provider's own address may point on, once;
    * there, and at every other address, the provider's credentials are not sent.
@@ -195,13 +193,8 @@ function plainHeaders(headers: RequestInit["headers"] = {}): Record<string, stri
   return headers as Record<string, string>;
 }
 
-interface EncodedBody {
-  readonly bytes: string | Uint8Array | null;
-  readonly headers: Record<string, string>;
-}
-
 /** Forms (image edits) are encoded here, since the packages build them with Node's own FormData. */
-async function encodeBody(init: RequestInit): Promise<EncodedBody> {
+async function encodeBody(init: RequestInit) {
   const body = init.body ?? null;
   if (body === null || typeof body === "string" || body instanceof Uint8Array) return { bytes: body, headers: {} };
   const encoded = new Response(body);

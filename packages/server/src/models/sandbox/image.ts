@@ -112,10 +112,8 @@ function toColour(hue: number, saturation: number, lightness: number): Colour {
   return [channel(0), channel(8), channel(4)];
 }
 
-type Pattern = (x: number, y: number, pace: number) => number;
-
 /** Coordinates run from 0 to 1, so that every size shows the same picture; whole numbers are whole periods. */
-const PATTERNS: readonly Pattern[] = [
+const PATTERNS: readonly ((x: number, y: number, pace: number) => number)[] = [
   (x, y, pace) => Math.hypot(x - 0.5, y - 0.5) * pace * 2,
   (x, y, pace) => (x + y) * pace,
   (x, y, pace) => Math.sin(x * pace * 2) + Math.cos(y * pace * 2),

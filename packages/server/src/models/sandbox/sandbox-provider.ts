@@ -1,5 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
-import { sleep } from "../../platform/resilience/deadline.ts";
+import { orAborted, sleep } from "../../platform/resilience/deadline.ts";
 import { directiveFault, readDirectives, type Directives } from "./directives.ts";
 import { drawSandboxImage, parseImageSize } from "./image.ts";
 import { SandboxFailure } from "./sandbox-failure.ts";
@@ -136,20 +136,14 @@ export async function pollSandboxVideo(operation: unknown, timer: SandboxTimer) 
   return { status: "completed" as const, videos };
 }
 
-interface Passed {
-  readonly directives: Directives;
-  readonly instructions: string;
-  readonly prompt: string;
-}
-
 /** Everything that can happen before a provider begins to generate, in the documented order. */
-async function passDirectives(request: SandboxRequest, timer: SandboxTimer, signal: AbortSignal): Promise<Passed> {
+async function passDirectives(request: SandboxRequest, timer: SandboxTimer, signal: AbortSignal) {
   signal.throwIfAborted();
   const reading = readDirectives([request.instructions, request.prompt], request.authorsText);
   if (reading.kind === "faulty") throw directiveFault(reading.word);
   const { directives } = reading;
   if (directives.delay !== undefined) await timer.wait(directives.delay, signal);
-  if (directives.hang === true) await waitForAbort(signal);
+  if (directives.hang === true) await orAborted(new Promise<never>(() => {}), signal);
   if (directives.reset === true)
     throw new SandboxFailure("reset", "read ECONNRESET", { httpStatus: null, code: "ECONNRESET" });
   failByStatus(request, directives);
@@ -207,12 +201,4 @@ function isOperation(value: unknown): value is SandboxVideoOperation {
   if (typeof value !== "object" || value === null) return false;
   const { v, clip, readyAt } = value as Record<string, unknown>;
   return v === 1 && typeof readyAt === "number" && (clip === null || (typeof clip === "string" && isClip(clip)));
-}
-
-/** Never resolves: the answer of a provider that hangs. */
-function waitForAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.throwIfAborted();
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-  });
 }
