@@ -5,12 +5,11 @@ import { findAccountByName } from "../accounts/index.ts";
 import type { Authenticators, Endpoint, WriteAudit } from "../http/endpoint.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
-import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/periodic-work.ts";
 import { createAuditWriter, createEntryWriter, type WriteEntry } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
-import type { Mailer } from "./mail/mailer.ts";
+import type { Mailer, MailerOptions } from "./mail/mailer.ts";
 import { resetMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
@@ -28,11 +27,7 @@ import { relyingPartyOf } from "./sign-in/relying-party.ts";
 import { createLazySessions } from "./sign-in/lazy-sessions.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
 
-export interface PeopleOptions {
-  readonly db: Database;
-  readonly log: Log;
-  readonly newId: () => string;
-  readonly config: Config;
+export interface PeopleOptions extends MailerOptions {
   /** Null: no mail server is set. */
   readonly mailer: Mailer | null;
   /** The server's secret. */

@@ -1,22 +1,13 @@
 /** SQL of accounts and people that leave. */
-import type { PersonOfInstallation } from "@promptd/contract/manage";
+import type { Person, PersonOfInstallation } from "@promptd/contract/manage";
+import { queryAnswer } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 
-export interface PersonOfAccount {
-  readonly personId: string;
-  readonly email: string;
-  readonly isOperator: boolean;
-}
-
 /** Whose own account it is, locked; null: it was made for nobody alone. */
-export async function lockPersonOf(tx: Tx, accountId: string): Promise<PersonOfAccount | null> {
-  const [row] = await tx.query<PersonOfAccount>(
-    `select u.id as "personId", u.email, u.is_operator as "isOperator"
-     from account_members m join auth_users u on u.id = m.person_id
-     where m.account_id = $1 and m.is_personal for update of u`,
-    [accountId],
-  );
-  return row ?? null;
+export function lockPersonOf(tx: Tx, accountId: string): Promise<Pick<Person, "personId" | "email"> | null> {
+  const text = `select u.id as "personId", u.email from account_members m join auth_users u on u.id = m.person_id
+     where m.account_id = $1 and m.is_personal for update of u`;
+  return queryAnswer(tx, text, [accountId]);
 }
 
 /** Names of the accounts that would have no owner without this person. Their owners are locked: none of them leaves meanwhile. */
@@ -49,7 +40,7 @@ export async function removeAccess(tx: Tx, accountId: string): Promise<void> {
 }
 
 /** The person with sessions, ways in, passkeys and tokens, and mails and invitations to their address. */
-export async function removePerson(tx: Tx, { personId, email }: PersonOfAccount): Promise<void> {
+export async function removePerson(tx: Tx, { personId, email }: Pick<Person, "personId" | "email">): Promise<void> {
   await tx.query("delete from auth_users where id = $1", [personId]);
   await tx.query("delete from invitations where email = $1", [email]);
   await tx.query("delete from mails where recipient = $1", [email]);
@@ -92,8 +83,9 @@ export interface PersonReport extends Omit<PersonOfInstallation, "linkAskedAt" |
 }
 
 /** All that an operator should see of a person; null: there is none. */
-export async function describePerson(db: Queryable, personId: string | null): Promise<PersonReport | null> {
-  const [person] = await db.query<PersonReport>(
+export function describePerson(db: Queryable, personId: string | null): Promise<PersonReport | null> {
+  return queryAnswer(
+    db,
     `select u.id as "personId", u.email, u.name, u.is_operator as "isOperator", u.email_verified as "isVerified",
        u.frozen_at is not null as "isFrozen", u.two_factor_enabled as "hasSecondFactor",
        (select coalesce(json_agg(way order by way), '[]') from (
@@ -105,5 +97,4 @@ export async function describePerson(db: Queryable, personId: string | null): Pr
      from auth_users u where u.id = $1`,
     [personId],
   );
-  return person ?? null;
 }

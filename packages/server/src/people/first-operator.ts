@@ -4,19 +4,13 @@ import type { Database } from "../platform/database/database.ts";
 import { hasOperator } from "./people-store.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
-/** A server that listens, and under which address people reach it. */
-interface Started {
-  readonly db: Database;
-  readonly listenUrl: string | null;
-  readonly publicUrl: string | null;
-}
-
 /**
  * The way in of the first operator. On this machine alone every start makes one, since nobody else can read its terminal;
  * elsewhere only until there is an operator.
+ * @param started a server that listens, and under which address people reach it.
  */
 export async function makeWelcome(
-  { db, listenUrl, publicUrl }: Started,
+  { db, listenUrl, publicUrl }: { db: Database; listenUrl: string | null; publicUrl: string | null },
   { config, demoAccount }: { readonly config: Config; readonly demoAccount: string },
 ): Promise<string | null> {
   const signsIn = isLocal(config);

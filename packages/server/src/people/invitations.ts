@@ -2,13 +2,19 @@
  * Invitations: a link that makes somebody a member of an account, or lets them in with an account of their own. Whoever
  * opens the link is taken for the invited: it goes to their address, or by hand.
  */
-import type { Accepted, CreatedInvitation, Invitation, InvitationTerms, MemberRole } from "@promptd/contract/manage";
+import type { Accepted, CreatedInvitation, Invitation } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
 import { findAccount } from "../accounts/index.ts";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, Problem } from "../platform/problem.ts";
 import { invitationMail } from "./mail/mail-texts.ts";
-import { findOpenInvitation, insertInvitation, useInvitation, type OpenInvitation } from "./members-store.ts";
+import {
+  findOpenInvitation,
+  insertInvitation,
+  useInvitation,
+  type InvitationToInsert,
+  type OpenInvitation,
+} from "./members-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
 import { admitInvited } from "./personal-account.ts";
@@ -22,12 +28,7 @@ const DAYS = 7;
 const INVITATIONS_MAX = 50;
 
 export async function invite(
-  given: InvitationTerms & {
-    readonly email: string;
-    readonly role: MemberRole;
-    readonly accountId: string | null;
-    readonly invitedBy: string;
-  },
+  given: Omit<InvitationToInsert, "invitationId" | "codeHash" | "days" | "isMailed">,
   { db, newId, publicUrl, mailer }: PeopleContext,
 ): Promise<CreatedInvitation> {
   const code = randomBytes(CODE_BYTES).toString("base64url");

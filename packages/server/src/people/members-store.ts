@@ -1,6 +1,5 @@
 import type {
   Invitation,
-  InvitationTerms,
   Member,
   MemberRole,
   Page,
@@ -46,16 +45,9 @@ const INVITATION = `id as "invitationId", email, account_id as "accountId", role
   expires_at as "expiresAt", accepted_at as "acceptedAt", revoked_at as "revokedAt", plan, credits`;
 const IS_OPEN = "accepted_at is null and revoked_at is null and expires_at > promptd_now()";
 
-export interface InvitationToInsert extends InvitationTerms {
-  readonly invitationId: string;
-  readonly accountId: string | null;
-  readonly email: string;
-  readonly role: MemberRole;
+export interface InvitationToInsert extends Omit<OpenInvitation, `${string}At`> {
   readonly codeHash: Buffer;
-  readonly invitedBy: string;
   readonly days: number;
-  /** True: the link goes out by mail, and to nobody else. */
-  readonly isMailed: boolean;
 }
 
 /**

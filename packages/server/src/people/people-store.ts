@@ -107,16 +107,14 @@ export async function findRole(db: Queryable, personId: string, accountId: strin
   return row?.role ?? null;
 }
 
+export interface LockedPerson extends Pick<Person, "personId" | "email" | "name"> {
+  readonly isVerified: boolean;
+}
+
 /** Locks a person, so that what depends on their accounts is decided once. */
-export async function lockPerson(
-  tx: Tx,
-  personId: string,
-): Promise<{ email: string; name: string; isVerified: boolean } | null> {
-  const [row] = await tx.query<{ email: string; name: string; isVerified: boolean }>(
-    `select email, name, email_verified as "isVerified" from auth_users where id = $1 for update`,
-    [personId],
-  );
-  return row ?? null;
+export function lockPerson(tx: Tx, personId: string): Promise<LockedPerson | null> {
+  const text = `select id as "personId", email, name, email_verified as "isVerified" from auth_users where id = $1 for update`;
+  return queryAnswer(tx, text, [personId]);
 }
 
 export async function makeOperator(db: Queryable, personId: string): Promise<void> {

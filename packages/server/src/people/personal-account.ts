@@ -10,6 +10,7 @@ import {
   insertMember,
   listAccountsOfPerson,
   lockPerson,
+  type LockedPerson,
 } from "./people-store.ts";
 
 export interface PersonalAccountOptions {
@@ -31,7 +32,7 @@ export async function ensurePersonalAccount(personId: string, options: PersonalA
   await options.db.tx(async (tx) => {
     const person = await lockPerson(tx, personId);
     if (person === null || (await findPersonalAccount(tx, personId)) !== null) return;
-    await makePersonalAccount(tx, { ...person, personId, terms: AS_EVERYBODY }, options);
+    await makePersonalAccount(tx, person, AS_EVERYBODY, options);
   });
 }
 
@@ -49,7 +50,7 @@ export async function admitInvited(
   const person = await lockPerson(tx, personId);
   if (person === null) return;
   const own = (await listAccountsOfPerson(tx, personId)).find(({ isPersonal }) => isPersonal);
-  const accountId = own?.accountId ?? (await makePersonalAccount(tx, { ...person, personId, terms }, options));
+  const accountId = own?.accountId ?? (await makePersonalAccount(tx, person, terms, options));
   if (accountId === null) return;
   if (own?.hasPlan === false && terms.plan === "pro") await setPlan(tx, accountId, { plan: "pro", untilMs: null });
   if (terms.credits === null || terms.credits === 0) return;
@@ -57,24 +58,18 @@ export async function admitInvited(
   await grantCredits(tx, { ...grant, reason: "given with the invitation", expiresAt: null });
 }
 
-interface PersonToSettle {
-  readonly personId: string;
-  readonly email: string;
-  readonly name: string;
-  readonly isVerified: boolean;
-  readonly terms: InvitationTerms;
-}
-
 /** Null: an operator has made an account of this address. */
 async function makePersonalAccount(
   tx: Tx,
-  { personId, terms, ...person }: PersonToSettle,
+  person: LockedPerson,
+  terms: InvitationTerms,
   options: PersonalAccountOptions,
 ): Promise<string | null> {
   if ((await findAccountByName(tx, person.email)) !== null) return null;
   const everybodys = await takeBenefits(tx, person, options);
   const plan = terms.plan ?? everybodys.plan;
-  const accountId = await createAccount(tx, options.newId, { email: person.email, displayName: person.name, plan });
+  const { personId, email, name: displayName } = person;
+  const accountId = await createAccount(tx, options.newId, { email, displayName, plan });
   await insertMember(tx, { accountId, personId, role: "owner", isPersonal: true });
   if (terms.credits === null && everybodys.credits > 0) {
     const grant = { accountId, amount: everybodys.credits, reason: "given at sign-up", expiresAt: null };
@@ -86,7 +81,7 @@ async function makePersonalAccount(
 /** What everybody new gets, once for an address: also with an invitation that gives something else. */
 async function takeBenefits(
   tx: Tx,
-  person: { readonly email: string; readonly isVerified: boolean },
+  person: LockedPerson,
   { credits, plan, needsVerification }: PersonalAccountOptions,
 ): Promise<{ readonly credits: number; readonly plan: Plan }> {
   const hasBenefits = credits > 0 || plan !== "none";

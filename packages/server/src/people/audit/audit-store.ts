@@ -1,5 +1,5 @@
 import type { EndpointEntry } from "@promptd/contract";
-import { MANAGE_ENDPOINTS, type AuditEntry, type Page, type PageQuery } from "@promptd/contract/manage";
+import { MANAGE_ENDPOINTS, type AuditEntry, type ManageShapes, type Page } from "@promptd/contract/manage";
 import { readPage } from "../../platform/database/pages.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 
@@ -25,17 +25,6 @@ export async function insertAudit(db: Queryable, row: AuditRow): Promise<void> {
   );
 }
 
-export interface AuditQuery extends PageQuery {
-  readonly action?: string | undefined;
-  /** Part of what a row says: action, person, address, outcome, or the name of what it is about. */
-  readonly q?: string | undefined;
-  /** Whether rows of what operators have only read are listed; they are, unless they are left out. */
-  readonly reads?: "with" | "without" | undefined;
-  readonly personId?: string | undefined;
-  readonly accountId?: string | undefined;
-  readonly outcome?: "success" | "failure" | undefined;
-}
-
 /** Endpoints that change nothing and give no file away. Commands that read end in "show". */
 const READS = Object.entries<EndpointEntry>(MANAGE_ENDPOINTS)
   .filter(([, { method, file }]) => method === "GET" && file === undefined)
@@ -53,7 +42,7 @@ const IS_OF_ACCOUNT = `e.account_id = $3
   or lower(e.subject) collate "C" = $3::text
   or lower(e.subject) collate "C" = (select a.email from accounts a where a.id = $3)`;
 
-export function listAudit(db: Queryable, query: AuditQuery): Promise<Page<AuditEntry>> {
+export function listAudit(db: Queryable, query: ManageShapes["listAudit"]["query"]): Promise<Page<AuditEntry>> {
   return readPage(db, query, {
     what: "row of the audit log",
     columns: `e.id as "auditId", e.at, e.actor, e.person_id as "personId", u.email, e.token_id as "tokenId",

@@ -16,11 +16,9 @@ export interface MailText {
   readonly body: string;
 }
 
-export interface DueMail {
+export interface DueMail extends Pick<MailText, "subject" | "body"> {
   readonly id: string;
   readonly recipient: string;
-  readonly subject: string;
-  readonly body: string;
   /** The one that begins now included. */
   readonly attempts: number;
 }
@@ -42,15 +40,15 @@ export async function insertMail(
  * The mail that is due longest. It is not due again for `seconds`, within which the attempt ends: if this process dies,
  * another one tries then. Null: none is due.
  */
-export async function takeDueMail(db: Queryable, seconds: number): Promise<DueMail | null> {
-  const [row] = await db.query<DueMail>(
+export function takeDueMail(db: Queryable, seconds: number): Promise<DueMail | null> {
+  return queryAnswer(
+    db,
     `update mails set attempts = attempts + 1, due_at = promptd_now() + make_interval(secs => $1)
      where id = (select id from mails where body is not null and due_at <= (select promptd_now())
                  order by due_at limit 1 for update skip locked)
      returning id, recipient, subject, body, attempts`,
     [seconds],
   );
-  return row ?? null;
 }
 
 export async function noteSent(db: Queryable, mailId: string): Promise<void> {

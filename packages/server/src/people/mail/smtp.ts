@@ -1,13 +1,6 @@
 /** Delivery over SMTP, by nodemailer: the only file that imports it. */
 import { createTransport } from "nodemailer";
 
-export interface SmtpOptions {
-  /** `smtp://user:password@host:587`, or smtps:// for TLS from the first byte. */
-  readonly url: string;
-  /** Such as `promptd <promptd@example.org>`. */
-  readonly from: string;
-}
-
 interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -23,7 +16,11 @@ export type SendMail = (mail: Mail) => Promise<void>;
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 20_000;
 
-export function createSmtp({ url, from }: SmtpOptions): SendMail {
+/**
+ * @param options `url`: `smtp://user:password@host:587`, or smtps:// for TLS from the first byte; `from`: such as
+ * `promptd <promptd@example.org>`.
+ */
+export function createSmtp({ url, from }: { readonly url: string; readonly from: string }): SendMail {
   const transport = createTransport(
     {
       url,

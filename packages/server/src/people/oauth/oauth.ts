@@ -20,9 +20,6 @@ export interface OAuth {
   readonly handlers: Pick<ManageHandlers, "showClient" | "authorizeClient" | "authorizeClientWithToken">;
 }
 
-type Granted = Pick<Authorization, "accountId" | "personId" | "terms" | "days">;
-type Program = Pick<ClientRequest, "clientId" | "redirectUri">;
-
 const CODE_BYTES = 32;
 /** A browser leads it back at once; a person who carries it to another machine types it there. */
 const CODE_SECONDS = 60;
@@ -31,13 +28,19 @@ const CARRIED_CODE_SECONDS = 600;
 export function createOAuth(options: OAuthOptions): OAuth {
   const { db, newId, publicUrl, sessions } = options;
   const key = Buffer.from(hkdfSync("sha256", options.secret, Buffer.alloc(0), "promptd/oauth-clients", 32));
-  const requireClient = ({ clientId, redirectUri }: Program, part: "query" | "body") => {
+  const requireClient = (
+    { clientId, redirectUri }: Pick<ClientRequest, "clientId" | "redirectUri">,
+    part: "query" | "body",
+  ) => {
     const client = findClient(clientId, redirectUri, key);
     if (client !== null) return client;
     const message = "This program is not registered with this redirect address. Register it again.";
     throw invalid([{ path: [part, "clientId"], code: "invalid_value", message }]);
   };
-  const authorize = async (request: ClientRequest, granted: Granted): Promise<string> => {
+  const authorize = async (
+    request: ClientRequest,
+    granted: Pick<Authorization, "accountId" | "personId" | "terms" | "days">,
+  ): Promise<string> => {
     const { clientId, redirectUri, codeChallenge, state } = request;
     const { name: clientName } = requireClient(request, "body");
     const code = randomBytes(CODE_BYTES).toString("base64url");

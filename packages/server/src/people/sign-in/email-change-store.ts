@@ -1,21 +1,21 @@
+import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 
-/** Whoever asks for another address. */
-export interface PersonWithAddress {
-  readonly email: string;
-  /** Changes with the password; null: there is none. */
-  readonly passwordMark: string | null;
-}
-
-/** Null: there is no such person, or they are frozen. */
-export async function findPersonWithAddress(db: Queryable, personId: string): Promise<PersonWithAddress | null> {
-  const [row] = await db.query<PersonWithAddress>(
+/**
+ * Null: there is no such person, or they are frozen.
+ * @returns a mark that changes with the password; null: there is none.
+ */
+export function findPersonWithAddress(
+  db: Queryable,
+  personId: string,
+): Promise<{ readonly email: string; readonly passwordMark: string | null } | null> {
+  return queryAnswer(
+    db,
     `select u.email, encode(sha256(convert_to(l.password, 'UTF8')), 'hex') as "passwordMark"
      from auth_users u left join auth_logins l on l.user_id = u.id and l.provider_id = 'credential'
      where u.id = $1 and u.frozen_at is null`,
     [personId],
   );
-  return row ?? null;
 }
 
 /** True: another person has the address, or an account that is not this person's own. */

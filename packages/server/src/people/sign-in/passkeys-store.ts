@@ -68,13 +68,13 @@ export function deletePasskey(db: Queryable, personId: string, passkeyId: string
   return queryAnswer(db, text, [personId, passkeyId]);
 }
 
-export async function findCredential(db: Queryable, credentialId: string): Promise<StoredCredential | null> {
-  const [row] = await db.query<StoredCredential>(
+export function findCredential(db: Queryable, credentialId: string): Promise<StoredCredential | null> {
+  return queryAnswer(
+    db,
     `select id as "passkeyId", user_id as "personId", credential_id as "credentialId", public_key as "publicKey", counter,
        transports from auth_passkeys where credential_id = $1`,
     [credentialId],
   );
-  return row ?? null;
 }
 
 /** False: the same signature, or one of a copy of the passkey, came first. */

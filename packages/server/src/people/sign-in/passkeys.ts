@@ -2,7 +2,7 @@
  * Passkeys (WebAuthn), by @simplewebauthn/server: the only file that imports it. better-auth's own plugin stands on other
  * versions of its parts than better-auth itself (docs/decisions/2026-11-23-passkeys.md).
  */
-import type { CredentialJson, Passkey } from "@promptd/contract/manage";
+import type { CredentialJson, Passkey, Person } from "@promptd/contract/manage";
 import {
   generateAuthenticationOptions,
   generateRegistrationOptions,
@@ -26,19 +26,13 @@ import {
   type StoredCredential,
 } from "./passkeys-store.ts";
 
-interface Owner {
-  readonly personId: string;
-  readonly email: string;
-  readonly name: string;
-}
-
 const PASSKEYS_PER_PERSON_MAX = 20;
 /** What a person may take to find a key and touch it. */
 const CHALLENGE_SECONDS = 300;
 
 /** What a browser needs to make a passkey for this person. */
 export async function creationOptions(
-  owner: Owner,
+  owner: Person,
   party: RelyingParty,
   { db, secret }: PeopleContext,
 ): Promise<CredentialJson> {

@@ -2,6 +2,7 @@
  * Sessions and ways in, by better-auth: the only file that imports it. It speaks HTTP under /manage/auth, where pages sign
  * in and out, and gives the rest of the slice two acts: make a person, and begin a session.
  */
+import type { AuthContext } from "better-auth";
 import { betterAuth } from "better-auth/minimal";
 import { createAuthEndpoint, createAuthMiddleware, APIError, isAPIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
@@ -297,13 +298,11 @@ function nameOf(body: { readonly name?: unknown } | undefined): { readonly name:
   throw new APIError("BAD_REQUEST", { code: "NAME_REFUSED", message: read.fault });
 }
 
-interface ResetStore {
-  findUserByEmail(email: string): Promise<{ user: { id: string } } | null>;
-  createVerificationValue(value: { value: string; identifier: string; expiresAt: Date }): Promise<unknown>;
-}
-
 /** The token that better-auth takes once for a new password; null: nobody has this address. */
-async function beginReset(store: ResetStore, email: string): Promise<string | null> {
+async function beginReset(
+  store: Pick<AuthContext["internalAdapter"], "findUserByEmail" | "createVerificationValue">,
+  email: string,
+): Promise<string | null> {
   const known = await store.findUserByEmail(email);
   if (known === null) return null;
   const token = randomBytes(RESET_BYTES).toString("base64url");
