@@ -12,7 +12,7 @@ import { createSpool, type Spool } from "./blobs/spool.ts";
 import { watchStorage } from "./blobs/watched-blobs.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./fetch/guarded-fetch.ts";
 import type { FilesContext } from "./files-context.ts";
-import { insertInputs, insertOutputs } from "./files-store.ts";
+import { insertInputs, insertOutputs, type InputsOwner } from "./files-store.ts";
 import { createDecodingBudget } from "./inputs/decoding-budget.ts";
 import { loadImages, type LoadOptions, type LoadOutcome } from "./inputs/load-images.ts";
 import { discardInputImages, storeInputImages } from "./inputs/store-input-images.ts";
@@ -46,11 +46,7 @@ export interface Files {
    */
   discardInputImages(images: readonly StoredImage[]): void;
   /** Inside the transaction that creates the run. The bytes are removed an hour after the run's deadline. */
-  recordInputs(
-    tx: Tx,
-    owner: { readonly accountId: string; readonly runId: string; readonly deadlineSeconds: number },
-    images: readonly StoredImage[],
-  ): Promise<void>;
+  recordInputs(tx: Tx, owner: InputsOwner, images: readonly StoredImage[]): Promise<void>;
   /** Fetches, decodes and fits the images of a run, in order. Rejects when aborted, and with a StorageFailure. */
   loadImages(images: readonly StoredImage[], options: LoadOptions, signal: AbortSignal): Promise<LoadOutcome>;
   /**

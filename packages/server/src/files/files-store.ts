@@ -5,10 +5,11 @@ import { FIRST_ID } from "../platform/ids.ts";
 /** Bytes outlive their address by this long, so that a download or a run's last read in progress can finish. */
 const REMOVAL_DELAY = "1 hour";
 
-type StoredInput = Extract<StoredImage, { type: "file" }>;
+/** What a row says of a file's bytes. */
+type FileContent = Omit<Extract<StoredImage, { type: "file" }>, "type">;
 
 /** The run whose inputs they are; it may need them until its deadline, when it is final. */
-interface InputsOwner {
+export interface InputsOwner {
   readonly accountId: string;
   readonly runId: string;
   readonly deadlineSeconds: number;
@@ -21,7 +22,7 @@ const INSERT_INPUTS = `
   from unnest($3::uuid[], $4::bytea[], $5::bigint[], $6::text[]) as file (id, sha256, bytes, mime)
   on conflict (id) do nothing`;
 
-export async function insertInputs(tx: Tx, owner: InputsOwner, files: readonly StoredInput[]): Promise<void> {
+export async function insertInputs(tx: Tx, owner: InputsOwner, files: readonly FileContent[]): Promise<void> {
   await tx.query(INSERT_INPUTS, [owner.accountId, owner.runId, ...columnsOf(files), owner.deadlineSeconds]);
 }
 
@@ -58,7 +59,7 @@ const INSERT_SAMPLE = `
 export async function insertSample(
   tx: Tx,
   { accountId, runId }: Pick<InputsOwner, "accountId" | "runId">,
-  file: { readonly fileId: string; readonly sha256: string; readonly bytes: number; readonly mediaType: string },
+  file: FileContent,
 ): Promise<void> {
   const sha256 = Buffer.from(file.sha256, "hex");
   await tx.query(INSERT_SAMPLE, [accountId, runId, file.fileId, sha256, file.bytes, file.mediaType]);
@@ -68,14 +69,7 @@ export async function expireNow(tx: Tx, fileId: string): Promise<void> {
   await tx.query("update files set expires_at = promptd_now() where id = $1 and kind = 'sample'", [fileId]);
 }
 
-function columnsOf(
-  files: readonly {
-    readonly fileId: string;
-    readonly sha256: string;
-    readonly bytes: number;
-    readonly mediaType: string;
-  }[],
-): unknown[] {
+function columnsOf(files: readonly FileContent[]): unknown[] {
   return [
     files.map((file) => file.fileId),
     files.map((file) => Buffer.from(file.sha256, "hex")),
@@ -187,12 +181,9 @@ export async function insertFileKey(tx: Tx, id: number, fingerprint: Buffer): Pr
   await tx.query("insert into file_keys (id, fingerprint) values ($1, $2)", [id, fingerprint]);
 }
 
-export interface FileOfAccount {
-  readonly fileId: string;
+export interface FileOfAccount extends Omit<FileContent, "sha256"> {
   readonly runId: string;
   readonly kind: "input" | "output" | "sample";
-  readonly bytes: number;
-  readonly mediaType: string;
 }
 
 /** By id. `withRemoved`: also those whose bytes are gone already. */

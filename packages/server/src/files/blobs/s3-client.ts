@@ -67,7 +67,7 @@ export function createS3Client(options: S3Options, clock: Clock): CallS3 {
   const openAgent = () => (opening ??= createAgent(idleMs));
   const on = (error: unknown) => error instanceof S3Failure && error.isTransient;
   return (call) =>
-    retry(async () => checkAnswer(await send(call, { agent: await openAgent(), options, clock }), call), {
+    retry(async () => checkAnswer(await send(call, await openAgent(), options, clock), call), {
       on,
       backoff: BACKOFF,
       attempts: ATTEMPTS_MAX,
@@ -80,13 +80,7 @@ async function createAgent(idleMs: number): Promise<Agent> {
   return new HttpAgent({ connect: { timeout: idleMs }, headersTimeout: idleMs, bodyTimeout: idleMs });
 }
 
-interface Sender {
-  readonly agent: Agent;
-  readonly options: S3Options;
-  readonly clock: Clock;
-}
-
-async function send(call: S3Call, { agent, options, clock }: Sender): Promise<S3Answer> {
+async function send(call: S3Call, agent: Agent, options: S3Options, clock: Clock): Promise<S3Answer> {
   const { method, body } = call;
   const url = new URL(`/${options.bucket}${call.key === "" ? "" : `/${call.key}`}`, options.endpoint);
   for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);

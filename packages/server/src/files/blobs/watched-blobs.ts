@@ -4,7 +4,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import { finished, Transform, type Readable } from "node:stream";
-import type { Log } from "../../platform/log.ts";
+import type { FilesContext } from "../files-context.ts";
 import { StorageFailure, type BlobStore, type OpenBlob } from "./blob-store.ts";
 import type { Spool } from "./spool.ts";
 
@@ -18,19 +18,16 @@ export interface WatchedStorage {
   isReady(): Promise<boolean>;
 }
 
-export interface WatchOptions {
-  readonly newId: () => string;
-  readonly log: Log;
-  readonly monotonicMs: () => number;
-}
-
 /** As large as a small picture: a disk with room for only a few bytes counts as full. */
 const PROBE_BYTES = 262_144;
 const PROBE_EVERY_MS = 2_000;
 const QUIET_MS = 30_000;
 
-export function watchStorage(inner: BlobStore, innerSpool: Spool, options: WatchOptions): WatchedStorage {
-  const { newId, log, monotonicMs } = options;
+export function watchStorage(
+  inner: BlobStore,
+  innerSpool: Spool,
+  { newId, log, monotonicMs }: Pick<FilesContext, "newId" | "log"> & { readonly monotonicMs: () => number },
+): WatchedStorage {
   let isBroken = false;
   let probing: Promise<boolean> | null = null;
   let probedAtMs = -Infinity;

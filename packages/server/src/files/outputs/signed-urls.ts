@@ -7,14 +7,10 @@ export interface FileKey {
   readonly key: Buffer;
 }
 
-interface RetiredFileKey extends FileKey {
-  readonly acceptedUntilMs: number;
-}
-
 /** The key that signs, and earlier ones for as long as their files may live. */
 export interface KeyRing {
   readonly current: FileKey;
-  readonly previous: readonly RetiredFileKey[];
+  readonly previous: readonly (FileKey & { readonly acceptedUntilMs: number })[];
 }
 
 const KEY_BYTES = 32;
