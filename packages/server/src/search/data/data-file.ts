@@ -71,13 +71,13 @@ export function sectionOf(sections: Sections, name: string): Uint8Array {
   return section;
 }
 
-type NumbersOf<Numbers> = new (buffer: ArrayBufferLike, byteOffset: number, length: number) => Numbers;
-
 /** A section as numbers, without copying. */
 export function numbersOf<Numbers>(
   sections: Sections,
   name: string,
-  Type: NumbersOf<Numbers> & { readonly BYTES_PER_ELEMENT: number },
+  Type: (new (buffer: ArrayBufferLike, byteOffset: number, length: number) => Numbers) & {
+    readonly BYTES_PER_ELEMENT: number;
+  },
 ): Numbers {
   const { buffer, byteOffset, byteLength } = sectionOf(sections, name);
   return new Type(buffer, byteOffset, byteLength / Type.BYTES_PER_ELEMENT);

@@ -9,13 +9,11 @@ import { activate, keepVectors, type UnembeddedDocument, type MadeVector } from 
 import { lockIndex } from "./index-store.ts";
 import { mapInSlices } from "../../platform/time-slice.ts";
 
-export interface EmbedBuiltInOptions {
+export interface EmbeddingOptions {
   readonly db: Database;
   readonly log: Log;
   readonly clock: Clock;
-  /** False in a process that is set to a model: it does not take search from that model. */
-  readonly mayReplaceModel: boolean;
-  /** Fires when the process closes; what was stored by then stays. */
+  /** Fires when the process closes: what is being asked is given up, and what was stored by then stays. */
   readonly closing: AbortSignal;
 }
 
@@ -23,9 +21,14 @@ const BATCH = 500;
 /** Nearly until the next turn: after an upgrade with other tables prompts are found by words alone until this is done. */
 const SLICE_MS_MAX = 50_000;
 
-/** Publishing has written the vectors already; only after an upgrade with other tables all are made anew. */
-export async function embedByBuiltIn(options: EmbedBuiltInOptions): Promise<void> {
-  const { db, log, clock, closing, mayReplaceModel } = options;
+/**
+ * Publishing has written the vectors already; only after an upgrade with other tables all are made anew.
+ * @param mayReplaceModel false in a process that is set to a model: it does not take search from that model.
+ */
+export async function embedByBuiltIn(
+  { db, log, clock, closing }: EmbeddingOptions,
+  mayReplaceModel: boolean,
+): Promise<void> {
   const base = await loadBuiltInEmbedder();
   await db.tx(async (tx) => {
     await lockIndex(tx);

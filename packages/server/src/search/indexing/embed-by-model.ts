@@ -6,11 +6,9 @@
  * A batch that fails is halved while the model answers anything at all, so one text that it refuses, or a model that
  * is slow, holds up nothing else. A text that is refused alone, again and again, is set aside.
  */
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/database/database.ts";
-import type { Log } from "../../platform/log.ts";
 import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts";
 import { embeddingInput } from "./document-terms.ts";
+import type { EmbeddingOptions } from "./embed-built-in.ts";
 import * as store from "./embeddings-store.ts";
 import { activate, canActivate, keepVectors, type Embedder, type UnembeddedDocument } from "./embeddings-store.ts";
 import {
@@ -21,14 +19,9 @@ import {
   type ModelLength,
 } from "../meaning/remote-embedder.ts";
 
-export interface EmbedByModelOptions {
-  readonly db: Database;
-  readonly log: Log;
-  readonly clock: Clock;
+export interface EmbedByModelOptions extends EmbeddingOptions {
   readonly model: RemoteEmbedder;
   readonly modelLength: ModelLength;
-  /** Fires when the process closes, and gives up what is being asked. */
-  readonly closing: AbortSignal;
 }
 
 /** One call; the SDK splits it by the model's own limit. */

@@ -123,11 +123,12 @@ export async function tryLockEmbedding(tx: Tx, embedder: string): Promise<boolea
   return row?.locked === true;
 }
 
-export async function insertVectors(
-  tx: Queryable,
-  embedder: string,
-  vectors: readonly { readonly doc: number; readonly vector: Float32Array }[],
-): Promise<void> {
+export interface MadeVector {
+  readonly doc: number;
+  readonly vector: Float32Array;
+}
+
+export async function insertVectors(tx: Queryable, embedder: string, vectors: readonly MadeVector[]): Promise<void> {
   // A document that was removed meanwhile has no row any more; its vector is dropped.
   await tx.query(
     `insert into search_embeddings (embedder, doc, vec)
@@ -150,20 +151,13 @@ export interface UnembeddedDocument extends Omit<SearchDocument, "promptVersionI
   readonly doc: number;
 }
 
-export interface UnembeddedRange {
-  readonly limit: number;
-  /** Documents to leave out. */
-  readonly except?: readonly number[];
-  /** The only documents that count. */
-  readonly only?: readonly number[];
-}
-
-export async function listUnembedded(
+/** @param range documents to leave out, and the only ones that count. */
+export function listUnembedded(
   db: Queryable,
   embedder: string,
-  { limit, except = [], only }: UnembeddedRange,
+  { limit, except = [], only }: { limit: number; except?: readonly number[]; only?: readonly number[] },
 ): Promise<UnembeddedDocument[]> {
-  return db.query<UnembeddedDocument>(
+  return db.query(
     `select doc, prompt_id as "promptId", title, description, tags, input_names as "inputNames" from search_docs d
      where not exists (select from search_embeddings e where e.embedder = $1 and e.doc = d.doc)
        and doc <> all ($3::int[]) and ($4::int[] is null or doc = any ($4::int[]))
@@ -172,13 +166,12 @@ export async function listUnembedded(
   );
 }
 
-export interface StoredVector {
-  readonly doc: number;
-  readonly vec: Buffer;
-}
-
-export async function listVectorsOf(db: Queryable, embedder: string, docs: readonly number[]): Promise<StoredVector[]> {
-  return db.query<StoredVector>("select doc, vec from search_embeddings where embedder = $1 and doc = any($2::int[])", [
+export function listVectorsOf(
+  db: Queryable,
+  embedder: string,
+  docs: readonly number[],
+): Promise<{ readonly doc: number; readonly vec: Buffer }[]> {
+  return db.query("select doc, vec from search_embeddings where embedder = $1 and doc = any($2::int[])", [
     embedder,
     docs,
   ]);
@@ -202,11 +195,6 @@ export async function activate(db: Database, embedder: string, activation: Activ
     await setActive(tx, embedder);
     return true;
   });
-}
-
-export interface MadeVector {
-  readonly doc: number;
-  readonly vector: Float32Array;
 }
 
 /** Stores vectors and notifies the processes that have some in memory. */

@@ -8,18 +8,15 @@ export interface Change {
   readonly words: readonly string[];
 }
 
-export interface ChangesRead {
-  /** Where the next read begins. */
-  readonly cursor: string;
-  readonly active: Embedder | null;
-  readonly changes: readonly Change[];
-}
-
 /**
  * What was committed since the read that returned `cursor`, each change once. The cursor is that read's snapshot: what
  * it did not see is new, whatever its id and however long its transaction was open.
+ * @returns `cursor`: where the next read begins.
  */
-export async function readChanges(db: Database, cursor: string): Promise<ChangesRead> {
+export async function readChanges(
+  db: Database,
+  cursor: string,
+): Promise<{ readonly cursor: string; readonly active: Embedder | null; readonly changes: readonly Change[] }> {
   const rows = await db.named<{
     cursor: string;
     embedder: string | null;
@@ -122,12 +119,6 @@ export interface LexicalHit {
 const K1 = 1.2;
 const B = 0.6;
 
-export interface WantedTerms {
-  readonly terms: readonly WeightedTerm[];
-  readonly averageLength: number;
-  readonly limit: number;
-}
-
 /**
  * BM25 over the postings. Within one token the greatest value counts: a crowd of synonyms must not outvote one real
  * word. Index-only once the table is vacuumed. The database itself gives up in time: what nobody waits for any more
@@ -135,7 +126,7 @@ export interface WantedTerms {
  */
 export function findByTerms(
   db: Database,
-  { terms, averageLength, limit }: WantedTerms,
+  { terms, averageLength, limit }: { terms: readonly WeightedTerm[]; averageLength: number; limit: number },
   timeoutMs: number,
 ): Promise<LexicalHit[]> {
   return db.queryWithin(

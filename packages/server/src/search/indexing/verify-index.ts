@@ -3,6 +3,7 @@
  * own postings and words. Differences are repaired and logged; there should never be any.
  */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import { FIRST_ID } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import {
   listVersionsBetween,
@@ -24,7 +25,6 @@ export interface PublishedPrompts {
 }
 
 const PAGE = 500;
-const LEAST_ID = "00000000-0000-0000-0000-000000000000";
 const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const RECOUNT_MS_MAX = 60_000;
 
@@ -32,7 +32,7 @@ const RECOUNT_MS_MAX = 60_000;
 export async function verifyDocuments(db: Database, published: PublishedPrompts, log: Log): Promise<void> {
   let removed = 0;
   let written = 0;
-  for (let after = LEAST_ID; after < GREATEST_ID;) {
+  for (let after = FIRST_ID; after < GREATEST_ID;) {
     const wanted = await published.listVersions(db, after, PAGE);
     const last = wanted.length < PAGE ? GREATEST_ID : (wanted.at(-1)?.promptId ?? GREATEST_ID);
     const indexed = await listVersionsBetween(db, after, last);

@@ -22,7 +22,7 @@ export interface QueryVectorsOptions {
   readonly log: Log;
   readonly modelLength?: Pick<ModelLength, "noteOther">;
   /** How long a query waits; a later answer is kept for the next time. */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
   /** Test only: after how long a question is given up. */
   readonly giveUpMs?: number;
 }

@@ -19,10 +19,10 @@ export function hashSections(sections: Sections): string {
   return hash.digest("hex");
 }
 
-type AddKnown = (sum: Float32Array, term: string, weight: number) => boolean;
-
 /** @param addKnown false for a word it does not know. */
-export function withHashedVectors(addKnown: AddKnown): WordVectors["addTerm"] {
+export function withHashedVectors(
+  addKnown: (...args: Parameters<WordVectors["addTerm"]>) => boolean,
+): WordVectors["addTerm"] {
   return (sum, term, weight) => {
     if (!addKnown(sum, term, weight)) addHashedVector(sum, term, weight);
   };

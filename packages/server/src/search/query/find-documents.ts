@@ -45,11 +45,11 @@ export async function findDocuments(query: string, ports: FindPorts): Promise<Ra
   return putFirst(exact.size > 0 ? exact : replica.docsSpelled(query), ranked);
 }
 
-interface RankPorts extends FindPorts {
-  readonly slice: TimeSlice;
-}
-
-async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts): Promise<Ranked[]> {
+async function rankByEvidence(
+  query: string,
+  plan: QueryPlan,
+  ports: FindPorts & { readonly slice: TimeSlice },
+): Promise<Ranked[]> {
   if (ports.slice.isOver()) await ports.slice.yieldToEventLoop();
   const [words, dense] = await Promise.all([
     findByWords(plan, ports),
@@ -77,17 +77,14 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts):
   return ranked;
 }
 
-interface WordsFound {
-  readonly hits: readonly LexicalHit[];
-  /** Why nobody could look. */
-  readonly failure: Error | null;
-}
-
-/** Words that most prompts have take the database long; the answer then comes from meaning and titles. */
+/**
+ * Words that most prompts have take the database long; the answer then comes from meaning and titles.
+ * @returns `failure`: why nobody could look.
+ */
 async function findByWords(
   plan: QueryPlan,
   { db, replica, connections, log, wordsTimeoutMs }: FindPorts,
-): Promise<WordsFound> {
+): Promise<{ readonly hits: readonly LexicalHit[]; readonly failure: Error | null }> {
   if (plan.lexical.length === 0) return { hits: [], failure: null };
   const wanted = { terms: plan.lexical, averageLength: replica.averageLength, limit: CANDIDATES_PER_LEG };
   try {

@@ -105,17 +105,12 @@ export interface Popularity {
 
 export type PopularityOf = (promptIds: readonly string[]) => Promise<ReadonlyMap<string, Popularity>>;
 
-export interface ScoredPrompt {
-  readonly promptId: string;
-  readonly score: number;
-}
-
 /**
  * The ids of the first `limit`. Popularity is asked for only where scores are equal: it decides between equals and
  * lifts nothing over a better match.
  */
 export async function orderPrompts(
-  ranked: readonly ScoredPrompt[],
+  ranked: readonly { readonly promptId: string; readonly score: number }[],
   limit: number,
   popularityOf: PopularityOf | undefined,
 ): Promise<string[]> {

@@ -217,10 +217,11 @@ function expandWord(
   const isLarge = counts.documentCount > LARGE_CATALOGUE;
   const dfMax = isLarge ? EXPANSIONS.dfShareLarge * counts.documentCount : counts.documentCount;
   const limit = Math.min(perToken, isLarge ? EXPANSIONS.perTokenLarge : EXPANSIONS.perToken);
-  return table
-    .expand(word)
-    .filter(({ term, weight }) => weight >= EXPANSION_WEIGHT_MIN && isBetween(counts.countOf(term), 1, dfMax))
-    .slice(0, limit);
+  const isUseful = ({ term, weight }: Expansion): boolean => {
+    const df = counts.countOf(term);
+    return weight >= EXPANSION_WEIGHT_MIN && df >= 1 && df <= dfMax;
+  };
+  return table.expand(word).filter(isUseful).slice(0, limit);
 }
 
 function expandedTerms(group: number, { reading, expansions, weight }: WeighedWord, counts: CatalogueCounts) {
@@ -230,10 +231,6 @@ function expandedTerms(group: number, { reading, expansions, weight }: WeighedWo
     weight: weight * other.weight * Math.sqrt(idfOf(other.term, counts) * tokenIdf(reading.term, counts)),
     isDirect: false,
   }));
-}
-
-function isBetween(value: number, min: number, max: number): boolean {
-  return value >= min && value <= max;
 }
 
 /** Bounded, so that a word of no document does not count for more than a rare one. */

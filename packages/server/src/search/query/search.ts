@@ -69,8 +69,8 @@ const HOUR_SECONDS = 3_600;
 export function createSearch(options: SearchOptions): Search {
   const model = options.embeddings ?? null;
   const modelLength = createModelLength();
-  const queryVectors =
-    model === null ? null : createQueryVectors({ ...options, model, modelLength, ...deadlineOf(options) });
+  const { embeddingDeadlineMs: deadlineMs } = options;
+  const queryVectors = model === null ? null : createQueryVectors({ ...options, model, modelLength, deadlineMs });
   const embeddingWeight = createEmbeddingWeight();
   const wordsTimeoutMs = options.wordsTimeoutMs ?? WORDS_TIMEOUT_MS;
   const connections = createSemaphore({
@@ -89,7 +89,7 @@ export function createSearch(options: SearchOptions): Search {
     const warnOfOther = createWarning(options.log);
     const chooseEmbedders = (active: Embedder | null, documents: number) => {
       if (isOfOtherModel(active, model)) warnOfOther();
-      return chooseEmbeddersOf({ base, model, active, documents });
+      return chooseEmbeddersOf(base, model, active, documents);
     };
     const replica = createReplica({ db: options.db, clock: options.clock, chooseEmbedders });
     timer = setInterval(() => void replica.refresh().catch(() => {}), REFRESH_EVERY_MS).unref();
@@ -114,7 +114,7 @@ export function createSearch(options: SearchOptions): Search {
     find: async (query, limit) => {
       const { base, replica, ...reading } = await open();
       await replica.refresh();
-      const findByMeaning = meaningFinder({ base, replica, queryVectors, embeddingWeight });
+      const findByMeaning = meaningFinder({ base, replica }, queryVectors, embeddingWeight);
       const { db, log } = options;
       const ports = { db, log, replica, ...reading, connections, wordsTimeoutMs, findByMeaning };
       const ranked = await findDocuments(query, ports);
@@ -143,10 +143,6 @@ interface Opened {
   readonly replica: IndexReplica;
 }
 
-function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: number } {
-  return embeddingDeadlineMs === undefined ? {} : { deadlineMs: embeddingDeadlineMs };
-}
-
 function createTicks(options: SearchOptions, modelLength: ModelLength, closing: AbortSignal): Tick[] {
   const { db, embeddings: model } = options;
   // Of all processes one runs a tick of this name: those without this model must not run it.
@@ -163,7 +159,7 @@ function createTicks(options: SearchOptions, modelLength: ModelLength, closing: 
     {
       name: "search-embed",
       everySeconds: 60,
-      run: () => embedByBuiltIn({ ...options, closing, mayReplaceModel: !model }),
+      run: () => embedByBuiltIn({ ...options, closing }, !model),
     },
     ...modelTicks,
     { name: "search-renew", everySeconds: 30, run: () => renewOutdated(db) },
@@ -177,15 +173,13 @@ async function auditIndex({ db, log, published }: SearchOptions): Promise<void> 
   await verifyCounts(db, log);
 }
 
-interface EmbedderChoice {
-  readonly base: BuiltInEmbedder;
-  readonly model: RemoteEmbedder | null;
-  readonly active: Embedder | null;
-  readonly documents: number;
-}
-
 /** The active model's vectors if this process can ask that model, and the built-in ones unless that is too much. */
-function chooseEmbeddersOf({ base, model, active, documents }: EmbedderChoice): ReplicatedEmbedder[] {
+function chooseEmbeddersOf(
+  base: BuiltInEmbedder,
+  model: RemoteEmbedder | null,
+  active: Embedder | null,
+  documents: number,
+): ReplicatedEmbedder[] {
   const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
   if (active === null || !isOf(model, active)) return [own];
   const remote = { ...active, shippedMean: null };
@@ -213,15 +207,12 @@ function createWarning(log: Log): () => void {
   };
 }
 
-interface MeaningPorts {
-  readonly base: BuiltInEmbedder;
-  readonly replica: IndexReplica;
-  readonly queryVectors: QueryVectors | null;
-  readonly embeddingWeight: EmbeddingWeight;
-}
-
 /** A model answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
-function meaningFinder({ base, replica, queryVectors, embeddingWeight }: MeaningPorts) {
+function meaningFinder(
+  { base, replica }: Pick<Opened, "base" | "replica">,
+  queryVectors: QueryVectors | null,
+  embeddingWeight: EmbeddingWeight,
+) {
   return async (query: string, plan: QueryPlan, limit: number): Promise<DenseEvidence | null> => {
     const active = replica.activeEmbedder();
     const remote = active === null || active.embedder === base.embedder ? null : replica.matrixOf(active.embedder);

@@ -44,17 +44,15 @@ function hasContent(tokens: readonly Token[]): boolean {
   return tokens.some(({ isStopWord }) => !isStopWord);
 }
 
-interface ReadWord {
-  readonly token: QueryToken;
-  /** As which word of the catalogue it is read. */
-  readonly reading: { readonly word: string };
-}
-
 /**
  * How much of the need each word is, 0 to 1. Circumstances count less only where the catalogue has the thing itself:
  * otherwise they are all there is to go by.
+ * @param words each with the word of the catalogue as which it is read.
  */
-export function weighWords(words: readonly ReadWord[], vocabulary: Vocabulary): number[] {
+export function weighWords(
+  words: readonly { readonly token: QueryToken; readonly reading: { readonly word: string } }[],
+  vocabulary: Vocabulary,
+): number[] {
   const head = words.filter(({ token }) => !token.isContext);
   const hasThing = head.every(({ reading }) => (vocabulary.find(reading.word)?.titleCount ?? 0) > 0);
   return words.map(({ token, reading }) => {

@@ -97,16 +97,10 @@ async function recall(
 
 type Scores = Map<string, number>;
 
-interface MisspellingRules {
-  readonly edits: number;
-  readonly freeStart: boolean;
-  readonly effort: Effort;
-}
-
 async function findMisspellings(
   word: string,
   vocabulary: Vocabulary,
-  { edits, freeStart, effort }: MisspellingRules,
+  { edits, freeStart, effort }: { edits: number; freeStart: boolean; effort: Effort },
 ): Promise<Scores> {
   const scores: Scores = new Map();
   let compared = 0;
