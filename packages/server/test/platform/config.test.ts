@@ -195,7 +195,10 @@ describe("a value", () => {
     ["PROMPTD_LOCAL_MODELS", "OFF"],
     ["PROMPTD_INFLIGHT_BYTES", "1024"],
     ["PROMPTD_LOG_LEVEL", "trace"],
+    ["PROMPTD_PUBLIC_URL", "https://promptd.example.org/?from=mail"],
     ["PROMPTD_S3_ENDPOINT", "s3.example.org"],
+    ["PROMPTD_S3_PREFIX", "a b/"],
+    ["PROMPTD_S3_PREFIX", "x?y/"],
     ["OPENAI_BASE_URL", "localhost:11434"],
     ["ANTHROPIC_BASE_URL", "x"],
     ["GOOGLE_GENERATIVE_AI_BASE_URL", "x"],
@@ -203,6 +206,18 @@ describe("a value", () => {
     ["REPLICATE_BASE_URL", "x"],
   ] as const)("of %s=%s is a fault that says what was expected and what was given", (name, text) => {
     expect(faultsOf({ [name]: text })).toEqual([`${name} must be ${SETTINGS[name].expected}, got "${text}".`]);
+  });
+
+  test.each(["My_Files", "../x"])("of PROMPTD_S3_BUCKET=%s is a fault before any bucket is asked", (bucket) => {
+    const others = {
+      PROMPTD_S3_ENDPOINT: "https://s3.example.org",
+      AWS_ACCESS_KEY_ID: "k",
+      AWS_SECRET_ACCESS_KEY: "s",
+    };
+    const { expected } = SETTINGS.PROMPTD_S3_BUCKET;
+    expect(faultsOf({ ...others, PROMPTD_S3_BUCKET: bucket })).toEqual([
+      `PROMPTD_S3_BUCKET must be ${expected}, got "${bucket}".`,
+    ]);
   });
 
   test.each([
@@ -238,9 +253,10 @@ describe("a combination", () => {
     expect(faultsOf({ PROMPTD_SECRET_PREVIOUS: SECRET })).toEqual([
       "PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET, which is not set.",
     ]);
-    expect(faultsOf({ PROMPTD_S3_BUCKET: "b", AWS_ACCESS_KEY_ID: "k" })).toEqual([
+    expect(faultsOf({ PROMPTD_S3_BUCKET: "files", AWS_ACCESS_KEY_ID: "k" })).toEqual([
       "PROMPTD_S3_BUCKET needs PROMPTD_S3_ENDPOINT, AWS_SECRET_ACCESS_KEY as well.",
     ]);
+    expect(faultsOf({ OIDC_CLIENT_ID: "promptd" })).toEqual(["OIDC_CLIENT_ID needs OIDC_ISSUER as well."]);
   });
 
   test("of production and a database of its own switches the sandbox off, unless it is asked for", () => {

@@ -93,11 +93,6 @@ test.each(["../secret", "", "0".repeat(36), "a/b"])("the key %o is refused", asy
   expect(server.requests).toEqual([]);
 });
 
-test.each([{ bucket: "Not_A_Bucket" }, { bucket: "../x" }, { prefix: "a b/" }, { prefix: "x?y/" }])(
-  "a setting that cannot be right is refused at the start: %o",
-  (wrong) => expect(() => createS3Blobs({ ...server.options, ...wrong }, systemClock)).toThrow(/bucket/),
-);
-
 describe("a bucket that fails", () => {
   /** Answers the first `count` requests with a failure of the given kind. */
   const failFirst = (count: number, kind: number | "reset") => {

@@ -76,7 +76,7 @@ export function readConfig(environment: Environment = process.env): Config {
     const missing = environment["OIDC_CLIENT_ID"] ? [] : ["OIDC_CLIENT_ID"];
     if (secret("OIDC_CLIENT_SECRET") === null) missing.push("OIDC_CLIENT_SECRET");
     if (missing.length > 0) faults.push(`OIDC_ISSUER needs ${missing.join(", ")} as well.`);
-  }
+  } else if (environment["OIDC_CLIENT_ID"]) faults.push("OIDC_CLIENT_ID needs OIDC_ISSUER as well.");
   if (Boolean(environment["PROMPTD_SMTP_URL"]) !== Boolean(environment["PROMPTD_MAIL_FROM"])) {
     faults.push("PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other. Set both, or neither.");
   }

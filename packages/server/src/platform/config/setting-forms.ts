@@ -11,12 +11,11 @@ export function integer(min: number, max: number) {
 
 export const text = z.string().min(1);
 export const onOff = z.enum(["on", "off"]).transform((value) => value === "on");
-export const httpUrl = z
-  .string()
-  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""))
-  .transform((value) => value.replace(/\/+$/, ""));
 /** Paths are put behind it, which a query or a fragment would swallow. */
-export const baseUrl = httpUrl.refine((value) => !/[?#]/.test(value));
+export const baseUrl = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? "") && !/[?#]/.test(value))
+  .transform((value) => value.replace(/\/+$/, ""));
 export const smtpUrl = z.string().refine((value) => /^smtps?:$/.test(URL.parse(value)?.protocol ?? ""));
 /** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class refuses. */
 export const postgresUrl = z

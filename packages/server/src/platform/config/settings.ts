@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { LOG_LEVELS } from "../log.ts";
-import { autoOr, baseUrl, httpUrl, integer, onOff, origins, postgresUrl, smtpUrl, text } from "./setting-forms.ts";
+import { autoOr, baseUrl, integer, onOff, origins, postgresUrl, smtpUrl, text } from "./setting-forms.ts";
 
 interface Setting<Value, Default extends string | null> {
   readonly form: z.ZodType<Value, string>;
@@ -31,9 +31,11 @@ function range<const Default extends string | null>(
   return { form: integer(min, max), expected: `${what} from ${min} to ${max}`, ...rest };
 }
 
+const ADDRESS = "an http:// or https:// address without ? and #";
+
 /** Paths are put behind it. */
 function address(meaning: string): Setting<string, null> {
-  return setting(baseUrl, { default: null, expected: "an http:// or https:// address without ? and #", meaning });
+  return setting(baseUrl, { default: null, expected: ADDRESS, meaning });
 }
 
 const ON_OFF = "on or off";
@@ -64,9 +66,9 @@ export const SETTINGS = {
     expected: "a directory",
     meaning: "Embedded database, generated files and secrets.",
   }),
-  PROMPTD_PUBLIC_URL: setting(httpUrl, {
+  PROMPTD_PUBLIC_URL: setting(baseUrl, {
     default: null,
-    expected: "an http:// or https:// address",
+    expected: ADDRESS,
     meaning:
       "Base URL under which callers reach the API; file URLs and Location headers begin with it. Unset: http://HOST:PORT. A start prints it next to the address it listens on.",
   }),
@@ -211,25 +213,21 @@ export const SETTINGS = {
     meaning:
       "on: webhooks may have http addresses, any port, and hosts of this machine and of private networks. Use it only if you trust everyone who can create a webhook. Use the same value in every process.",
   }),
-  PROMPTD_S3_BUCKET: setting(text, {
+  PROMPTD_S3_BUCKET: setting(text.regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), {
     default: null,
-    expected: "a bucket name",
+    expected: "a bucket name of 3 to 63 lowercase letters, digits, . and -",
     meaning:
       "Stores files in this S3-compatible bucket instead of the data directory. Needs PROMPTD_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
   }),
-  PROMPTD_S3_ENDPOINT: setting(httpUrl, {
-    default: null,
-    expected: "an http:// or https:// address",
-    meaning: "Base URL of the bucket's service, such as https://s3.eu-central-1.amazonaws.com.",
-  }),
+  PROMPTD_S3_ENDPOINT: address("Base URL of the bucket's service, such as https://s3.eu-central-1.amazonaws.com."),
   PROMPTD_S3_REGION: setting(text, {
     default: "us-east-1",
     expected: "a region",
     meaning: "Region used to sign requests to the bucket.",
   }),
-  PROMPTD_S3_PREFIX: setting(text, {
+  PROMPTD_S3_PREFIX: setting(text.regex(/^[A-Za-z0-9/_.-]{1,200}$/), {
     default: "promptd/",
-    expected: "letters, digits and / _ . -",
+    expected: "up to 200 letters, digits and / _ . -",
     meaning: "Prefix of the name of every object in the bucket.",
   }),
   PROMPTD_DATABASE_POOL: range("a number", [2, 200], {
