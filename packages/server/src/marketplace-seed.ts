@@ -49,7 +49,7 @@ export interface SeedOptions {
 export async function seedMarketplace(options: SeedOptions): Promise<boolean> {
   const model = options.catalogue.bind(SEED_ROLE, { images: 0 })?.model;
   if (model === undefined || !options.catalogue.isEnabled(model)) {
-    options.log.info("no model is enabled that seed prompts could run on: none is published before a start with one");
+    options.log.info("no model is enabled that seed prompts could run on, so none is published");
     return false;
   }
   return options.db.tx(
