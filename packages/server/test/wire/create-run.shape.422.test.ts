@@ -39,6 +39,23 @@ describe("the body", () => {
     expect(errorOf(answer).message).toBe("promptVersionId is required. inputs is required.");
   });
 
+  test.each([
+    [{ input: {} }, 'inputs is required. "input" is not known here.'],
+    [{ inputs: { topic: "tea" } }, 'Text input "topic" is required. "inputs.topic" is not known here.'],
+    [
+      { inputs: { textInput: {} }, a: 1, b: 2, c: 3 },
+      'Text input "topic" is required. "a", "b", "c" are not known here.',
+    ],
+    [
+      { inputs: { textInputs: { Topic: "" } } },
+      'Text input "topic" is required. The prompt has no input "Topic". Did you mean "topic"?',
+    ],
+  ])("that lacks something says what it has in another place: %j", async (fields, message) => {
+    const answer = await post({ promptVersionId, ...fields });
+    expect(answer.httpStatus).toBe(422);
+    expect(errorOf(answer).message).toBe(message);
+  });
+
   test("that is not JSON is 400 with the position", async () => {
     const answer = await post('{"promptVersionId": }');
     expect(answer.httpStatus).toBe(400);

@@ -44,6 +44,9 @@ export interface ExchangeSetup {
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const IGNORED_NAMES_MAX = 100;
+
+/** One for all requests, most of which hold nothing that is not known. */
+const NONE: readonly string[] = [];
 /** Statuses without a body, and so without a type and a length. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 
@@ -62,6 +65,8 @@ export class Exchange implements ServerContext {
   body: unknown = {};
   input: EndpointInput | null = null;
   answer: Answer<unknown> | TextAnswer | StreamAnswer | null = null;
+  /** The first parts of the query and the body that the endpoint does not know. */
+  unlisted: readonly string[] = NONE;
   /** For the log. */
   runId: string | null = null;
   /** True when the body was read to its end, or there is none. */

@@ -17,7 +17,7 @@ import type { RateWait } from "./rate-wait.ts";
 import { audit } from "./audit.ts";
 import { requireRights } from "./rights.ts";
 import type { Router } from "./router.ts";
-import { validateHeaders, validateInput } from "./validate.ts";
+import { nameUnlistedIn, UNLISTED_NAMED_MAX, validateHeaders, validateInput } from "./validate.ts";
 
 /** What the steps need beside the exchange. */
 export interface PathSetup {
@@ -61,7 +61,7 @@ export async function serveRequest(exchange: Exchange, setup: PathSetup): Promis
   } catch (error) {
     const outcome = error instanceof Problem ? error.code : "SERVER_ERROR";
     if (exchange.isAudited) await audit(exchange, setup.writeAudit, { outcome, data: null });
-    exchange.sendError(error);
+    exchange.sendError(nameUnlistedIn(error, exchange.unlisted));
   } finally {
     exchange.releaseBody();
   }
@@ -182,9 +182,10 @@ function validate(exchange: Exchange): void {
   exchange.body = undefined; // may be 32 MiB
   validateHeaders(endpoint, (name) => exchange.headerValues(name));
   const query = parseQuery(rawQuery(exchange.request.url ?? ""));
-  exchange.input = validateInput({ schemas, checkBody: endpoint.checkBody }, { params, query, body }, (part) =>
-    exchange.ignore(part),
-  );
+  exchange.input = validateInput({ schemas, checkBody: endpoint.checkBody }, { params, query, body }, (part) => {
+    exchange.ignore(part);
+    if (exchange.unlisted.length < UNLISTED_NAMED_MAX) exchange.unlisted = [...exchange.unlisted, part];
+  });
   exchange.runId = params["runId"] ?? null;
 }
 

@@ -1,7 +1,7 @@
-import { ISSUES_MAX, printable, type Issue } from "@promptd/contract";
+import { ISSUES_MAX, printable, quoteText, type Issue } from "@promptd/contract";
 import { toIssue, type EndpointSchemas } from "@promptd/contract/schemas";
 import { z } from "zod";
-import { badRequest, invalid } from "../../platform/problem.ts";
+import { badRequest, invalid, Problem } from "../../platform/problem.ts";
 import type { Endpoint, EndpointInput } from "../endpoint.ts";
 import type { QueryParameter } from "./query.ts";
 
@@ -48,6 +48,25 @@ export function validateInput({ schemas, checkBody }: Rules, raw: RawInput, igno
   }
   if (issues.length > 0) throw invalid(withoutRepeats(issues).slice(0, ISSUES_MAX));
   return input;
+}
+
+/** Of what may stand in place of something that is missing: more would hide it. `X-Ignored` has all. */
+export const UNLISTED_NAMED_MAX = 3;
+
+/** Where something is missing, its place may have been missed: the message then names what the endpoint does not know. */
+export function nameUnlistedIn(error: unknown, unlisted: readonly string[]): unknown {
+  if (!(error instanceof Problem) || unlisted.length === 0 || !hasMissing(error.data)) return error;
+  const { code, message, data, headers } = error;
+  const names = unlisted.map(quoteText).join(", ");
+  return new Problem(code, `${message} ${names} ${unlisted.length === 1 ? "is" : "are"} not known here.`, {
+    data,
+    headers,
+  });
+}
+
+function hasMissing(data: unknown): boolean {
+  const issues = typeof data === "object" && data !== null && "issues" in data ? (data.issues as readonly Issue[]) : [];
+  return issues.some(({ code }) => code === "required");
 }
 
 /** Most endpoints take no query or no path parameter, and parsing nothing costs as much as parsing something. */
