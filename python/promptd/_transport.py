@@ -90,6 +90,8 @@ class Transport:
     ) -> None:
         if not re.match(r"https?://", base_url):
             raise ValueError(f"The base URL must begin with http:// or https://, got {base_url!r}.")
+        if not api_key:
+            raise ValueError(f"api_key must be an API key (pd_…), got {api_key!r}.")
         self._base = re.sub(r"/v1$", "", re.sub(r"/+$", "", base_url))
         self._key = api_key
         self._retry_for = retry_for
@@ -167,7 +169,7 @@ class Transport:
         method, path = ENDPOINTS[name]
         for key, value in params.items():
             if value in ("", ".", ".."):
-                raise ValueError(f"{key} must be an id, got {value!r}.")
+                raise ValueError(f"{key} must be an id or a name, got {value!r}.")
             path = path.replace(f":{key}", urllib.parse.quote(value, safe=""))
         url = self._base + path + (f"?{urllib.parse.urlencode(query)}" if query else "")
         data = None if body is None else json.dumps(body).encode("utf-8")

@@ -125,6 +125,10 @@ class RunTest(unittest.TestCase):
                 server.client.run("cat-poem", options={"quality": wrong["None"]})
         self.assertEqual([], server.seen)
 
+    def test_a_client_without_a_key_is_refused_at_once(self) -> None:
+        with self.assertRaisesRegex(ValueError, "api_key must be an API key"):
+            Client("http://127.0.0.1:8787", api_key="")
+
     def test_an_empty_label_is_the_servers_to_refuse(self) -> None:
         with Scripted([failure(422, "VALIDATION_ERROR")]) as server, self.assertRaises(ApiError):
             server.client.run("cat-poem@")

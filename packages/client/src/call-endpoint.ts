@@ -130,7 +130,7 @@ export function readData(answer: RawAnswer, sent?: RawRequest["headers"]): unkno
 function fillPath(path: string, params: Readonly<Record<string, string>>): string {
   return path.replace(/:([A-Za-z]+)/g, (_, name: string) => {
     const value = params[name] ?? "";
-    if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id, got "${value}".`);
+    if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id or a name, got "${value}".`);
     return encodeURIComponent(value);
   });
 }

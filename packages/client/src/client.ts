@@ -93,9 +93,11 @@ const ON_DEMAND = {
 
 /**
  * The client of the promptd API for any JavaScript runtime.
- * @throws TypeError when the base URL is not an http or https address.
+ * @throws TypeError when the base URL is not an http or https address, or there is no API key.
  */
 export function createClient(options: ClientOptions): Client {
+  // A variable of the environment that is not set is the usual reason, and the server's 401 would not say so.
+  if (!options.apiKey) throw new TypeError(`apiKey must be an API key, got "${options.apiKey}".`);
   let resourcesHash = options.resourcesHash ?? null;
   const connection = connect<EndpointShapes>(options, {
     entries: ENDPOINTS,

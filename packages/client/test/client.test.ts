@@ -68,6 +68,12 @@ describe("every request", () => {
     },
   );
 
+  test.each([[""], [undefined], [null]])("an API key of %j is refused at once: a variable is not set", (apiKey) => {
+    expect(() => createClient({ baseUrl: "http://127.0.0.1:8787", apiKey: apiKey as string })).toThrow(
+      new TypeError(`apiKey must be an API key, got "${apiKey}".`),
+    );
+  });
+
   test("a redirect is not followed: it could carry the key to another host", async () => {
     const elsewhere = await setup([success({ credits: 1 })]);
     const { client } = await setup([

@@ -67,6 +67,21 @@ describe("client.run", () => {
     expect(warnings).toEqual([`The run ${ID} ignored "topik", "Child's Age": the prompt has no such input or option.`]);
   });
 
+  test("refuses what it does not know before anything is sent: a program without types would pay for it", async () => {
+    const { client, seen } = await setup([success(run("succeeded"))]);
+    const given = { inputs: { topic: "tea" }, runOptions: { quality: "high" } };
+    await expect(client.run(VERSION, given)).rejects.toThrow(
+      'run() takes no "runOptions". It takes: inputs, images, options, signal, onProgress, idempotencyKey, retryForMs.',
+    );
+    await expect(client.runBatch(VERSION, [given])).rejects.toThrow(
+      'An item of runBatch() takes no "runOptions". It takes: inputs, images, key.',
+    );
+    await expect(client.runBatch(VERSION, [{}], given as object)).rejects.toThrow(
+      'runBatch() takes no "inputs". It takes: options, name, signal, onProgress, idempotencyKey, retryForMs.',
+    );
+    expect(seen).toEqual([]);
+  });
+
   test.each([
     ["null", null],
     ["NaN", Number.NaN],

@@ -5,6 +5,7 @@ import { createOfPrompt } from "../run/resolve-prompt.ts";
 import { RETRY_FOR_MS } from "../retry.ts";
 import { readInputs, type InputsOfRun } from "../run/run-prompt.ts";
 import { createBatchesClient } from "./batches.ts";
+import { refuseUnknown } from "./refuse-unknown.ts";
 
 /** One run of a batch. */
 export interface BatchRun<Name = string> extends InputsOfRun<Name> {
@@ -30,6 +31,15 @@ export interface RunBatchOptions<Name = string> {
   readonly retryForMs?: number | undefined;
 }
 
+const OPTIONS: readonly (keyof RunBatchOptions)[] = [
+  "options",
+  "name",
+  "signal",
+  "onProgress",
+  "idempotencyKey",
+  "retryForMs",
+];
+
 /** A batch of which nothing is open any more. */
 export interface FinishedBatch extends Batch {
   /** What became of each item, in their order; read from the server as it is needed. */
@@ -44,6 +54,7 @@ export async function runBatch(
   parts: ClientContext,
   [name, runs, options = {}]: RunBatchArguments,
 ): Promise<FinishedBatch> {
+  refuseUnknown("runBatch()", options, OPTIONS);
   const { ask, newIdempotencyKey } = parts;
   const batches = createBatchesClient(parts);
   const { signal, onProgress, retryForMs = RETRY_FOR_MS, idempotencyKey } = options;
@@ -61,6 +72,10 @@ export async function runBatch(
   return { ...finished, results: () => batches.results(batchId, { signal }) };
 }
 
-async function toItem({ key, ...given }: BatchRun): Promise<BatchItem> {
+const ITEM: readonly (keyof BatchRun)[] = ["inputs", "images", "key"];
+
+async function toItem(item: BatchRun): Promise<BatchItem> {
+  refuseUnknown("An item of runBatch()", item, ITEM);
+  const { key, ...given } = item;
   return { inputs: await readInputs(given), ...(key === undefined ? {} : { key }) };
 }

@@ -31,6 +31,17 @@ export interface RunPromptOptions<Name = string> extends InputsOfRun<Name> {
   readonly retryForMs?: number | undefined;
 }
 
+/** Without types nobody says that `runOptions` has no effect, and the run would be paid for without it. */
+const KNOWN: readonly (keyof RunPromptOptions)[] = [
+  "inputs",
+  "images",
+  "options",
+  "signal",
+  "onProgress",
+  "idempotencyKey",
+  "retryForMs",
+];
+
 /** A run that has succeeded. */
 export interface FinishedRun extends Run {
   readonly promptVersionId: string;
@@ -112,6 +123,9 @@ interface Created {
 }
 
 async function create(parts: ClientContext, { name, options, log }: Running): Promise<Created> {
+  if (!Object.keys(options).every((one) => (KNOWN as readonly string[]).includes(one))) {
+    (await import("../lazy/refuse-unknown.ts")).refuseUnknown("run()", options, KNOWN);
+  }
   const { signal, retryForMs = RETRY_FOR_MS, idempotencyKey } = options;
   const inputs = await readInputs(options);
   const given = { inputs, runOptions: await toTexts("Option", options.options) };

@@ -18,13 +18,14 @@ const PROMPT = z
   );
 const VALUE = z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()]))]);
 
+/** What a model misspells is refused, as it is of a chosen prompt: it would be paid for without effect. */
 const INPUTS = {
-  search_prompts: z.object({
+  search_prompts: z.strictObject({
     query: z.string().min(1).max(200).describe("What the prompt should do, in a few words."),
     limit: z.int().min(1).max(20).default(10).describe("How many prompts to show."),
   }),
-  show_prompt: z.object({ prompt: PROMPT }),
-  run_prompt: z.object({
+  show_prompt: z.strictObject({ prompt: PROMPT }),
+  run_prompt: z.strictObject({
     prompt: PROMPT,
     inputs: z.record(z.string(), VALUE).default({}).describe("Text inputs by their names, as show_prompt lists them."),
     images: z
@@ -41,7 +42,7 @@ const INPUTS = {
       .optional()
       .describe("Names this run for 24 hours: a call with the same key and arguments gives the same run, paid once."),
   }),
-  get_run: z.object({
+  get_run: z.strictObject({
     runId: z.string().describe("Id of a run that you have made."),
     waitSeconds: z.int().min(0).max(60).default(0).describe("How long to wait for the run to end."),
   }),
@@ -112,7 +113,8 @@ type Given<N extends Name> = z.output<(typeof INPUTS)[N]>;
 function read<N extends Name>(name: N, given: unknown): Given<N> {
   const parsed = INPUTS[name].safeParse(given ?? {});
   if (parsed.success) return parsed.data as Given<N>;
-  throw new RangeError(`The arguments of ${name} do not fit. ${z.prettifyError(parsed.error)}`);
+  const takes = Object.keys(INPUTS[name].shape).join(", ");
+  throw new RangeError(`The arguments of ${name} do not fit. It takes: ${takes}.\n${z.prettifyError(parsed.error)}`);
 }
 
 async function searchPrompts(

@@ -169,6 +169,10 @@ describe.each(WAYS)("over %s", (way) => {
       const { isError, content } = await client.callTool({ name: "run_prompt", arguments: args });
       return [isError, textsOf(content)[0]];
     };
+    expect(await answerTo({ prompt: "poem-for-agents", input: { "The Thing's name": "tea" } })).toEqual([
+      true,
+      `The arguments of run_prompt do not fit. It takes: prompt, inputs, images, options, idempotencyKey.\n✖ Unrecognized key: "input"`,
+    ]);
     expect(await answerTo({ prompt: "nobody-has-this" })).toEqual([
       true,
       "No published prompt has the slug nobody-has-this.",

@@ -1,0 +1,9 @@
+/**
+ * A program without types would pay for what `runOptions` or `input` does not do.
+ * @throws TypeError that names what is known.
+ */
+export function refuseUnknown(what: string, given: object, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(`${what} takes no ${JSON.stringify(unknown)}. It takes: ${known.join(", ")}.`);
+}
