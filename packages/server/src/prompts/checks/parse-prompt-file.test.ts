@@ -116,7 +116,12 @@ describe("fields", () => {
       "inputs: { a: { default: 7 } }",
       /inputs\.a\.default: must be text, got the number 7: put it in quotes/,
     ],
-    ["an unknown field", "discription: x", /discription: is not a known field here. Known fields: promptd, id, title/],
+    ["an unknown field", "colour: x", /colour: is not a known field here. Known fields: promptd, id, title/],
+    [
+      "a misspelt field",
+      "tgas: [x]",
+      /tgas: is not a known field here. Did you mean "tags"\? Start a field of your own/,
+    ],
     [
       "an unknown member of an input",
       "inputs: { a: { requird: true } }",

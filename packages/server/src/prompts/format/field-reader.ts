@@ -1,4 +1,4 @@
-import { isVisible } from "@promptd/contract";
+import { isVisible, suggestName } from "@promptd/contract";
 import { codePointLength } from "../text-input-rules.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
@@ -143,10 +143,13 @@ export class FieldReader {
 
   /** Reports every field that nothing has asked for; `x-` fields are the author's own. */
   finish(): void {
-    const known = [...this.#read].join(", ");
+    const known = [...this.#read];
+    const free = known.filter((name) => !this.#entries.has(name));
     for (const key of this.#entries.keys()) {
       if (this.#read.has(key) || key.startsWith("x-")) continue;
-      this.fault(key, `is not a known field here. Known fields: ${known}. Start a field of your own with x-.`);
+      const meant = suggestName(key, free);
+      const hint = meant === null ? `Known fields: ${known.join(", ")}.` : `Did you mean "${meant}"?`;
+      this.fault(key, `is not a known field here. ${hint} Start a field of your own with x-.`);
     }
   }
 

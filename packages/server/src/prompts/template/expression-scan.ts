@@ -1,3 +1,4 @@
+import { suggestName } from "@promptd/contract";
 import { TypeGuards, type PropertyAccessToken, type Token, type Tokenizer, type ValueToken } from "liquidjs";
 import type { FaultCode } from "../prompt-fault.ts";
 import { hintFor } from "./syntax-hints.ts";
@@ -130,8 +131,10 @@ function collectTruthTests(tokens: readonly Token[], facts: ExpressionFacts): vo
 function scanFilter(filter: ReturnType<Tokenizer["readFilters"]>[number], facts: ExpressionFacts): void {
   const arity = ALLOWED_FILTERS.get(filter.name);
   if (arity === undefined) {
-    const allowed = [...ALLOWED_FILTERS.keys()].join(", ");
-    addSyntax(facts, filter.begin, `The filter "${filter.name}" does not exist. Filters: ${allowed}.`);
+    const allowed = [...ALLOWED_FILTERS.keys()];
+    const meant = suggestName(filter.name, allowed);
+    const hint = meant === null ? `Filters: ${allowed.join(", ")}.` : `Did you mean "${meant}"?`;
+    addSyntax(facts, filter.begin, `The filter "${filter.name}" does not exist. ${hint}`);
   } else {
     const given = filter.args.filter((arg) => !Array.isArray(arg)).length;
     const [min, max] = arity;

@@ -270,6 +270,12 @@ describe("a fault names the line of its cause", () => {
     ]);
   });
 
+  test("and a misspelt filter gets the one that was meant", () => {
+    expect(scanTemplate("{{ a | upcse }}").faults.map((fault) => fault.message)).toEqual([
+      'The filter "upcse" does not exist. Did you mean "upcase"?',
+    ]);
+  });
+
   test("and an unknown filter gets a list of those that exist", () => {
     expect(scanTemplate("{{ a | date: '%Y' }}").faults.map((fault) => fault.message)).toEqual([
       'The filter "date" does not exist. Filters: default, upcase, downcase, capitalize, strip, lstrip, rstrip, strip_newlines, append, prepend, replace, remove, truncate, truncatewords, split, join, first, last, size, json, plus, minus, times, divided_by, modulo, round, number_of_words.',
