@@ -61,9 +61,10 @@ function checkFlag(
   const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
   if (option === undefined) {
     const meant = suggestName(token.name, Object.keys(options));
+    const isInput = meant === null && token.rawName.startsWith("--") && Object.hasOwn(options, "input");
     throw new CommandFailure(
       `"promptd ${name}" has no flag ${token.rawName}.${meant === null ? "" : ` Did you mean --${meant}?`}`,
-      { hint },
+      { hint: isInput ? `Give an input of the prompt as -i ${token.name}=VALUE. ${hint}` : hint },
     );
   }
   if (option.type === "boolean" && token.value !== undefined) {

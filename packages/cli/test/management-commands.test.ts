@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
-import { RUN } from "./sample-prompt.ts";
+import { PROMPT, RUN } from "./sample-prompt.ts";
 
 const me: Routes = { "GET /v1/me": { data: { username: "ada", displayName: null, userFlags: 1 } } };
 const session = {
@@ -156,28 +156,29 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
   test("create and roll print the key alone, with its terms sent", async () => {
     const routes = {
       [`POST ${KEYS}`]: { data: { ...key, apiKey: "pd_new" } },
+      "GET /manage/v1/marketplace/tea-poem": { data: { promptId: PROMPT } },
       [`POST ${KEYS}/${RUN}/roll`]: {
         data: { ...key, apiKey: "pd_rolled", oldKeyExpiresAt: "2026-11-23T10:15:00.000Z" },
       },
     };
     const { run, seen } = await setupToken(routes);
-    const terms = ["--cap", "500", "--expires", "2027-01-01", "--prompt", RUN];
+    const terms = ["--cap", "500", "--expires", "2027-01-01", "--prompt", RUN, "--prompt", "tea-poem"];
     expect(await run("keys", "create", "laptop", ...terms)).toEqual({
       code: 0,
       stdout: "pd_new\n",
       stderr: "The key is shown only once.\n",
     });
-    expect(seen[0]?.body).toEqual({
+    expect(seen[1]?.body).toEqual({
       name: "laptop",
       expiresAt: "2027-01-01T00:00:00.000Z",
       monthlyCap: 500,
-      promptIds: [RUN],
+      promptIds: [RUN, PROMPT],
     });
-    expect(seen[0]?.headers.authorization).toBe("Bearer pdm_test");
+    expect(seen[1]?.headers.authorization).toBe("Bearer pdm_test");
     expect((await run("keys", "roll", RUN, "--overlap", "1")).stderr).toContain(
       "valid until 2026-11-23T10:15:00.000Z.",
     );
-    expect(seen[1]?.body).toEqual({ overlapHours: 1 });
+    expect(seen[2]?.body).toEqual({ overlapHours: 1 });
   });
 
   test("revoke names what was revoked", async () => {

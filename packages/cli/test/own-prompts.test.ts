@@ -117,6 +117,16 @@ describe("an author with a folder of prompts and a token", () => {
   test("pulls one file and exports all, over none that exists", async () => {
     expect((await run("prompt", "pull", "tea-poem")).stdout).toContain("title: Tea poem");
     expect((await run("prompt", "pull", "tea-pome")).stderr).toContain('Did you mean "tea-poem"?');
+    await write("mine.prompt.md", "not saved yet");
+    const refused = await run("prompt", "pull", "tea-poem", "--out", "mine.prompt.md");
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      "mine.prompt.md says something else and was not overwritten.\nReplace it with --force, or pull to another file with --out.\n",
+    ]);
+    for (const argv of [["--force"], []]) {
+      expect((await run("prompt", "pull", "tea-poem", "--out", "mine.prompt.md", ...argv)).code).toBe(0);
+      expect(await readFile(join(directory, "mine.prompt.md"), "utf8")).toContain("title: Tea poem");
+    }
     expect((await run("prompt", "export", "--out", "all")).stdout).toBe("all/tea-poem.prompt.md\nWrote 1.\n");
     expect(await readdir(join(directory, "all"))).toEqual(["tea-poem.prompt.md"]);
     const again = await run("prompt", "export", "--out", "all");

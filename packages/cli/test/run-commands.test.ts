@@ -441,3 +441,11 @@ More: promptd runs list --after ${RUN}
     expect(await run("runs", "cancel", RUN)).toEqual({ code: 0, stdout: "Error: Canceled by user.\n", stderr: "" });
   });
 });
+
+test("an input that is written as a flag is refused with how one is given", async () => {
+  const { run, seen } = await setup();
+  expect((await run("run", VERSION, "--tune", "calm")).stderr).toBe(
+    '"promptd run" has no flag --tune.\nGive an input of the prompt as -i tune=VALUE. See "promptd run --help".\n',
+  );
+  expect(seen).toEqual([]);
+});

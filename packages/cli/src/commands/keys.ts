@@ -1,3 +1,5 @@
+import type { ManageClient } from "@promptd/client/manage";
+import { parsePromptName } from "@promptd/contract";
 import type { CreatedKey, Key } from "@promptd/contract/manage";
 import type { Command, CommandArgs, CommandIo } from "../command.ts";
 import { formatTable } from "../output.ts";
@@ -38,21 +40,36 @@ The key is shown only once.`,
   options: {
     expires: { type: "string", value: "TIME", summary: "when it stops being valid, ISO 8601; never when absent" },
     cap: { type: "string", value: "N", summary: "credits that its runs may take in a calendar month (UTC)" },
-    prompt: { type: "string", multiple: true, value: "PROMPTID", summary: "a prompt that it may run; all when absent" },
+    prompt: {
+      type: "string",
+      multiple: true,
+      value: "SLUG|PROMPTID",
+      summary: "a prompt that it may run; all when absent",
+    },
   },
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const prompts = args.list("prompt");
     const expiresAtMs = readTime(args.text("expires"), "--expires");
-    const body = {
+    const terms = {
       name: args.positionals[0] ?? "",
       expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
       monthlyCap: readWholeNumber(args.text("cap"), "--cap") ?? null,
-      promptIds: prompts.length === 0 ? null : prompts,
     };
-    showKey(await withManagement(io, (manage) => manage.send("createKey", { body, signal: io.signal })), io);
+    const created = await withManagement(io, async (manage) => {
+      const ids = await Promise.all(prompts.map((name) => idOf(manage, name, io.signal)));
+      const body = { ...terms, promptIds: ids.length === 0 ? null : ids };
+      return manage.send("createKey", { body, signal: io.signal });
+    });
+    showKey(created, io);
   },
 };
+
+/** A slug is what people have at hand; a key keeps to the prompt, whatever its slug is later. */
+async function idOf(manage: ManageClient, name: string, signal: AbortSignal): Promise<string> {
+  if (parsePromptName(name).isId) return name;
+  return (await manage.send("getMarketplacePrompt", { params: { slug: name }, signal })).promptId;
+}
 
 export const keysRoll: Command = {
   summary: "Replace an API key with a new one, shown only once; the old key stays valid for a while",

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { ManageClient } from "@promptd/client/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
@@ -60,6 +60,7 @@ Wrote prompts/tea-poem.prompt.md.`,
   options: {
     ...AUTHOR_OPTION,
     out: { type: "string", value: "DIR|FILE", summary: "write it there; a folder gets SLUG.prompt.md" },
+    force: { type: "boolean", summary: "replace a file that says something else" },
   },
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
@@ -73,6 +74,7 @@ Wrote prompts/tea-poem.prompt.md.`,
     if (out === undefined) return io.result(pulled, pulled.text.trimEnd());
     const file = /\.(md|json|ya?ml)$/.test(out) ? out : join(out, pulled.name);
     const path = resolve(io.directory, file);
+    if (!args.flag("force")) await refuseToOverwrite(path, file, pulled.text);
     try {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, pulled.text);
@@ -82,3 +84,12 @@ Wrote prompts/tea-poem.prompt.md.`,
     io.result({ ...pulled, file }, `Wrote ${printableLine(file)}.`);
   },
 };
+
+/** What an author has written since, and saved nowhere else, would be lost. */
+async function refuseToOverwrite(path: string, file: string, text: string): Promise<void> {
+  const there = await readFile(path, "utf8").catch(() => null); // a file that cannot be read is written or refused below
+  if (there === null || there === text) return;
+  throw new CommandFailure(`${printableLine(file)} says something else and was not overwritten.`, {
+    hint: "Replace it with --force, or pull to another file with --out.",
+  });
+}
