@@ -99,7 +99,7 @@ export const ENDPOINTS = {
       {
         name: "Prefer",
         description:
-          "wait=N: wait at most N seconds, then 504. respond-async: 202 at once. stream: text events are wanted from the first word.",
+          "wait=N: wait at most N seconds, then 504. respond-async: answer at once, 202 unless the run has ended. stream: text events are wanted from the first word.",
       },
       {
         name: "Idempotency-Key",
