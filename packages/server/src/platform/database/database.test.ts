@@ -67,6 +67,22 @@ test("statements on pipelined connections that are terminated are answered by ne
   expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
 });
 
+test("prepared statements that come one after the other share a connection, and those that come together do not", async () => {
+  const database = await createTestDatabase();
+  const db = await openDatabase({ url: database.url, role: "lanes", log: createLog("silent") });
+  onTestFinished(async () => {
+    await db.close();
+    await database.drop();
+  });
+  const ask = async () => (await db.named<{ pid: number }>("pid", "select pg_backend_pid() as pid", []))[0]?.pid;
+  const first = await ask();
+  expect(await ask()).toBe(first);
+  const [one, other] = await Promise.all([ask(), ask()]);
+  expect(one).toBe(first);
+  expect(other).not.toBe(first);
+  expect(await ask()).toBe(first);
+});
+
 test("a connection that cannot be opened in time counts as lost", async () => {
   const database = await createTestDatabase();
   const proxy = await startTcpProxy(database.url);
@@ -108,7 +124,7 @@ test("a server that has become a standby keeps no connection: the next statement
   await Promise.all([db.query(demote), db.named("demote", demote, []), db.named("demote", demote, [])]);
   await expect(db.tx((tx) => tx.query(write))).rejects.toMatchObject({ code: "25006" });
   await db.tx((tx) => tx.query(write));
-  for (let lane = 0; lane < 4; lane += 1) await db.named("write", write, []);
+  for (let i = 0; i < 2; i += 1) await Promise.all([db.named("write", write, []), db.named("write", write, [])]);
   expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
 });
 

@@ -46,7 +46,7 @@ export interface TxOptions {
 }
 
 export interface Database extends Queryable {
-  /** One prepared statement on the pipelined connections; sent again once if the connection was lost. */
+  /** One prepared statement on the pipelined connection that has least to do; sent again once if the connection was lost. */
   named<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]>;
   /** One statement that the server gives up after `timeoutMs`, for what can be answered without it. */
   queryWithin<Row extends object>(timeoutMs: number, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
@@ -112,7 +112,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   );
   if (options.opensAhead === true) for (const lane of lanes) lane.open();
   const alone = new Set<Client>();
-  let next = 0;
   const runOnPool = poolRunner(pool, route);
   const runOnce = async (asked: QueryConfig, how?: Pick<TxOptions, "signal">): Promise<QueryResult> =>
     connections.run(() => runOnPool(asked), how);
@@ -124,8 +123,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return rowsOf(await retry(() => runOnce(asked, onceOptions), ONCE_MORE));
     },
     named: async (name, text, values) => {
-      next = (next + 1) % PIPELINED_CONNECTIONS;
-      return rowsOf(await (lanes[next] as PipelinedConnection).run(queryOf({ name, text }, values, route)));
+      // The first one where both are idle: a connection that was used a moment ago has what it needs in the processor's cache.
+      const lane = lanes.reduce((idlest, other) => (other.underWay < idlest.underWay ? other : idlest));
+      return rowsOf(await lane.run(queryOf({ name, text }, values, route)));
     },
     queryWithin: async (timeoutMs, statement, values) => {
       const asked = queryOf(statement, values, route);

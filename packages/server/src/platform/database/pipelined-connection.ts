@@ -14,6 +14,7 @@ export class PipelinedConnection {
   /** What goes with each statement through a pooler; null where the limits belong to the connection. */
   readonly #limits: Limits | null;
   #client: Promise<Client> | null = null;
+  #underWay = 0;
 
   constructor(settings: ClientConfig, { log, limits }: { readonly log: Log; readonly limits: Limits | null }) {
     this.#settings = settings;
@@ -21,12 +22,22 @@ export class PipelinedConnection {
     this.#limits = limits;
   }
 
-  run(query: QueryConfig): Promise<QueryResult> {
-    return retry(() => this.#send(query), {
-      // A caller that has waited for a silent server does not wait twice.
-      on: (error) => (isConnectionLoss(error) && !isUnresponsive(error)) || isStandby(error),
-      attempts: 2,
-    });
+  /** Statements that are not answered yet. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  async run(query: QueryConfig): Promise<QueryResult> {
+    this.#underWay += 1;
+    try {
+      return await retry(() => this.#send(query), {
+        // A caller that has waited for a silent server does not wait twice.
+        on: (error) => (isConnectionLoss(error) && !isUnresponsive(error)) || isStandby(error),
+        attempts: 2,
+      });
+    } finally {
+      this.#underWay -= 1;
+    }
   }
 
   /** Ahead of the first statement, which tries again if it fails. */
