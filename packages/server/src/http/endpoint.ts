@@ -24,14 +24,12 @@ export interface Caller {
   /** Who acts in the account; absent: an API key. */
   readonly actor?: Actor;
   /** As the statement that admitted the API key read it; absent: no API key was used. */
-  readonly account?: CallerAccount;
-}
-
-interface CallerAccount {
-  readonly username: string | null;
-  readonly displayName: string | null;
-  readonly flags: number;
-  readonly isPro: boolean;
+  readonly account?: {
+    readonly username: string | null;
+    readonly displayName: string | null;
+    readonly flags: number;
+    readonly isPro: boolean;
+  };
 }
 
 /** A person, by a session or by a token of theirs. */

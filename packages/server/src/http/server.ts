@@ -7,13 +7,13 @@
  *   sockets/stopping.ts       the end of all of it
  */
 import { API_PREFIXES, type Auth } from "@promptd/contract";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Log } from "../platform/log.ts";
 import { createBodyBudget } from "./body/body-budget.ts";
-import type { Authenticators, Endpoint, OpenFile, RatePolicy, Readiness, WriteAudit } from "./endpoint.ts";
-import { unauthenticatedEndpoints } from "./unauthenticated-endpoints.ts";
-import { Exchange, type ExchangeSetup } from "./request/exchange.ts";
+import type { Endpoint, WriteAudit } from "./endpoint.ts";
+import { unauthenticatedEndpoints, type UnauthenticatedEndpointsOptions } from "./unauthenticated-endpoints.ts";
+import { Exchange } from "./request/exchange.ts";
 import { createFailedAdmissions } from "./request/failed-admissions.ts";
 import { HEADER_BYTES_MAX } from "./request/parse-head.ts";
 import { createRateWait } from "./request/rate-wait.ts";
@@ -52,27 +52,16 @@ const HTTP_LIMITS = {
 } as const;
 type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };
 
-export interface HttpServerOptions {
-  readonly log: Log;
-  readonly newId: () => string;
+export interface HttpServerOptions
+  extends
+    Pick<PathSetup, "log" | "newId" | "resourcesHash" | "authenticators">,
+    Partial<Pick<PathSetup, "rate" | "corsOrigins" | "proxies" | "checkResponses">>,
+    Pick<UnauthenticatedEndpointsOptions, "openFile" | "publicUrl" | "readiness"> {
   readonly endpoints: readonly Endpoint[];
-  readonly authenticators: Authenticators;
   /** Those of the contract when absent. */
   readonly prefixes?: Readonly<Record<string, Auth>>;
-  readonly resourcesHash: () => string;
-  /** Under which callers reach the server. */
-  readonly publicUrl: () => string;
-  readonly openFile: OpenFile;
-  readonly readiness: () => Promise<Readiness>;
-  readonly rate?: RatePolicy;
   /** Where rows of audited endpoints go; no endpoint is audited when absent. */
   readonly writeAudit?: WriteAudit;
-  /** `["*"]` or the origins whose pages may call. */
-  readonly corsOrigins?: readonly string[];
-  /** How many proxies stand in front, each of which adds to X-Forwarded-For; 0 when absent. */
-  readonly proxies?: number;
-  /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
-  readonly checkResponses?: boolean;
   readonly limits?: Partial<HttpLimits>;
 }
 
@@ -89,10 +78,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = trackConnections(server, limits.connectionRequestsMax);
   const stopListening = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   const stopping = createStopping({ ...limits, connections, stopListening });
-  const rawRefusals = installRawRefusals(server, { ...options, ...limits, connections });
+  const refuseMore = installRawRefusals(server, { ...options, ...limits, connections });
   const isBusy = () => connections.openRequests > limits.openRequestsMax;
   const open = unauthenticatedEndpoints({ ...options, isBusy, isStopping: () => stopping.hasBegun });
-  const setup: ExchangeSetup & PathSetup = {
+  const setup: PathSetup = {
     ...options,
     ...limits,
     isBusy,
@@ -109,7 +98,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   const serve = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     if (!connections.takesMore(request.socket)) {
-      rawRefusals.refuseMore(request.socket);
+      refuseMore(request.socket);
       return;
     }
     const exchange = new Exchange(setup, request, response, awaitsContinue);
@@ -164,13 +153,8 @@ async function listen(
   server: Server,
   address: { readonly host: string; readonly port: number; readonly backlog: number },
 ): Promise<{ url: string; port: number }> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ ...address }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+  server.listen({ ...address });
+  await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const host = address.host.includes(":") ? `[${address.host}]` : address.host;
   return { url: `http://${host}:${port}`, port };

@@ -23,12 +23,12 @@ export type Reserve = (bytes: number) => void;
 export function receiveBody(request: IncomingMessage, bytesMax: number, reserve: Reserve | null): Promise<Buffer> {
   // Gone before it was read: it emits no event any more, and what waits for one would never be freed.
   if (request.destroyed) return Promise.reject(callerGone());
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const received = Promise.withResolvers<Buffer>();
   let bytes = 0;
   let stored = reserve === null ? null : new BodyBuffer(declaredBytes(request), reserve);
   // The listeners stay, since taking them off costs more, and live as long as the request, which may wait for two minutes:
   // once settled they refer to nothing and discard what still comes.
-  let settle: Settle | null = { resolve, reject };
+  let settle: typeof received | null = received;
   const end = () => {
     const ended = settle;
     settle = null;
@@ -54,16 +54,11 @@ export function receiveBody(request: IncomingMessage, bytesMax: number, reserve:
   });
   const onGone = () => end()?.reject(callerGone());
   request.on("close", onGone).on("error", onGone);
-  return promise;
+  return received.promise;
 }
 
 export function callerGone(): CallerGone {
   return new CallerGone("The caller closed the connection while sending the body.");
-}
-
-interface Settle {
-  readonly resolve: (body: Buffer) => void;
-  readonly reject: (problem: unknown) => void;
 }
 
 const NOTHING = Buffer.alloc(0);

@@ -4,8 +4,15 @@ import type { Exchange } from "./exchange.ts";
 /**
  * The row that a request leaves in the audit log, by the name of the entry in the contract. A request that nobody was
  * admitted with leaves none: it has changed nothing, and anybody could fill the log.
+ * @param outcome how the request ended: `SUCCESS` or the code of its error.
+ * @param data the content of its answer.
  */
-export async function audit(exchange: Exchange, writeAudit: WriteAudit | null, { outcome, data }: End): Promise<void> {
+export async function audit(
+  exchange: Exchange,
+  writeAudit: WriteAudit | null,
+  outcome: string,
+  data: unknown,
+): Promise<void> {
   const { admission, endpoint } = exchange;
   if (writeAudit === null || endpoint.name === null) return;
   const caller = admission?.kind === "admitted" ? admission.caller : null;
@@ -21,12 +28,6 @@ export async function audit(exchange: Exchange, writeAudit: WriteAudit | null, {
     requestId: exchange.requestId,
     outcome,
   });
-}
-
-/** How a request ended: `SUCCESS` or the code of its error, and the content of its answer. */
-interface End {
-  readonly outcome: string;
-  readonly data: unknown;
 }
 
 /** A file may hold hundreds of prompts. */

@@ -31,10 +31,12 @@ export interface ExchangeSetup {
   readonly log: Log;
   readonly newId: () => string;
   readonly resourcesHash: () => string;
+  /** `["*"]` or the origins whose pages may call. */
   readonly corsOrigins: readonly string[];
   readonly rate: RatePolicy;
+  /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
   readonly checkResponses: boolean;
-  /** How many proxies stand in front. */
+  /** How many proxies stand in front, each of which adds to X-Forwarded-For. */
   readonly proxies: number;
   readonly slowReaderMs: number;
   readonly lingerMs: number;

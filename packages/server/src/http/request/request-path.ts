@@ -9,7 +9,7 @@ import { serverBusy, type BodyBudget } from "../body/body-budget.ts";
 import { parseJsonBody } from "../body/json-body.ts";
 import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
 import type { Admission, AdmissionRequest, Authenticators, EndpointInput, WriteAudit } from "../endpoint.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, ExchangeSetup } from "./exchange.ts";
 import type { FailedAdmissions } from "./failed-admissions.ts";
 import { asksToUpgrade, headFault, toOriginForm } from "./parse-head.ts";
 import { parseQuery, rawQuery } from "./query.ts";
@@ -20,7 +20,7 @@ import type { Router } from "./router.ts";
 import { nameUnlistedIn, UNLISTED_NAMED_MAX, validateHeaders, validateInput } from "./validate.ts";
 
 /** What the steps need beside the exchange. */
-export interface PathSetup {
+export interface PathSetup extends ExchangeSetup {
   readonly router: Router;
   readonly authenticators: Authenticators;
   readonly failedAdmissions: FailedAdmissions;
@@ -28,8 +28,6 @@ export interface PathSetup {
   /** True while the process has more open requests than it should. */
   readonly isBusy: () => boolean;
   readonly bodyBudget: BodyBudget;
-  /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
-  readonly checkResponses: boolean;
   /** Null: no endpoint is audited. */
   readonly writeAudit: WriteAudit | null;
 }
@@ -60,7 +58,7 @@ export async function serveRequest(exchange: Exchange, setup: PathSetup): Promis
     }
   } catch (error) {
     const outcome = error instanceof Problem ? error.code : "SERVER_ERROR";
-    if (exchange.isAudited) await audit(exchange, setup.writeAudit, { outcome, data: null });
+    if (exchange.isAudited) await audit(exchange, setup.writeAudit, outcome, null);
     exchange.sendError(nameUnlistedIn(error, exchange.unlisted));
   } finally {
     exchange.releaseBody();
@@ -182,7 +180,7 @@ function validate(exchange: Exchange): void {
   exchange.body = undefined; // may be 32 MiB
   validateHeaders(endpoint, (name) => exchange.headerValues(name));
   const query = parseQuery(rawQuery(exchange.request.url ?? ""));
-  exchange.input = validateInput({ schemas, checkBody: endpoint.checkBody }, { params, query, body }, (part) => {
+  exchange.input = validateInput(schemas, endpoint.checkBody, { params, query, body }, (part) => {
     exchange.ignore(part);
     if (exchange.unlisted.length < UNLISTED_NAMED_MAX) exchange.unlisted = [...exchange.unlisted, part];
   });
@@ -200,7 +198,7 @@ function answer(exchange: Exchange, setup: PathSetup): Promise<void> | void {
   const { answer: given } = exchange;
   if (!exchange.isAudited) return sendAnswer(exchange, setup);
   const data = given !== null && "data" in given ? given.data : null;
-  return audit(exchange, setup.writeAudit, { outcome: "SUCCESS", data }).then(() => sendAnswer(exchange, setup));
+  return audit(exchange, setup.writeAudit, "SUCCESS", data).then(() => sendAnswer(exchange, setup));
 }
 
 function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): Promise<void> | void {

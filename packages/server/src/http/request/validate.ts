@@ -2,18 +2,14 @@ import { ISSUES_MAX, printable, quoteText, type Issue } from "@promptd/contract"
 import { toIssue, type EndpointSchemas } from "@promptd/contract/schemas";
 import { z } from "zod";
 import { badRequest, invalid, Problem } from "../../platform/problem.ts";
-import type { Endpoint, EndpointInput } from "../endpoint.ts";
+import type { CheckBody, Endpoint, EndpointInput } from "../endpoint.ts";
 import type { QueryParameter } from "./query.ts";
 
-export interface RawInput {
+interface RawInput {
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly query: readonly QueryParameter[];
   /** Parsed JSON; not looked at where the endpoint takes no body. */
   readonly body: unknown;
-}
-
-interface Rules extends Pick<Endpoint, "checkBody"> {
-  readonly schemas: EndpointSchemas | null;
 }
 
 /** `ignore` gets the name of every part of a request that has no effect. */
@@ -33,7 +29,12 @@ export function validateHeaders({ headers = [] }: Endpoint, valuesOf: (name: str
  * The shape stage: everything that can be decided without the database, all problems at once.
  * @throws Problem VALIDATION_ERROR with at most 20 issues.
  */
-export function validateInput({ schemas, checkBody }: Rules, raw: RawInput, ignore: Ignore): EndpointInput {
+export function validateInput(
+  schemas: EndpointSchemas | null,
+  checkBody: CheckBody | null,
+  raw: RawInput,
+  ignore: Ignore,
+): EndpointInput {
   if (schemas === null) return { params: raw.params, query: undefined, body: raw.body };
   const issues: Issue[] = [];
   const known = readKnown(raw.query, schemas.query.shape, ignore, issues);

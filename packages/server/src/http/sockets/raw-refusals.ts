@@ -18,14 +18,11 @@ export interface RawRefusalsSetup {
   readonly connections: Pick<Connections, "hasBegunAnswer" | "afterAnswers">;
 }
 
-/** What is refused on the socket itself, after the answers that are due there. */
-export interface RawRefusals {
-  /** Takes no more requests from a connection on which too many wait already. */
-  readonly refuseMore: (socket: Duplex) => void;
-}
-
-/** Installs the raw answers. */
-export function installRawRefusals(server: Server, setup: RawRefusalsSetup): RawRefusals {
+/**
+ * Installs the raw answers, each after the answers that are due on its socket.
+ * @returns takes no more requests from a connection on which too many wait already.
+ */
+export function installRawRefusals(server: Server, setup: RawRefusalsSetup): (socket: Duplex) => void {
   const { connections } = setup;
   const refuse = (socket: Duplex, problem: Problem) => {
     connections.afterAnswers(socket, () => sendRaw(socket, problem, setup));
@@ -42,11 +39,9 @@ export function installRawRefusals(server: Server, setup: RawRefusalsSetup): Raw
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     refuse(socket, new Problem("NOT_FOUND_ERROR", "Unrecognized request: CONNECT."));
   });
-  return {
-    refuseMore(socket) {
-      stopParsing(socket);
-      refuse(socket, tooManyWaiting());
-    },
+  return (socket) => {
+    stopParsing(socket);
+    refuse(socket, tooManyWaiting());
   };
 }
 
