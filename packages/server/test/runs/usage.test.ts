@@ -182,9 +182,9 @@ test("an author sees runs, failures, price and earnings of own prompts, by promp
   await rollUp();
   await runOnce({ author: { accountId: authorId, sharePercent: 50 } }, { credits: 1 });
   await runOnce({ hold: null }, {}, authorId); // an own run
-  const request = { authorId, from: "2027-05-01", to: "2027-05-31", isByDay: false, rowsMax: 10 };
+  const span = { from: "2027-05-01", to: "2027-05-31", rowsMax: 10 };
   const earned = { promptSlug: "test", runs: 3, failed: 1, credits: 6, earnedHundredths: 175 };
-  expect(await listEarnings(engine.db, request)).toMatchObject([{ ...earned, day: null }]);
-  expect(await listEarnings(engine.db, { ...request, isByDay: true })).toMatchObject([{ ...earned, day: TODAY }]);
-  expect(await listEarnings(engine.db, { ...request, authorId: account })).toEqual([]);
+  expect(await listEarnings(engine.db, authorId, span, false)).toMatchObject([{ ...earned, day: null }]);
+  expect(await listEarnings(engine.db, authorId, span, true)).toMatchObject([{ ...earned, day: TODAY }]);
+  expect(await listEarnings(engine.db, account, span, false)).toEqual([]);
 });

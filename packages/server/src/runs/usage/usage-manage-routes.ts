@@ -1,6 +1,7 @@
 import {
   USAGE_DIMENSIONS,
   type EarningsReport,
+  type ManageShapes,
   type Report,
   type UsageDimension,
   type UsageReport,
@@ -24,17 +25,17 @@ const DAY_MS = 86_400_000;
 export function usageManageRoutes(db: Database, clock: Clock) {
   return {
     getUsage: ({ query }, { caller }) => {
-      return reportUsage({ ...query, accountId: caller.accountId, showsCost: false }, db, clock);
+      return reportUsage({ ...query, accountId: caller.accountId }, false, db, clock);
     },
     getInstallationUsage: ({ query }) => {
-      return reportUsage({ ...query, accountId: query.accountId ?? null, showsCost: true }, db, clock);
+      return reportUsage({ ...query, accountId: query.accountId ?? null }, true, db, clock);
     },
     getEarnings: async ({ query }, { caller }) => {
       const { by, format, ...span } = query;
       const { from, to } = readSpan(span, clock);
       const rowsMax = rowsMaxOf(format);
-      const request = { authorId: caller.accountId, from, to, isByDay: by === "day", rowsMax: rowsMax + 1 };
-      const rows = (await listEarnings(db, request)).map(toEarnings);
+      const asked = { from, to, rowsMax: rowsMax + 1 };
+      const rows = (await listEarnings(db, caller.accountId, asked, by === "day")).map(toEarnings);
       return answer({ from, to, rows: rows.slice(0, rowsMax), isCut: rows.length > rowsMax }, EARNINGS_COLUMNS, format);
     },
     getPromptUsage: async ({ params: { promptId }, query: { by = "day", ...span } }, { caller }) => {
@@ -42,27 +43,19 @@ export function usageManageRoutes(db: Database, clock: Clock) {
       await requireOwnPrompt(db, caller.accountId, promptId);
       const words = by.split(",");
       const groups = { isByDay: words.includes("day"), isByVersion: words.includes("version") };
-      const rows = await listVersionUse(db, { promptId, from, to, ...groups, rowsMax: ROWS_MAX + 1 });
+      const rows = await listVersionUse(db, promptId, { from, to, rowsMax: ROWS_MAX + 1 }, groups);
       return { data: { from, to, rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX } };
     },
   } satisfies Partial<ManageHandlers>;
 }
 
-type Format = "json" | "csv" | undefined;
+type UsageQuery = ManageShapes["getUsage"]["query"];
+type Format = UsageQuery["format"];
 
-interface UsageQuestion {
-  /** Words of USAGE_DIMENSIONS, separated by commas; the schema has checked them. */
-  readonly by?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly format?: Format;
-  /** Null: all accounts. */
-  readonly accountId: string | null;
-  readonly showsCost: boolean;
-}
-
+/** @param query `accountId` null: of all accounts. */
 async function reportUsage(
-  { by: asked = "day", format, accountId, showsCost, ...span }: UsageQuestion,
+  { by: asked = "day", format, accountId, ...span }: UsageQuery & { readonly accountId: string | null },
+  showsCost: boolean,
   db: Database,
   clock: Clock,
 ): Promise<Answer<UsageReport> | TextAnswer> {
@@ -131,7 +124,7 @@ function answer<Row extends object>(
 
 /** The last 30 days, today (UTC) included, where nothing else is asked. */
 function readSpan(
-  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  { from, to }: Pick<UsageQuery, "from" | "to">,
   clock: Clock,
 ): { readonly from: string; readonly to: string } {
   const toMs = to === undefined ? clock.nowMs() : Date.parse(to);

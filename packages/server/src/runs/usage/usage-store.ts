@@ -2,15 +2,18 @@
 import type { EarningsRow, UsageDimension, RecentUsage, UsageRow } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 
-export interface UsageRequest {
-  /** Null: of all accounts. */
-  readonly accountId: string | null;
+export interface ReportSpan {
   /** First and last day, UTC, YYYY-MM-DD. */
   readonly from: string;
   readonly to: string;
+  readonly rowsMax: number;
+}
+
+export interface UsageRequest extends ReportSpan {
+  /** Null: of all accounts. */
+  readonly accountId: string | null;
   /** At least one. */
   readonly by: readonly UsageDimension[];
-  readonly rowsMax: number;
 }
 
 /** Sums over a group of runs; the cost is left out only where it is shown. */
@@ -58,18 +61,16 @@ export interface MeasuredEarnings extends Omit<EarningsRow, "earned"> {
   readonly earnedHundredths: number;
 }
 
-export interface EarningsRequest {
-  readonly authorId: string;
-  readonly from: string;
-  readonly to: string;
-  /** False: one row for a prompt. */
-  readonly isByDay: boolean;
-  readonly rowsMax: number;
-}
-
-/** Of an author's prompts, whoever ran them. It names no caller. */
-export function listEarnings(db: Queryable, request: EarningsRequest): Promise<MeasuredEarnings[]> {
-  const { authorId, from, to, isByDay, rowsMax } = request;
+/**
+ * Of an author's prompts, whoever ran them. It names no caller.
+ * @param isByDay false: one row for a prompt.
+ */
+export function listEarnings(
+  db: Queryable,
+  authorId: string,
+  { from, to, rowsMax }: ReportSpan,
+  isByDay: boolean,
+): Promise<MeasuredEarnings[]> {
   const day = isByDay ? "to_char(u.day, 'YYYY-MM-DD')" : "null::text";
   return db.query<MeasuredEarnings>(
     `select ${day} as day, p.id as "promptId", p.slug as "promptSlug", sum(u.runs)::bigint as runs,

@@ -1,6 +1,7 @@
 /** SQL of what authors see of the use of their prompts: by version and day, whoever ran them; it names no caller. */
 import type { PromptUsageRow, RecentUseOfPrompt } from "@promptd/contract/manage";
 import type { Queryable } from "../../platform/database/database.ts";
+import type { ReportSpan } from "./usage-store.ts";
 
 const SUMS = `sum(runs)::bigint as runs, sum(runs - failed - excused)::bigint as succeeded, sum(failed)::bigint as failed,
   sum(credits)::bigint as credits`;
@@ -33,19 +34,13 @@ function toMap(rows: readonly (RecentUseOfPrompt & { readonly id: string })[]): 
   return new Map(rows.map(({ id, ...use }) => [id, use]));
 }
 
-export interface VersionUseRequest {
-  readonly promptId: string;
-  /** First and last day, UTC, YYYY-MM-DD. */
-  readonly from: string;
-  readonly to: string;
-  readonly isByDay: boolean;
-  readonly isByVersion: boolean;
-  readonly rowsMax: number;
-}
-
 /** Oldest day first, then the newest version. */
-export function listVersionUse(db: Queryable, request: VersionUseRequest): Promise<PromptUsageRow[]> {
-  const { promptId, from, to, isByDay, isByVersion, rowsMax } = request;
+export function listVersionUse(
+  db: Queryable,
+  promptId: string,
+  { from, to, rowsMax }: ReportSpan,
+  { isByDay, isByVersion }: { readonly isByDay: boolean; readonly isByVersion: boolean },
+): Promise<PromptUsageRow[]> {
   const groups = [...(isByDay ? ["u.day"] : []), ...(isByVersion ? ["u.prompt_version_id", "v.number"] : [])];
   const order = [...(isByDay ? ["u.day"] : []), ...(isByVersion ? ["v.number desc"] : [])];
   return db.query<PromptUsageRow>(
