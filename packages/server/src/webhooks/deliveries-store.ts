@@ -85,17 +85,12 @@ export interface AttemptOutcome {
   readonly gone: string | null;
 }
 
-export interface GiveUp {
-  readonly days: number;
-  readonly reason: string;
-}
-
 /** `lost`: another attempt has overtaken this one. `disabled`: the webhook is disabled from now on. */
 export async function settleAttempt(
   db: Queryable,
   { deliveryId, attempt }: Pick<ClaimedDelivery, "deliveryId" | "attempt">,
   outcome: AttemptOutcome,
-  giveUp: GiveUp,
+  giveUp: { readonly days: number; readonly reason: string },
 ): Promise<"lost" | "settled" | "disabled"> {
   const [row] = await db.query<{ outcome: "lost" | "settled" | "disabled" }>(
     {
@@ -153,9 +148,10 @@ export function listDeliveriesOf(
   );
 }
 
-export type TestToInsert = Pick<ClaimedDelivery, "deliveryId" | "accountId" | "webhookId" | "event" | "data">;
-
-export async function insertDelivery(db: Queryable, test: TestToInsert): Promise<Delivery> {
+export async function insertDelivery(
+  db: Queryable,
+  test: Pick<ClaimedDelivery, "deliveryId" | "accountId" | "webhookId" | "event" | "data">,
+): Promise<Delivery> {
   const delivery = await queryAnswer<Delivery>(
     db,
     `insert into webhook_deliveries (id, account_id, webhook_id, event, data) values ($1, $2, $3, $4, $5)
@@ -181,18 +177,14 @@ export function repeatDelivery(db: Queryable, webhookId: string, deliveryId: str
   );
 }
 
-/** Events that each webhook hears of once, by their subject. */
-export interface Notice {
-  readonly accountId: string;
-  readonly subject: string;
-  readonly data: unknown;
-}
-
-/** @returns how many deliveries were made. */
+/**
+ * Events that each webhook hears of once, by their subject.
+ * @returns how many deliveries were made.
+ */
 export async function insertNotices(
   db: Queryable,
   event: Delivery["event"],
-  notices: readonly Notice[],
+  notices: readonly { readonly accountId: string; readonly subject: string; readonly data: unknown }[],
 ): Promise<number> {
   const [row] = await db.query<{ made: number }>("select webhook_noticed($1, $2::uuid[], $3, $4::json[]) as made", [
     event,

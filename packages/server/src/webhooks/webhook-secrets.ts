@@ -43,12 +43,7 @@ export function createSecretVault(secret: Buffer, others: readonly Buffer[]): Se
   };
 }
 
-interface SealingKey {
-  readonly keyId: Buffer;
-  readonly key: Buffer;
-}
-
-function keyOf(secret: Buffer): SealingKey {
+function keyOf(secret: Buffer) {
   const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync("sha256", secret, "", purpose, bytes));
   return {
     keyId: derive("webhook secrets of promptd, name of the key", KEY_ID_BYTES),

@@ -53,10 +53,8 @@ function webhookHandlers({ db, newId, vault, poster }: WebhooksRoutesOptions) {
       data: orNotFound(await findWebhook(db, { accountId, webhookId }), "webhook", webhookId),
     }),
     updateWebhook: async ({ params: { webhookId }, body }, { caller: { accountId } }) => {
-      const { url = null, events = null, isEnabled = null } = body;
-      if (url !== null) requireUrl(url);
-      const changes = { url, events, isEnabled };
-      const webhook = await updateWebhook(db, { accountId, webhookId }, changes, DISABLED_BY_OWNER);
+      if (body.url !== undefined) requireUrl(body.url);
+      const webhook = await updateWebhook(db, { accountId, webhookId }, body, DISABLED_BY_OWNER);
       return { data: orNotFound(webhook, "webhook", webhookId) };
     },
     deleteWebhook: async ({ params: { webhookId } }, { caller: { accountId } }) => ({

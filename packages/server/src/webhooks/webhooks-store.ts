@@ -1,5 +1,5 @@
 /** SQL of webhooks and of the alert of credits (migration 0029). */
-import type { CreditsAlert, Page, PageQuery, Webhook, WebhookEventName } from "@promptd/contract/manage";
+import type { CreditsAlert, ManageShapes, Page, PageQuery, Webhook, WebhookEventName } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
@@ -28,14 +28,12 @@ export function findWebhook(db: Queryable, { accountId, webhookId }: WebhookOfAc
   return queryAnswer(db, text, [webhookId, accountId]);
 }
 
-export interface WebhookToInsert extends WebhookOfAccount {
-  readonly url: string;
-  readonly events: readonly WebhookEventName[];
-  readonly sealedSecret: Buffer;
-}
-
 /** Null: the account has as many as it may have. */
-export function insertWebhook(db: Queryable, webhook: WebhookToInsert, max: number): Promise<Webhook | null> {
+export function insertWebhook(
+  db: Queryable,
+  webhook: WebhookOfAccount & Pick<Webhook, "url" | "events"> & { readonly sealedSecret: Buffer },
+  max: number,
+): Promise<Webhook | null> {
   const { webhookId, accountId, url, events, sealedSecret } = webhook;
   return queryAnswer(
     db,
@@ -45,17 +43,11 @@ export function insertWebhook(db: Queryable, webhook: WebhookToInsert, max: numb
   );
 }
 
-export interface WebhookUpdate {
-  readonly url: string | null;
-  readonly events: readonly WebhookEventName[] | null;
-  readonly isEnabled: boolean | null;
-}
-
-/** Null members stay as they are. A webhook that is enabled begins with a clean record. */
+/** Absent members stay as they are. A webhook that is enabled begins with a clean record. */
 export function updateWebhook(
   db: Queryable,
   { accountId, webhookId }: WebhookOfAccount,
-  { url, events, isEnabled }: WebhookUpdate,
+  { url, events, isEnabled }: ManageShapes["updateWebhook"]["body"],
   disabledReason: string,
 ): Promise<Webhook | null> {
   return queryAnswer(
@@ -65,7 +57,7 @@ export function updateWebhook(
        disabled_at = case when $5 is null then disabled_at when not $5 then coalesce(disabled_at, promptd_now()) end,
        disabled_reason = case when $5 is null then disabled_reason when not $5 then coalesce(disabled_reason, $6) end
      where id = $1 and account_id = $2 and removed_at is null returning ${COLUMNS}`,
-    [webhookId, accountId, url, events, isEnabled, disabledReason],
+    [webhookId, accountId, url ?? null, events ?? null, isEnabled ?? null, disabledReason],
   );
 }
 
@@ -145,9 +137,8 @@ export async function replaceSealed(db: Queryable, before: SealedSecrets, after:
   );
 }
 
-export async function findAlert(db: Queryable, accountId: string): Promise<CreditsAlert | null> {
-  const text = `select below, is_low as "isLow" from webhook_alerts where account_id = $1`;
-  return (await db.query<CreditsAlert>(text, [accountId]))[0] ?? null;
+export function findAlert(db: Queryable, accountId: string): Promise<CreditsAlert | null> {
+  return queryAnswer(db, `select below, is_low as "isLow" from webhook_alerts where account_id = $1`, [accountId]);
 }
 
 /** Another threshold is compared anew. */
