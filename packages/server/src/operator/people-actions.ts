@@ -5,22 +5,17 @@ import { mintCode, welcomeLink } from "../people/sign-in-codes.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { CommandContext } from "../read-catalogue.ts";
 
-/** A link that signs in once, within an hour. */
-interface SignInLink {
-  readonly link: string;
-  /** True: it leads to a set-up that asks for a password first. */
-  readonly asksForPassword: boolean;
-}
-
 /** What an operator does for people who sign in. */
 export function peopleActions({ db, config }: CommandContext) {
   return {
     /**
-     * A new way in for a person, or for the owner of an account who has not signed in yet.
+     * A new way in for a person, or for the owner of an account who has not signed in yet: a link that signs in once,
+     * within an hour.
      * @param user email address of a person, or email address or id of an account.
+     * @returns `asksForPassword`: it leads to a set-up that asks for a password first.
      * @throws Problem NOT_FOUND_ERROR.
      */
-    async signInLink(user: string, makesOperator: boolean): Promise<SignInLink> {
+    async signInLink(user: string, makesOperator: boolean): Promise<{ link: string; asksForPassword: boolean }> {
       const known = await findPersonByEmail(db, user);
       const account = known === null ? await getAccountByName(db, user) : await findAccountByName(db, user);
       const personId = known ?? (account === null ? null : await findPersonOfAccount(db, account.accountId));

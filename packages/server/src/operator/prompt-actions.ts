@@ -26,17 +26,11 @@ import { vacuumIndex } from "../search/index.ts";
 /** From so many prompts on, reading the index before its next vacuum would be slower. */
 const VACUUM_FROM_PROMPTS = 200;
 
-interface PublishWarning {
-  readonly file: string;
-  readonly title: string;
-  readonly text: string;
-}
-
 export interface PublishReport {
-  readonly published: readonly (PublishedPrompt & { readonly file: string })[];
-  readonly warnings: readonly PublishWarning[];
+  readonly published: (PublishedPrompt & { readonly file: string })[];
+  readonly warnings: { readonly file: string; readonly title: string; readonly text: string }[];
   /** One text for each file that was not published; its first line names the file. */
-  readonly faults: readonly string[];
+  readonly faults: string[];
 }
 
 interface ParsedFile {
@@ -105,7 +99,7 @@ async function publishFiles(
 ): Promise<PublishReport> {
   const { accountId: authorId } = await getAccountByName(context.db, author);
   const catalogue = await readCatalogue(context);
-  const report = { published: [], warnings: [], faults: [] } satisfies PublishReport as MutableReport;
+  const report: PublishReport = { published: [], warnings: [], faults: [] };
   const creditsMax = context.config.PROMPTD_HOLD_MAX_CREDITS;
   const parsed = files.flatMap(({ name, text }): ParsedFile[] => {
     try {
@@ -122,7 +116,11 @@ async function publishFiles(
 }
 
 /** Many files in one transaction, which is quicker; one by one where a prompt of them is refused. */
-async function publishGroup(context: CommandContext, group: readonly ParsedFile[], to: PublishTarget): Promise<void> {
+async function publishGroup(
+  context: CommandContext,
+  group: readonly ParsedFile[],
+  to: { readonly authorId: string; readonly catalogue: Catalogue; readonly report: PublishReport },
+): Promise<void> {
   const { report, ...target } = to;
   const sources = group.flatMap((file) => file.sources);
   try {
@@ -159,18 +157,6 @@ async function sampleOfRun(
   throw new Problem("VALIDATION_ERROR", `${file.name} ${why}`);
 }
 
-interface MutableReport {
-  readonly published: (PublishedPrompt & { readonly file: string })[];
-  readonly warnings: PublishWarning[];
-  readonly faults: string[];
-}
-
-interface PublishTarget {
-  readonly authorId: string;
-  readonly catalogue: Catalogue;
-  readonly report: MutableReport;
-}
-
 /** Files that can be published together: no two of them may mean one prompt, which gets one version at a time. */
 function groupFiles(files: readonly ParsedFile[]): ParsedFile[][] {
   const groups: ParsedFile[][] = [];
@@ -190,7 +176,7 @@ function groupFiles(files: readonly ParsedFile[]): ParsedFile[][] {
 
 /** @param publications one for each source, in order. */
 function addPublications(
-  report: MutableReport,
+  report: PublishReport,
   files: readonly ParsedFile[],
   publications: readonly Publication[],
 ): void {
