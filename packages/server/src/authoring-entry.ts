@@ -26,12 +26,6 @@ export interface TestedPrompt {
   readonly results: readonly TrialResult[];
 }
 
-interface TrialParts {
-  readonly adapter: Awaited<ReturnType<typeof openAdapter>>;
-  readonly readImage: (path: string) => Promise<Uint8Array>;
-  readonly signal: AbortSignal;
-}
-
 export type { CheckedImport, PromptDiff, PromptFile, TrialResult };
 export { promptFileSchema } from "./prompts/format/field-schema.ts";
 export { FOREIGN_FORMATS } from "./prompts/format/foreign-format.ts";
@@ -81,22 +75,26 @@ export class Authoring {
     signal: AbortSignal,
   ): Promise<TestedPrompt[]> {
     const sources = parsePromptFile(file.text, this.#catalogue, { creditsMax: this.#creditsMax });
-    const { adapter, close } = await this.#openModels();
+    const adapter = await this.#openModels();
+    const ports = this.#ports(adapter, readImage, signal);
     try {
       const tested: TestedPrompt[] = [];
       for (const source of sources) {
         const results: TrialResult[] = [];
-        for (const test of source.tests)
-          results.push(await tryPrompt(source, test, this.#ports({ adapter, readImage, signal })));
+        for (const test of source.tests) results.push(await tryPrompt(source, test, ports));
         tested.push({ title: source.title, model: source.model, results });
       }
       return tested;
     } finally {
-      await close();
+      await adapter.close();
     }
   }
 
-  #ports({ adapter, readImage, signal }: TrialParts) {
+  #ports(
+    adapter: Parameters<typeof callDirectly>[0],
+    readImage: (path: string) => Promise<Uint8Array>,
+    signal: AbortSignal,
+  ) {
     const entryOf = (model: string) => {
       const entry = this.#catalogue.find(model);
       if (entry !== null && this.#catalogue.isEnabled(model)) return entry;
@@ -119,14 +117,7 @@ export class Authoring {
     const { createSpool } = await import("./files/index.ts");
     const spool = createSpool(join(tmpdir(), "promptd-test"));
     const log = createLog("error", "stderr");
-    const adapter = await openAdapter({
-      catalogue: this.#catalogue,
-      secret: this.#secret,
-      clock: systemClock,
-      log,
-      spool,
-    });
-    return { adapter, close: () => adapter.close() };
+    return openAdapter({ catalogue: this.#catalogue, secret: this.#secret, clock: systemClock, log, spool });
   }
 
   /**
