@@ -43,6 +43,7 @@ const SKIPPABLE: ReadonlySet<FaultPoint> = new Set(["notify.send"]);
 
 type Action = (point: FaultPoint) => Promise<FaultOutcome> | FaultOutcome;
 interface Fault {
+  readonly point: FaultPoint;
   readonly action: Action;
   /** Only the n-th hit in this process; null: every hit. */
   readonly onlyHit: number | null;
@@ -56,12 +57,12 @@ const cutters = new Set<() => void>();
 /** A fault point. Resolves at once unless a test asked for something else here. */
 export function faultPoint(point: FaultPoint): Promise<FaultOutcome> {
   const found = active.get(point);
-  return found === undefined ? GO : strike(point, found);
+  return found === undefined ? GO : strike(found);
 }
 
-async function strike(point: FaultPoint, found: Fault): Promise<FaultOutcome> {
-  found.hits += 1;
-  return found.onlyHit === null || found.onlyHit === found.hits ? found.action(point) : "go";
+async function strike(fault: Fault): Promise<FaultOutcome> {
+  fault.hits += 1;
+  return fault.onlyHit === null || fault.onlyHit === fault.hits ? fault.action(fault.point) : "go";
 }
 
 /** Registers what the action `cut` does: the owner of database sockets destroys them. Returns the way to undo it. */
@@ -79,16 +80,12 @@ export function enableFaults(specification: string): void {
   const { parsed, unreadable } = parseFaults(specification);
   if (unreadable.length > 0) throw new Error(`These faults cannot be enabled. ${unreadable.join(" ")}`);
   active.clear();
-  for (const { point, action, onlyHit } of parsed) active.set(point, { action, onlyHit, hits: 0 });
+  for (const fault of parsed) active.set(fault.point, fault);
 }
 
 /** What is wrong with a specification, one sentence for each part that cannot be read. */
 export function findUnreadableFaults(specification: string): readonly string[] {
   return parseFaults(specification).unreadable;
-}
-
-interface ParsedFault extends Pick<Fault, "action" | "onlyHit"> {
-  readonly point: FaultPoint;
 }
 
 function parseFaults(specification: string) {
@@ -103,7 +100,7 @@ function parseFaults(specification: string) {
 const PART = /^(?<point>[a-z_.]+):(?<action>[a-z]+)(?:=(?<value>\d{1,7}))?(?:@(?<hit>[1-9]\d{0,5}))?$/;
 
 /** A text says why the part cannot be read. */
-function parseFault(part: string): ParsedFault | string {
+function parseFault(part: string): Fault | string {
   const { point: name, action = "", value, hit } = PART.exec(part)?.groups ?? {};
   const point = FAULT_POINTS.find((known) => known === name);
   if (name === undefined) return `"${part}" is not of the form name:action[@n].`;
@@ -111,7 +108,7 @@ function parseFault(part: string): ParsedFault | string {
   const run = actionOf(action, value === undefined ? null : Number(value));
   if (run === null) return `"${part}" has no usable action (kill, stop, throw, hang, delay=ms, cut, skip).`;
   if (action === "skip" && !SKIPPABLE.has(point)) return `"${point}" is not a notification and cannot be skipped.`;
-  return { point, action: run, onlyHit: hit === undefined ? null : Number(hit) };
+  return { point, action: run, onlyHit: hit === undefined ? null : Number(hit), hits: 0 };
 }
 
 function actionOf(action: string, value: number | null): Action | null {

@@ -124,14 +124,10 @@ async function copyTree(source: string, target: string): Promise<void> {
   }
 }
 
-interface PackageLink {
-  readonly source: string;
-  readonly target: string;
-}
-
 /** Both ends are given relative to the package ("native/lib/…") and always lie in one directory. */
 async function createLinks(source: string, target: string): Promise<void> {
-  const links = JSON.parse(await readFile(join(source, "pg-symlinks.json"), "utf8")) as PackageLink[];
+  const text = await readFile(join(source, "pg-symlinks.json"), "utf8");
+  const links = JSON.parse(text) as { readonly source: string; readonly target: string }[];
   for (const link of links) {
     await symlink(basename(link.source), join(target, link.target.replace(/^native\//, "")));
   }

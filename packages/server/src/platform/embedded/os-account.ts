@@ -14,18 +14,15 @@ export interface ServerAccount {
 /** `nobody` on Linux. Other services may run under it, so a dedicated account is better. */
 export const DEFAULT_DB_UID = 65_534;
 
-export interface Owners {
-  /** uid that owns the data directory. */
-  readonly dataDir: number;
-  /** uid that owns the cluster in it; null before the first start. */
-  readonly cluster: number | null;
-}
-
 /**
  * In an ordinary user's directory the server is that user's even when root starts it, so that the user can go on with
  * it afterwards. In root's own directory it is the account asked for.
+ * @param owners uids that own the data directory, and the cluster in it; null before the first start.
  */
-export async function chooseServerAccount(owners: Owners, dbUid: number): Promise<ServerAccount> {
+export async function chooseServerAccount(
+  owners: { readonly dataDir: number; readonly cluster: number | null },
+  dbUid: number,
+): Promise<ServerAccount> {
   const { uid, gid } = ownIds();
   if (uid !== 0) {
     const owner = owners.cluster ?? owners.dataDir;
