@@ -206,6 +206,20 @@ async function checkPromptFile(block: Block, folder: string): Promise<void> {
   expect(code, output).toBe(0);
 }
 
+const NOT_ALLOWED = "42501";
+const NO_SUCH_ROLE = "42704";
+
+/** As far as the grammar: the role of a test may make no other, nor a database for it. */
+async function runSql(block: Block): Promise<void> {
+  for (const statement of filled(block).replaceAll("promptd", `guide_${process.pid}`).split(/;\n/)) {
+    const code = await server.app.db.query(statement).then(
+      () => null,
+      (error: { readonly code?: string }) => error.code,
+    );
+    expect([null, NOT_ALLOWED, NO_SUCH_ROLE], statement).toContain(code);
+  }
+}
+
 type Runner = (block: Block, folder: string) => Promise<void> | void;
 
 const RUNNERS: Readonly<Record<string, Runner>> = {
@@ -214,6 +228,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   js: runJavaScript,
   ts: runJavaScript,
   python: runPython,
+  sql: runSql,
   json: (block) => void checkJson(block),
   csv: checkCsv,
   ini: checkIni,
