@@ -6,7 +6,7 @@ import type { Conversion, InputField, StepMessage } from "../prompt-definition.t
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
 import type { TemplateText } from "../template/template-text.ts";
 import type { FaultCode, FaultList } from "../prompt-fault.ts";
-import { expressionOf } from "../template/template-language.ts";
+import { expressionOf, WORK_MAX } from "../template/template-language.ts";
 import type { Read, ScanFault } from "../template/expression-scan.ts";
 import { scanTemplate, type TemplateFacts } from "../template/template-scan.ts";
 
@@ -41,8 +41,12 @@ export interface CheckedTemplates {
 export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], faults: FaultList): CheckedTemplates {
   const declared = prompt.inputs === null ? null : new Set(prompt.inputs.map((input) => input.key));
   const conversions: Conversion[] = [];
+  let workMax = WORK_MAX;
   const check = (source: TemplateText | null, field: string): CheckedTemplate => {
-    const checked = checkTemplate(source ?? { text: "", line: prompt.line, indent: null }, field, declared);
+    // What is too much already gets no other fault: the rest is not looked at.
+    const written = source === null || workMax < 0 ? { text: "", line: prompt.line, indent: null } : source;
+    const checked = checkTemplate(written, field, { declared, workMax });
+    workMax -= checked.facts.work;
     conversions.push(...checked.conversions);
     for (const fault of checked.facts.faults) addScanFault(fault, checked, faults);
     return checked;
@@ -76,13 +80,18 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
   };
 }
 
-function checkTemplate(source: TemplateText, field: string, declared: ReadonlySet<string> | null) {
+interface TemplateLimits {
+  readonly declared: ReadonlySet<string> | null;
+  readonly workMax: number;
+}
+
+function checkTemplate(source: TemplateText, field: string, { declared, workMax }: TemplateLimits) {
   const foreign = findForeignSyntax(source.text, declared);
   const faults = foreign.filter((each) => each.isFault);
   const { text, changes } = rewriteForeignPlaceholders(blank(source.text, faults), declared);
   const locate = locator(source, changes);
   const conversions = changes.map(({ offset, from, to }) => ({ line: locate.line(offset), from, to }));
-  const scanned = scanTemplate(text);
+  const scanned = scanTemplate(text, workMax);
   const facts: TemplateFacts = {
     ...scanned,
     faults: [
@@ -106,7 +115,7 @@ function blank(text: string, pieces: readonly ForeignSyntax[]): string {
 function addScanFault(fault: ScanFault, template: CheckedTemplate, faults: FaultList): void {
   const { offset, code, message, text } = fault;
   const location = template.locate.at(offset);
-  const excerpt = text === undefined ? location.excerpt : shortened(text);
+  const excerpt = text === undefined ? template.locate.excerpt(offset) : shortened(text);
   faults.add({ ...location, excerpt, field: template.field, code, message });
 }
 
@@ -193,7 +202,7 @@ function truthWarnings(templates: readonly CheckedTemplate[], inputs: readonly I
   return templates.flatMap(({ facts, locate }) =>
     facts.truthTests.flatMap((read) => {
       if (read.kind !== "step" && booleans.has(read.key)) return [];
-      const { line } = locate.at(locate.sourceOffset(read.offset));
+      const line = locate.line(locate.sourceOffset(read.offset));
       return `line ${line}: an empty text counts as true in Liquid. To test whether "${read.key}" was given, write "!= blank".`;
     }),
   );
@@ -201,11 +210,10 @@ function truthWarnings(templates: readonly CheckedTemplate[], inputs: readonly I
 
 /** One for each placeholder, however often it is used. */
 function foreignWarnings(templates: readonly CheckedTemplate[]): string[] {
-  const warnings = templates.flatMap(({ foreign, locate }) =>
-    foreign.map(({ offset, text, message }) => {
-      const { line, column } = locate.at(offset);
-      return { text, warning: `line ${line}${column === undefined ? "" : `, column ${column}`}: ${text}: ${message}` };
-    }),
-  );
-  return [...new Map(warnings.toReversed().map(({ text, warning }) => [text, warning])).values()].toReversed();
+  const found = templates.flatMap(({ foreign, locate }) => foreign.map((syntax) => ({ ...syntax, locate })));
+  const first = [...new Map(found.toReversed().map((syntax) => [syntax.text, syntax])).values()].toReversed();
+  return first.map(({ offset, text, message, locate }) => {
+    const { line, column } = locate.at(offset);
+    return `line ${line}${column === undefined ? "" : `, column ${column}`}: ${text}: ${message}`;
+  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { catalogue, codesOf, faultsOf } from "../../../test/prompts/prompt-fixtures.ts";
-import { parsePromptFile } from "./parse-prompt-file.ts";
+import { parsePromptFile, readPrompts } from "./parse-prompt-file.ts";
 import { PromptFileError } from "../prompt-fault.ts";
 
 const json = (prompts: unknown[]) => JSON.stringify({ promptd: 1, prompts }, null, 1);
@@ -82,6 +82,52 @@ describe("the JSON import form", () => {
   test("deep nesting is refused, not followed", () => {
     const text = `{"promptd":1,"prompts":${"[".repeat(3_000)}${"]".repeat(3_000)}}`;
     expect(codesOf(text)).toContain("LIMITS");
+  });
+
+  test("a schema that is nested too deep is not read at all", () => {
+    const schema = `${'{"type":"object","properties":{"a":'.repeat(700)}{}${"}}".repeat(700)}`;
+    const text = json([{ ...one, output: { schema: 0 } }]).replace('"schema": 0', `"schema": ${schema}`);
+    expect(readPrompts(text, catalogue).sources).toEqual([]);
+    expect(codesOf(text)).toEqual(["LIMITS"]);
+  });
+
+  test("of what is far over its limit no more than 1,000 members are read", () => {
+    const members = Array.from({ length: 20_000 }, (_, index) => index);
+    const named = (value: unknown) => Object.fromEntries(members.map((number) => [`m${number}`, value]));
+    const faulty = {
+      inputs: named(7),
+      images: members,
+      samples: members,
+      tests: members,
+      messages: members,
+      steps: members.map((number) => ({ id: `s${number}`, template: 7 })),
+    };
+    for (const [field, value] of Object.entries(faulty)) {
+      const faults = faultsOf(json([{ ...one, [field]: value }]));
+      const ofMembers = faults
+        .map((fault) => fault.field.replace(`prompts[1].${field}`, ""))
+        .filter((rest) => /^[.[]/.test(rest));
+      expect(faults.map((fault) => fault.message).join("\n"), field).toContain("20000");
+      expect(new Set(ofMembers).size, field).toBe(1_000);
+    }
+    const choices = json([{ ...one, inputs: { a: { options: named(7) } } }]);
+    expect(faultsOf(choices)).toHaveLength(1_001);
+  });
+
+  test("prompts of one title get their numbers, however many there are", () => {
+    const sources = parsePromptFile(json(Array.from({ length: 2_000 }, () => one)), catalogue);
+    expect(sources.at(-1)?.slug).toBe("one-2000");
+  });
+
+  test("a file of more than 2,000 prompts is refused before they are checked", () => {
+    expect(faultsOf(json(Array.from({ length: 2_001 }, () => 7)))).toEqual([
+      {
+        line: 3,
+        field: "prompts",
+        code: "FIELD",
+        message: "has 2,001 prompts; a file may hold 2,000: make several files",
+      },
+    ]);
   });
 
   test("the faults of every prompt come at once, and a flood of them is cut in the message only", () => {

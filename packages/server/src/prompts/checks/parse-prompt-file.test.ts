@@ -217,6 +217,11 @@ describe("models and steps", () => {
       "MODEL",
     ],
     ["an image that no step uses", steps("images: [{}]\nsteps: { a: { images: [] } }", "<!-- step: a -->\nx"), "MODEL"],
+    [
+      "more steps than ten, also where only the body names them",
+      steps("", Array.from({ length: 11 }, (_, index) => `<!-- step: a${index} -->\nx\n`).join("")),
+      "LIMITS",
+    ],
     ["a step that reads itself", steps("", "<!-- step: a -->\n{{ steps.a }}"), "STEP_ORDER"],
     [
       "a step that reads a later one",

@@ -77,10 +77,13 @@ function checkDuplicates(resolved: readonly { source: PromptSource; written: Wri
 /** Slugs made from equal titles get numbers. */
 function withOwnSlugs(sources: readonly PromptSource[]): PromptSource[] {
   const slugs = new Set(sources.filter((source) => source.slugGiven).map((source) => source.slug));
+  const numbers = new Map<string, number>();
   return sources.map((source) => {
     if (source.slugGiven) return source;
     let { slug } = source;
-    for (let number = 2; slugs.has(slug); number += 1) slug = joinSlug(source.slug, number);
+    let number = numbers.get(slug) ?? 2;
+    for (; slugs.has(slug); number += 1) slug = joinSlug(source.slug, number);
+    numbers.set(source.slug, number);
     slugs.add(slug);
     return { ...source, slug };
   });

@@ -12,6 +12,12 @@ export interface TextRule {
   readonly mayHaveLines?: boolean;
 }
 
+/**
+ * Of maps and lists that may be as long as a file, so many members are read. What is over its own limit is a fault anyway,
+ * and checks compare the members of a prompt with each other.
+ */
+export const MEMBERS_READ_MAX = 1_000;
+
 /** Reads the fields of one map, reports those that do not fit, and at the end those that are unknown. */
 export class FieldReader {
   readonly source: SourceMap;
@@ -107,7 +113,7 @@ export class FieldReader {
     const items = this.list(name);
     if (items === null) return null;
     if (items.length > max) this.fault(name, `has ${items.length} ${name}; the limit is ${max}`);
-    return items.flatMap((item, index) => {
+    return items.slice(0, MEMBERS_READ_MAX).flatMap((item, index) => {
       const path = this.fieldPath(`${name}[${index + 1}]`);
       if (item.kind === "map") return [new FieldReader(item, path, this.faults)];
       this.faults.addField(item.line, path, `must be a map ${example}, got ${kindName(item)}`);

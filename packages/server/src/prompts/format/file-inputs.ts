@@ -1,6 +1,6 @@
 /** What files a prompt takes: pictures, and nothing else. */
 import type { ImageSlot } from "../prompt-definition.ts";
-import { FieldReader } from "./field-reader.ts";
+import { FieldReader, MEMBERS_READ_MAX } from "./field-reader.ts";
 import { kindName } from "./source-tree.ts";
 
 export const IMAGE_SLOTS_MAX = 16;
@@ -12,7 +12,7 @@ export function readImageSlots(reader: FieldReader): ImageSlot[] {
     const message = `has ${items.length} image slots; the limit is ${IMAGE_SLOTS_MAX}`;
     reader.faults.add({ line: reader.lineOf("images"), field: "images", code: "LIMITS", message });
   }
-  return items.map((item, index) => {
+  return items.slice(0, MEMBERS_READ_MAX).map((item, index) => {
     const path = `images[${index + 1}]`;
     const fallback = { label: `Image ${index + 1}`, description: "" };
     if (item.kind !== "map") {

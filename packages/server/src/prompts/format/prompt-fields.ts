@@ -1,6 +1,6 @@
 import { isUuid } from "../../platform/ids.ts";
 import { readCallFields, readTemplate, type RawCall } from "./call-fields.ts";
-import { FieldReader, type TextRule } from "./field-reader.ts";
+import { FieldReader, MEMBERS_READ_MAX, type TextRule } from "./field-reader.ts";
 import { IMAGE_SLOTS_MAX, readImageSlots } from "./file-inputs.ts";
 import { readInputFields } from "./text-input-fields.ts";
 import type { ImageSlot, InputField } from "../prompt-definition.ts";
@@ -9,7 +9,7 @@ import { readTests, type RawTest } from "./test-fields.ts";
 import type { TemplateText } from "../template/template-text.ts";
 import { kindName, lineFinder, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
 
-const STEPS_MAX = 10;
+export const STEPS_MAX = 10;
 const TAGS_MAX = 10;
 const SAMPLES_MAX = 10;
 
@@ -112,7 +112,7 @@ function readSteps(reader: FieldReader, form: "file" | "json"): RawStep[] | null
     reader.faults.add({ line: node.line, field: "steps", code: "LIMITS", message });
   }
   const steps: RawStep[] = [];
-  for (const [id, value] of pairs) {
+  for (const [id, value] of pairs.slice(0, MEMBERS_READ_MAX)) {
     const fault = (message: string) => reader.faults.addField(value.line, `steps.${id}`, message);
     if (!STEP_ID.test(id)) fault(notStepId(id));
     if (steps.some((step) => step.id === id)) fault(`the step "${id}" is used twice here`);
@@ -158,7 +158,7 @@ function readSlotNumbers(reader: FieldReader): number[] | null {
   const items = reader.list("images");
   if (items === null) return null;
   const numbers: number[] = [];
-  for (const item of items) {
+  for (const item of items.slice(0, MEMBERS_READ_MAX)) {
     const number = item.kind === "number" ? item.value : Number.NaN;
     if (!Number.isInteger(number) || number < 1 || number > IMAGE_SLOTS_MAX || numbers.includes(number))
       reader.faults.addField(

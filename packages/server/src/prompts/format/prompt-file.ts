@@ -3,8 +3,16 @@
  * the JSON import form `{promptd: 1, prompts: [...]}`.
  */
 import type { FaultList } from "../prompt-fault.ts";
-import { FieldReader, NOT_TEXT } from "./field-reader.ts";
-import { checkFormat, notStepId, readPromptFields, STEP_ID, type RawPrompt, type RawStep } from "./prompt-fields.ts";
+import { FieldReader, MEMBERS_READ_MAX, NOT_TEXT } from "./field-reader.ts";
+import {
+  checkFormat,
+  notStepId,
+  readPromptFields,
+  STEP_ID,
+  STEPS_MAX,
+  type RawPrompt,
+  type RawStep,
+} from "./prompt-fields.ts";
 import { NO_CALL } from "./call-fields.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
 import { importHint } from "./foreign-format.ts";
@@ -13,6 +21,8 @@ import { kindName } from "./source-tree.ts";
 
 const FRONT_MATTER_BYTES_MAX = 64 * 1_024;
 const FILE_BYTES_MAX = 64 * 1_024 * 1_024;
+/** A file is published as a whole or not at all, and checked without a pause. */
+const PROMPTS_MAX = 2_000;
 
 /** A prompt file as its author has it: what messages call it, and its text. */
 export interface PromptFile {
@@ -60,6 +70,14 @@ function readJson(text: string, faults: FaultList): WrittenPrompt[] {
   const items = reader.list("prompts");
   if (reader.node("prompts") === null) reader.fault("prompts", "is required: the list of prompts");
   reader.finish();
+  if ((items ?? []).length > PROMPTS_MAX) {
+    const most = PROMPTS_MAX.toLocaleString("en");
+    reader.fault(
+      "prompts",
+      `has ${items?.length.toLocaleString("en")} prompts; a file may hold ${most}: make several files`,
+    );
+    return [];
+  }
   return (items ?? []).flatMap((item, index) => {
     const own = faults.within(`prompts[${index + 1}].`);
     if (item.kind === "map") return [{ raw: readPromptFields(item, "json", own), faults: own }];
@@ -135,6 +153,10 @@ function withBody(prompt: RawPrompt, parts: FileParts, faults: FaultList): RawPr
   });
   if (markers.length === 0 && prompt.steps === null)
     return { ...prompt, template: bodyPart(lines, 0, lines.length, parts.bodyLine) };
+  if (markers.length > STEPS_MAX) {
+    const message = `has ${markers.length} parts; a prompt has 1 to ${STEPS_MAX} steps`;
+    faults.add({ line: parts.bodyLine, field: "body", code: "LIMITS", message });
+  }
   const first = markers[0]?.index ?? lines.length;
   const stray = lines.slice(0, first).findIndex((line) => line.trim() !== "");
   if (stray !== -1) {
@@ -142,7 +164,7 @@ function withBody(prompt: RawPrompt, parts: FileParts, faults: FaultList): RawPr
       'a body with steps must begin with a line such as "<!-- step: draft -->"; only blank lines may come before it';
     faults.add({ line: parts.bodyLine + stray, field: "body", code: "FILE_SYNTAX", message });
   }
-  const steps = markers.map(({ id, index }, position): RawStep => {
+  const steps = markers.slice(0, MEMBERS_READ_MAX).map(({ id, index }, position): RawStep => {
     const line = parts.bodyLine + index;
     const fault = (message: string) => faults.add({ line, field: "body", code: "FILE_SYNTAX", message });
     if (!STEP_ID.test(id)) fault(notStepId(id));

@@ -13,6 +13,7 @@ import {
 } from "yaml";
 import { describeJsonFault } from "../../http/body/json-fault.ts";
 import type { FaultList } from "../prompt-fault.ts";
+import { linesOf } from "../template/lines-of.ts";
 import type { SourceEntry, SourceNode } from "./source-tree.ts";
 
 /** Levels of maps and lists; prompt files need seven. */
@@ -23,10 +24,7 @@ type LineAt = (offset: number) => number;
 
 /** @returns null when the text is not JSON; the fault says where. */
 export function readJsonSource(text: string, faults: FaultList): SourceNode | null {
-  const lines = new LineCounter();
-  lines.addNewLine(0);
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines.addNewLine(at + 1);
-  const lineAt: LineAt = (offset) => lines.linePos(offset).line;
+  const lineAt: LineAt = linesOf(text);
   try {
     JSON.parse(text); // the reader below accepts more than JSON, and says less about what is wrong
   } catch {
@@ -181,8 +179,10 @@ function convertScalar(value: unknown, line: number, source: string): SourceNode
 function readTree(field: string, faults: FaultList, read: () => SourceNode | null): SourceNode | null {
   try {
     const root = read();
+    const before = faults.faults.length;
     if (root !== null) checkTree(root, [], faults);
-    return root;
+    // Nobody reads what is nested too deep: whoever comes later may recurse.
+    return faults.faults.slice(before).some(({ code }) => code === "LIMITS") ? null : root;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error; // the parsers recurse: thousands of brackets exhaust the stack
     faults.add({ line: null, field, code: "LIMITS", message: "maps and lists are nested too deep" });

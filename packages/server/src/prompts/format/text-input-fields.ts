@@ -2,7 +2,7 @@ import { presentMembers } from "../../platform/json.ts";
 import { INPUT_KEYS_MAX, keyProblem, LIST_ITEMS_MAX, requiredField, valueProblem } from "../text-input-rules.ts";
 import type { Choice, InputField, InputType } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
-import { FieldReader } from "./field-reader.ts";
+import { FieldReader, MEMBERS_READ_MAX } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 const CHOICES_MAX = 200;
@@ -19,7 +19,7 @@ export function readInputFields(reader: FieldReader): InputField[] | null {
     faults.add({ line: map.line, field: "inputs", code: "LIMITS", message });
   }
   const fields: InputField[] = [];
-  for (const { key, line, value } of map.entries) {
+  for (const { key, line, value } of map.entries.slice(0, MEMBERS_READ_MAX)) {
     const problem = keyProblem(key);
     if (problem !== null) faults.addField(line, `inputs.${key}`, problem);
     const field = readInputField(key, value, faults);
@@ -90,7 +90,7 @@ function readChoices(reader: FieldReader): Choice[] | null {
       ? node.entries.map((entry) => [entry.key, entry.value, entry.line])
       : node.items.map((item) => [reader.asText(item, "options", { max: 100 }), item, item.line]);
   const choices: Choice[] = [];
-  for (const [name, value, line] of pairs) {
+  for (const [name, value, line] of pairs.slice(0, MEMBERS_READ_MAX)) {
     if (name === null) continue;
     const fault = (message: string) => reader.faults.addField(line, reader.fieldPath("options"), message);
     const problem = keyProblem(name);

@@ -31,6 +31,7 @@ export interface ExpressionFacts {
   readonly loopReads: number[];
   /** Operators, or values of a `when`. */
   comparisons: number;
+  filters: number;
 }
 
 /**
@@ -49,6 +50,7 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
     for (const token of isSound ? tokens : []) if (TypeGuards.isValueToken(token)) scanValue(token, facts);
     const filters = reader.readFilters();
     for (const filter of filters) scanFilter(filter, facts);
+    facts.filters = filters.length;
     if (form === "condition" && filters.length === 0) collectTruthTests(tokens, facts);
     if (form === "value" && filters.length === 0) facts.bare.push(...facts.reads);
     reader.skipBlank();
@@ -62,7 +64,7 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
 }
 
 function noFacts(): ExpressionFacts {
-  return { reads: [], faults: [], truthTests: [], bare: [], loopReads: [], comparisons: 0 };
+  return { reads: [], faults: [], truthTests: [], bare: [], loopReads: [], comparisons: 0, filters: 0 };
 }
 
 /** Reads the values of `{% when a, b or c %}`. */

@@ -15,8 +15,12 @@ export interface ForeignSyntax {
   readonly isFault: boolean;
 }
 
-/** Liquid's own tags and outputs, and what stands in raw and comment blocks, is not foreign. */
-const LIQUID_BLOCK = /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|\{%[\s\S]{0,2000}?%\}/y;
+/**
+ * Liquid's own tags and outputs, and what stands in raw and comment blocks, is not foreign. None begins inside another:
+ * a text of nothing but beginnings would be read from each of them to the limit.
+ */
+const LIQUID_BLOCK =
+  /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|\{%(?:(?!\{%)[\s\S]){0,2000}?%\}/y;
 // Blanks are bounded where the name may begin or end with some, too: each might belong to either, and all ways are tried.
 const TRIPLE = /\{\{\{\s{0,20}([^{}\n]{1,200}?)\s{0,20}\}\}\}/y;
 /** A section, its end, its inverse, a partial, a comment, an unescaped value, a change of delimiters, private data. */
@@ -25,7 +29,7 @@ const ELSE = /\{\{~?\s*(else(?:\s+if\b[^{}\n]{0,200})?)\s*~?\}\}/y;
 /** A call, a choice between two values, a default, a comparison or texts that are joined: of JavaScript, Python or Jinja. */
 const EXPRESSION =
   /\{\{-?\s{0,20}([\p{L}_$][\p{L}\p{N}_$]{0,60}(?:\.[\p{L}_$][\p{L}\p{N}_$]{0,60}){0,5}(?:\(\)|(?<=\.[\p{L}\p{N}_$]{1,60})\([^{}\n]{1,100}\)|\s{1,5}(?:\?[^{}\n:]{1,100}:|\+\s{0,5}["']|[=!]==?|&&|\|\||\?\?)[^{}\n]{1,100})[^{}\n]{0,100}?)\s{0,20}-?\}\}/uy;
-const OUTPUT = /\{\{[\s\S]{0,2000}?\}\}/y;
+const OUTPUT = /\{\{(?:(?!\{\{)[\s\S]){0,2000}?\}\}/y;
 const DOLLAR = /\$\{\s{0,20}([^{}\n]{1,100}?)\s{0,20}\}/y;
 const SINGLE = /\{\s{0,20}([\p{L}_][\p{L}\p{N}_ .'-]{0,59}?)\s{0,20}\}(?!\})/uy;
 const NAME = String.raw`[\p{L}_][\p{L}\p{N}_]{0,59}`;

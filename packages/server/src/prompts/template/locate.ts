@@ -1,15 +1,17 @@
 /** Where a piece of a template stands in the file of its author. */
 import type { PromptFault } from "../prompt-fault.ts";
-import { lineOf } from "./template-scan.ts";
+import { linesOf } from "./lines-of.ts";
 import type { TemplateText } from "./template-text.ts";
 
 export interface Locate {
   /** From an offset of the rewritten text to one of the text as its author wrote it. */
   sourceOffset(offset: number): number;
-  /** The three below take offsets of the text as its author wrote it. */
+  /** The ones below take offsets of the text as its author wrote it. */
   line(offset: number): number;
-  /** Without a column where lines of the text are not lines of the file, without an excerpt where the text ends there. */
-  at(offset: number): Pick<PromptFault, "column" | "excerpt"> & { readonly line: number };
+  /** Without a column where lines of the text are not lines of the file. */
+  at(offset: number): Pick<PromptFault, "column"> & { readonly line: number };
+  /** The piece that stands there; undefined where the text ends. It is searched for, so of faults only. */
+  excerpt(offset: number): string | undefined;
 }
 
 export interface Change {
@@ -20,8 +22,8 @@ export interface Change {
 
 /** @param changes what was rewritten, in order, with offsets of the text as its author wrote it. */
 export function locator(source: TemplateText, changes: readonly Change[]): Locate {
-  const line = (offset: number) =>
-    source.indent === null ? source.line : source.line + lineOf(source.text, offset) - 1;
+  const lineIn = linesOf(source.text);
+  const line = (offset: number) => (source.indent === null ? source.line : source.line + lineIn(offset) - 1);
   return {
     sourceOffset: (offset) => {
       let moved = 0;
@@ -37,8 +39,8 @@ export function locator(source: TemplateText, changes: readonly Change[]): Locat
     at: (offset) => ({
       line: line(offset),
       ...(source.indent === null ? {} : { column: source.indent + offset - source.text.lastIndexOf("\n", offset - 1) }),
-      excerpt: excerptAt(source.text, offset),
     }),
+    excerpt: (offset) => excerptAt(source.text, offset),
   };
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { FaultCode } from "../prompt-fault.ts";
 import { codesOf, faultsOf, parseOne, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
-import { lineOf, scanTemplate } from "./template-scan.ts";
+import { linesOf } from "./lines-of.ts";
+import { scanTemplate } from "./template-scan.ts";
 
 describe("what a template may read", () => {
   test.each([
@@ -257,11 +258,25 @@ describe("a fault names the line of its cause", () => {
   ])("%s", (_, template, line) => {
     const [fault, ...others] = scanTemplate(template).faults;
     expect(others).toEqual([]);
-    expect(lineOf(template, fault?.offset ?? -1)).toBe(line);
+    expect(linesOf(template)(fault?.offset ?? -1)).toBe(line);
   });
 
   test("and a line break belongs to the line it ends", () => {
-    expect([0, 1, 2, 3, 4].map((offset) => lineOf("a\nb\n", offset))).toEqual([1, 1, 2, 2, 3]);
+    expect([0, 1, 2, 3, 4].map((offset) => linesOf("a\nb\n")(offset))).toEqual([1, 1, 2, 2, 3]);
+  });
+
+  test.each([
+    ["{{ a }}".repeat(10_001)],
+    [`{{ a${" | upcase".repeat(10_000)} }}`],
+    [`{% for i in l %}${"{{ i }}".repeat(101)}{% endfor %}`],
+  ])("and too much work for a rendering is one fault", (template) => {
+    expect(scanTemplate(template).faults.map(({ code }) => code)).toEqual(["LIMITS"]);
+  });
+
+  test("and the work of all texts of a prompt counts together", () => {
+    const part = "{{ a }}".repeat(5_000);
+    expect(codesOf(textPrompt(part, `instructions: "${part}"`))).toEqual([]);
+    expect(codesOf(textPrompt(`${part}{{ a }}`, `instructions: "${part}"`))).toEqual(["LIMITS"]);
   });
 
   test("and an unknown tag gets a list of those that exist", () => {

@@ -19,8 +19,10 @@ import {
   readerOf,
   RESERVED_NAMES,
   TEMPLATE_LENGTH_MAX,
+  WORK_MAX,
 } from "./template-language.ts";
 import { hintFor, meantTag } from "./syntax-hints.ts";
+import { LIST_ITEMS_MAX } from "../text-input-rules.ts";
 
 export interface TemplateFacts {
   /** Keys read, in order of appearance, each once. */
@@ -34,6 +36,8 @@ export interface TemplateFacts {
   readonly loops: readonly Read[];
   /** Reads that stand alone as a value, without a filter. */
   readonly bare: readonly Read[];
+  /** Outputs, tags and filters; those in a loop as often as a list may have items. */
+  readonly work: number;
 }
 
 const BLOCKS: Readonly<Record<string, { readonly branches: readonly string[]; readonly end: string }>> = {
@@ -45,8 +49,9 @@ const BLOCKS: Readonly<Record<string, { readonly branches: readonly string[]; re
 const NESTING_MAX = 32;
 const FAULTS_MAX = 50;
 
-export function scanTemplate(text: string): TemplateFacts {
-  const scan = new TemplateScan();
+/** @param workMax what the other templates of the prompt leave of its limit. */
+export function scanTemplate(text: string, workMax: number = WORK_MAX): TemplateFacts {
+  const scan = new TemplateScan(workMax);
   if (text.length > TEMPLATE_LENGTH_MAX) {
     scan.fault(0, `The template is ${text.length} characters long; the limit is ${TEMPLATE_LENGTH_MAX}.`, "LIMITS");
     return scan;
@@ -54,6 +59,7 @@ export function scanTemplate(text: string): TemplateFacts {
   try {
     scan.readTokens(readerOf(text).readTopLevelTokens(engine.options));
     scan.checkComparisons();
+    scan.checkWork();
     if (scan.faults.length === 0) engine.parse(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -72,8 +78,14 @@ class TemplateScan implements TemplateFacts {
   readonly loops: Read[] = [];
   readonly bare: Read[] = [];
   readonly #open: { readonly tag: string; hasElse: boolean }[] = [];
+  readonly #workMax: number;
+  work = 0;
   #inComment = false;
   #comparisons = 0;
+
+  constructor(workMax: number) {
+    this.#workMax = workMax;
+  }
 
   fault(offset: number, message: string, code: ScanFault["code"] = "TEMPLATE_SYNTAX"): void {
     if (this.faults.length < FAULTS_MAX) this.faults.push({ offset, code, message });
@@ -85,14 +97,27 @@ class TemplateScan implements TemplateFacts {
     this.fault(0, message, "LIMITS");
   }
 
-  /** Ends where no more faults are reported: each error of Liquid counts the lines before it, from the first one on. */
+  checkWork(): void {
+    if (this.work <= this.#workMax) return;
+    const most = WORK_MAX.toLocaleString("en");
+    const message = `The templates of the prompt have over ${most} outputs, tags and filters together; one in a loop counts ${LIST_ITEMS_MAX} times.`;
+    this.fault(0, message, "LIMITS");
+  }
+
+  /**
+   * Ends where no more faults are reported, since each error of Liquid counts the lines before it, and in tags that are
+   * nested too deep: each looks at those around it. What is too much work is not checked further either.
+   */
   readTokens(tokens: readonly TopLevelToken[]): void {
     for (const token of tokens) {
-      if (this.faults.length >= FAULTS_MAX) return;
+      if (this.faults.length >= FAULTS_MAX || this.#open.length > NESTING_MAX || this.work > this.#workMax) return;
       if (this.#inComment) {
         if (TypeGuards.isTagToken(token) && token.name === "endcomment") this.#inComment = false;
-      } else if (TypeGuards.isTagToken(token)) this.#readTag(token);
-      else if (TypeGuards.isOutputToken(token)) {
+      } else if (TypeGuards.isTagToken(token)) {
+        this.#countWork(1);
+        this.#readTag(token);
+      } else if (TypeGuards.isOutputToken(token)) {
+        this.#countWork(1);
         this.#add(scanExpression(readerOf(token.input, token.contentRange), "value"));
       }
     }
@@ -143,6 +168,10 @@ class TemplateScan implements TemplateFacts {
     if (!this.locals.has(name)) this.locals.set(name, token.begin);
   }
 
+  #countWork(parts: number): void {
+    this.work += parts * (this.#isInLoop() ? LIST_ITEMS_MAX : 1);
+  }
+
   #isInLoop(): boolean {
     return this.#open.some(({ tag }) => tag === "for");
   }
@@ -188,6 +217,7 @@ class TemplateScan implements TemplateFacts {
     for (const offset of this.#isInLoop() ? [] : facts.loopReads)
       this.fault(offset, '"forloop" exists only inside {% for %}.', "PATH_ACCESS");
     this.#comparisons += facts.comparisons;
+    this.#countWork(facts.filters);
   }
 
   #addRead(read: Read): void {
@@ -206,11 +236,4 @@ function offsetOf(error: Error): number {
   return "token" in error && error.token !== null && typeof error.token === "object" && "begin" in error.token
     ? Number(error.token.begin)
     : 0;
-}
-
-/** 1-based line of an offset. */
-export function lineOf(text: string, offset: number): number {
-  let line = 1;
-  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", at + 1)) line += 1;
-  return line;
 }
