@@ -81,7 +81,7 @@ function invitationsOf(options: PeopleContext) {
       data: await revoke(db, caller.accountId, invitationId),
     }),
     acceptInvitation: async ({ body }, context) => {
-      const { data, cookies } = await acceptInvitation(body, browserOf(context), options);
+      const { data, cookies } = await acceptInvitation(body, browserOf(context, options), options);
       return { data, headers: cookies.length === 0 ? {} : { "set-cookie": cookies } };
     },
     joinAccount: async ({ body: { code } }, context) => ({

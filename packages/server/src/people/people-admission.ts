@@ -106,11 +106,17 @@ function forgeryProblem({ method, headers }: AdmissionRequest, hasAccount: boole
   }
   const [origin] = headers("origin");
   const [host] = headers("host");
-  if (origin === undefined) return null;
-  const isOwn = origin === new URL(publicUrl).origin || URL.parse(origin)?.host === host;
-  return isOwn
-    ? null
-    : badRequest("The request comes from a page of another origin, which may not write with a session.");
+  return isForeignOrigin({ origin, host }, publicUrl)
+    ? badRequest("The request comes from a page of another origin, which may not write with a session.")
+    : null;
+}
+
+/** Whether a page of another origin has sent this request; no page can hide where it is from. */
+export function isForeignOrigin(
+  { origin, host }: { readonly origin: string | undefined; readonly host: string | undefined },
+  publicUrl: string,
+): boolean {
+  return origin !== undefined && origin !== new URL(publicUrl).origin && URL.parse(origin)?.host !== host;
 }
 
 function judge(

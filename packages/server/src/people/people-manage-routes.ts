@@ -2,9 +2,10 @@ import type { SessionInfo } from "@promptd/contract/manage";
 import { findListedAccount } from "../accounts/index.ts";
 import { findStanding } from "../credits/index.ts";
 import type { Actor, ManageHandlers, RequestContext } from "../http/endpoint.ts";
-import { invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
+import { badRequest, invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
 import { listMembers, type MemberOfAccount } from "./members-store.ts";
+import { isForeignOrigin } from "./people-admission.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { deleteSession, findPerson, listAccountsOfPerson, listSessions } from "./people-store.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
@@ -30,7 +31,7 @@ export function peopleManageRoutes(options: PeopleContext) {
     },
     getSession: async (_input, context) => ({ data: await describeSession(context, options) }),
     welcome: async ({ body }, context) => {
-      const { data, cookies } = await welcome(body, browserOf(context), options);
+      const { data, cookies } = await welcome(body, browserOf(context, options), options);
       return { data, headers: cookies.length === 0 ? {} : { "set-cookie": cookies } };
     },
     listSessions: async (_input, context) => {
@@ -63,8 +64,15 @@ export function actorOf({ caller }: RequestContext): Actor {
   return caller.actor;
 }
 
-/** Where a session that the request begins is. */
-export function browserOf(context: RequestContext): BrowserOfSession {
+/**
+ * Where a session that the request begins is.
+ * @throws Problem where a page of another origin would sign its visitor in, as whoever it likes.
+ */
+export function browserOf(context: RequestContext, { publicUrl }: Pick<PeopleContext, "publicUrl">): BrowserOfSession {
+  const [origin, host] = [context.header("origin") ?? undefined, context.header("host") ?? undefined];
+  if (isForeignOrigin({ origin, host }, publicUrl())) {
+    throw badRequest("The request comes from a page of another origin, which may not sign anybody in here.");
+  }
   return { address: context.address, userAgent: context.header("user-agent") };
 }
 
@@ -119,7 +127,7 @@ export function passkeysManageRoutes(options: PeopleContext) {
           "This passkey does not sign in here. Try again, or sign in another way and check your passkeys.",
         );
       }
-      const cookies = await sessions.signIn(personId, browserOf(context));
+      const cookies = await sessions.signIn(personId, browserOf(context, options));
       return { data: { personId }, headers: { "set-cookie": cookies } };
     },
   } satisfies Partial<ManageHandlers>;

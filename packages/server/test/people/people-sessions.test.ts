@@ -114,6 +114,18 @@ describe("a session", () => {
     expect(statuses.map(({ status }) => status)).toEqual([400, 400, 400, 200]);
   });
 
+  test.each(["https://evil.example", "null"])("is not begun by the link of a page of %s", async (origin) => {
+    const code = await mintCode(server.app.db, { ...setUp, personId: ada.personId, signsIn: true });
+    const tried = await post("/manage/v1/welcome", { code }, { origin, "content-type": "text/plain" });
+    expect([tried.status, tried.headers.getSetCookie()]).toEqual([400, []]);
+    const invited = await post("/manage/v1/invitations/accept", { code: "anything" }, { origin });
+    expect([invited.status, ((await invited.json()) as { message: string }).message]).toEqual([
+      400,
+      expect.stringContaining("another origin"),
+    ]);
+    expect((await post("/manage/v1/welcome", { code })).status).toBe(200); // the link is still good
+  });
+
   test("is not begun, ended or taken over by a page of another origin", async () => {
     const { client, cookie } = await createTestPerson(server, { email: "framed@example.org" });
     const change = { currentPassword: PASSWORD, newPassword: "the password of a stranger" };
@@ -241,6 +253,12 @@ test("every write leaves a row in the audit log, refused ones too, and operators
     { action: "revokeToken", subject: ada.accountId, outcome: "NOT_FOUND_ERROR", actor: "session" },
     { action: "createToken", subject: tokenId, outcome: "SUCCESS", accountId: ada.accountId, email: "ada@example.org" },
   ]);
+  await fetch(`${server.url}/manage/v1/tokens/a%00b`, {
+    method: "DELETE",
+    headers: { cookie: ada.cookie, [ACCOUNT_HEADER]: ada.accountId },
+  });
+  const latest = await operator.client.send("listAudit", { query: { personId: ada.personId, limit: 1 } });
+  expect(latest.rows).toMatchObject([{ action: "revokeToken", subject: "a\uFFFDb", outcome: "VALIDATION_ERROR" }]);
   const [entry] = await server.app.db.query<{ n: number }>("select count(*)::int as n from audit_entries");
   expect(entry?.n).toBeGreaterThan(2);
 });

@@ -36,7 +36,7 @@ const SUBJECTS_MAX = 20;
 /** The path parameter of that name, else the member of the answer, else that of the rows of the answer's list. */
 function subjectOf(name: string, params: Exchange["params"], data: unknown): string | null {
   const given = params[name];
-  if (given !== undefined) return given.toLowerCase();
+  if (given !== undefined) return given.toLowerCase().replaceAll("\0", "\uFFFD"); // PostgreSQL has no U+0000
   const own = textOf(data, name);
   if (own !== null || typeof data !== "object" || data === null) return own;
   const rows: unknown[] = Object.values(data).find(Array.isArray) ?? [];
