@@ -45,7 +45,8 @@ function webhookHandlers({ db, newId, vault, poster }: WebhooksRoutesOptions) {
       requireUrl(url);
       const [webhookId, secret] = [newId(), newWebhookSecret()];
       const sealedSecret = vault.seal(webhookId, secret);
-      const webhook = await insertWebhook(db, { webhookId, accountId, url, events, sealedSecret }, WEBHOOKS_MAX);
+      const given = { webhookId, accountId, url, events, sealedSecret };
+      const webhook = await db.tx((tx) => insertWebhook(tx, given, WEBHOOKS_MAX));
       if (webhook === null) throw tooMany();
       return { data: withSecret(webhook, secret) };
     },

@@ -28,15 +28,16 @@ export function findWebhook(db: Queryable, { accountId, webhookId }: WebhookOfAc
   return queryAnswer(db, text, [webhookId, accountId]);
 }
 
-/** Null: the account has as many as it may have. */
-export function insertWebhook(
-  db: Queryable,
+/** Locks the account, whose webhooks are counted. Null: it has as many as it may have. */
+export async function insertWebhook(
+  tx: Tx,
   webhook: WebhookOfAccount & Pick<Webhook, "url" | "events"> & { readonly sealedSecret: Buffer },
   max: number,
 ): Promise<Webhook | null> {
   const { webhookId, accountId, url, events, sealedSecret } = webhook;
+  await tx.query("select 1 from accounts where id = $1 for no key update", [accountId]);
   return queryAnswer(
-    db,
+    tx,
     `insert into webhooks (id, account_id, url, events, secret) select $1, $2, $3, $4, $5
      where (select count(*) from webhooks where account_id = $2 and removed_at is null) < $6 returning ${COLUMNS}`,
     [webhookId, accountId, url, events, sealedSecret, max],

@@ -1,14 +1,15 @@
 /** What is bounded by number stays so when requests of one moment count together. */
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { insertPasskey } from "../../src/people/sign-in/passkeys-store.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, type TestPerson } from "./people-fixture.ts";
 
-const BOUND = 50;
 const SENT = 4;
 /** Sent together while there is room for two. */
-const FIRST = BOUND - 2;
+const FIRST = 50 - 2;
 
 let server: TestServer;
 let ada: TestPerson;
@@ -59,4 +60,34 @@ test("a prompt has fifty labels at most", async () => {
   const set = (n: number) =>
     ada.client.send("setLabel", { params: { promptId, label: `more-${n}` }, body: { promptVersionId } });
   expect(await sendTogether("prompts", promptId, set)).toBe(2);
+});
+
+test("an account has ten webhooks at most", async () => {
+  const text = `insert into webhooks (id, account_id, url, events, secret)
+    select gen_random_uuid(), $1, 'https://example.com/' || n, '{run.finished}', 'x' from generate_series(1, 8) n`;
+  await server.app.db.query(text, [ada.accountId]);
+  const body = { url: "https://example.com/one-more", events: ["run.finished"] } as const;
+  expect(await sendTogether("accounts", ada.accountId, () => ada.client.send("createWebhook", { body }))).toBe(2);
+});
+
+test("an account has a thousand drafts at most that were never published", async () => {
+  const text = `with begun as (
+      insert into prompts (id, author_id, own_slug, slug)
+      select gen_random_uuid(), $1, 'draft-' || n, 'draft-' || n from generate_series(1, 998) n returning id)
+    insert into prompt_drafts (prompt_id, source, title) select id, '', 'one' from begun`;
+  await server.app.db.query(text, [ada.accountId]);
+  expect(await sendTogether("accounts", ada.accountId, () => ada.client.send("createDraft", { body: {} }))).toBe(2);
+});
+
+test("a person has twenty passkeys at most", async () => {
+  const { db } = server.app;
+  const add = (n: number) => {
+    const id = randomUUID();
+    const given = { passkeyId: id, personId: ada.personId, credentialId: id, name: `passkey ${n}` };
+    const device = { publicKey: "", counter: 0, transports: null, deviceType: "singleDevice", isBackedUp: false };
+    return db.tx((tx) => insertPasskey(tx, { ...given, ...device, aaguid: id }, 20));
+  };
+  for (let n = 0; n < 18; n += 1) await add(n);
+  const isAdded = async (n: number) => expect(await add(n)).not.toBeNull();
+  expect(await sendTogether("auth_users", ada.personId, isAdded)).toBe(2);
 });

@@ -1,6 +1,7 @@
 import type { Passkey } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
-import type { Queryable } from "../../platform/database/database.ts";
+import type { Queryable, Tx } from "../../platform/database/database.ts";
+import { lockPerson } from "../people-store.ts";
 
 const COLUMNS = `id as "passkeyId", coalesce(name, 'Passkey') as name, backed_up as "isBackedUp", created_at as "createdAt",
   last_used_at as "lastUsedAt"`;
@@ -37,10 +38,11 @@ export interface PasskeyToInsert extends StoredCredential {
   readonly aaguid: string;
 }
 
-/** Null: the credential is known already, or the person has as many passkeys as they may have. */
-export function insertPasskey(db: Queryable, given: PasskeyToInsert, max: number): Promise<Passkey | null> {
+/** Locks the person, whose passkeys are counted. Null: the credential is known already, or the person has as many passkeys as they may have. */
+export async function insertPasskey(tx: Tx, given: PasskeyToInsert, max: number): Promise<Passkey | null> {
+  await lockPerson(tx, given.personId);
   return queryAnswer(
-    db,
+    tx,
     `insert into auth_passkeys
        (id, user_id, name, public_key, credential_id, counter, device_type, backed_up, transports, aaguid)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10

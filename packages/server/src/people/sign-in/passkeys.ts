@@ -84,7 +84,7 @@ export async function addPasskey(
     counter: credential.counter,
     transports: credential.transports === undefined ? null : credential.transports.join(","),
   };
-  return insertPasskey(db, { ...row, deviceType, isBackedUp, aaguid }, PASSKEYS_PER_PERSON_MAX);
+  return db.tx((tx) => insertPasskey(tx, { ...row, deviceType, isBackedUp, aaguid }, PASSKEYS_PER_PERSON_MAX));
 }
 
 /** What a browser needs to sign in: any passkey of this server will do, and says whose it is. */

@@ -24,11 +24,12 @@ export async function lockDraft(tx: Tx, accountId: string, promptId: string): Pr
   return (await tx.query<Draft>(`${SELECT} for update of d`, [accountId, promptId]))[0] ?? null;
 }
 
-/** How many prompts of the account have a draft and were never published. */
-export async function countNewDrafts(db: Queryable, accountId: string): Promise<number> {
+/** How many prompts of the account have a draft and were never published. Locks the account: none is begun meanwhile. */
+export async function countNewDrafts(tx: Tx, accountId: string): Promise<number> {
+  await tx.query("select 1 from accounts where id = $1 for no key update", [accountId]);
   const text = `select count(*)::int as count from prompts p join prompt_drafts d on d.prompt_id = p.id
     where p.author_id = $1 and p.latest_version_id is null`;
-  return (await db.query<{ count: number }>(text, [accountId]))[0]?.count ?? 0;
+  return (await tx.query<{ count: number }>(text, [accountId]))[0]?.count ?? 0;
 }
 
 export interface DraftText {

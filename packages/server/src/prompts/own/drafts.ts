@@ -66,14 +66,18 @@ export async function createDraft(
   source: string = FIRST_SOURCE,
   { db, newId }: DraftOptions,
 ): Promise<string> {
-  if ((await countNewDrafts(db, accountId)) >= NEW_DRAFTS_MAX) {
-    const message = `This account has ${NEW_DRAFTS_MAX.toLocaleString("en-US")} drafts that were never published. Publish or delete some.`;
-    throw invalid([{ path: ["body", "source"], code: "too_many", message }]);
-  }
   const promptId = newId();
   const draft = { promptId, source, title: titleOf(source), savedBy: personId };
-  await db.tx((tx) => insertNewDraft(tx, accountId, slugOfDraft(promptId), draft));
+  await db.tx(async (tx) => {
+    if ((await countNewDrafts(tx, accountId)) >= NEW_DRAFTS_MAX) throw tooManyDrafts();
+    await insertNewDraft(tx, accountId, slugOfDraft(promptId), draft);
+  });
   return promptId;
+}
+
+function tooManyDrafts(): Problem {
+  const message = `This account has ${NEW_DRAFTS_MAX.toLocaleString("en-US")} drafts that were never published. Publish or delete some.`;
+  return invalid([{ path: ["body", "source"], code: "too_many", message }]);
 }
 
 /** What a text calls itself, finished or not. */
