@@ -114,7 +114,7 @@ export function createPeople(options: PeopleOptions): People {
       ...passkeysManageRoutes(context),
       ...membersManageRoutes(context),
     },
-    writeAudit: createAuditWriter({ db, log, newId }),
+    writeAudit: createAuditWriter(writeEntry),
     auditAuth: createSignInAudit({ db, writeEntry, secret, publicUrl }),
   };
 }

@@ -63,15 +63,12 @@ interface SetUp {
   readonly password: string;
 }
 
-interface Settled {
-  readonly known: string | null;
-  readonly email: string | null;
-  readonly setUp: SetUp | null;
-  readonly body: WelcomeBody;
-}
-
 /** The person of the code, made if need be, with the password, the account and the flag that it gives. */
-async function settlePerson(code: SignInCode, found: Settled, { db, sessions }: PeopleContext): Promise<string> {
+async function settlePerson(
+  code: SignInCode,
+  found: { known: string | null; email: string | null; setUp: SetUp | null; body: WelcomeBody },
+  { db, sessions }: PeopleContext,
+): Promise<string> {
   const { known, setUp } = found;
   const email = setUp?.email ?? found.email ?? LOCAL_OPERATOR;
   const name = found.body.name ?? email.split("@")[0] ?? email;

@@ -13,30 +13,23 @@ export interface AuditOptions {
   readonly newId: () => string;
 }
 
-/** The writer of the audit log for requests. A row that cannot be written is in the log of the process instead, in full. */
-export function createAuditWriter(options: AuditOptions): WriteAudit {
-  return (written) => write(options, { ...actorOf(written), ...withoutCaller(written) });
-}
-
-function withoutCaller({
-  caller: _caller,
-  personId: _personId,
-  ...rest
-}: AuditedWrite): Omit<AuditedWrite, "caller" | "personId"> {
-  return rest;
-}
-
 /** Writes a row as it is. Never rejects. */
 export type WriteEntry = (entry: Omit<AuditRow, "auditId">) => Promise<void>;
 
+/** The writer of the audit log for requests. */
+export function createAuditWriter(writeEntry: WriteEntry): WriteAudit {
+  return ({ caller, personId, ...rest }) => writeEntry({ ...actorOf(caller, personId), ...rest });
+}
+
+/** A row that cannot be written is in the log of the process instead, in full. */
 export function createEntryWriter(options: AuditOptions): WriteEntry {
   return (entry) => write(options, entry);
 }
 
-function actorOf({
-  caller,
-  personId: taken,
-}: AuditedWrite): Pick<AuditRow, "actor" | "personId" | "tokenId" | "accountId"> {
+function actorOf(
+  caller: AuditedWrite["caller"],
+  taken: string | null,
+): Pick<AuditRow, "actor" | "personId" | "tokenId" | "accountId"> {
   const actor = caller?.actor;
   if (caller === null || actor === undefined) return { actor: "none", personId: taken, tokenId: null, accountId: null };
   const { credential, personId, tokenId } = actor;

@@ -16,14 +16,11 @@ export interface SignInAuditOptions {
   readonly publicUrl: () => string;
 }
 
-interface AuthRequest {
-  readonly request: Request;
-  readonly address: string;
-  readonly requestId: string;
-}
-
 /** Answers a request and leaves its row. */
-export type AuditAuth = (asked: AuthRequest, answer: () => Promise<Response>) => Promise<Response>;
+export type AuditAuth = (
+  asked: { readonly request: Request; readonly address: string; readonly requestId: string },
+  answer: () => Promise<Response>,
+) => Promise<Response>;
 
 const ROOT = "/manage/auth";
 /** What begins a session. */
