@@ -1,5 +1,5 @@
 export type { SearchDocument } from "./indexing/document-terms.ts";
-export { indexDocument, indexDocuments, removeDocument } from "./indexing/index-document.ts";
+export { indexDocuments, removeDocument } from "./indexing/index-document.ts";
 export type { IndexedVersion } from "./indexing/verify-index-store.ts";
 export { vacuumIndex } from "./indexing/index-store.ts";
 export type { Popularity } from "./query/fusion.ts";

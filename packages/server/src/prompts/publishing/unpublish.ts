@@ -1,7 +1,7 @@
 /** Taking prompts out of the marketplace and bringing them back, with their entries in the search index. */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { invalid, notFound } from "../../platform/problem.ts";
-import { indexDocument, removeDocument, type SearchDocument } from "../../search/index.ts";
+import { indexDocuments, removeDocument, type SearchDocument } from "../../search/index.ts";
 import {
   listPrompts,
   listSearchedTexts,
@@ -54,7 +54,7 @@ export function republishPrompt(db: Database, promptId: string): Promise<void> {
 export async function indexLatest(tx: Tx, promptId: string): Promise<void> {
   const [document] = await listSearchDocuments(tx, [promptId]);
   if (document === undefined) await removeDocument(tx, promptId);
-  else await indexDocument(tx, document);
+  else await indexDocuments(tx, [document]);
 }
 
 /** What search is to find of these prompts. */

@@ -15,14 +15,9 @@ import { mapInSlices } from "../../platform/time-slice.ts";
 
 const BATCH_MAX = 500;
 
-/** Makes the prompt findable by this version when the transaction commits; an older version's text is forgotten. */
-export function indexDocument(tx: Tx, document: SearchDocument): Promise<void> {
-  return indexDocuments(tx, [document]);
-}
-
 /**
- * The same for many, in batches of 500. Of several documents of one prompt the last counts. Text that did not change
- * keeps its postings and vectors.
+ * Makes prompts findable by these versions when the transaction commits, in batches of 500; an older version's text is
+ * forgotten. Of several documents of one prompt the last counts. Text that did not change keeps its postings and vectors.
  */
 export async function indexDocuments(tx: Tx, documents: readonly SearchDocument[]): Promise<void> {
   await lockIndex(tx);
