@@ -18,6 +18,7 @@ import {
   type KeyName,
   type KeyOfAccount,
   type KeyTerms,
+  type NewKey,
 } from "./keys-store.ts";
 
 const KEYS_PER_ACCOUNT_MAX = 20;
@@ -41,9 +42,11 @@ export async function createApiKey(db: Database, newId: () => string, key: Creat
   );
 }
 
-type KeyToInsert = KeyTerms & { readonly accountId: string; readonly rolledFrom: string | null };
-
-async function insertNewKey(tx: Queryable, keyId: string, key: KeyToInsert): Promise<CreatedApiKey> {
+async function insertNewKey(
+  tx: Queryable,
+  keyId: string,
+  key: Omit<NewKey, "keyId" | "keyHash" | "display">,
+): Promise<CreatedApiKey> {
   if ((await countValidKeys(tx, key.accountId)) >= KEYS_PER_ACCOUNT_MAX) throw tooManyKeys(["body", "name"]);
   const apiKey = mintApiKey();
   await insertKey(tx, { ...key, keyId, keyHash: hashApiKey(apiKey), display: displayOf(apiKey) });
@@ -77,11 +80,6 @@ export async function updateApiKey(
   });
 }
 
-export interface RolledApiKey extends CreatedApiKey {
-  /** When the old key ends, which has the terms of the new one until then. */
-  readonly oldKeyExpiresAt: string;
-}
-
 /**
  * A new key in the place of an old one, with the same name, cap and prompts and the same budget. The old one is valid for
  * `overlapSeconds` more. @returns null when the account has no such key. @throws Problem VALIDATION_ERROR when the old one
@@ -92,7 +90,7 @@ export async function rollApiKey(
   newId: () => string,
   key: KeyOfAccount,
   overlapSeconds: number,
-): Promise<RolledApiKey | null> {
+): Promise<(CreatedApiKey & { readonly oldKeyExpiresAt: string }) | null> {
   return db.tx(async (tx) => {
     await countValidKeys(tx, key.accountId);
     const old = await findKey(tx, key);

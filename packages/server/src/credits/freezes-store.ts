@@ -15,15 +15,16 @@ export async function freezeAccount(db: Queryable, accountId: string, reason: st
   return rows[0]?.frozen === true;
 }
 
-export interface Unfreezing {
-  readonly reason: string;
-  /** Faults in the chain of an append-only journal stay; this accepts those that are there now. */
-  readonly acceptJournal: boolean;
-}
-
-/** @returns false when it was not frozen. @throws Problem that names the faults which the audit still finds. */
-export async function unfreezeAccount(db: Database, accountId: string, unfreezing: Unfreezing): Promise<boolean> {
-  const { reason, acceptJournal } = unfreezing;
+/**
+ * @param acceptJournal faults in the chain of an append-only journal stay; this accepts those that are there now.
+ * @returns false when it was not frozen. @throws Problem that names the faults which the audit still finds.
+ */
+export function unfreezeAccount(
+  db: Database,
+  accountId: string,
+  reason: string,
+  acceptJournal = false,
+): Promise<boolean> {
   return db.tx(
     async (tx) => {
       const text = "select credit_unfreeze($1, $2, $3) as outcome";

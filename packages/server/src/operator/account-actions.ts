@@ -91,7 +91,7 @@ export function accountActions({ db, newId }: CommandContext) {
     /** @throws Problem while the ledger of the account does not add up. */
     async unfreeze(user: string, reason: string, acceptJournal: boolean): Promise<Freezing> {
       const { accountId } = await getAccountEvenDeleted(db, user);
-      const isChanged = await unfreezeAccount(db, accountId, { reason, acceptJournal });
+      const isChanged = await unfreezeAccount(db, accountId, reason, acceptJournal);
       return { isChanged, account: await showAccount(db, accountId) };
     },
     /** @throws Problem when less would be left than is held. */

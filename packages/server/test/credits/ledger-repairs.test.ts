@@ -120,8 +120,7 @@ describe("an adjustment", () => {
 });
 
 describe("a frozen account", () => {
-  const thaw = (acceptJournal = false) =>
-    unfreezeAccount(rig.engine.db, rig.account, { reason: "checked", acceptJournal });
+  const thaw = (acceptJournal = false) => unfreezeAccount(rig.engine.db, rig.account, "checked", acceptJournal);
   const frozen = async () => (await findStanding(rig.engine.db, rig.account)).frozen;
 
   test("says since when and why; what was frozen before any reason was recorded says when", async () => {
