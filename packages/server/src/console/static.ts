@@ -71,18 +71,13 @@ async function readFiles(directory: string): Promise<ReadonlyMap<string, StaticF
   const files = new Map<string, StaticFile>();
   for (const [path, whole] of names) {
     const type = TYPES[extname(path)];
-    if (type !== undefined) files.set(path, await readStatic(path, { whole, type, brotli: names.get(`${path}.br`) }));
+    if (type !== undefined) files.set(path, await readStatic(path, whole, type, names.get(`${path}.br`)));
   }
   return files;
 }
 
-interface FileNames {
-  readonly whole: string;
-  readonly type: string;
-  readonly brotli: string | undefined;
-}
-
-async function readStatic(path: string, { whole, type, brotli }: FileNames): Promise<StaticFile> {
+/** @param brotli name of the compressed file. */
+async function readStatic(path: string, whole: string, type: string, brotli: string | undefined): Promise<StaticFile> {
   const plain = await readFile(whole);
   return {
     type,

@@ -219,7 +219,7 @@ export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSche
   return Object.keys(api.entries).map((name: keyof Schemas) => ({
     ...api.entries[name],
     name: String(name),
-    isAudited: api.isAudited === true && leavesRow(api.entries[name]),
+    isAudited: api.isAudited === true && (api.entries[name].isAudited ?? api.entries[name].method !== "GET"),
     bodyBytesMax: api.entries[name].bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
     schemas: () => schemasOf(name),
     checkBody: api.checks?.[name] ?? null,
@@ -232,10 +232,6 @@ function loadOnce<Schemas extends object>(load: () => Promise<Schemas>) {
   let loaded: Schemas | null = null;
   return <Name extends keyof Schemas>(name: Name): Schemas[Name] | Promise<Schemas[Name]> =>
     loaded === null ? load().then((schemas) => (loaded = schemas)[name]) : loaded[name];
-}
-
-function leavesRow({ method, isAudited = method !== "GET" }: EndpointEntry): boolean {
-  return isAudited;
 }
 
 export interface FileRequest {

@@ -23,7 +23,7 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
     followRun: ({ params, body }, context) => followRun({ params, body, query: {} }, context),
     cancelRun,
     ...testRunsManageRoutes(options),
-    ...samplesManageRoutes({ db, samples: options.files.samples }),
+    ...samplesManageRoutes(db, options.files.samples),
     listRuns: async ({ query }, { caller }) => ({ data: await listManagedRuns(db, caller.accountId, query) }),
     exportRuns: async ({ query }, { caller }) => exportRuns(db, caller.accountId, query),
     getRun: async ({ params: { runId } }, { caller }) => {

@@ -31,16 +31,12 @@ async function deleteIdempotencyKeys(db: Queryable, accountId: string): Promise<
   await db.query("delete from idempotency_keys where account_id = $1", [accountId]);
 }
 
-interface ExportedRun {
-  readonly runId: string;
-}
-
 /** Runs by id, at most so many bytes of them together, unless the first alone is larger. */
 function listRunsOf(
   db: Queryable,
   accountId: string,
   { after, limit, bytesMax }: { readonly after: string; readonly limit: number; readonly bytesMax: number },
-): Promise<ExportedRun[]> {
+): Promise<{ readonly runId: string }[]> {
   return db.query(
     `with sized as (
        select id, sum(inputs_bytes + outputs_bytes) over (order by id) as bytes, row_number() over (order by id) as n

@@ -5,18 +5,13 @@ import { deleteSample, findSample, requireOwnPrompt, saveSample } from "../promp
 import type { Database } from "../platform/database/database.ts";
 import { findManagedRun } from "./read/managed-runs-store.ts";
 
-export interface SamplesRoutesOptions {
-  readonly db: Database;
-  readonly samples: Samples;
-}
-
 /** Reading, decoding and storing one file; longer than that its author does not wait. */
 const TAKE_MS_MAX = 30_000;
 /** Of inputs and output together, as much as the front matter of a file: search shows them in each of its rows. */
 const TEXTS_BYTES_MAX = 64 * 1_024;
 
 /** A run of its author as what a prompt shows: public from then on, and stored with the prompt. */
-export function samplesManageRoutes({ db, samples }: SamplesRoutesOptions) {
+export function samplesManageRoutes(db: Database, samples: Samples) {
   return {
     setPromptSample: async ({ params: { promptId }, body: { runId } }, { caller }) => {
       const { accountId } = caller;
