@@ -71,7 +71,7 @@ const TEXTS = {
   tooLong: 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".',
   token:
     'A management token ("pdm_…") was sent. This address takes an API key ("pd_…"): send "Authorization: Bearer <API_KEY>".',
-  invalid: 'The API key is not valid. Check it, or ask the operator for a new one ("promptd admin key create").',
+  invalid: "The API key is not valid. Check it, create a new one, or ask the account's owner for it.",
   noPlan: "The API needs a Pro plan.",
   lapsed: "Your Pro plan has ended. Renew it to use the API.",
 };

@@ -65,7 +65,7 @@ const refused = (message: string) => ({
 });
 const MISSING = 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".';
 const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
-const INVALID = 'The API key is not valid. Check it, or ask the operator for a new one ("promptd admin key create").';
+const INVALID = "The API key is not valid. Check it, create a new one, or ask the account's owner for it.";
 const LONG = 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".';
 const TOKEN = `A management token ("pdm_…") was sent. This address takes an API key ("pd_…"): send "Authorization: Bearer <API_KEY>".`;
 
