@@ -119,13 +119,13 @@ describe("the JSON import form", () => {
     expect(sources.at(-1)?.slug).toBe("one-2000");
   });
 
-  test("a file of more than 2,000 prompts is refused before they are checked", () => {
-    expect(faultsOf(json(Array.from({ length: 2_001 }, () => 7)))).toEqual([
+  test("a file of more than 5,000 prompts is refused before they are checked", () => {
+    expect(faultsOf(json(Array.from({ length: 5_001 }, () => 7)))).toEqual([
       {
         line: 3,
         field: "prompts",
         code: "FIELD",
-        message: "has 2,001 prompts; a file may hold 2,000: make several files",
+        message: "has 5,001 prompts; a file may hold 5,000: make several files",
       },
     ]);
   });

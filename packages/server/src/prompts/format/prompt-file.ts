@@ -22,7 +22,7 @@ import { kindName } from "./source-tree.ts";
 const FRONT_MATTER_BYTES_MAX = 64 * 1_024;
 const FILE_BYTES_MAX = 64 * 1_024 * 1_024;
 /** A file is published as a whole or not at all, and checked without a pause. */
-const PROMPTS_MAX = 2_000;
+const PROMPTS_MAX = 5_000;
 
 /** A prompt file as its author has it: what messages call it, and its text. */
 export interface PromptFile {
