@@ -59,6 +59,48 @@ test.each([
   expect(schemaFault(schema)).toContain(message);
 });
 
+describe("a schema of few lines and endless work", () => {
+  const twice = (keyword: string, name: string) => ({
+    [keyword]: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }],
+  });
+
+  test.each(["allOf", "anyOf", "oneOf"])("by references that double with %s is refused", (keyword) => {
+    const steps = Array.from({ length: 40 }, (_, n) => [`d${n + 1}`, twice(keyword, `d${n}`)] as const);
+    const $defs = { d0: { type: "string" }, ...Object.fromEntries(steps) };
+    expect(schemaFault({ type: "object", properties: { a: { $ref: "#/$defs/d40" } }, $defs })).toMatch(
+      /more than 10,000 schemas/,
+    );
+    expect(schemaFault({ type: "object", properties: { a: { $ref: "#/$defs/d10" } }, $defs })).toBeNull();
+  });
+
+  test("by an answer that is nested too deep is no answer that fits", () => {
+    const schema = {
+      type: "object",
+      properties: { a: { $ref: "#/$defs/node" } },
+      $defs: { node: { type: "object", properties: { a: twice("allOf", "node"), b: { type: "number" } } } },
+    };
+    const answer = `${'{"a":'.repeat(60)}{"b":"x"}${"}".repeat(60)}`;
+    expect(schemaFault(schema)).toBeNull();
+    expect(readJsonAnswer(schema, answer)).toEqual({ kind: "unfit", problem: "it is nested too deep" });
+    const list = { type: "object", properties: { a: { $ref: "#" } } };
+    const long = `${'{"a":'.repeat(100_000)}{}${"}".repeat(100_000)}`;
+    expect(readJsonAnswer(list, long).kind).toBe("unfit");
+  });
+
+  test("is not a tree, a list of itself, or a value that is nothing or itself", () => {
+    const schema = {
+      type: "object",
+      properties: {
+        children: { type: "array", items: { $ref: "#" } },
+        next: { anyOf: [{ type: "null" }, { $ref: "#" }] },
+      },
+    };
+    const answer = `${'{"children":[{}],"next":'.repeat(60)}null${"}".repeat(60)}`;
+    expect(schemaFault(schema)).toBeNull();
+    expect(readJsonAnswer(schema, answer).kind).toBe("fits");
+  });
+});
+
 describe("a regular expression of an author, which could run for minutes on what a model writes,", () => {
   test.each([
     ["schema.pattern", { type: "string", pattern: "^(a+)+$" }],

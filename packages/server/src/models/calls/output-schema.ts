@@ -17,6 +17,7 @@ function compile(schema: JsonObject): z.ZodType {
 export function schemaFault(schema: JsonObject): string | null {
   const unfit = findUnfit(schema, "schema");
   if (unfit !== null) return unfit;
+  if (countChecks(schema) > CHECKS_MAX) return TOO_MANY_CHECKS;
   try {
     compile(schema);
     return null;
@@ -75,6 +76,41 @@ function schemasIn(schema: JsonObject): [path: string, schema: unknown][] {
   });
 }
 
+/**
+ * Schemas of which each may be asked of every value: references to one that has two references to one, and so on, are
+ * few lines and endless work. The largest schema that fits into a prompt file without references has about 1,500.
+ */
+const CHECKS_MAX = 10_000;
+const TOO_MANY_CHECKS = `schema leads to more than ${CHECKS_MAX.toLocaleString("en")} schemas where its references are followed. Refer to fewer, or to smaller ones`;
+
+/** How many schemas a schema leads to. One that leads to itself counts once there: how often is for the answer to say. */
+function countChecks(root: JsonObject): number {
+  const counts = new Map<unknown, number>();
+  const count = (schema: unknown): number => {
+    const known = counts.get(schema);
+    if (known !== undefined) return known;
+    if (!isPlainObject(schema)) return 1;
+    counts.set(schema, 1);
+    const members = schema as JsonObject;
+    const inner = schemasIn(members).filter(([path]) => !/^(\$defs|definitions)\./.test(path));
+    const target = typeof members["$ref"] === "string" ? targetOf(root, members["$ref"]) : undefined;
+    const all = [...inner.map(([, one]) => one), ...(target === undefined ? [] : [target])];
+    const sum = all.reduce((total: number, one) => total + count(one), 1);
+    counts.set(schema, sum);
+    return sum;
+  };
+  return count(root);
+}
+
+/** What a reference such as `#/$defs/one` leads to. Undefined: nothing, which the compiler says. */
+function targetOf(root: JsonObject, reference: string): unknown {
+  const names = reference.split("/").slice(1);
+  return names.reduce((schema: unknown, name) => {
+    const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
+    return typeof schema === "object" && schema !== null ? (schema as JsonObject)[key] : undefined;
+  }, root);
+}
+
 /** Models that were only asked for JSON often put it into a fence of Markdown. */
 const FENCED = /^```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?```$/;
 
@@ -87,7 +123,8 @@ export function readJsonAnswer(
   const text = FENCED.exec(trimmed)?.[1]?.trim() ?? trimmed;
   const value = parseJson(text);
   if (value === undefined) return { kind: "unfit", problem: "it is not JSON" };
-  const checked = compile(schema).safeParse(value);
+  const checked = check(schema, value);
+  if (checked === null) return { kind: "unfit", problem: "it is nested too deep" };
   if (checked.success) return { kind: "fits", text };
   const problems = checked.error.issues.slice(0, PROBLEMS_MAX).map(({ path, message }) => {
     const name = path.map(String).join(".");
@@ -97,3 +134,13 @@ export function readJsonAnswer(
 }
 
 const PROBLEMS_MAX = 5;
+
+/** Null: the value exhausts the stack, by itself or by the problems that it has in a schema that leads to itself. */
+function check(schema: JsonObject, value: unknown): z.ZodSafeParseResult<unknown> | null {
+  try {
+    return compile(schema).safeParse(value);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
