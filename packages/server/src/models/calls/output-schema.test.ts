@@ -7,6 +7,7 @@ import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapt
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 import { failure } from "../providers/failure.ts";
+import { sampleOf } from "../sandbox/json.ts";
 import { callDirectly } from "./direct-call.ts";
 import { readJsonAnswer, schemaFault } from "./output-schema.ts";
 
@@ -209,6 +210,18 @@ describe("a call with a schema", () => {
     const text = outcome.kind === "text" ? outcome.text : "";
     expect(readJsonAnswer(outputSchema, text)).toEqual({ kind: "fits", text });
   });
+});
+
+test.each([
+  ["a list without an end", { type: "array", items: { type: "string" }, minItems: 1e15 }],
+  [
+    "lists of lists",
+    [1, 2, 3, 4, 5].reduce<object>((items) => ({ type: "array", items, minItems: 1_000 }), { type: "string" }),
+  ],
+  ["a text without an end", { type: "string", minLength: 1e15 }],
+])("the sandbox makes no more of %s than fits into memory", (_name, member) => {
+  const made = JSON.stringify(sampleOf({ type: "object", properties: { a: member } }));
+  expect(made.length).toBeLessThan(1_000_000);
 });
 
 describe("a call of an author who tries a prompt", () => {

@@ -2,34 +2,53 @@
 import { isPlainObject, type PlainObject } from "../../platform/json.ts";
 
 const DEPTH_MAX = 8;
+/** A schema of one line may want more than there is memory for. What is over this does not fit it, as a model's would not. */
+const VALUES_MAX = 2_000;
+const TEXT_LENGTH_MAX = 10_000;
 
-export function sampleOf(schema: PlainObject, root: PlainObject = schema, depth = 0): unknown {
-  if (depth > DEPTH_MAX) return null;
-  const { $ref, enum: values, anyOf, oneOf, allOf } = schema;
-  if ("const" in schema) return schema["const"];
-  if (Array.isArray(values)) return values[0];
-  if (typeof $ref === "string") return sampleOf(resolve(root, $ref), root, depth + 1);
-  const [choice] = [anyOf, oneOf, allOf].flatMap((list) => (Array.isArray(list) ? list : []));
-  if (isPlainObject(choice)) return sampleOf(choice, root, depth + 1);
-  const type: unknown = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"];
-  if (type === "object") return sampleObject(schema, root, depth);
-  if (type === "array") return sampleArray(schema, root, depth);
-  if (type === "boolean") return true;
-  if (type === "null") return null;
-  if (type === "string") return sampleText(schema);
-  return Number(schema["minimum"] ?? Number(schema["exclusiveMinimum"] ?? 0) + 1);
+export function sampleOf(schema: PlainObject): unknown {
+  return new Sampler(schema).sample(schema, 0);
 }
 
-function sampleObject({ properties }: PlainObject, root: PlainObject, depth: number): Record<string, unknown> {
-  const members = isPlainObject(properties) ? Object.entries(properties) : [];
-  return Object.fromEntries(
-    members.map(([key, member]) => [key, isPlainObject(member) ? sampleOf(member, root, depth + 1) : null]),
-  );
-}
+class Sampler {
+  readonly #root: PlainObject;
+  #left = VALUES_MAX;
 
-function sampleArray({ items, minItems }: PlainObject, root: PlainObject, depth: number): unknown[] {
-  const length = Math.max(1, Number(minItems ?? 1));
-  return Array.from({ length }, () => (isPlainObject(items) ? sampleOf(items, root, depth + 1) : null));
+  constructor(root: PlainObject) {
+    this.#root = root;
+  }
+
+  sample(schema: PlainObject, depth: number): unknown {
+    this.#left -= 1;
+    if (depth > DEPTH_MAX || this.#left < 0) return null;
+    const { $ref, enum: values, anyOf, oneOf, allOf } = schema;
+    if ("const" in schema) return schema["const"];
+    if (Array.isArray(values)) return values[0];
+    if (typeof $ref === "string") return this.sample(resolve(this.#root, $ref), depth + 1);
+    const [choice] = [anyOf, oneOf, allOf].flatMap((list) => (Array.isArray(list) ? list : []));
+    if (isPlainObject(choice)) return this.sample(choice, depth + 1);
+    const type: unknown = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"];
+    if (type === "object") return this.#object(schema, depth);
+    if (type === "array") return this.#array(schema, depth);
+    if (type === "boolean") return true;
+    if (type === "null") return null;
+    if (type === "string") return sampleText(schema);
+    return Number(schema["minimum"] ?? Number(schema["exclusiveMinimum"] ?? 0) + 1);
+  }
+
+  #object({ properties }: PlainObject, depth: number): Record<string, unknown> {
+    const members = isPlainObject(properties) ? Object.entries(properties) : [];
+    return Object.fromEntries(members.map(([key, member]) => [key, this.#member(member, depth)]));
+  }
+
+  #array({ items, minItems }: PlainObject, depth: number): unknown[] {
+    const length = Math.max(1, Math.min(Number(minItems ?? 1), this.#left));
+    return Array.from({ length }, () => this.#member(items, depth));
+  }
+
+  #member(schema: unknown, depth: number): unknown {
+    return isPlainObject(schema) ? this.sample(schema, depth + 1) : null;
+  }
 }
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -42,7 +61,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 function sampleText({ format, minLength, maxLength }: PlainObject): string {
-  const text = FORMATS[String(format)] ?? "sandbox".padEnd(Number(minLength ?? 0), ".");
+  const length = Math.min(Number(minLength ?? 0), TEXT_LENGTH_MAX);
+  const text = FORMATS[String(format)] ?? "sandbox".padEnd(length, ".");
   return maxLength === undefined ? text : text.slice(0, Number(maxLength));
 }
 
