@@ -128,6 +128,14 @@ test("an account is exported into one file, and deleted once its address is type
     installation.environment,
   );
   expect(again.stderr).toContain("exists already");
+  const nowhere = join(folder, "none", "gone.tar.gz");
+  const lost = await runHere(
+    ["admin", "account", "export", "gone@example.org", "--out", nowhere],
+    installation.environment,
+  );
+  expect(lost.stderr).toBe(
+    `${nowhere} cannot be written: its folder does not exist. Make the folder, or choose another path.\n`,
+  );
   const remove = (confirm: string) =>
     runHere(
       ["admin", "account", "delete", "gone@example.org", "--confirm", confirm, "--prompts", "keep"],

@@ -1,6 +1,5 @@
 import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
-import { createWriteStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { open, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { getAccountByName, getAccountEvenDeleted } from "../accounts/index.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -23,7 +22,13 @@ export function offboardingActions({ db, config }: CommandContext) {
       const bucket = readBucket(config);
       const blobs = await chooseBlobStore({ dataDir: config.dataDir, bucket, clock: systemClock });
       const ports = { db, files: createAccountFiles(db, blobs), clock: systemClock };
-      await pipeline(await exportAccount(accountId, ports), createWriteStream(file, { flags: "wx", mode: 0o600 }));
+      const handle = await open(file, "wx", 0o600);
+      try {
+        await pipeline(await exportAccount(accountId, ports), handle.createWriteStream());
+      } catch (error) {
+        await rm(file); // half an archive would pass for a whole one
+        throw error;
+      }
       return { userId: accountId, file, bytes: (await stat(file)).size };
     },
     /** @throws Problem when `confirm` is not the address of the account. */

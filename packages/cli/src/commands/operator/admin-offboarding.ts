@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
+import { describeWriteFailure } from "../../file-failure.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
 const USAGE = "<EMAIL|USERID>";
@@ -19,13 +20,21 @@ ada.tar.gz: 2330 bytes`,
     const file = resolve(io.directory, requireText(args.text("out"), "--out", "ada.tar.gz"));
     const written = await runAsOperator(io, (operator) => operator.offboarding.export(user, file)).catch(
       (cause: unknown) => {
-        const isThere = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
-        throw isThere ? new CommandFailure(`${file} exists already. Name another file.`, { cause }) : cause;
+        if (!isOfFile(cause, file)) throw cause;
+        const isThere = cause.code === "EEXIST";
+        const message = isThere ? `${file} exists already. Name another file.` : describeWriteFailure(file, cause);
+        throw new CommandFailure(message, { cause });
       },
     );
     io.result(written, `${written.file}: ${written.bytes} bytes`);
   },
 };
+
+/** The system names the path of a file that it does not open, and none where it does not write. */
+function isOfFile(cause: unknown, file: string): cause is NodeJS.ErrnoException {
+  if (!(cause instanceof Error && "syscall" in cause)) return false;
+  return "path" in cause ? cause.path === file : cause.syscall === "write";
+}
 
 export const accountDelete: Command = {
   summary: "Permanently delete an account, and the person it belongs to",
