@@ -31,6 +31,14 @@ test.each([
   expect(others).toEqual([]);
 });
 
+test("a model of the sandbox, where that is off, is answered with what brings it back", () => {
+  const off = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: false });
+  expect(faultsOf(file("model: sandbox/text"), off).join()).toContain(
+    'there is no model "sandbox/text" on this server. The sandbox is off; PROMPTD_SANDBOX=on brings it back. ',
+  );
+  expect(faultsOf(file("model: sandbox/txt")).join()).not.toContain("is off");
+});
+
 test("an unknown model is answered alike whatever keys the server has", () => {
   const text = file("model: openai/gpt-5.4-mni");
   expect(faultsOf(text, ALL_KEYS)).toEqual(faultsOf(text, NO_KEY));

@@ -19,7 +19,9 @@ export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue,
     .map(({ model }) => model);
   const found = [...new Set([...same.map(({ model }) => model), ...near])].slice(0, SUGGESTIONS_MAX);
   const question = found.length === 0 ? "" : `Did you mean ${found.join(" or ")}? `;
-  return `${question}"promptd admin models list" shows all; roles are ${Object.keys(roles).join(", ")}.`;
+  const isOff = name.startsWith("sandbox/") && !known.some((model) => model.startsWith("sandbox/"));
+  const off = isOff ? "The sandbox is off; PROMPTD_SANDBOX=on brings it back. " : "";
+  return `${off}${question}"promptd admin models list" shows all; roles are ${Object.keys(roles).join(", ")}.`;
 }
 
 /** Many leave the provider out. */
