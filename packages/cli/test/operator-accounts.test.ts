@@ -283,6 +283,8 @@ const NO_USER = (name: string) =>
   `No account has the email address or id "${name}". promptd admin account list shows all accounts, promptd admin user create --email <E> makes one.\n`;
 const USER_REQUIRED = "--user is required.\nExample: --user ada@example.org\n";
 const AMOUNT = (got: string) => `--amount must be a whole number from 1 to 1000000000000, got "${got}".\n`;
+const NO_ID = (got: string) =>
+  `promptId must be a UUID, got "${got}". "promptd admin prompt show" shows the id of a slug.\n`;
 const TIME_FAULT = (flag: string, got: string) =>
   `${flag} must be a time such as 2027-01-31T18:00:00Z, got "${got}".\n`;
 
@@ -324,8 +326,12 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ["key list ghost@example.org", NO_USER("ghost@example.org")],
   ["key create --user a@b.c --cap -1", '--cap must be a whole number from 0 to 1000000000000, got "-1".\n'],
   ["key create --user a@b.c --expires soon", TIME_FAULT("--expires", "soon")],
-  ["key create --user a@b.c --prompt essay", 'promptId must be a UUID, got "essay".\n'],
-  ["prompt share x --percent 5", 'promptId must be a UUID, got "x".\n'],
+  ["key create --user a@b.c --prompt essay", NO_ID("essay")],
+  ["prompt share x --percent 5", NO_ID("x")],
+  [
+    "key create --user a@b.c --expires 2001-01-01",
+    "The expiry 2001-01-01T00:00:00.000Z is in the past: no request with this key would be admitted, so none was created. Give a later time, or none for a key that never expires.\n",
+  ],
   [`prompt share ${NOBODY_ID} --percent 5`, `No prompt has the id "${NOBODY_ID}".\n`],
   [`prompt share ${NOBODY_ID}`, "--percent is required.\nExample: --percent 70\n"],
   [

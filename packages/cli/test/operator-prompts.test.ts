@@ -241,7 +241,10 @@ describe("promptd admin prompt publish", () => {
       ["unpublish"],
       '"promptd admin prompt unpublish" needs <promptId>.\nUsage: promptd admin prompt unpublish <promptId>\n',
     ],
-    [["unpublish", "tea-poem"], 'promptId must be a UUID, got "tea-poem".\n'],
+    [
+      ["unpublish", "tea-poem"],
+      'promptId must be a UUID, got "tea-poem". "promptd admin prompt show" shows the id of a slug.\n',
+    ],
     [["unpublish", NOBODY_ID], `No prompt has the id ${NOBODY_ID}.\n`],
     [["republish", NOBODY_ID], `No prompt has the id ${NOBODY_ID}.\n`],
   ])("promptd admin prompt %j is refused", async (words, sentence) => {

@@ -7,7 +7,7 @@ export { changeAccountEmail, listAccounts, pseudonymizeAccount } from "./account
 export { createAdmissionControl, keyExpired, keyRevoked, overLimit, planRequired } from "./key-plan-and-rate-limit.ts";
 export type { AdmissionControl } from "./key-plan-and-rate-limit.ts";
 export { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintToken } from "./api-keys.ts";
-export { createApiKey, describeKey, getApiKeyByName, isLiveKey, revokeApiKey } from "./keys.ts";
+export { createApiKey, describeKey, getApiKeyByName, isLiveKey, refusePastExpiry, revokeApiKey } from "./keys.ts";
 export { rollApiKey, updateApiKey, type CreateApiKey } from "./keys.ts";
 export { keysManageRoutes } from "./keys-manage-routes.ts";
 export { listKeys, revokeAllKeys, type KeyTerms } from "./keys-store.ts";

@@ -2,8 +2,16 @@ import type { CreatedKey, Key, KeyChanges, RecentUsage } from "@promptd/contract
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { isoTime, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import { invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
-import { createApiKey, describeKey, revokeOwnKey, rollApiKey, updateApiKey, type CreatedApiKey } from "./keys.ts";
+import { notFound, orNotFound } from "../platform/problem.ts";
+import {
+  createApiKey,
+  describeKey,
+  refusePastExpiry,
+  revokeOwnKey,
+  rollApiKey,
+  updateApiKey,
+  type CreatedApiKey,
+} from "./keys.ts";
 import { findKey, readKeyPage, type ApiKey, type KeyTerms } from "./keys-store.ts";
 
 export interface KeysRoutesOptions {
@@ -34,7 +42,7 @@ export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOp
     },
     createKey: async ({ body }, { caller: { accountId } }) => {
       const { name, ...terms } = body;
-      if (terms.expiresAt != null && Date.parse(terms.expiresAt) <= clock.nowMs()) throw pastExpiry(terms.expiresAt);
+      refusePastExpiry(terms.expiresAt, clock.nowMs());
       const key = await createApiKey(db, newId, { ...toTerms(terms), name, accountId });
       return { data: await created(accountId, key) };
     },
@@ -58,12 +66,6 @@ export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOp
       data: await show(accountId, await revokeOwnKey(db, { accountId, keyId }), keyId),
     }),
   } satisfies Partial<ManageHandlers>;
-}
-
-/** Of a new key alone: one that there is may be ended by a moment in the past, and begun again. */
-function pastExpiry(expiresAt: string): Problem {
-  const message = `The expiry ${expiresAt} is in the past: no request with this key would be admitted, so none was created. Give a later time, or none for a key that never expires.`;
-  return invalid([{ path: ["body", "expiresAt"], code: "invalid_value", message }]);
 }
 
 /** Only what was given. */

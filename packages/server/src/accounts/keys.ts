@@ -34,6 +34,13 @@ export interface CreatedApiKey {
   readonly apiKey: string;
 }
 
+/** Of a new key alone: one that there is may be ended by a moment in the past, and begun again. @throws Problem. */
+export function refusePastExpiry(expiresAt: string | null | undefined, nowMs: number): void {
+  if (expiresAt == null || Date.parse(expiresAt) > nowMs) return;
+  const message = `The expiry ${expiresAt} is in the past: no request with this key would be admitted, so none was created. Give a later time, or none for a key that never expires.`;
+  throw invalid([{ path: ["body", "expiresAt"], code: "invalid_value", message }]);
+}
+
 /** @throws Problem VALIDATION_ERROR at 20 valid keys. */
 export async function createApiKey(db: Database, newId: () => string, key: CreateApiKey): Promise<CreatedApiKey> {
   const { expiresAt = null, monthlyCap = null, promptIds = null, name, accountId } = key;

@@ -5,13 +5,14 @@ import {
   getAccountEvenDeleted,
   getApiKeyByName,
   listKeys,
+  refusePastExpiry,
   revokeApiKey,
   rollApiKey,
 } from "../accounts/index.ts";
-import { isoTime } from "../platform/clock.ts";
+import { isoTime, systemClock } from "../platform/clock.ts";
 import type { CommandContext } from "../read-catalogue.ts";
 import { isUuid } from "../platform/ids.ts";
-import { Problem } from "../platform/problem.ts";
+import { noPromptId } from "./prompt-actions.ts";
 
 export interface NewApiKey {
   readonly user: string;
@@ -31,12 +32,14 @@ export function keyActions({ db, newId }: CommandContext) {
   return {
     async create(key: NewApiKey): Promise<{ keyId: string; apiKey: string }> {
       const wrong = key.promptIds.find((id) => !isUuid(id));
-      if (wrong !== undefined) throw new Problem("VALIDATION_ERROR", `promptId must be a UUID, got "${wrong}".`);
+      if (wrong !== undefined) throw noPromptId(wrong);
+      const expiresAt = key.expiresAtMs === null ? null : isoTime(key.expiresAtMs);
+      refusePastExpiry(expiresAt, systemClock.nowMs());
       const { accountId } = await getAccountByName(db, key.user);
       return createApiKey(db, newId, {
         accountId,
         name: key.name,
-        expiresAt: key.expiresAtMs === null ? null : isoTime(key.expiresAtMs),
+        expiresAt,
         monthlyCap: key.monthlyCap,
         promptIds: key.promptIds.length === 0 ? null : key.promptIds,
       });

@@ -47,12 +47,12 @@ export function promptActions(context: CommandContext) {
     publish: (files: readonly PromptFile[], author: string) => publishFiles(context, files, author),
     addSample: (file: PromptFile, runId: string, author: string) => sampleOfRun(context, { file, runId, author }),
     async unpublish(promptId: string): Promise<{ promptId: string; published: false }> {
-      requireUuid("promptId", promptId);
+      if (!isUuid(promptId)) throw noPromptId(promptId);
       await unpublishPrompt(db, promptId);
       return { promptId: promptId.toLowerCase(), published: false };
     },
     async republish(promptId: string): Promise<{ promptId: string; published: true }> {
-      requireUuid("promptId", promptId);
+      if (!isUuid(promptId)) throw noPromptId(promptId);
       await republishPrompt(db, promptId);
       return { promptId: promptId.toLowerCase(), published: true };
     },
@@ -61,7 +61,7 @@ export function promptActions(context: CommandContext) {
       promptId: string,
       percent: number | null,
     ): Promise<{ promptId: string; slug: string; authorSharePercent: number | null }> {
-      requireUuid("promptId", promptId);
+      if (!isUuid(promptId)) throw noPromptId(promptId);
       const slug = await setAuthorShare(db, promptId, percent);
       if (slug === null) throw new Problem("NOT_FOUND_ERROR", `No prompt has the id "${promptId}".`);
       return { promptId: promptId.toLowerCase(), slug, authorSharePercent: percent };
@@ -142,7 +142,7 @@ async function sampleOfRun(
   { db }: CommandContext,
   { file, runId, author }: { readonly file: PromptFile; readonly runId: string; readonly author: string },
 ): Promise<PromptFile> {
-  requireUuid("--sample-from", runId);
+  if (!isUuid(runId)) throw new Problem("VALIDATION_ERROR", `--sample-from must be a UUID, got "${runId}".`);
   const { accountId } = await getAccountByName(db, author);
   const { findRun, readInputs } = await import("../runs/runs-store.ts");
   const run = orNotFound(await findRun(db, accountId, runId.toLowerCase()), "run of this author", runId);
@@ -204,6 +204,8 @@ function describeTwin({ slug, promptId }: Publication, file: string): string {
   return `It became a new version of the prompt ${slug} (${promptId}), which ${file} has just published under the same title. If they are two prompts, give this one a "slug:" of its own in its file, and publish both again.`;
 }
 
-function requireUuid(name: string, value: string): void {
-  if (!isUuid(value)) throw new Problem("VALIDATION_ERROR", `${name} must be a UUID, got "${value}".`);
+/** Most often it is a slug. */
+export function noPromptId(given: string): Problem {
+  const message = `promptId must be a UUID, got "${given}". "promptd admin prompt show" shows the id of a slug.`;
+  return new Problem("VALIDATION_ERROR", message);
 }

@@ -1,7 +1,7 @@
 import type { ApiKeyReport } from "@promptd/server/operator";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { readTime } from "../../flag-values.ts";
-import { readAmount, readText, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
+import { readAmount, readText, requireText, runAsOperator } from "./run-operator.ts";
 
 const NAME_HELP =
   "A key is named by its id, by what is displayed of it (pd_01234…6789, three dots will do), or by the key itself; - reads it from standard input, so that it stands in no shell history.";
@@ -35,7 +35,6 @@ pd_0123456789abcdefghijklmnopqrstuvwxyz
       monthlyCap: cap === undefined ? null : readAmount(cap, "--cap", 0),
       promptIds: args.list("prompt"),
     };
-    warnOfPast(io, "--expires", key.expiresAtMs, "No request with this key will be admitted.");
     const created = await runAsOperator(io, (operator) => operator.keys.create(key));
     io.result(created, `${created.apiKey}\n(key id ${created.keyId}; the key is not shown again)`);
   },

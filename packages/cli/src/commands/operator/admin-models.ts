@@ -124,7 +124,8 @@ function stateOf({ enabled, requires, status }: ModelLine): string {
 
 /** Of its price. */
 function originOf({ priceSource, priceDate, priceToConfirm }: ModelLine): string {
-  const words = [priceSource, priceDate, priceToConfirm ? "operator must confirm" : null];
+  const isDated = priceDate !== null && priceSource?.includes(priceDate) === true;
+  const words = [priceSource, isDated ? null : priceDate, priceToConfirm ? "operator must confirm" : null];
   return words.filter((word) => word !== null).join(", ");
 }
 
