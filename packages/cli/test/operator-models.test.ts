@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openConnection } from "../../server/src/platform/database/database.ts";
 import { readDocument, run, runHere } from "./operator-process.ts";
 import { useOperator } from "./use-operator.ts";
 
@@ -13,8 +14,22 @@ test("admin models list prints each model with its price, the range over its opt
   const lines = stdout.split("\n");
   const at = lines.findIndex((line) => line.includes(" fal/luma-ray-2 "));
   expect(lines[at]).toMatch(/needs FAL_API_KEY +perImage 50-100, 8 at once$/);
-  expect(lines[at + 1]).toMatch(/^ {9}\S.*, 20\d\d-\d\d-\d\d/);
+  expect(lines[at + 1]).toMatch(/^ {9}\S.* 20\d\d-\d\d-\d\d/);
+  expect(stdout).not.toMatch(/(20\d\d-\d\d-\d\d), \1/);
   expect(stdout).toMatch(/ sandbox\/text-free +text +enabled +free, 1000 at once$/m);
+});
+
+test("admin models list and show say of a model that an operator has switched off so, and not what would enable it", async () => {
+  const { environment, url } = rig.installation;
+  const connection = openConnection(url, "switching-test");
+  await connection.connect();
+  await connection.query("insert into switched_off_models (model) values ('sandbox/text'), ('openai/gpt-5.2')");
+  await connection.end();
+  const { stdout } = await runHere(["admin", "models", "list"], environment);
+  expect(stdout).toMatch(/ sandbox\/text +text +switched off /);
+  expect(stdout).toMatch(/ openai\/gpt-5\.2 +text +switched off /);
+  const shown = await runHere(["admin", "models", "show", "sandbox/text"], environment);
+  expect(shown.stdout).toContain("State: switched off\n");
 });
 
 test("admin models list keeps its columns in line, and says below a model that it ended or ends", async () => {

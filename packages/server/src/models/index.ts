@@ -14,6 +14,7 @@ export { loadCatalogue, requireEntry } from "./catalogue/catalogue.ts";
 export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/catalogue.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
 export { createEnabledModels, type RunLimit } from "./catalogue/enabled-models.ts";
+export { listSwitchedOff } from "./catalogue/enabled-models-store.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";
 export { meetsNeeds, type RoleNeeds } from "./catalogue/roles.ts";

@@ -116,8 +116,9 @@ export const modelsCheck: Command = {
   },
 };
 
-function stateOf({ enabled, requires, status }: ModelLine): string {
+function stateOf({ enabled, isOff, requires, status }: ModelLine): string {
   if (status === "retired") return status;
+  if (isOff) return "switched off";
   if (enabled) return "enabled";
   return requires === null ? status : `needs ${requires}`;
 }

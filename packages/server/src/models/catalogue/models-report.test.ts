@@ -16,7 +16,7 @@ function check(overlay: unknown) {
 }
 
 test("the list shows every model with its price, and what would enable it", () => {
-  const lines = listModels(loadCatalogue({ ...options, overlayFile: null }));
+  const lines = listModels(loadCatalogue({ ...options, overlayFile: null }), new Set());
   expect(lines[0]).toMatchObject({ index: 1, model: "sandbox/text", enabled: true, requires: null });
   const byModel = new Map(lines.map((line) => [line.model, line]));
   expect(byModel.get("openai/gpt-5.2")).toMatchObject({
@@ -41,7 +41,7 @@ test("the list shows the range of a price that lies in an option, and models of 
     isPaced: true,
   };
   catalogue.useEnabled(["local/llama3.2"], [found]);
-  const byModel = new Map(listModels(catalogue).map((line) => [line.model, line]));
+  const byModel = new Map(listModels(catalogue, new Set()).map((line) => [line.model, line]));
   expect(byModel.get("fal/luma-ray-2")).toMatchObject({ price: "perImage 50-100" });
   expect(byModel.get("openai/gpt-image-2")).toMatchObject({ price: "inputPer1k 0.8, perImage 0.588-21.072" });
   expect(byModel.get("local/llama3.2")).toMatchObject({
@@ -91,7 +91,7 @@ test("an overlay's report says what it adds, changes and withdraws", () => {
 
 test("a price without a source is to be confirmed until the operator gives it", () => {
   const line = (overlayFile: string | null) =>
-    listModels(loadCatalogue({ ...options, overlayFile })).find((one) => one.model === "fal/hunyuan-video");
+    listModels(loadCatalogue({ ...options, overlayFile }), new Set()).find((one) => one.model === "fal/hunyuan-video");
   expect(line(null)).toMatchObject({ priceToConfirm: true });
   const withPrice = { formatVersion: 1, models: [{ model: "fal/hunyuan-video", price: { perImage: "41" } }] };
   const withoutPrice = { formatVersion: 1, models: [{ model: "fal/hunyuan-video", status: "deprecated" }] };

@@ -5,7 +5,7 @@ import { CatalogueError } from "./catalogue-file.ts";
 import { RATE_NAMES } from "./option-mapping.ts";
 
 /** `price`: such as `inputPer1k 0.175, outputPer1k 1.4`; `perImage 50-100` where it depends on the run's options. */
-export interface ModelLine extends Omit<ManagedModel, "isOff"> {
+export interface ModelLine extends ManagedModel {
   readonly index: number;
   /** Runs under way at once in the whole installation, at most; `follows`: fewer while its server needs it. */
   readonly runsAtOnce: { readonly max: number; readonly follows: boolean };
@@ -17,8 +17,11 @@ export interface ModelLine extends Omit<ManagedModel, "isOff"> {
   readonly priceToConfirm: boolean;
 }
 
-/** Every model of the catalogue and of found servers in the order of their numbers, enabled or not. */
-export function listModels(catalogue: Catalogue): ModelLine[] {
+/**
+ * Every model of the catalogue and of found servers in the order of their numbers, enabled or not.
+ * @param off those that an operator has switched off; this process may not have followed yet.
+ */
+export function listModels(catalogue: Catalogue, off: ReadonlySet<string>): ModelLine[] {
   return [...catalogue.entries, ...catalogue.detected()]
     .sort((a, b) => a.index - b.index)
     .map((entry) => ({
@@ -29,7 +32,8 @@ export function listModels(catalogue: Catalogue): ModelLine[] {
       status: entry.status,
       retiresAt: entry.retiredAt ?? entry.retiresAt ?? null,
       successor: entry.successor ?? null,
-      enabled: catalogue.isEnabled(entry.model),
+      enabled: catalogue.isEnabled(entry.model) && !off.has(entry.model),
+      isOff: off.has(entry.model),
       runsAtOnce: { max: entry.limits.concurrency, follows: entry.isPaced },
       requires: entry.requires ?? null,
       price: describePrice(entry),

@@ -33,15 +33,15 @@ export function modelsManageRoutes({ catalogue, db, refresh, testCall }: ModelsM
   return {
     listModels: async () => {
       const off = await listSwitchedOff(db);
-      return { data: { models: listModels(catalogue).map((line) => describe(line, off.has(line.model))) } };
+      return { data: { models: listModels(catalogue, off).map(toManaged) } };
     },
     switchModel: async ({ body: { model, isOff } }) => {
       orNotFound(catalogue.find(model), "model", model);
       await switchModel(db, model, isOff);
       await refresh();
-      const line = listModels(catalogue).find((each) => each.model === model);
+      const line = listModels(catalogue, new Set(isOff ? [model] : [])).find((each) => each.model === model);
       if (line === undefined) throw notFound("model", model);
-      return { data: describe(line, isOff) };
+      return { data: toManaged(line) };
     },
     testModel: async ({ body: { model } }) => {
       const entry = orNotFound(catalogue.find(model), "model", model);
@@ -58,9 +58,7 @@ export function modelsManageRoutes({ catalogue, db, refresh, testCall }: ModelsM
   } satisfies Partial<ManageHandlers>;
 }
 
-function describe(line: ModelLine, isOff: boolean): ManagedModel {
-  const { model, modality, provider, status, retiresAt, successor, price } = line;
-  // This process may not have followed yet.
-  const enabled = line.enabled && !isOff;
+function toManaged(line: ModelLine): ManagedModel {
+  const { model, modality, provider, status, retiresAt, successor, enabled, isOff, price } = line;
   return { model, modality, provider, status, retiresAt, successor, enabled, isOff, price };
 }
