@@ -92,6 +92,13 @@ describe("a person's run", () => {
     expect(JSON.stringify({ ...detail, outputs: [] })).not.toContain("secret words");
   });
 
+  test("that was attempted again was started by its first attempt and finished by its last", async () => {
+    const { runId } = (await run(ada, "again")).data;
+    await server.app.db.query("update runs set attempt = 3 where id = $1", [runId]);
+    const { timeline } = await ada.client.send("getRun", { params: { runId } });
+    expect(timeline).toMatchObject([{ event: "created" }, { event: "started", attempt: 1 }, {}, { attempt: 3 }]);
+  });
+
   test("is found by each filter, and not by another value of it", async () => {
     const failing = await server.publish(FAILING);
     const failed = await run(ada, "x", {}, failing.promptVersionId);

@@ -135,7 +135,7 @@ export function endOf({ endedAt }: Pick<CallTimes, "endedAt">, finishedAt: strin
 export function timelineOf(run: ListedRun, calls: readonly CallTimes[]): RunMoment[] {
   const { attempts, startedAt, finishedAt } = run;
   const moments: RunMoment[] = [moment("created", run.createdAt, 0)];
-  if (startedAt !== null) moments.push(moment("started", startedAt, attempts));
+  if (startedAt !== null) moments.push(moment("started", startedAt, 1)); // later attempts show by their calls
   for (const call of calls) {
     const outcome = call.outcome === null ? null : OUTPUTS.has(call.outcome) ? "succeeded" : "failed";
     moments.push({ ...moment("call", call.sentAt, call.attempt), endedAt: endOf(call, finishedAt), outcome });
