@@ -35,7 +35,8 @@ export const userList: Command = {
     const lines = rows.map(
       (person) => `${person.personId}  ${person.email}  ${[person.name, ...marksOf(person)].join(", ")}`,
     );
-    const none = 'Nobody who signs in. "promptd admin account list" lists accounts.';
+    const whom = text === undefined ? "Nobody" : `Nobody with "${text}"`;
+    const none = `${whom} signs in. "promptd admin account list" lists accounts.`;
     io.result({ rows, hasMore }, lines.length === 0 ? none : lines.join("\n"));
     if (hasMore) io.note("There are more; give part of the address or the name.");
   },
