@@ -159,20 +159,15 @@ export interface FileKeyRow {
   readonly createdAt: Date;
 }
 
-/** The newest two keys, newest first. The lock makes processes that start together register one key, not two. */
-export async function lockFileKeys(tx: Tx): Promise<FileKeyRow[]> {
-  await tx.query("lock table file_keys in share row exclusive mode");
-  return tx.query<FileKeyRow>(
-    `select id, fingerprint, created_at as "createdAt" from file_keys order by id desc limit 3`,
-  );
+/** The newest three keys, newest first; none where no process has started yet. */
+export function listFileKeys(db: Queryable): Promise<FileKeyRow[]> {
+  return db.query(`select id, fingerprint, created_at as "createdAt" from file_keys order by id desc limit 3`);
 }
 
-/** Null where no process has started yet. */
-export async function findNewestFileKey(db: Queryable): Promise<FileKeyRow | null> {
-  const rows = await db.query<FileKeyRow>(
-    `select id, fingerprint, created_at as "createdAt" from file_keys order by id desc limit 1`,
-  );
-  return rows[0] ?? null;
+/** Processes that start together register one key, not two. */
+export async function lockFileKeys(tx: Tx): Promise<FileKeyRow[]> {
+  await tx.query("lock table file_keys in share row exclusive mode");
+  return listFileKeys(tx);
 }
 
 /** Makes a fingerprint the newest key and retires the others. */

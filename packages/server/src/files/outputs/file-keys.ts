@@ -3,7 +3,7 @@ import type { Config } from "../../platform/config/config.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { retry } from "../../platform/resilience/retry.ts";
-import { findNewestFileKey, insertFileKey, lockFileKeys, type FileKeyRow } from "../files-store.ts";
+import { insertFileKey, listFileKeys, lockFileKeys, type FileKeyRow } from "../files-store.ts";
 import { readPreviousSecrets, readServerSecret, type SecretReadings } from "../../platform/config/server-secret.ts";
 import { deriveFileKey, fingerprintOf, type KeyRing } from "./signed-urls.ts";
 
@@ -38,8 +38,8 @@ export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSe
 export async function readFileSecrets(db: Database, config: Config, log: Log): Promise<FileSecrets> {
   const previous = await readPreviousSecrets(config, log);
   const mayCreate = async () => {
-    const newest = await retry(() => findNewestFileKey(db), OUTAGE_POLICY);
-    if (newest !== null && secretOf(newest, previous) === null) throw new Error(STRANGE_SECRET);
+    const [newest] = await retry(() => listFileKeys(db), OUTAGE_POLICY);
+    if (newest !== undefined && secretOf(newest, previous) === null) throw new Error(STRANGE_SECRET);
   };
   return { current: await readServerSecret(config, mayCreate), previous };
 }
