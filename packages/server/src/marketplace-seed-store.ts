@@ -1,3 +1,4 @@
+import { queryAnswer } from "./platform/database/answers.ts";
 import type { Queryable, Tx } from "./platform/database/database.ts";
 
 const LOCK = 18_020; // migrations 18016, claim 18017, sweep 18018, index and publishing 18019
@@ -27,11 +28,8 @@ export async function listSlugs(db: Queryable, authorId: string): Promise<Set<st
 }
 
 /** Latest version of a prompt that is published now, by its slug. */
-export async function findLatestVersion(db: Queryable, slug: string): Promise<{ id: string; model: string } | null> {
-  const [row] = await db.query<{ id: string; model: string }>(
-    `select v.id, v.model from prompts p join prompt_versions v on v.id = p.latest_version_id
-     where p.slug = $1 and p.unpublished_at is null`,
-    [slug],
-  );
-  return row ?? null;
+export function findLatestVersion(db: Queryable, slug: string): Promise<{ id: string; model: string } | null> {
+  const text = `select v.id, v.model from prompts p join prompt_versions v on v.id = p.latest_version_id
+    where p.slug = $1 and p.unpublished_at is null`;
+  return queryAnswer(db, text, [slug]);
 }

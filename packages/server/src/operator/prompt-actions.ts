@@ -1,13 +1,12 @@
 import { getAccountByName, getAccountEvenDeleted } from "../accounts/index.ts";
 import type { Catalogue } from "../models/index.ts";
-import { isoTime } from "../platform/clock.ts";
 import { isUuid } from "../platform/ids.ts";
 import { orNotFound, Problem } from "../platform/problem.ts";
 import { findPromptOf } from "../prompts/checks/parse-prompt-file.ts";
 import { describePublication } from "../prompts/authoring/describe-publication.ts";
 import { diffPrompts, type PromptDiff } from "../prompts/authoring/diff-prompts.ts";
 import { addSample, fileOfPrompt } from "../prompts/format/write-prompt-file.ts";
-import { findLatestContent, listLatestPrompts, type ListedPrompt } from "../prompts/publishing/publish-store.ts";
+import { findLatestContent, listLatestPrompts } from "../prompts/publishing/publish-store.ts";
 import {
   parsePromptFile,
   PromptFileError,
@@ -67,10 +66,7 @@ export function promptActions(context: CommandContext) {
       return { promptId: promptId.toLowerCase(), slug, authorSharePercent: percent };
     },
     /** @param author null: the prompts of all. */
-    async list(author: string | null): Promise<(Omit<ListedPrompt, "publishedAt"> & { publishedAt: string })[]> {
-      const prompts = await listLatestPrompts(db, await accountOf(author));
-      return prompts.map((prompt) => ({ ...prompt, publishedAt: isoTime(prompt.publishedAt.getTime()) }));
-    },
+    list: async (author: string | null) => listLatestPrompts(db, await accountOf(author)),
     /** The file that publishes the latest version of a prompt again. @param name its id or slug. */
     async pull(name: string, author: string | null): Promise<{ promptId: string; slug: string; source: string }> {
       const found = orNotFound(await findLatestContent(db, name, await accountOf(author)), "prompt", name);

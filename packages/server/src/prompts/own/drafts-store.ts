@@ -1,5 +1,6 @@
 /** SQL of drafts (migration 0021). */
 import type { PriceOfPrompt } from "@promptd/contract/manage";
+import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 
 export interface Draft {
@@ -15,13 +16,13 @@ const SELECT = `select d.prompt_id as "promptId", d.source, d.revision, d.base_v
     d.frozen_version_id as "frozenVersionId", p.latest_version_id as "latestVersionId"
   from prompt_drafts d join prompts p on p.id = d.prompt_id where p.author_id = $1 and p.id = $2`;
 
-export async function findDraft(db: Queryable, accountId: string, promptId: string): Promise<Draft | null> {
-  return (await db.query<Draft>(SELECT, [accountId, promptId]))[0] ?? null;
+export function findDraft(db: Queryable, accountId: string, promptId: string): Promise<Draft | null> {
+  return queryAnswer(db, SELECT, [accountId, promptId]);
 }
 
 /** Nobody saves or publishes it until the transaction has ended. */
-export async function lockDraft(tx: Tx, accountId: string, promptId: string): Promise<Draft | null> {
-  return (await tx.query<Draft>(`${SELECT} for update of d`, [accountId, promptId]))[0] ?? null;
+export function lockDraft(tx: Tx, accountId: string, promptId: string): Promise<Draft | null> {
+  return queryAnswer(tx, `${SELECT} for update of d`, [accountId, promptId]);
 }
 
 /** How many prompts of the account have a draft and were never published. Locks the account: none is begun meanwhile. */
@@ -85,27 +86,22 @@ export async function findFrozenWith(
   return (await db.query<{ id: string }>(text, [promptId, model, source]))[0]?.id ?? null;
 }
 
-export interface FrozenVersion {
-  readonly source: string | null;
-  readonly price: PriceOfPrompt;
-}
-
 /** A version that was frozen for a test run; null: it is another prompt's, another account's, or published. */
-export async function findFrozenVersion(
+export function findFrozenVersion(
   db: Queryable,
   { accountId, promptId, promptVersionId }: { accountId: string; promptId: string; promptVersionId: string },
-): Promise<FrozenVersion | null> {
+): Promise<{ readonly source: string | null; readonly price: PriceOfPrompt } | null> {
   const text = `select v.source, json_build_object('typical', v.estimated_credits,
       'most', coalesce(v.credits_required, v.estimated_credits)) as price from prompt_versions v join prompts p on p.id = v.prompt_id
     where p.author_id = $1 and p.id = $2 and v.id = $3 and v.published_at is null`;
-  return (await db.query<FrozenVersion>(text, [accountId, promptId, promptVersionId]))[0] ?? null;
+  return queryAnswer(db, text, [accountId, promptId, promptVersionId]);
 }
 
 /** Null: there is none. */
-export async function deleteDraftRow(tx: Tx, accountId: string, promptId: string): Promise<{ isNew: boolean } | null> {
+export function deleteDraftRow(tx: Tx, accountId: string, promptId: string): Promise<{ isNew: boolean } | null> {
   const text = `delete from prompt_drafts d using prompts p where d.prompt_id = $2 and p.id = $2 and p.author_id = $1
     returning p.latest_version_id is null as "isNew"`;
-  return (await tx.query<{ isNew: boolean }>(text, [accountId, promptId]))[0] ?? null;
+  return queryAnswer(tx, text, [accountId, promptId]);
 }
 
 /** A prompt without a version leaves nothing behind; one whose test runs exist stays for them, and is in no list. */

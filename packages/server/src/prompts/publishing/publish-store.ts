@@ -1,4 +1,5 @@
 /** SQL of publishing. It works in arrays, 500 rows at a time. */
+import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import type { PlannedVersion } from "../inputs/step-plans.ts";
 import type { LiveVersion, PriceEstimates, PromptContent } from "../prompt-definition.ts";
@@ -80,18 +81,14 @@ export interface FoundContent extends LatestContent {
  * The latest published version of a prompt, unpublished or not.
  * @param name a promptId, or a slug: the public one, or with an author that author's own.
  */
-export async function findLatestContent(
-  db: Queryable,
-  name: string,
-  authorId: string | null,
-): Promise<FoundContent | null> {
+export function findLatestContent(db: Queryable, name: string, authorId: string | null): Promise<FoundContent | null> {
   const text = `select p.id as "promptId", v.id as "promptVersionId", p.own_slug as slug, p.author_id as "authorId",
       v.title, v.description, v.tags, v.model, v.definition, v.samples, v.source as text
     from prompts p join prompt_versions v on v.id = p.latest_version_id
     where p.id::text = lower($1) or case when $2::uuid is null then p.slug = $1
       else p.author_id = $2::uuid and p.own_slug = $1 end
     order by p.id::text = lower($1) desc limit 1`;
-  return (await db.query<FoundContent>(text, [name, authorId]))[0] ?? null;
+  return queryAnswer(db, text, [name, authorId]);
 }
 
 export interface ListedPrompt {
@@ -105,7 +102,7 @@ export interface ListedPrompt {
   readonly isPublished: boolean;
   readonly estimatedCredits: number;
   readonly uses: number;
-  readonly publishedAt: Date;
+  readonly publishedAt: string;
 }
 
 /** Prompts by slug, of one author or (null) of all; those that were never published are left out. */
@@ -116,7 +113,7 @@ export function listLatestPrompts(db: Queryable, authorId: string | null): Promi
       v.published_at as "publishedAt"
     from prompts p join prompt_versions v on v.id = p.latest_version_id
     where $1::uuid is null or p.author_id = $1::uuid order by p.slug`;
-  return db.query<ListedPrompt>(text, [authorId]);
+  return queryAnswers(db, text, [authorId]);
 }
 
 export interface NewPrompt {
