@@ -82,17 +82,14 @@ async function create(
   options: BatchesRoutesOptions,
 ): Promise<Answer<Batch>> {
   const { accountId } = context.caller;
-  const { requestId } = context;
-  const idempotencyKey = context.header("idempotency-key");
-  const ignore = (name: string) => context.ignore(name);
   const request = {
     accountId,
     keyId: keyOf(context),
-    requestId,
+    requestId: context.requestId,
     batchId: options.newId(),
     body,
-    idempotencyKey,
-    ignore,
+    idempotencyKey: context.header("idempotency-key"),
+    ignore: (name: string) => context.ignore(name),
   };
   const { batchId, isReplay } = await createBatch(request, options);
   if (!isReplay) options.onReady();

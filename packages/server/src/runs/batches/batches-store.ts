@@ -57,16 +57,13 @@ export async function countOpenBatches(tx: Tx, accountId: string): Promise<numbe
 }
 
 /** Null: the account has no batch of this key. */
-export async function findBatchOfKey(
+export function findBatchOfKey(
   db: Queryable,
   accountId: string,
   key: string,
 ): Promise<{ readonly batchId: string; readonly fingerprint: Buffer } | null> {
-  const [row] = await db.query<{ id: string; fingerprint: Buffer }>(
-    "select id, fingerprint from batches where account_id = $1 and idempotency_key = $2",
-    [accountId, key],
-  );
-  return row === undefined ? null : { batchId: row.id, fingerprint: row.fingerprint };
+  const text = `select id as "batchId", fingerprint from batches where account_id = $1 and idempotency_key = $2`;
+  return queryAnswer(db, text, [accountId, key]);
 }
 
 /** Items that are counted as ended stand in the batch itself; of the few others the runs are asked. */

@@ -13,13 +13,11 @@ export interface CreateBatchOptions extends QuoteOptions {
   readonly db: Database;
 }
 
-export interface BatchRequest {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly requestId: string;
-  readonly batchId: string;
+export interface BatchRequest extends Pick<
+  NewBatch,
+  "accountId" | "batchId" | "keyId" | "requestId" | "idempotencyKey"
+> {
   readonly body: CreateBatchBody;
-  readonly idempotencyKey: string | null;
   /** Names a part of the request that had no effect. */
   readonly ignore: (name: string) => void;
 }
