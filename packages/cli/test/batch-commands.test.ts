@@ -137,6 +137,21 @@ test("a canceled batch does not go on, and how to run its rows is said", async (
   );
 });
 
+test("paused for want of credits: that it goes on by itself, or for a key: with which command", async () => {
+  caller = await server.createCaller({ credits: 1 });
+  await writeFile(join(home, "paid.jsonl"), '{"do":"tokens=1"}\n{"do":"tokens=2"}\n');
+  const paused = await promptd(["run", "directed", "--batch", "paid.jsonl"], { stopAt: /Paused: This run needs/ });
+  const reason = "Paused: This run needs 1 credit, 0 are available.";
+  expect(paused.error).toContain(`${reason}\nIt goes on by itself when that has changed.\n`);
+  const batchId = /promptd batches watch (\S+)/.exec(paused.error)?.[1] ?? "";
+  await server.app.db.query("update batches set pause_reason = 'KEY_NOT_VALID', retry_at = null where id = $1", [
+    batchId,
+  ]);
+  expect((await promptd(["batches", "get", batchId])).out).toContain(
+    `${reason}\nTo go on with another key: promptd batches resume ${batchId}\n`,
+  );
+});
+
 test("stopped while it is sent: how to find out what became of it", async () => {
   await writeFile(join(home, "sent.csv"), "do\ntokens=1\n");
   const argv = ["run", "directed", "--batch", "sent.csv"];

@@ -22,7 +22,7 @@ export function createBatchView(io: CommandIo): BatchView {
       const reason = batch.pause?.message ?? null;
       if (reason !== null && reason !== pausedFor) {
         line.clear();
-        io.note(`Paused: ${printableLine(reason)}`);
+        io.note(formatPause(batch));
       }
       pausedFor = reason;
       if (batch.finishedAt === null) line.show(`${formatProgress(batch)}  Ctrl-C stops waiting, not the batch`);
@@ -50,10 +50,19 @@ export function formatBatch(batch: Batch): string {
   const { batchId, name, pause, createdAt } = batch;
   const lines = [
     `${batchId}  ${formatProgress(batch)}`,
-    ...(pause === null ? [] : [`Paused: ${printableLine(pause.message)}`]),
+    ...(pause === null ? [] : [formatPause(batch)]),
     `Created ${createdAt.slice(0, 19).replace("T", " ")}${name === null ? "" : ` from ${printableLine(name)}`}`,
   ];
   return lines.join("\n");
+}
+
+/** Why, and whether anybody has to do more than end that. */
+function formatPause({ batchId, pause }: Batch): string {
+  const next =
+    pause?.reason === "KEY_NOT_VALID"
+      ? `To go on with another key: promptd batches resume ${batchId}`
+      : "It goes on by itself when that has changed.";
+  return `Paused: ${printableLine(pause?.message ?? "")}\n${next}`;
 }
 
 export function formatBatchRows(rows: readonly Batch[]): string {
