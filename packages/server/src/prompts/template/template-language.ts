@@ -67,6 +67,8 @@ export const COMPARISONS_MAX = 500;
  * take 40 ms, and 40 messages of 3,000 each, with ten samples, took 9 s (measured 2026-11). No seed prompt has over 9.
  */
 export const WORK_MAX = 10_000;
+/** One comparison of 100 KiB texts may take a millisecond. */
+export const COMPARISON_WORK = 5;
 
 /** Parts a text may be split into: two lists are compared part by part, up to a microsecond each. */
 const PARTS_MAX = 1_000;

@@ -269,6 +269,7 @@ describe("a fault names the line of its cause", () => {
     ["{{ a }}".repeat(10_001)],
     [`{{ a${" | upcase".repeat(10_000)} }}`],
     [`{% for i in l %}${"{{ i }}".repeat(101)}{% endfor %}`],
+    [`{% for i in l %}{% if a contains b${" or a contains b".repeat(20)} %}{% endif %}{% endfor %}`],
   ])("and too much work for a rendering is one fault", (template) => {
     expect(scanTemplate(template).faults.map(({ code }) => code)).toEqual(["LIMITS"]);
   });

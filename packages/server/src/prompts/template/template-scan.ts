@@ -14,6 +14,7 @@ import {
 } from "./expression-scan.ts";
 import {
   ALLOWED_TAGS,
+  COMPARISON_WORK,
   COMPARISONS_MAX,
   engine,
   readerOf,
@@ -36,7 +37,7 @@ export interface TemplateFacts {
   readonly loops: readonly Read[];
   /** Reads that stand alone as a value, without a filter. */
   readonly bare: readonly Read[];
-  /** Outputs, tags and filters; those in a loop as often as a list may have items. */
+  /** Outputs, tags, filters and comparisons; those in a loop as often as a list may have items. */
   readonly work: number;
 }
 
@@ -100,7 +101,7 @@ class TemplateScan implements TemplateFacts {
   checkWork(): void {
     if (this.work <= this.#workMax) return;
     const most = WORK_MAX.toLocaleString("en");
-    const message = `The templates of the prompt have over ${most} outputs, tags and filters together; one in a loop counts ${LIST_ITEMS_MAX} times.`;
+    const message = `The templates of the prompt have over ${most} outputs, tags and filters together; a comparison counts as ${COMPARISON_WORK}, and what stands in a loop ${LIST_ITEMS_MAX} times.`;
     this.fault(0, message, "LIMITS");
   }
 
@@ -217,7 +218,7 @@ class TemplateScan implements TemplateFacts {
     for (const offset of this.#isInLoop() ? [] : facts.loopReads)
       this.fault(offset, '"forloop" exists only inside {% for %}.', "PATH_ACCESS");
     this.#comparisons += facts.comparisons;
-    this.#countWork(facts.filters);
+    this.#countWork(facts.filters + facts.comparisons * COMPARISON_WORK);
   }
 
   #addRead(read: Read): void {
