@@ -67,8 +67,15 @@ test("a command given in passing makes the schema where there is none, and leave
   expect(await migrate(database.url, log, { scope: "create" })).toEqual([]);
   const last = NAMES.at(-1) ?? "";
   await ask(`delete from schema_migrations where name = '${last}'`);
+  const older = `The database is of an older promptd (it lacks ${last}).`;
   await expect(migrate(database.url, log, { scope: "create" })).rejects.toThrow(
-    `The database is of an older promptd (it lacks ${last}). Stop the servers of that version, then run npx promptd migrate`,
+    `${older} Run npx promptd migrate or start this version's server; servers of that version go on beside it.`,
+  );
+  const { migrations, ...rest } = thisRelease();
+  const strict = migrations.map((one) => (one.name === last ? { ...one, isCompatible: false } : one));
+  const release = { ...rest, migrations: strict };
+  await expect(migrate(database.url, log, { scope: "create", release })).rejects.toThrow(
+    `${older} Stop the servers of that version, then run npx promptd migrate or start this version's server.`,
   );
   expect(await ask("select name from schema_migrations")).toHaveLength(NAMES.length - 1);
 });

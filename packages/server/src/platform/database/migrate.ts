@@ -174,7 +174,7 @@ function changesOf({ functions, migrations }: Missing): string[] {
 
 function refuseOlder(missing: Missing): Step {
   const [first] = changesOf(missing);
-  if (first !== undefined) throw schemaIsOlder(first);
+  if (first !== undefined) throw schemaIsOlder(first, missing);
   return { applied: [], isLast: true };
 }
 
@@ -283,9 +283,13 @@ function refuseDifferences(applied: ReadonlyMap<string, Applied>, migrations: re
   return [...applied.keys()].filter((name) => !known.has(name));
 }
 
-function schemaIsOlder(missing: string): Error {
+function schemaIsOlder(first: string, { migrations }: Pick<Missing, "migrations">): Error {
+  const what = `The database is of an older promptd (it lacks ${first}).`;
+  const then = "npx promptd migrate or start this version's server";
   return new Error(
-    `The database is of an older promptd (it lacks ${missing}). Stop the servers of that version, then run npx promptd migrate or start this version's server.`,
+    migrations.every(({ isCompatible }) => isCompatible)
+      ? `${what} Run ${then}; servers of that version go on beside it.`
+      : `${what} Stop the servers of that version, then run ${then}.`,
   );
 }
 
