@@ -168,6 +168,16 @@ describe("the printed address", () => {
     await stop();
   });
 
+  test("is this machine's alone where it listens on all addresses, which the text says", async () => {
+    const changes = { HOST: "0.0.0.0", PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "silent" };
+    const running = start(["serve", "--role", "api"], { ...installation.environment, ...changes });
+    await running.printed(
+      /^promptd listens on http:\/\/127\.0\.0\.1:\d+\nOthers reach it too, but links begin with this address until /m,
+    );
+    running.child.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+  });
+
   test("begins the command to paste, which answers here and tells callers the public address", async () => {
     const changes = { PROMPTD_PUBLIC_URL: "https://prompts.example.org", PROMPTD_LOG_LEVEL: "silent" };
     // No worker, so that the run is still under way when it is answered, with its address.

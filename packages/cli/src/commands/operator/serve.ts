@@ -28,10 +28,12 @@ promptd listens on http://127.0.0.1:9000`,
       HOST: args.text("host") ?? io.env["HOST"],
     };
     const serving = await runOnServer((server) => server.serve({ environment, role, json: io.json }));
-    io.result(serving, describe(serving));
+    io.result(serving, describe(serving, ALL_ADDRESSES.has(environment.HOST ?? "")));
     await new Promise(() => {}); // the server ends the process when it stops
   },
 };
+
+const ALL_ADDRESSES: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 const NEXT_STEPS = `To let somebody in:
 
@@ -40,11 +42,14 @@ npx promptd admin key create --user ada@example.org
 `;
 
 /** The command to paste calls the address it listens on: the public one may lead nowhere yet, or to another machine. */
-function describe({ url, publicUrl, demo, welcome }: Serving): string {
+function describe({ url, publicUrl, demo, welcome }: Serving, isOnAllAddresses: boolean): string {
   if (url === null) return "The worker is ready for runs. Ctrl-C stops it.\n";
   const lines = [`promptd listens on ${url}`];
   if (welcome !== null) lines.unshift(`Open ${welcome}`);
   if (publicUrl !== null) lines.push(`Callers reach it at ${publicUrl} (PROMPTD_PUBLIC_URL)`);
+  else if (isOnAllAddresses) {
+    lines.push("Others reach it too, but links begin with this address until you set PROMPTD_PUBLIC_URL to theirs");
+  }
   lines.push("");
   if (demo === null) return [...lines, NEXT_STEPS].join("\n");
   const body = JSON.stringify({ promptVersionId: demo.promptVersionId, inputs: { textInputs: demo.textInputs } });

@@ -70,7 +70,7 @@ export const SETTINGS = {
     default: null,
     expected: ADDRESS,
     meaning:
-      "Base URL under which callers reach the API; file URLs and Location headers begin with it. Unset: http://HOST:PORT. A start prints it next to the address it listens on.",
+      "Base URL under which callers reach the API; file URLs and Location headers begin with it. Unset: http://HOST:PORT, which only this machine can use where HOST stands for all addresses. A start prints it next to the address it listens on.",
   }),
   PROMPTD_PROXIES: range("a number", [0, 10], {
     default: "0",
