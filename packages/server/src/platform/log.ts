@@ -4,16 +4,12 @@ import { codeOf } from "./reason-of.ts";
 export type Log = Logger;
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** Where log lines go. A command whose stdout is its result logs to stderr. */
-export type LogTarget = "stdout" | "stderr";
-
 /**
  * JSON lines, one per request and one per finished run; readable text on a terminal. Errors are reduced before they are
  * written: a database error's detail, where and parameters hold row values, a provider's body may hold a prompt.
+ * @param target a command whose stdout is its result logs to stderr.
  */
-export function createLog(level: LogLevel, target: LogTarget = "stdout"): Log {
+export function createLog(level: (typeof LOG_LEVELS)[number], target: "stdout" | "stderr" = "stdout"): Log {
   const stream = target === "stdout" ? process.stdout : process.stderr;
   return pino(
     {

@@ -7,10 +7,6 @@ import { withSearches } from "../pricing/usage.ts";
 import type { Adapter } from "./call-settings.ts";
 import type { ModelCall } from "./model-adapter.ts";
 
-interface SearchSettings extends Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
-  readonly providerOptions: SharedV4ProviderOptions;
-}
-
 /**
  * What a call that may search is made with.
  * @param options of the provider, which this adds to.
@@ -20,7 +16,7 @@ export function searchSettings(
   adapter: Adapter,
   call: ModelCall,
   options: SharedV4ProviderOptions,
-): SearchSettings | null {
+): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice" | "providerOptions"> | null {
   const { entry, webSearch } = call;
   if (webSearch === undefined) return { providerOptions: options };
   const known = providerOf(entry.provider).webSearch;

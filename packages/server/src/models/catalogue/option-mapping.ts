@@ -23,8 +23,6 @@ export const priceTextsSchema = z.strictObject(
     z.ZodOptional<typeof decimal>
   >,
 );
-export type PriceTexts = Readonly<z.output<typeof priceTextsSchema>>;
-
 export const mappingSchema = z.strictObject({
   /** The SDK's one scale for every provider. */
   reasoning: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).optional(),

@@ -9,7 +9,7 @@ import {
   type PriceRates,
 } from "../../credits/index.ts";
 import { requireEntry, resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { Mapping, PriceTexts, RateName } from "../catalogue/option-mapping.ts";
+import type { Mapping, RateName } from "../catalogue/option-mapping.ts";
 import type { Usage } from "../providers/failure.ts";
 import { answerTokensMax, outputTokensMax, reasoningRoom } from "./output-limit.ts";
 
@@ -135,7 +135,7 @@ function priceStep(catalogue: Catalogue, step: StepPlan): PricedStep {
 /** The entry's prices, overlaid by those of the chosen options, times the operator's factor. */
 export function ratesOf(entry: CatalogueEntry, mapping: Mapping): PriceRates {
   const { minimum: _minimum, ...base } = entry.price;
-  const texts: PriceTexts = { ...base, ...mapping.price };
+  const texts = { ...base, ...mapping.price };
   const factor = parseCredits(entry.priceFactor);
   const rate = (text: string | undefined): bigint => (text === undefined ? 0n : scaleRate(parseCredits(text), factor));
   return {

@@ -31,13 +31,7 @@ export function diffPrompts(before: PromptContent, after: PromptContent, catalog
   };
 }
 
-interface StepPair {
-  readonly id: string;
-  readonly left: StepDefinition | undefined;
-  readonly right: StepDefinition | undefined;
-}
-
-function stepPairs(left: readonly StepDefinition[], right: readonly StepDefinition[]): StepPair[] {
+function stepPairs(left: readonly StepDefinition[], right: readonly StepDefinition[]) {
   const ids = new Set([...right, ...left].map(({ id }) => id));
   const find = (steps: readonly StepDefinition[], id: string) => steps.find((step) => step.id === id);
   return [...ids].map((id) => ({ id, left: find(left, id), right: find(right, id) }));
