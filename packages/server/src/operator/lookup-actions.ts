@@ -13,7 +13,7 @@ import { getAccountByName, getAccountEvenDeleted, listAccounts } from "../accoun
 import { describePerson, type PersonReport } from "../people/end-account-access-store.ts";
 import { listPeople } from "../people/members-store.ts";
 import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
-import { isoTime, systemClock } from "../platform/clock.ts";
+import { DAY_MS, dayOf, systemClock } from "../platform/clock.ts";
 import { findModerated, findPromptId, listModerated, listSlugs } from "../prompts/moderation-store.ts";
 import { listUsage, type MeasuredUsage } from "../runs/usage/usage-store.ts";
 import type { CommandContext } from "../read-catalogue.ts";
@@ -24,8 +24,6 @@ import { findAccountOfRun, findManagedRun, listManagedRuns } from "../runs/read/
 
 const ROWS_MAX = 50;
 const USAGE_ROWS_MAX = 1_000;
-const DAY_MS = 86_400_000;
-
 interface UserReport {
   /** Null: nobody signs in to the account. */
   readonly person: PersonReport | null;
@@ -97,6 +95,6 @@ export function lookupActions({ db }: CommandContext) {
 
 /** The last days as they are stored, today (UTC) included. */
 function lastDays(days: number): { readonly from: string; readonly to: string } {
-  const dayOf = (ago: number) => isoTime(systemClock.nowMs() - ago * DAY_MS).slice(0, 10);
-  return { from: dayOf(days - 1), to: dayOf(0) };
+  const nowMs = systemClock.nowMs();
+  return { from: dayOf(nowMs - (days - 1) * DAY_MS), to: dayOf(nowMs) };
 }

@@ -10,3 +10,10 @@ export const systemClock: Clock = { nowMs: () => Date.now() };
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+export const DAY_MS = 86_400_000;
+
+/** The day, UTC: 2026-12-01. */
+export function dayOf(ms: number): string {
+  return isoTime(ms).slice(0, 10);
+}

@@ -1,6 +1,6 @@
 /** What is done for webhooks from time to time, by one process of the installation. */
 import type { ModelRetiringData } from "@promptd/contract/manage";
-import type { Clock } from "../platform/clock.ts";
+import { DAY_MS, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import type { Tick } from "../platform/periodic-work.ts";
 import type { CatalogueEntry } from "../models/index.ts";
@@ -22,7 +22,6 @@ export interface WebhooksTicksOptions {
   readonly models: () => readonly Pick<CatalogueEntry, "model" | "status" | "retiresAt" | "successor">[];
 }
 
-const DAY_MS = 86_400_000;
 const STORED_DAYS = 30;
 const RETIRING_DAYS = 60;
 

@@ -7,14 +7,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { calcPrice } from "@pydantic/genai-prices";
 import { describe, expect, test } from "vitest";
-import { dayOf } from "../../src/models/catalogue/catalogue-file.ts";
 import { loadCatalogue, type CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import { readShipped } from "../../src/models/catalogue/shipped.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { DAY_MS, dayOf, systemClock } from "../../src/platform/clock.ts";
 import { parsePromptFile } from "../../src/prompts/index.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
-const DAY_MS = 86_400_000;
 const SOON_DAYS = 60;
 const TODAY = dayOf(systemClock.nowMs());
 const SOON = dayOf(systemClock.nowMs() + SOON_DAYS * DAY_MS);

@@ -145,11 +145,6 @@ export function describeIssues(error: z.ZodError, file = ""): string[] {
   });
 }
 
-/** A day as catalogue files write it: 2026-12-01. */
-export function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
 /**
  * What a model is on a day: an end that was announced needs no release. Until then it is deprecated, so that nobody
  * builds on it.

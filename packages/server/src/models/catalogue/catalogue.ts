@@ -4,9 +4,9 @@
  * processes together (enabled-models.ts), since the hash of the list must be the same in each of them.
  */
 import type { Resources } from "@promptd/contract";
-import { systemClock, type Clock } from "../../platform/clock.ts";
+import { DAY_MS, dayOf, systemClock, type Clock } from "../../platform/clock.ts";
 import { checkRecords } from "./catalogue-checks.ts";
-import { CatalogueError, dayOf, recordOn, type ModelRecord } from "./catalogue-file.ts";
+import { CatalogueError, recordOn, type ModelRecord } from "./catalogue-file.ts";
 import type { OwnServer } from "../providers/provider.ts";
 import { providerOf } from "../providers/all-providers.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
@@ -94,8 +94,6 @@ function checkKeys(servers: Readonly<Record<string, OwnServer>>, { keyFaults = (
     (apiKeyEnv === undefined ? [] : keyFaults(apiKeyEnv)).map((fault) => `providers.${name}.apiKeyEnv: ${fault}`),
   );
 }
-
-const DAY_MS = 86_400_000;
 
 function createCatalogue(
   entries: readonly CatalogueEntry[],

@@ -7,7 +7,7 @@ import {
   type UsageReport,
 } from "@promptd/contract/manage";
 import type { Answer, ManageHandlers, TextAnswer } from "../../http/endpoint.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { DAY_MS, dayOf, type Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import { requireOwnPrompt } from "../../prompts/index.ts";
@@ -20,8 +20,6 @@ const ROWS_MAX = 1_000;
 const CSV_ROWS_MAX = 50_000;
 const DAYS_DEFAULT = 30;
 const DAYS_MAX = 366;
-const DAY_MS = 86_400_000;
-
 export function usageManageRoutes(db: Database, clock: Clock) {
   return {
     getUsage: ({ query }, { caller }) => {
@@ -135,8 +133,4 @@ function readSpan(
     throw invalid([{ path: ["query", "from"], code: "invalid_value", message }]);
   }
   return { from: dayOf(fromMs), to: dayOf(toMs) };
-}
-
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
 }
