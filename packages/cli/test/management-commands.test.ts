@@ -122,7 +122,8 @@ describe("login", () => {
     expect((await run("config", "unset", "api-key")).stdout).toBe(`Removed api-key from ${path}.\n`);
     expect((await run("config", "unset", "api-key")).stdout).toBe(`api-key was not set in ${path}.\n`);
     await run("login", "--token", "pd_two");
-    await run("logout");
+    expect((await run("logout")).stdout).toBe(`Removed the API key from ${path}.\n`);
+    expect((await run("logout")).stdout).toBe(`No key or token was stored in ${path}.\n`);
     expect(JSON.parse(await readFile(path, "utf8"))).toEqual({ url: baseUrl });
     delete env["PROMPTD_API_KEY"];
     expect((await run("whoami")).stderr).toBe(`You are not signed in to ${baseUrl}.\nSign in with "promptd login".\n`);

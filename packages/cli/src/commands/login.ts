@@ -61,7 +61,9 @@ Removed the API key and the token from ~/.config/promptd/config.json.`,
     const config = await readUserConfig(io.env);
     await writeUserConfig(io.env, { ...config, apiKey: null, token: null });
     const path = configPath(io.env);
-    io.result({ path }, `Removed the API key and the token from ${path}.`);
+    const kinds = [config.apiKey === null ? null : "the API key", config.token === null ? null : "the token"];
+    const removed = kinds.filter((kind) => kind !== null).join(" and ");
+    io.result({ path }, removed === "" ? `No key or token was stored in ${path}.` : `Removed ${removed} from ${path}.`);
   },
 };
 

@@ -133,10 +133,9 @@ async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo
     return null;
   }
   const runs = args.flag("extensions") ? 2 : 1;
-  const price =
-    prompt.estimatedCredits === null
-      ? "at a price that the server does not say"
-      : `about ${formatCredits(prompt.estimatedCredits * runs)}`;
+  const credits = prompt.estimatedCredits === null ? null : prompt.estimatedCredits * runs;
+  const known = credits === 0 ? "free" : `about ${formatCredits(credits ?? 0)}`;
+  const price = credits === null ? "at a price that the server does not say" : known;
   const atMost = args.list("only").length > 0 ? "at most " : "";
   io.note(
     `This creates ${atMost}${runs === 1 ? "1 run" : `${runs} runs`} of the prompt "${printableLine(prompt.title)}", ${price}.`,
