@@ -114,6 +114,24 @@ describe("the JSON import form", () => {
     expect(faultsOf(choices)).toHaveLength(1_001);
   });
 
+  test("a schema that is too long is one fault, of an answer and of a test", () => {
+    const schema = {
+      type: "object",
+      properties: { a: { type: "integer", enum: Array.from({ length: 20_000 }, (_, n) => n) } },
+    };
+    const tooLong = expect.stringContaining("too long; the limit is 32,768 bytes");
+    const tests = [{ inputs: { a: "x" }, expect: { schema } }];
+    for (const fields of [{ output: { schema } }, { tests }])
+      expect(faultsOf(json([{ ...one, ...fields }])).map(({ message }) => message)).toEqual([tooLong]);
+  });
+
+  test("twenty unknown fields are named, and the others counted", () => {
+    const unknown = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`modl${index}`, 1]));
+    const faults = faultsOf(json([{ ...one, ...unknown }]));
+    expect(faults).toHaveLength(21);
+    expect(faults.at(-1)?.message).toBe("and 29979 more are not known fields here.");
+  });
+
   test("prompts of one title get their numbers, however many there are", () => {
     const sources = parsePromptFile(json(Array.from({ length: 2_000 }, () => one)), catalogue);
     expect(sources.at(-1)?.slug).toBe("one-2000");

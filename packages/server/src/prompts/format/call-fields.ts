@@ -3,7 +3,7 @@ import type { TextSettings, WebSearchChoice } from "../../models/index.ts";
 import type { StepMessage } from "../prompt-definition.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
-import { kindName, type SourceNode } from "./source-tree.ts";
+import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
 import { presentMembers, type JsonObject, type JsonValue } from "../../platform/json.ts";
 
@@ -134,10 +134,15 @@ function readOutputSchema(reader: FieldReader): JsonObject | null {
     output.fault("schema", `must be a JSON Schema, got ${node === null ? "nothing" : kindName(node)}`);
     return null;
   }
+  return readSchema(node, output);
+}
+
+/** Null: it is too long, and nobody reads it further. */
+export function readSchema(node: SourceMap, reader: FieldReader): JsonObject | null {
   const schema = toJson(node) as JsonObject;
-  if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_BYTES_MAX)
-    output.fault("schema", `is too long; the limit is ${SCHEMA_BYTES_MAX.toLocaleString("en")} bytes`);
-  return schema;
+  if (Buffer.byteLength(JSON.stringify(schema)) <= SCHEMA_BYTES_MAX) return schema;
+  reader.fault("schema", `is too long; the limit is ${SCHEMA_BYTES_MAX.toLocaleString("en")} bytes`);
+  return null;
 }
 
 /** `true`, `false` or `{ sources: true }`. */
@@ -155,7 +160,7 @@ function readWebSearch(reader: FieldReader): WebSearchChoice | false | null {
   return { sources };
 }
 
-export function toJson(node: SourceNode): JsonValue {
+function toJson(node: SourceNode): JsonValue {
   if (node.kind === "nothing") return null;
   if (node.kind === "list") return node.items.map(toJson);
   if (node.kind === "map") return Object.fromEntries(node.entries.map(({ key, value }) => [key, toJson(value)]));

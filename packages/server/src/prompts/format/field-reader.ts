@@ -17,6 +17,8 @@ export interface TextRule {
  * and checks compare the members of a prompt with each other.
  */
 export const MEMBERS_READ_MAX = 1_000;
+/** Each is compared with the fields that may be meant. */
+const UNKNOWN_NAMED_MAX = 20;
 
 /** Reads the fields of one map, reports those that do not fit, and at the end those that are unknown. */
 export class FieldReader {
@@ -151,12 +153,14 @@ export class FieldReader {
   finish(): void {
     const known = [...this.#read];
     const free = known.filter((name) => !this.#entries.has(name));
-    for (const key of this.#entries.keys()) {
-      if (this.#read.has(key) || key.startsWith("x-")) continue;
+    const unknown = [...this.#entries.keys()].filter((key) => !this.#read.has(key) && !key.startsWith("x-"));
+    for (const key of unknown.slice(0, UNKNOWN_NAMED_MAX)) {
       const meant = suggestName(key, free);
       const hint = meant === null ? `Known fields: ${known.join(", ")}.` : `Did you mean "${meant}"?`;
       this.fault(key, `is not a known field here. ${hint} Start a field of your own with x-.`);
     }
+    const [next, ...others] = unknown.slice(UNKNOWN_NAMED_MAX);
+    if (next !== undefined) this.fault(next, `and ${others.length} more are not known fields here.`);
   }
 
   #textFault(node: SourceNode, name: string, message: string): void {

@@ -1,7 +1,7 @@
 /** Reads `tests`: inputs, and what is expected of the output. They stay in the author's file. */
-import { presentMembers, type JsonObject } from "../../platform/json.ts";
+import { presentMembers } from "../../platform/json.ts";
 import type { Expectations, PromptTest } from "../prompt-definition.ts";
-import { toJson } from "./call-fields.ts";
+import { readSchema } from "./call-fields.ts";
 import { FieldReader } from "./field-reader.ts";
 import { lineFinder, type LineOf } from "./source-tree.ts";
 
@@ -38,7 +38,7 @@ function readExpectations(test: FieldReader): Expectations {
     contains: readTexts(reader, "contains"),
     notContains: readTexts(reader, "notContains"),
     matches: readPattern(reader),
-    schema: schema === null ? null : (toJson(schema) as JsonObject),
+    schema: schema === null ? null : readSchema(schema, reader),
     shorterThan: reader.integer("shorterThan", 1, 10_000_000),
     judge: readTexts(reader, "judge"),
     judgeModel: reader.text("judgeModel", { max: 100 }),
