@@ -14,6 +14,7 @@ import {
   saveDraft,
   type Author,
 } from "./own/drafts.ts";
+import { beforeReading } from "./own/read-in-order.ts";
 import { deleteLabelRow, listLabels, upsertLabel } from "./own/labels-store.ts";
 import {
   diffOwnPrompt,
@@ -116,6 +117,7 @@ function fileRoutes(options: OwnPromptsOptions) {
   const { catalogue, creditsMax } = options;
   return {
     checkPromptFile: async ({ body: { source } }, { caller }) => {
+      await beforeReading(caller.accountId);
       const check = checkFile(source, options);
       const read = await withOwnIds(options.db, check.prompts, caller.accountId);
       const meant = await findMeant(options.db, caller.accountId, read);
@@ -126,7 +128,8 @@ function fileRoutes(options: OwnPromptsOptions) {
       });
       return { data: { ...check, prompts } };
     },
-    previewPromptFile: async ({ body }) => {
+    previewPromptFile: async ({ body }, { caller }) => {
+      await beforeReading(caller.accountId);
       const sources = orIssues(() => parsePromptFile(body.source, catalogue, { creditsMax }));
       const { textInputs, runOptions, stepOutputs } = body;
       const request = { textInputs: textInputs ?? {}, runOptions: runOptions ?? {}, stepOutputs: stepOutputs ?? {} };

@@ -28,6 +28,7 @@ import {
 } from "./drafts-store.ts";
 import { deleteSample, type ReleaseSample } from "./samples-store.ts";
 import { findMeant, findOwnVersion, requireOwnPrompt } from "./own-prompts-store.ts";
+import { beforeReading } from "./read-in-order.ts";
 
 export interface DraftOptions {
   readonly db: Database;
@@ -153,6 +154,7 @@ export async function publishDraft(
 ): Promise<PromptPublication> {
   const { promptId, revision, baseVersionId } = request;
   const draft = await requireDraft(author, request, options);
+  await beforeReading(author.accountId);
   const source = onlyPrompt(draft.source, promptId, options);
   return publishOne(author, source, { ...options, note: request.note }, async (tx) => {
     const now = await lockDraft(tx, author.accountId, promptId);
@@ -210,6 +212,7 @@ export async function publishPromptFile(
   { source: text, note }: { readonly source: string; readonly note: string | null },
   { db, catalogue, newId, creditsMax }: DraftOptions,
 ): Promise<PromptPublication[]> {
+  await beforeReading(accountId);
   const parsed = orIssues(() => parsePromptFile(text, catalogue, { creditsMax }));
   const read = await withOwnIds(db, parsed, accountId);
   const meant = await findMeant(db, accountId, read);
@@ -311,6 +314,7 @@ export async function freezeDraft(
 ): Promise<{ promptVersionId: string; source: PromptSource }> {
   const draft = await requireDraft(author, { promptId, revision }, options);
   if (model !== null) requireAvailable(model, options.catalogue);
+  await beforeReading(author.accountId);
   const source = onlyPrompt(draft.source, promptId, model === null ? options : { ...options, model });
   const frozen = (tx: Queryable, { frozenVersionId }: Draft) =>
     model === null ? frozenVersionId : findFrozenWith(tx, { promptId, source: draft.source, model });

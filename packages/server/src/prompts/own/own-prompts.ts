@@ -21,6 +21,7 @@ import { fileOfPrompt } from "../format/write-prompt-file.ts";
 import { onlyPrompt, type DraftOptions } from "./drafts.ts";
 import { findSample, type ReleaseSample, type SampleUrl } from "./samples-store.ts";
 import { findDraft } from "./drafts-store.ts";
+import { beforeReading } from "./read-in-order.ts";
 import {
   findOwnPrompt,
   findOwnVersion,
@@ -205,6 +206,7 @@ async function requireDraftPrompt(
   options: OwnPromptsOptions,
 ): Promise<PromptContent> {
   const draft = await findDraft(options.db, accountId, promptId);
+  await beforeReading(accountId);
   if (draft !== null) return onlyPrompt(draft.source, promptId, options);
   const message = "This prompt has no draft. Name the version to compare with in the parameter to.";
   throw invalid([{ path: ["query", "to"], code: "required", message }]);
