@@ -264,9 +264,13 @@ export const ERROR_EXAMPLES: {
     missing: { message: 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".', data: null },
   },
   PAYMENT_REQUIRED_ERROR: {
-    planRequired: { message: "The API needs a Pro plan.", data: { reason: "PLAN_REQUIRED" } },
+    planRequired: {
+      message: "The API needs a Pro plan. Ask an operator of this server for one.",
+      data: { reason: "PLAN_REQUIRED" },
+    },
     insufficientCredits: {
-      message: "This run needs 12 credits, 5 are available. It usually costs 3; what it does not cost is returned.",
+      message:
+        "This run needs 12 credits, 5 are available. It usually costs 3; what it does not cost is returned. Ask an operator of this server for credits.",
       data: { reason: "INSUFFICIENT_CREDITS", required: 12, available: 5, estimated: 3 },
     },
   },

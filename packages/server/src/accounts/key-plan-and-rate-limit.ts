@@ -72,8 +72,8 @@ const TEXTS = {
   token:
     'A management token ("pdm_…") was sent. This address takes an API key ("pd_…"): send "Authorization: Bearer <API_KEY>".',
   invalid: "The API key is not valid. Check it, create a new one, or ask the account's owner for it.",
-  noPlan: "The API needs a Pro plan.",
-  lapsed: "Your Pro plan has ended. Renew it to use the API.",
+  noPlan: "The API needs a Pro plan. Ask an operator of this server for one.",
+  lapsed: "Your Pro plan has ended. Ask an operator of this server to renew it.",
 };
 
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {

@@ -43,9 +43,13 @@ export function invalid(issues: readonly Issue[]): Problem {
   return new Problem("VALIDATION_ERROR", message, { data: { issues: listed } });
 }
 
-/** Used for another account's thing as well: absent and foreign must give the same bytes. */
-export function notFound(what: string, id: string): Problem {
-  return new Problem("NOT_FOUND_ERROR", `No ${what} has the id ${id.toLowerCase()}.`);
+/**
+ * Used for another account's thing as well: absent and foreign must give the same bytes.
+ * @param hint a sentence about what everybody may see.
+ */
+export function notFound(what: string, id: string, hint: string | null = null): Problem {
+  const sentence = `No ${what} has the id ${id.toLowerCase()}.`;
+  return new Problem("NOT_FOUND_ERROR", hint === null ? sentence : `${sentence} ${hint}`);
 }
 
 /** What was looked for by an id. @throws Problem where there is none. */

@@ -1,7 +1,7 @@
 import { parsePromptName, type NamedPrompt, type NamedPrompts } from "@promptd/contract";
 import { REQUEST_LIMITS, slugNames } from "@promptd/contract/schemas";
 import type { Handlers } from "../http/endpoint.ts";
-import { invalid, notFound, orNotFound, Problem } from "../platform/problem.ts";
+import { invalid, notFound, Problem } from "../platform/problem.ts";
 import {
   findLabeledVersions,
   findNamedVersions,
@@ -34,15 +34,17 @@ export function promptsRoutes(options: PromptsRoutesOptions) {
       const version = await findPromptVersion(db, promptId, versionId ?? null);
       if (version !== null) return { data: promptVersion(version, shownTo(caller)) };
       const isVersionMissing = versionId !== undefined && (await isPromptPublished(db, promptId));
-      throw isVersionMissing ? notFound("published prompt version", versionId) : notFound("published prompt", promptId);
+      if (isVersionMissing) throw notFound("published prompt version", versionId);
+      const isVersion = (await findPublicVersion(db, promptId)) !== null;
+      const hint = isVersion ? `It is the id of a version: GET /v1/prompt-versions/${promptId}.` : null;
+      throw notFound("published prompt", promptId, hint);
     },
     getPromptVersion: async ({ params: { promptVersionId } }, { caller }) => {
-      const version = orNotFound(
-        await findPublicVersion(db, promptVersionId),
-        "published prompt version",
-        promptVersionId,
-      );
-      return { data: promptVersion(version, shownTo(caller)) };
+      const version = await findPublicVersion(db, promptVersionId);
+      if (version !== null) return { data: promptVersion(version, shownTo(caller)) };
+      const isPrompt = await isPromptPublished(db, promptVersionId);
+      const hint = isPrompt ? `It is the id of a prompt: GET /v1/prompts/${promptVersionId}.` : null;
+      throw notFound("published prompt version", promptVersionId, hint);
     },
     resolveSlug: async ({ params: { slug }, query: { label } }, { caller }) => {
       const version = await findSlugVersion(db, slug, storedLabel(label));

@@ -266,9 +266,15 @@ describe("a plan", () => {
     const control = openAdmission();
     await engine.db.query("update accounts set pro_until = default where id = $1", [account.accountId]);
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
-    expect(await request(control, header)).toEqual(planProblem("PLAN_REQUIRED", "The API needs a Pro plan.", 4));
+    expect(await request(control, header)).toEqual(
+      planProblem("PLAN_REQUIRED", "The API needs a Pro plan. Ask an operator of this server for one.", 4),
+    );
     await setPlan(engine.db, account.accountId, { plan: "pro", untilMs: NOW_US / 1_000 });
-    const lapsed = planProblem("PLAN_LAPSED", "Your Pro plan has ended. Renew it to use the API.", 3);
+    const lapsed = planProblem(
+      "PLAN_LAPSED",
+      "Your Pro plan has ended. Ask an operator of this server to renew it.",
+      3,
+    );
     expect(await request(control, header)).toEqual(lapsed);
     await fill(control, account.apiKeys[0] ?? "", 3);
     expect(await request(control, header)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
@@ -281,7 +287,11 @@ describe("a plan", () => {
   ])("%s that is taken away has lapsed at once", async (_, proUntil, endUs) => {
     await engine.db.query("update accounts set pro_until = $2 where id = $1", [account.accountId, proUntil]);
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
-    const lapsed = planProblem("PLAN_LAPSED", "Your Pro plan has ended. Renew it to use the API.", 4);
+    const lapsed = planProblem(
+      "PLAN_LAPSED",
+      "Your Pro plan has ended. Ask an operator of this server to renew it.",
+      4,
+    );
     expect(await request(openAdmission(), header)).toEqual(lapsed);
     const rows = await engine.db.query("select pro_until from accounts where id = $1", [account.accountId]);
     expect(rows).toEqual([{ pro_until: new Date(endUs / 1_000) }]);

@@ -72,7 +72,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(answer.httpStatus).toBe(402);
     expect(errorOf(answer)).toEqual({
       status: "PAYMENT_REQUIRED_ERROR",
-      message: "The API needs a Pro plan.",
+      message: "The API needs a Pro plan. Ask an operator of this server for one.",
       data: { reason: "PLAN_REQUIRED" },
     });
   });
@@ -84,7 +84,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(answer.httpStatus).toBe(402);
     expect(errorOf(answer)).toEqual({
       status: "PAYMENT_REQUIRED_ERROR",
-      message: "Your Pro plan has ended. Renew it to use the API.",
+      message: "Your Pro plan has ended. Ask an operator of this server to renew it.",
       data: { reason: "PLAN_LAPSED" },
     });
   });

@@ -22,7 +22,7 @@ describe("a run that costs more than can be spent", () => {
     expect(answer.httpStatus).toBe(402);
     expect(errorOf(answer)).toEqual({
       status: "PAYMENT_REQUIRED_ERROR",
-      message: "This run needs 4 credits, 3 are available.",
+      message: "This run needs 4 credits, 3 are available. Ask an operator of this server for credits.",
       data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 3, estimated: 4 },
     });
     expect(answer.headers.get("x-should-retry")).toBe("false");
@@ -65,7 +65,8 @@ describe("what a prompt's config says of its price", () => {
     const { client } = await server.createCaller({ credits: 1 });
     expect(errorOf(await postRun(client, body))).toEqual({
       status: "PAYMENT_REQUIRED_ERROR",
-      message: "This run needs 2 credits, 1 is available. It usually costs 1; what it does not cost is returned.",
+      message:
+        "This run needs 2 credits, 1 is available. It usually costs 1; what it does not cost is returned. Ask an operator of this server for credits.",
       data: { reason: "INSUFFICIENT_CREDITS", required: 2, available: 1, estimated: 1 },
     });
   });
@@ -125,7 +126,7 @@ test("credits held by runs in progress cannot be spent twice, and do not count a
   expect(await caller.client.me.credits()).toEqual({ credits: 1 });
   const answer = await postRun(caller.client, bodyOf(await imageVersion()));
   expect(errorOf(answer)).toMatchObject({
-    message: "This run needs 4 credits, 1 is available.",
+    message: "This run needs 4 credits, 1 is available. Ask an operator of this server for credits.",
     data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 1, estimated: 4 },
   });
   await caller.client.runs.cancel(runId);
@@ -172,7 +173,9 @@ test("one credit is one credit", async () => {
   const { client } = await server.createCaller({ credits: 0 });
   const { promptVersionId } = await server.publish(promptFile({ fields: "maxOutputTokens: 100", body: "Hi" }));
   const answer = await postRun(client, bodyOf(promptVersionId));
-  expect(errorOf(answer).message).toBe("This run needs 1 credit, 0 are available.");
+  expect(errorOf(answer).message).toBe(
+    "This run needs 1 credit, 0 are available. Ask an operator of this server for credits.",
+  );
 });
 
 test("inputs that could cost more than one run may hold are 422 that says so", async () => {

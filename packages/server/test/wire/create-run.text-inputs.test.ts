@@ -40,7 +40,9 @@ describe("a required key", () => {
       "required body.inputs.textInputs.tone",
       "required body.inputs.textInputs.Child's Age",
     ]);
-    expect(errorOf(answer).message).toBe('Text inputs "topic", "tone" and "Child\'s Age" are required.');
+    expect(errorOf(answer).message).toBe(
+      'Text inputs "topic", "tone" and "Child\'s Age" are required. A blank text counts as not given.',
+    );
   });
 
   test.each([undefined, null, {}])("is missing when textInputs is %j", async (textInputs) => {

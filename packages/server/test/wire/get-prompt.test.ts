@@ -177,10 +177,19 @@ describe("404", () => {
     expect(await statuses()).toEqual([200, 200, 200]);
   });
 
-  test("does not take one kind of id for the other", async () => {
+  test("does not take one kind of id for the other, and says which of them it is", async () => {
     const { promptId, promptVersionId } = await server.publish(textPrompt());
-    expect((await byPrompt(promptVersionId)).httpStatus).toBe(404);
-    expect((await byVersion(promptId)).httpStatus).toBe(404);
+    const [ofPrompt, ofVersion] = [await byPrompt(promptVersionId.toUpperCase()), await byVersion(promptId)];
+    expect([ofPrompt.httpStatus, ofVersion.httpStatus]).toEqual([404, 404]);
+    expect(errorOf(ofPrompt).message).toBe(
+      `No published prompt has the id ${promptVersionId}. It is the id of a version: GET /v1/prompt-versions/${promptVersionId}.`,
+    );
+    expect(errorOf(ofVersion).message).toBe(
+      `No published prompt version has the id ${promptId}. It is the id of a prompt: GET /v1/prompts/${promptId}.`,
+    );
+    await server.unpublish(promptId);
+    expect(errorOf(await byPrompt(promptVersionId)).message).toBe(`No published prompt has the id ${promptVersionId}.`);
+    expect(errorOf(await byVersion(promptId)).message).toBe(`No published prompt version has the id ${promptId}.`);
   });
 });
 

@@ -31,6 +31,12 @@ test.each([
   expect(others).toEqual([]);
 });
 
+test("an unknown model is answered with a list that every author can read, beside that of operators", () => {
+  expect(faultsOf(file("model: nothing-like-it")).join()).toMatch(
+    /on this server\. "promptd models" lists those that run here, and "promptd admin models list" shows an operator all; roles are text-default, /,
+  );
+});
+
 test("a model of the sandbox, where that is off, is answered with what brings it back", () => {
   const off = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: false });
   expect(faultsOf(file("model: sandbox/text"), off).join()).toContain(

@@ -50,7 +50,7 @@ export function webSearchFault(
 ): string | null {
   if (webSearch === undefined) return null;
   if (terms === undefined)
-    return `${model} does not search the web: "promptd admin models list" shows a price of webSearch for models that do`;
+    return `${model} does not search the web: most models of OpenAI, Anthropic and Google do, and "promptd admin models list" shows an operator which`;
   if (outputSchema === undefined || terms.withSchema === true) return null;
   return `${model} does not search the web and fit a schema in one call: search in a step before`;
 }

@@ -21,7 +21,8 @@ export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue,
   const question = found.length === 0 ? "" : `Did you mean ${found.join(" or ")}? `;
   const isOff = name.startsWith("sandbox/") && !known.some((model) => model.startsWith("sandbox/"));
   const off = isOff ? "The sandbox is off; PROMPTD_SANDBOX=on brings it back. " : "";
-  return `${off}${question}"promptd admin models list" shows all; roles are ${Object.keys(roles).join(", ")}.`;
+  const lists = '"promptd models" lists those that run here, and "promptd admin models list" shows an operator all';
+  return `${off}${question}${lists}; roles are ${Object.keys(roles).join(", ")}.`;
 }
 
 /** Many leave the provider out. */

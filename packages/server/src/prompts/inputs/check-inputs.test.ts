@@ -67,6 +67,11 @@ describe("messages", () => {
     ]);
   });
 
+  test("a blank text for a required input is said to count as not given", () => {
+    const [issue] = check(TEA_POEM, { text: { topic: " " } }).issues;
+    expect(issue?.message).toBe('Text input "topic" is required. A blank text counts as not given.');
+  });
+
   test("a missing input that was misspelt is found again", () => {
     const given = { text: { Topc: "frost", "a key of another prompt": "x" } };
     expect(invalid(check(TEA_POEM, given).issues).message).toBe(

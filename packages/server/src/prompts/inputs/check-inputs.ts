@@ -27,7 +27,10 @@ export function checkInputs(version: LiveVersion, body: CreateRunBody, catalogue
   const { values: textInputs, missing, wrong } = fillInputs(version.definition.inputs, given);
   if (missing.length > 0) {
     const inputs = unknown.slice(0, UNKNOWN_NAMED_MAX);
-    issues.push(...missingIssues(missing, describeUnknownNames(version.config, { inputs, options: [] })));
+    const blank = missing.some((key) => given.has(key)) ? ["A blank text counts as not given."] : [];
+    issues.push(
+      ...missingIssues(missing, [...blank, ...describeUnknownNames(version.config, { inputs, options: [] })]),
+    );
   }
   issues.push(...wrong);
   checkImageCount(version.config.imageCount, body.inputs.imageInputs?.length ?? 0, issues);
@@ -66,14 +69,17 @@ function fillInputs(fields: readonly InputField[], given: ReadonlyMap<string, st
   return { values: filled, missing, wrong };
 }
 
-/** One sentence names them all, and the envelope's message says it once. What has no effect may be one of them, misspelt. */
-function missingIssues(keys: readonly string[], unknown: readonly string[]): Issue[] {
+/**
+ * One sentence names them all, and the envelope's message says it once.
+ * @param why further sentences: what has no effect may be one of them, misspelt.
+ */
+function missingIssues(keys: readonly string[], why: readonly string[]): Issue[] {
   const names = keys.map((key) => `"${key}"`);
   const sentence =
     names.length < 2
       ? `Text input ${names.join("")} is required.`
       : `Text inputs ${names.slice(0, -1).join(", ")} and ${names.at(-1)} are required.`;
-  const message = [sentence, ...unknown].join(" ");
+  const message = [sentence, ...why].join(" ");
   return keys.map((key) => ({ path: textPath(key), code: "required", message }));
 }
 

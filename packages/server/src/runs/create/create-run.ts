@@ -329,7 +329,7 @@ function tooFewCredits({ hold: required, estimate }: Pick<Quote, "hold" | "estim
   const usual = estimated === required ? "" : ` It usually costs ${estimated}; what it does not cost is returned.`;
   return new Problem(
     "PAYMENT_REQUIRED_ERROR",
-    `${needs}, ${available} ${available === 1 ? "is" : "are"} available.${usual}`,
+    `${needs}, ${available} ${available === 1 ? "is" : "are"} available.${usual} Ask an operator of this server for credits.`,
     { data: { reason: "INSUFFICIENT_CREDITS", required, available, estimated } },
   );
 }
