@@ -5,6 +5,7 @@ import { z } from "zod";
 import { describePrice, describePrompt, oneLine } from "../prompts/describe-prompt.ts";
 import { findPrompt, type ShownPrompt } from "../prompts/find-prompts.ts";
 import type { CallContext, McpSource } from "../source.ts";
+import { describeIssue } from "./describe-issue.ts";
 import { readImage } from "./image-arguments.ts";
 import { readValue } from "./prompt-tools.ts";
 import { describeRun, textResult } from "./result-content.ts";
@@ -111,10 +112,11 @@ const CALLS: Readonly<Record<Name, GeneralCall>> = {
 type Given<N extends Name> = z.output<(typeof INPUTS)[N]>;
 
 function read<N extends Name>(name: N, given: unknown): Given<N> {
-  const parsed = INPUTS[name].safeParse(given ?? {});
+  const takes = Object.keys(INPUTS[name].shape);
+  const parsed = INPUTS[name].safeParse(given ?? {}, { error: (issue) => describeIssue(name, takes, issue) });
   if (parsed.success) return parsed.data as Given<N>;
-  const takes = Object.keys(INPUTS[name].shape).join(", ");
-  throw new RangeError(`The arguments of ${name} do not fit. It takes: ${takes}.\n${z.prettifyError(parsed.error)}`);
+  const faults = parsed.error.issues.map(({ message }) => message);
+  throw new RangeError([...faults, ...(name === "run_prompt" ? ["Nothing was run."] : [])].join(" "));
 }
 
 async function searchPrompts(

@@ -171,7 +171,7 @@ describe.each(WAYS)("over %s", (way) => {
     };
     expect(await answerTo({ prompt: "poem-for-agents", input: { "The Thing's name": "tea" } })).toEqual([
       true,
-      `The arguments of run_prompt do not fit. It takes: prompt, inputs, images, options, idempotencyKey.\n✖ Unrecognized key: "input"`,
+      'run_prompt has no argument "input". Did you mean "inputs"? Nothing was run.',
     ]);
     expect(await answerTo({ prompt: "nobody-has-this" })).toEqual([
       true,
@@ -186,9 +186,41 @@ describe.each(WAYS)("over %s", (way) => {
       `The prompt has no input "${"mood".repeat(10)}…". It takes: The Thing's name, mood, lines. Nothing was run.`,
     ]);
     expect(await answerTo({ prompt: "poem-for-agents" })).toEqual([true, `Text input "The Thing's name" is required.`]);
-    expect((await answerTo({}))[0]).toBe(true);
+    expect(await answerTo({})).toEqual([true, "prompt is required. Nothing was run."]);
     await expect(client.callTool({ name: "no_such_tool", arguments: {} })).rejects.toThrow("no_such_tool");
     expect((await onlyRun()).runId).toBe(before);
+  });
+
+  test.each([
+    ["search_prompts", {}, "query is required."],
+    ["search_prompts", { query: "" }, 'query must be a string of 1 to 200 characters, got "".'],
+    [
+      "search_prompts",
+      { query: "tea", limit: 50, page: 2 },
+      'limit must be an integer from 1 to 20, got 50. search_prompts has no argument "page". It takes: query, limit.',
+    ],
+    ["show_prompt", { prompt: 7 }, "prompt must be the slug or the id of a prompt, got 7."],
+    ["get_run", { runId: null }, "runId must be the id of a run, got null."],
+    ["get_run", { runId: "x", waitSeconds: 61 }, "waitSeconds must be an integer from 0 to 60, got 61."],
+    [
+      "run_prompt",
+      { prompt: "a", images: [1] },
+      "images must be a list of strings, got 1 in images[0]. Nothing was run.",
+    ],
+    [
+      "run_prompt",
+      { prompt: "a", inputs: { mood: null }, idempotencyKey: "a b" },
+      'inputs must be an object whose values are strings, numbers, booleans or lists of strings and numbers, got null in inputs.mood. idempotencyKey must be 1 to 255 visible ASCII characters without spaces, got "a b". Nothing was run.',
+    ],
+    [
+      "run_prompt",
+      { prompt: "a", options: "low" },
+      'options must be an object whose values are strings or numbers, got "low". Nothing was run.',
+    ],
+  ])("%s with %j is answered in the words of the HTTP API", async (name, args, message) => {
+    const client = await connectOnce(way, to);
+    const { isError, content } = await client.callTool({ name, arguments: args });
+    expect([isError, textsOf(content)[0]]).toEqual([true, message]);
   });
 
   test("another account's run and a run that does not exist are the same to the caller", async () => {
