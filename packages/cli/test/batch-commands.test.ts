@@ -141,7 +141,7 @@ test("paused for want of credits: that it goes on by itself, or for a key: with 
   caller = await server.createCaller({ credits: 1 });
   await writeFile(join(home, "paid.jsonl"), '{"do":"tokens=1"}\n{"do":"tokens=2"}\n');
   const paused = await promptd(["run", "directed", "--batch", "paid.jsonl"], { stopAt: /Paused: This run needs/ });
-  const reason = "Paused: This run needs 1 credit, 0 are available.";
+  const reason = "Paused: This run needs 1 credit, 0 are available. Ask an operator of this server for credits.";
   expect(paused.error).toContain(`${reason}\nIt goes on by itself when that has changed.\n`);
   const batchId = /promptd batches watch (\S+)/.exec(paused.error)?.[1] ?? "";
   await server.app.db.query("update batches set pause_reason = 'KEY_NOT_VALID', retry_at = null where id = $1", [
@@ -228,6 +228,10 @@ test("a column of the name of an image slot holds addresses or paths beside the 
   await writeFile(join(home, "wrong.csv"), "image:Foto\ncat.png\n");
   const wrong = await promptd(["run", "portrait", "--batch", "wrong.csv"]);
   expect(wrong.error).toContain('The prompt has no image "foto". It takes: Photo.');
+  await writeFile(join(home, "near.csv"), "Portrait,Phot\ncat.png,cat.png\n");
+  const near = await promptd(["run", "portrait", "--batch", "near.csv"]);
+  expect(near.error).toContain('The prompt has no input "Portrait". It takes: Photo.');
+  expect(near.error).toContain('The prompt has no input "Phot". Did you mean "Photo"?');
 });
 
 test("rows that were run with an earlier version of the prompt are not run again unasked", async () => {

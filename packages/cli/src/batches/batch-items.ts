@@ -88,7 +88,11 @@ function readColumns(names: readonly string[], given: readonly string[], config:
     if (column === null) unknown.push(name);
     else columns.set(name, column);
   }
-  refuseUnknownNames(config, { inputs: [...unknown, ...given], options: [] });
+  refuseUnknownNames(config, { inputs: given, options: [] });
+  // Unlike a text that is given beside the file, a column may be an image.
+  const images = Object.fromEntries(config.imageInputs.map((slot) => [slot.label, slot]));
+  const { runOptions, textInputs } = config;
+  refuseUnknownNames({ runOptions, textInputs: { ...textInputs, ...images } }, { inputs: unknown, options: [] });
   return columns;
 }
 

@@ -1,13 +1,7 @@
 import { expect, test } from "vitest";
-import type { PromptConfig } from "../prompts.ts";
-import { describeUnknownNames, INPUT_NAME_LENGTH_MAX } from "./unknown-names.ts";
+import { describeUnknownNames, INPUT_NAME_LENGTH_MAX, type KnownNames } from "./unknown-names.ts";
 
-type Known = Pick<PromptConfig, "textInputs" | "runOptions">;
-const field = {} as PromptConfig["textInputs"][string];
-const known: Known = {
-  textInputs: { topic: field, "Child's\nAge": field },
-  runOptions: { quality: { default: null, options: [] } },
-};
+const known: KnownNames = { textInputs: { topic: {}, "Child's\nAge": {} }, runOptions: { quality: {} } };
 
 test("every name that a prompt does not have is named, with what was meant or what it takes", () => {
   const given = { inputs: ["topic", "Tpoic", "x\u001b[2J"], options: ["qualty", "size"] };
@@ -31,7 +25,7 @@ test("a name of any length is shown cut, and one that is too long for an input i
     `The prompt has no input "${"topic".repeat(8)}…". ${takes}`,
   ]);
   const longest = "n".repeat(INPUT_NAME_LENGTH_MAX);
-  const withLongest: Known = { textInputs: { [longest]: field }, runOptions: {} };
+  const withLongest: KnownNames = { textInputs: { [longest]: {} }, runOptions: {} };
   const hintOf = (name: string) =>
     describeUnknownNames(withLongest, { inputs: [name], options: [] })[0]?.split('". ')[1];
   expect(hintOf(longest.slice(1))).toBe(`Did you mean "${longest}"?`);

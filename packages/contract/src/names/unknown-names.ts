@@ -1,4 +1,3 @@
-import type { PromptConfig } from "../prompts.ts";
 import { printable } from "../printable-text.ts";
 import { suggestName } from "./suggest-name.ts";
 
@@ -14,12 +13,18 @@ export interface GivenNames {
   readonly options: readonly string[];
 }
 
+/** What a prompt takes, by name; its config is such. */
+export interface KnownNames {
+  readonly textInputs: object;
+  readonly runOptions: object;
+}
+
 /**
  * A sentence for each name that the prompt does not have, with what was meant or what it takes: of inputs and of options
  * the first twenty. The server ignores such names, and the run is paid for without them.
  */
 export function describeUnknownNames(
-  { textInputs, runOptions }: Pick<PromptConfig, "textInputs" | "runOptions">,
+  { textInputs, runOptions }: KnownNames,
   { inputs, options }: GivenNames,
 ): string[] {
   return [
