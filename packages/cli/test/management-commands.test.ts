@@ -292,6 +292,22 @@ describe("credits and usage", () => {
     );
   });
 
+  test("credits of the key's account are shown where runs pay from another one than the token's", async () => {
+    const data = { available: 480, held: 12, posted: 492, frozen: null };
+    const credits = async (ofKey: Reply) => {
+      const { run, env } = await setup({ "GET /manage/v1/credits": { data }, "GET /v1/me/credits": ofKey });
+      env["PROMPTD_TOKEN"] = "pdm_test";
+      return (await run("credits")).stdout;
+    };
+    const ofToken = "available  480\nheld       12\n";
+    expect(await credits({ data: { credits: 480 } })).toBe(ofToken);
+    expect(await credits({ data: { credits: 7 } })).toBe(
+      `${ofToken}API key    7 available; runs pay from its account\n`,
+    );
+    const error = { code: "UNAUTHORIZED_ERROR", message: "No such key." };
+    expect(await credits({ status: 401, error })).toBe(ofToken);
+  });
+
   test("the journal is a table of bookings", async () => {
     const row = {
       entryId: RUN,

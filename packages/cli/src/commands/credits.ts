@@ -1,5 +1,6 @@
+import { PromptdError } from "@promptd/client";
 import { USAGE_DIMENSIONS, type UsageRow } from "@promptd/contract/manage";
-import { CommandFailure, type Command } from "../command.ts";
+import { CommandFailure, type Command, type CommandIo } from "../command.ts";
 import { readWholeNumber } from "../flag-values.ts";
 import { formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
@@ -9,7 +10,8 @@ import { readConnection } from "../user-config.ts";
 export const credits: Command = {
   summary: "Show the credits that can be spent now, or their journal",
   usage: "",
-  details: "With a management token also what runs in progress hold. The journal needs one.",
+  details:
+    "With a management token also what runs in progress hold. The journal needs one. Runs pay from the account of the API key: where that has other credits than the token's, it is shown too.",
   session: `$ promptd credits
 available  480
 held       12`,
@@ -32,11 +34,13 @@ held       12`,
       io.result(page, formatTable([["TIME", "KIND", "CREDITS", "AFTER", "WHAT"], ...rows]));
       return;
     }
-    if ((await readConnection(io.env)).token === null) {
+    const { apiKey, token } = await readConnection(io.env);
+    if (token === null) {
       const mine = await withSession(io, ({ client }) => client.me.credits({ signal }));
       io.result(mine, formatTable([["available", String(mine.credits)]]));
       return;
     }
+    const ofKey = apiKey === null ? null : await readCreditsOfKey(io);
     const { available, held, frozen, ...rest } = await withManagement(io, (manage) =>
       manage.send("getCredits", { signal }),
     );
@@ -44,10 +48,22 @@ held       12`,
       ["available", String(available)],
       ["held", String(held)],
       ...(frozen === null ? [] : [["frozen", `since ${frozen.since}: ${printableLine(frozen.reason ?? "no reason")}`]]),
+      // No answer says whose account a key is of; what it can spend does as well.
+      ...(ofKey === null || ofKey === available ? [] : [["API key", `${ofKey} available; runs pay from its account`]]),
     ];
-    io.result({ available, held, frozen, ...rest }, formatTable(rows));
+    io.result({ available, held, frozen, ...rest, availableToKey: ofKey }, formatTable(rows));
   },
 };
+
+/** Null: the server refuses the key, and the token's credits can be shown all the same. */
+async function readCreditsOfKey(io: CommandIo): Promise<number | null> {
+  try {
+    return (await withSession(io, ({ client }) => client.me.credits({ signal: io.signal }))).credits;
+  } catch (error) {
+    if (error instanceof PromptdError) return null;
+    throw error;
+  }
+}
 
 export const usage: Command = {
   summary: "Show what your runs used, by day, key, prompt or model",
