@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 import urllib.parse
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from ._batches import Batches
 from ._errors import ApiError, ConnectionLost, RunFailed
@@ -143,20 +143,22 @@ class Client:
     ) -> Iterator[Event]:
         """The same, with each event as it happens; the last one is "done", with the run. Raises as run does."""
         body = self._body(prompt, inputs, images, options)
-        created, request_id, ignored = self._create(body, "respond-async, stream", idempotency_key)
-        run_id = created["runId"]
-        last_id: Optional[str] = None
-        while created["runStatus"] not in ("succeeded", "failed"):
-            for event in self._follow(run_id, last_id):
-                last_id = event.id or last_id
-                if event.event == "done":
-                    created = event.data
-                else:
-                    yield event
-            if created["runStatus"] not in ("succeeded", "failed"):
-                created = self._poll(run_id)
-        yield Event("done", created)
-        _finish(created, request_id, ignored)
+        run, request_id, ignored = self._create(body, "respond-async, stream", idempotency_key)
+        status: Optional[str] = None
+        shown: Set[int] = set()
+        for event in self._events(run):
+            if event.event == "status":
+                if event.data["runStatus"] == status:
+                    continue
+                status = event.data["runStatus"]
+            elif event.event == "output":
+                if event.data["index"] in shown:
+                    continue
+                shown.add(event.data["index"])
+            elif event.event == "done":
+                run = event.data
+            yield event
+        _finish(run, request_id, ignored)
 
     def cancel(self, run_id: str) -> None:
         """Cancel a run that is not final; it costs nothing."""
@@ -199,6 +201,25 @@ class Client:
             self._transport.sleep(0.25 if "wait" in answer.headers.get("preference-applied", "") else 2.0)
         return run
 
+    def _events(self, run: Dict[str, Any]) -> Iterator[Event]:
+        """All events of a run: states and outputs of its stream, and those of its answers, some of which repeat them."""
+        last_id: Optional[str] = None
+        yield _status(run)
+        while run["runStatus"] not in ("succeeded", "failed"):
+            for event in self._follow(run["runId"], last_id):
+                last_id = event.id or last_id
+                if event.event == "done":
+                    run = event.data
+                else:
+                    yield event
+            if run["runStatus"] not in ("succeeded", "failed"):
+                run = self._poll(run["runId"])
+                yield _status(run)
+        yield _status(run)
+        for index, item in enumerate(run["outputs"]):
+            yield Event("output", {**item, "index": index})
+        yield Event("done", run)
+
     def _follow(self, run_id: str, last_id: Optional[str]) -> Iterator[Event]:
         """The events of one connection; it may end early, and a poll then says how the run is."""
         headers = {} if last_id is None else {"last-event-id": last_id}
@@ -215,6 +236,10 @@ class Client:
                 fields = {}
         except (ApiError, ConnectionLost):
             return
+
+
+def _status(run: Mapping[str, Any]) -> Event:
+    return Event("status", {"runId": run["runId"], "runStatus": run["runStatus"]})
 
 
 def _finish(run: Mapping[str, Any], request_id: Optional[str], ignored: List[str]) -> Run:

@@ -220,9 +220,24 @@ class StreamTest(unittest.TestCase):
         waited = success(run("running"), preference_applied="wait=30")
         with Scripted([FOUND, success(run("queued")), first, waited, second]) as server:
             events = list(server.client.stream("cat-poem"))
-        self.assertEqual(["status", "text", "text", "done"], [event.event for event in events])
+        self.assertEqual(["queued", "running", "succeeded"], [event.data["runStatus"] for event in events if event.event == "status"])
+        self.assertEqual(["status", "status", "text", "text", "status", "output", "done"], [event.event for event in events])
         self.assertEqual("Hello.", "".join(event.data["text"] for event in events if event.event == "text"))
         self.assertEqual("3", server.seen[4][2]["last-event-id"])
+
+    def test_gives_the_state_and_the_outputs_of_a_run_that_ended_at_once(self) -> None:
+        with Scripted([FOUND, success(run("succeeded"))]) as server:
+            status, output, done = server.client.stream("cat-poem")
+        self.assertEqual(("status", {"runId": ID, "runStatus": "succeeded"}), (status.event, status.data))
+        self.assertEqual(("output", {**run("succeeded")["outputs"][0], "index": 0}), (output.event, output.data))
+        self.assertEqual(("done", run("succeeded")), (done.event, done.data))
+
+    def test_gives_each_output_once(self) -> None:
+        output = ("output", {**run("succeeded")["outputs"][0], "index": 0}, None)
+        done = ("done", run("succeeded"), None)
+        with Scripted([FOUND, success(run("queued")), self.events(output, done)]) as server:
+            names = [event.event for event in server.client.stream("cat-poem")]
+        self.assertEqual(["status", "output", "status", "done"], names)
 
 
 class BatchTest(unittest.TestCase):
