@@ -20,7 +20,8 @@ export async function askAuth<Answer>(path: string, body?: unknown): Promise<Ans
   if (answer.ok) return answered;
   if (answered?.code === "UNAUTHORIZED") throw new SignedOutError();
   if (answered?.code === "EMAIL_NOT_VERIFIED") throw new Error(NOT_CONFIRMED);
-  if (answer.status === 429) throw new Error("Too many tries. Wait a minute, then try again.");
+  if (answer.status === 429 && answered?.code === undefined)
+    throw new Error("Too many tries. Wait a minute, then try again.");
   const message = typeof answered?.message === "string" ? answered.message : `The server answered ${answer.status}.`;
   throw new Error(/[.!?]$/.test(message) ? message : `${message}.`);
 }

@@ -45,5 +45,13 @@ async function toAnswer(response: Response): Promise<TextAnswer> {
   for (const [name, value] of response.headers) if (!HOP_HEADERS.has(name)) headers[name] = value;
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) headers["set-cookie"] = cookies;
-  return { status: response.status, text: await response.text(), headers };
+  const text = await response.text();
+  const isJson = headers["content-type"]?.toString().startsWith("application/json") === true;
+  return { status: response.status, text: isJson ? withoutTokens(text) : text, headers };
+}
+
+/** The token of a session is in its cookie, which no script of a page can read. */
+function withoutTokens(json: string): string {
+  if (json === "") return json;
+  return JSON.stringify(JSON.parse(json), (name, value) => (name === "token" ? undefined : value));
 }

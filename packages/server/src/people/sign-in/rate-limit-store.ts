@@ -21,3 +21,17 @@ export async function countAttempt(db: Queryable, key: string, windowMs: number)
   );
   return row ?? { count: 1, msLeft: windowMs };
 }
+
+/** Limits requests of addresses, as better-auth asks for it. Its own would remove every row that is older than a minute. */
+export function limiterOfAttempts(db: Queryable) {
+  return {
+    async consume(key: string, { window, max }: { readonly window: number; readonly max: number }) {
+      const { count, msLeft } = await countAttempt(db, key, window * 1_000);
+      return { allowed: count <= max, retryAfter: Math.max(1, Math.ceil(msLeft / 1_000)) };
+    },
+  };
+}
+
+export async function forgetAttempts(db: Queryable, key: string): Promise<void> {
+  await db.query("delete from auth_rate_limits where key = $1", [key]);
+}

@@ -4,7 +4,7 @@
  */
 import type { AuthContext } from "better-auth";
 import { betterAuth } from "better-auth/minimal";
-import { createAuthEndpoint, createAuthMiddleware, APIError, isAPIError } from "better-auth/api";
+import { createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, APIError, isAPIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
 import { setSessionCookie } from "better-auth/cookies";
 import { genericOAuth } from "better-auth/plugins/generic-oauth";
@@ -17,8 +17,9 @@ import { isUniqueViolation } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
-import { PASSWORD_LENGTHS } from "./passwords.ts";
+import { countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS } from "./passwords.ts";
 import { readPersonName } from "./person-name.ts";
+import { limiterOfAttempts } from "./rate-limit-store.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
 
 interface SignInService {
@@ -102,7 +103,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     async handle(request, address) {
       const headers = new Headers(request.headers);
       headers.set(ADDRESS_HEADER, address);
-      return withoutTokens(await get().handler(new Request(request, { headers })));
+      return get().handler(new Request(request, { headers }));
     },
     async createPerson(person) {
       try {
@@ -153,8 +154,10 @@ function createAuth(options: SessionsOptions, url: string) {
       minPasswordLength: PASSWORD_LENGTHS.min,
       maxPasswordLength: PASSWORD_LENGTHS.max,
       revokeSessionsOnPasswordReset: true,
-      onPasswordReset: ({ user }, request) =>
-        options.onPasswordReset(user.id, request?.headers.get(ADDRESS_HEADER) ?? null),
+      onPasswordReset: async ({ user }, request) => {
+        await forgetPasswordTries(options.db, user.email);
+        await options.onPasswordReset(user.id, request?.headers.get(ADDRESS_HEADER) ?? null);
+      },
       requireEmailVerification: options.onVerificationAsked !== null,
     },
     ...verificationOf(options),
@@ -163,12 +166,7 @@ function createAuth(options: SessionsOptions, url: string) {
     // A token of a reset opens an account for an hour, so that only its hash is stored.
     verification: { ...MODELS.verification, storeIdentifier: "hashed" },
     socialProviders: options.services,
-    rateLimit: {
-      enabled: true,
-      storage: "database",
-      modelName: "auth_rate_limits",
-      fields: { lastRequest: "last_request" },
-    },
+    rateLimit: { enabled: true, customStorage: limiterOfAttempts(options.db) },
     advanced: {
       // What these leave out is left out by itself where NODE_ENV is "test".
       disableOriginCheck: false,
@@ -219,15 +217,6 @@ const DISABLED_PATHS = [
   "/revoke-session",
 ];
 
-/** The token of a session is in its cookie, which no script of a page can read. */
-async function withoutTokens(response: Response): Promise<Response> {
-  if (response.headers.get("content-type")?.startsWith("application/json") !== true) return response;
-  const text = await response.text();
-  const sent =
-    text === "" ? text : JSON.stringify(JSON.parse(text), (name, value) => (name === "token" ? undefined : value));
-  return new Response(sent, response);
-}
-
 const OWN_PATH = "virtual:";
 
 /**
@@ -263,12 +252,16 @@ function verificationOf({ onVerificationAsked }: SessionsOptions) {
 }
 
 const CHANGE_PATH = "/change-password";
+/** Where a password is tried: all but codes. */
+const PASSWORD_PATH = /^\/(sign-in\/email|change-password|two-factor\/(?!verify-).+)$/;
 const NAMING_PATHS = new Set<string | undefined>(["/sign-up/email", "/update-user"]);
 const RESET_PATH = "/request-password-reset";
 const RESET_SECONDS = 3_600;
 const RESET_BYTES = 16;
 
 /**
+ * Bounds how often the password of one person is tried, from whatever addresses.
+ *
  * Answers every request for a reset at once and the same, before anybody is looked up: neither the answer nor its time
  * says who has an account here. What better-auth does at this path would take longer for those it knows.
  *
@@ -276,8 +269,9 @@ const RESET_BYTES = 16;
  *
  * Takes names alone that others may be shown.
  */
-function beforeActions({ log, hasMail, onResetAsked }: SessionsOptions, url: string) {
+function beforeActions({ db, log, hasMail, onResetAsked }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
+    if (PASSWORD_PATH.test(context.path)) await boundTries(context, db);
     if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
     if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // added to what was sent
     if (context.path !== RESET_PATH) return null;
@@ -290,6 +284,13 @@ function beforeActions({ log, hasMail, onResetAsked }: SessionsOptions, url: str
     const next = hasMail ? "a link to set a new password is on its way" : "operators see that it was asked for a link";
     return context.json({ status: true, message: `If an account with this address exists, ${next}.` });
   });
+}
+
+async function boundTries(context: Parameters<typeof getSessionFromCtx>[0], db: Database): Promise<void> {
+  const { body, path } = context;
+  const email: unknown = path === "/sign-in/email" ? body?.email : (await getSessionFromCtx(context))?.user.email;
+  const refused = typeof email === "string" ? await countPasswordTry(db, email) : null;
+  if (refused !== null) throw new APIError("TOO_MANY_REQUESTS", { code: "TOO_MANY_PASSWORDS", message: refused });
 }
 
 function nameOf(body: { readonly name?: unknown } | undefined): { readonly name: string } {

@@ -1,0 +1,101 @@
+/** Guesses for one person are bounded from however many addresses they come. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
+import { createTestPerson, PASSWORD, totpOf } from "./people-fixture.ts";
+
+let mail: TestMailServer;
+let server: TestServer;
+let peer = 0;
+beforeAll(async () => {
+  mail = await startMailServer();
+  const environment = { PROMPTD_SMTP_URL: mail.url, PROMPTD_MAIL_FROM: "promptd@example.org", PROMPTD_PROXIES: "1" };
+  server = await startTestServer({ environment });
+});
+afterAll(async () => {
+  await server.close();
+  await mail.close();
+});
+
+/** Each request comes from an address of its own. */
+function post(path: string, body: unknown, cookie = ""): Promise<Response> {
+  peer += 1;
+  const headers = {
+    "content-type": "application/json",
+    origin: server.url,
+    "x-forwarded-for": `10.3.3.${peer}`,
+    cookie,
+  };
+  return fetch(`${server.url}/manage/auth${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+}
+const signIn = (email: string, password = PASSWORD) => post("/sign-in/email", { email, password });
+const cookiesOf = (answer: Response) =>
+  answer.headers
+    .getSetCookie()
+    .map((one) => one.split(";")[0] ?? "")
+    .join("; ");
+
+/** As if the password that was tried last had been tried fifty times. */
+async function exhaustTries(): Promise<void> {
+  await server.app.db.query("update auth_rate_limits set count = 50 where key like 'password:%'");
+}
+
+test("a password is tried fifty times an hour, then the right one is refused too; a new one by mail ends that", async () => {
+  await createTestPerson(server, { email: "ada@example.org" });
+  await createTestPerson(server, { email: "bob@example.org" });
+  expect((await signIn("Ada@example.org", "a guess of somebody")).status).toBe(401);
+  await exhaustTries();
+  const refused = await signIn("ada@example.org");
+  expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining("within an hour")]);
+  expect((await signIn("bob@example.org")).status).toBe(200);
+
+  await post("/request-password-reset", { email: "ada@example.org" });
+  const { link } = await mail.waitFor("ada@example.org");
+  const newPassword = "another long password";
+  expect((await post("/reset-password", { token: link.split("#")[1], newPassword })).status).toBe(200);
+  expect((await signIn("ada@example.org", newPassword)).status).toBe(200);
+});
+
+test("an address that nobody has is refused the same way", async () => {
+  expect((await signIn("nobody@example.org", "a guess of somebody")).status).toBe(401);
+  await exhaustTries();
+  expect((await signIn("nobody@example.org", "a guess of somebody")).status).toBe(429);
+});
+
+test("who has somebody's open session tries the password no more often", async () => {
+  const eve = await createTestPerson(server, { email: "eve@example.org" });
+  const change = (currentPassword: string) =>
+    post("/change-password", { currentPassword, newPassword: "another long password" }, eve.cookie);
+  expect((await change("a guess of somebody")).status).toBe(400);
+  await exhaustTries();
+  expect((await change(PASSWORD)).status).toBe(429);
+  expect((await post("/two-factor/enable", { password: PASSWORD }, eve.cookie)).status).toBe(429);
+});
+
+test("an hour of one limit is not ended by a sign-in after the minute of another", async () => {
+  const { db } = server.app;
+  const mia = await createTestPerson(server, { email: "mia@example.org" });
+  await mia.client.send("requestEmailChange", { body: { email: "new@example.org", password: PASSWORD } });
+  const headers = { "content-type": "application/json", origin: server.url, "x-forwarded-for": "192.0.2.9" };
+  const body = JSON.stringify({ email: "mia@example.org", password: PASSWORD });
+  const again = () => fetch(`${server.url}/manage/auth/sign-in/email`, { method: "POST", headers, body });
+  expect((await again()).status).toBe(200);
+  await db.query("update auth_rate_limits set last_request = last_request - 100000");
+  expect((await again()).status).toBe(200);
+  const asked = "select count from auth_rate_limits where key = $1";
+  expect(await db.query(asked, [`email-change:${mia.personId}`])).toEqual([{ count: 1 }]);
+});
+
+test("ten wrong codes of an app lock the second factor, over several sign-ins", async () => {
+  const zoe = await createTestPerson(server, { email: "zoe@example.org" });
+  const enabled = await post("/two-factor/enable", { password: PASSWORD }, zoe.cookie);
+  const { totpURI } = (await enabled.json()) as { totpURI: string };
+  const code = () => totpOf(new URL(totpURI).searchParams.get("secret") ?? "");
+  const verify = (cookie: string, given: string) => post("/two-factor/verify-totp", { code: given }, cookie);
+  expect((await verify(zoe.cookie, code())).status).toBe(200);
+  for (let half = 0; half < 2; half += 1) {
+    const cookie = cookiesOf(await signIn("zoe@example.org"));
+    for (let guess = 0; guess < 5; guess += 1) expect((await verify(cookie, "000000")).status).toBe(401);
+  }
+  expect((await verify(cookiesOf(await signIn("zoe@example.org")), code())).status).toBe(429);
+});
