@@ -13,7 +13,7 @@ import { runsSchemas } from "./schemas/runs.ts";
 import { webhooksSchemas } from "./schemas/webhooks.ts";
 
 export { MANAGE_ERROR_SCHEMAS } from "./schemas/errors.ts";
-export { nameField } from "./schemas/request-fields.ts";
+export { shownNameField } from "./schemas/request-fields.ts";
 
 /** By the names of MANAGE_ENDPOINTS. */
 export const manageSchemas = {

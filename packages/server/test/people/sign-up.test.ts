@@ -40,7 +40,19 @@ test("open: everybody gets an account of their own with what the settings give, 
 
 test("a name is one that others can be shown, at a sign-up and after it", async () => {
   const server = await start({ PROMPTD_SIGN_UP: "open", PROMPTD_PROXIES: "1" });
-  const names = ["", " ", "\u200b", "\u0000x", "Li\u202en", "Li\u2066n", "Li\u001bn", "Li\u0085n", "x".repeat(101), 5];
+  const names = [
+    "",
+    " ",
+    "\u200b",
+    "\u0000x",
+    "Li\u202en",
+    "Li\u2066n",
+    "Li\u001bn",
+    "Li\u0085n",
+    "https://evil.example",
+    "x".repeat(101),
+    5,
+  ];
   for (const [at, name] of names.entries()) {
     const answer = await signUp(server, "lin@example.org", name, `192.0.2.${10 + at}`);
     expect([name, answer.status]).toEqual([name, 400]);

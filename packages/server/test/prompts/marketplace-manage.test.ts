@@ -138,7 +138,7 @@ describe("moderation", () => {
     expect(await rename(" Studio Ada ")).toEqual({ accountId: author.accountId, name: "Studio Ada" });
     const { author: shown } = await author.client.send("getMarketplacePrompt", { params: { slug } });
     expect(shown).toBe("Studio Ada");
-    for (const name of [" ", "Li\u202en", "x".repeat(101)])
+    for (const name of [" ", "Li\u202en", "Pay at https://evil.example", "WWW.evil.example", "x".repeat(101)])
       await expect(rename(name)).rejects.toMatchObject({ httpStatus: 422 });
     const query = { action: "updateAccount", accountId: author.accountId };
     const { rows } = await operator.client.send("listAudit", { query: { ...query, outcome: "success" } });

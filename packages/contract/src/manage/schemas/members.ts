@@ -33,7 +33,7 @@ import {
   emailField,
   integerField,
   momentField,
-  nameField,
+  shownNameField,
   none,
   pageOf,
   pageQuery,
@@ -126,7 +126,7 @@ const changesSchema = z.object({
   isFrozen: booleanField("isFrozen").optional(),
 }) satisfies z.ZodType<PersonChanges>;
 
-const accountNameSchema = z.object({ name: nameField("name", 100) }) satisfies z.ZodType<AccountName>;
+const accountNameSchema = z.object({ name: shownNameField("name", 100) }) satisfies z.ZodType<AccountName>;
 const namedSchema: z.ZodType<NamedAccount> = z.strictObject({ accountId: idSchema, name: z.string() });
 
 const deletionSchema = z.object({
@@ -170,7 +170,7 @@ export const membersSchemas = {
     query: none,
     body: z.object({
       code: textField("code", 100),
-      name: nameField("name", 100).optional(),
+      name: shownNameField("name", 100).optional(),
       password: passwordField.optional(),
     }),
     data: acceptedSchema,

@@ -21,6 +21,7 @@ import {
   emailField,
   integerField,
   nameField,
+  shownNameField,
   none,
   pageOf,
   pageQuery,
@@ -92,7 +93,7 @@ const welcomeBodySchema = z.object({
   code: textField("code", 100),
   email: textField("email", 254).optional(),
   password: passwordField.optional(),
-  name: nameField("name", 100).optional(),
+  name: shownNameField("name", 100).optional(),
 });
 
 const welcomeSchema = z.discriminatedUnion("kind", [

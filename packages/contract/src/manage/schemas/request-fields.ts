@@ -58,6 +58,21 @@ export function nameField(name: string, max: number): z.ZodType<string> {
     .meta(schema);
 }
 
+/** `https://…`, `www.…`: mail programs make links of them. */
+const WEB_ADDRESS = /:\/\/|\bwww\./i;
+
+/** The name of a person or an account, which stands in mails to strangers and beside public prompts. */
+export function shownNameField(name: string, max: number): z.ZodType<string> {
+  const schema = { type: "string", minLength: 1, maxLength: max } as const;
+  return nameField(name, max)
+    .check((payload) => {
+      if (payload.issues.length > 0 || !WEB_ADDRESS.test(payload.value)) return;
+      const message = `${name} must not contain a web address: it stands in mails and beside prompts, where readers would take it for ours. Leave the address out.`;
+      report(payload, { code: "invalid_text", message });
+    })
+    .meta(schema);
+}
+
 const SOURCE_LENGTH_MAX = 1024 * 1024;
 
 /** The text of a prompt file, as it is: an author's editor shows it again. */

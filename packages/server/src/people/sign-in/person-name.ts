@@ -1,6 +1,6 @@
-import { nameField } from "@promptd/contract/manage/schemas";
+import { shownNameField } from "@promptd/contract/manage/schemas";
 
-const personName = nameField("name", 100);
+const personName = shownNameField("name", 100);
 
 /** What people call themselves, as others may be shown it. `fault`: why they may not. */
 export function readPersonName(given: unknown): { readonly name: string } | { readonly fault: string } {
