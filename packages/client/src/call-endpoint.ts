@@ -1,5 +1,5 @@
 import type { EndpointEntry, EndpointShapes } from "@promptd/contract";
-import { PromptdError } from "./errors.ts";
+import { PromptdError, refuse } from "./errors.ts";
 import { createRetries, readRetryAfterMs, type RetryPolicy } from "./retry.ts";
 import { protocolError, type RawAnswer, type RawRequest, type Send } from "./transport.ts";
 
@@ -130,7 +130,7 @@ export function readData(answer: RawAnswer, sent?: RawRequest["headers"]): unkno
 function fillPath(path: string, params: Readonly<Record<string, string>>): string {
   return path.replace(/:([A-Za-z]+)/g, (_, name: string) => {
     const value = params[name] ?? "";
-    if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id or a name, got "${value}".`);
+    if (/^\.{0,2}$/.test(value)) refuse(name, "an id or a name", value);
     return encodeURIComponent(value);
   });
 }

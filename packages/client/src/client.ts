@@ -2,6 +2,7 @@ import { ENDPOINTS, type EndpointShapes } from "@promptd/contract";
 import type { CallEndpoint } from "./call-endpoint.ts";
 import type { ClientContext } from "./client-context.ts";
 import { connect, type ConnectOptions } from "./connect.ts";
+import { refuse } from "./errors.ts";
 import type { BatchesClient } from "./lazy/batches.ts";
 import { loadLazily } from "./lazy/load-lazily.ts";
 import type { MeClient, PromptsClient, PromptVersionsClient, ResourcesClient } from "./lazy/readers.ts";
@@ -97,7 +98,7 @@ const ON_DEMAND = {
  */
 export function createClient(options: ClientOptions): Client {
   // A variable of the environment that is not set is the usual reason, and the server's 401 would not say so.
-  if (!options.apiKey) throw new TypeError(`apiKey must be an API key, got "${options.apiKey}".`);
+  if (!options.apiKey) refuse("apiKey", "an API key", options.apiKey);
   let resourcesHash = options.resourcesHash ?? null;
   const connection = connect<EndpointShapes>(options, {
     entries: ENDPOINTS,

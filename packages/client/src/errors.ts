@@ -1,5 +1,10 @@
 import type { ErrorCode, Issue, Run } from "@promptd/contract";
 
+/** @throws TypeError for a value that a program has given. */
+export function refuse(what: string, form: string, given: string): never {
+  throw new TypeError(`${what} must be ${form}, got "${given}".`);
+}
+
 /** An error with what is known of it beside its message. */
 abstract class DetailedError<Details extends object> extends Error {
   constructor(message: string, details: Details) {

@@ -59,7 +59,7 @@ async function* followOnce(exchange: Exchange, progress: Progress): AsyncGenerat
 export async function followInto(
   parts: Following,
   runId: string,
-  { log, signal }: { readonly log: EventLog; readonly signal: AbortSignal | undefined },
+  { log, signal }: { readonly log: EventLog; readonly signal?: AbortSignal | undefined },
 ): Promise<Run | null> {
   try {
     for await (const event of followRun(parts, runId, { signal, lastEventId: log.lastEventId(), maxRetries: 1 })) {

@@ -66,7 +66,7 @@ export function createRetries({ delay, random, onWarning, ...policy }: RetryPoli
     },
     next: async (error) => {
       signal?.throwIfAborted();
-      const pause = choosePause({ error, isRepeatable, failedBefore, random: random() });
+      const pause = choosePause(error, isRepeatable, failedBefore, random());
       if (pause === null || isForbidden) throw error;
       pausedMs += pause;
       const spentMs = Math.max(pausedMs, performance.now() - startedMs);
@@ -81,22 +81,15 @@ export function createRetries({ delay, random, onWarning, ...policy }: RetryPoli
   };
 }
 
-interface Failure {
-  readonly error: unknown;
-  readonly isRepeatable: boolean;
-  /** Failures before this one. */
-  readonly failedBefore: number;
-  /** From 0 up to 1. */
-  readonly random: number;
-}
-
 /**
  * Decides whether and when a failed request is sent again (specification, "Retry rules for clients"):
  * 429 after Retry-After, 500 with backoff, 4xx never, 504 of the server never. A 500, a lost connection and a proxy's
  * own 5xx page leave open whether the server acted, so only a repeatable request is sent again.
+ * @param failedBefore failures before this one.
+ * @param random from 0 up to 1.
  * @returns the pause in milliseconds; null: do not retry.
  */
-function choosePause({ error, isRepeatable, failedBefore, random }: Failure): number | null {
+function choosePause(error: unknown, isRepeatable: boolean, failedBefore: number, random: number): number | null {
   const rule = ruleOf(error);
   const askedMs = error instanceof PromptdError ? error.retryAfterMs : null;
   if (rule === "after-delay") {

@@ -1,5 +1,5 @@
 import { ERRORS, type Envelope, type ErrorEnvelope } from "@promptd/contract";
-import { PromptdConnectionError, PromptdProtocolError } from "./errors.ts";
+import { PromptdConnectionError, PromptdProtocolError, refuse } from "./errors.ts";
 
 /** One HTTP request as it is sent; nothing is retried and no status is an exception. */
 export interface RawRequest {
@@ -100,20 +100,15 @@ export function protocolError(message: string, { httpStatus, text }: RawAnswer):
 }
 
 function readBaseUrl(text: string): string {
-  if (!URL.canParse(text) || !/^\s*https?:/i.test(text)) {
-    throw new TypeError(`The base URL must be an http or https address, got "${text}".`);
-  }
+  if (!URL.canParse(text) || !/^\s*https?:/i.test(text)) refuse("The base URL", "an http or https address", text);
   const { origin, pathname } = new URL(text);
   // "The base is {base_url}/v1" invites people to write the /v1 themselves.
   return origin + pathname.replace(/(\/v1)?\/*$/, "");
 }
 
 function formatQuery(query: Readonly<Record<string, string | number | undefined>>): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) params.set(name, String(value));
-  }
-  const text = params.toString();
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const text = String(new URLSearchParams(given as [string, string][])); // numbers become texts there
   return text && `?${text}`;
 }
 
@@ -126,7 +121,7 @@ function formatBody(body: unknown): string | Uint8Array<ArrayBuffer> {
 function readEnvelope(text: string): Envelope<unknown> | null {
   try {
     const value = JSON.parse(text) as Envelope<unknown>;
-    const isError = Object.keys(ERRORS).includes(value.status) && typeof (value as ErrorEnvelope).message === "string";
+    const isError = Object.hasOwn(ERRORS, value.status) && typeof (value as ErrorEnvelope).message === "string";
     return value.data !== undefined && (value.status === "SUCCESS" || isError) ? value : null;
   } catch {
     return null; // not an answer of promptd; the caller decides what that means

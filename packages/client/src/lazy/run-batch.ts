@@ -76,6 +76,6 @@ const ITEM: readonly (keyof BatchRun)[] = ["inputs", "images", "key"];
 
 async function toItem(item: BatchRun): Promise<BatchItem> {
   refuseUnknown("An item of runBatch()", item, ITEM);
-  const { key, ...given } = item;
-  return { inputs: await readInputs(given), ...(key === undefined ? {} : { key }) };
+  const { key, inputs, images } = item;
+  return { inputs: await readInputs(inputs, images), ...(key === undefined ? {} : { key }) };
 }

@@ -31,17 +31,6 @@ export interface RunPromptOptions<Name = string> extends InputsOfRun<Name> {
   readonly retryForMs?: number | undefined;
 }
 
-/** Without types nobody says that `runOptions` has no effect, and the run would be paid for without it. */
-const KNOWN: readonly (keyof RunPromptOptions)[] = [
-  "inputs",
-  "images",
-  "options",
-  "signal",
-  "onProgress",
-  "idempotencyKey",
-  "retryForMs",
-];
-
 /** A run that has succeeded. */
 export interface FinishedRun extends Run {
   readonly promptVersionId: string;
@@ -63,7 +52,7 @@ export type RunTask = Promise<FinishedRun> & AsyncIterable<RunEvent>;
 /** Begins a run of a prompt and stays with it until it is final. Whatever breaks in between, one run is made. */
 export function runPrompt(parts: ClientContext, name: string, options: RunPromptOptions): RunTask {
   const log = createEventLog(options.onProgress, parts.onWarning);
-  const task = finish(parts, { name, options, log });
+  const task = finish(parts, name, options, log);
   return Object.assign(task, {
     [Symbol.asyncIterator]: () => {
       task.catch(() => {}); // the reader gets the error
@@ -72,15 +61,14 @@ export function runPrompt(parts: ClientContext, name: string, options: RunPrompt
   });
 }
 
-interface Running {
-  readonly name: string;
-  readonly options: RunPromptOptions;
-  readonly log: EventLog;
-}
-
-async function finish(parts: ClientContext, { name, options, log }: Running): Promise<FinishedRun> {
+async function finish(
+  parts: ClientContext,
+  name: string,
+  options: RunPromptOptions,
+  log: EventLog,
+): Promise<FinishedRun> {
   try {
-    const created = await create(parts, { name, options, log });
+    const created = await create(parts, name, options, log);
     const { ignored, requestId, promptVersionId } = created;
     const { runId, runStatus } = created.run;
     if (ignored.length > 0) {
@@ -88,8 +76,7 @@ async function finish(parts: ClientContext, { name, options, log }: Running): Pr
       parts.onWarning(`The run ${runId} ignored ${names}: the prompt has no such input or option.`);
     }
     log.state(runId, runStatus);
-    const { signal, retryForMs } = options;
-    const run = isFinal(created.run) ? created.run : await waitForRun(parts, runId, { log, signal, retryForMs });
+    const run = isFinal(created.run) ? created.run : await waitForRun(parts, runId, { ...options, log });
     log.finish(run);
     if (run.runStatus === "failed") throw new PromptdRunError(run, requestId);
     const dataOf = (type: string) => run.outputs.filter((item) => item.type === type).map((item) => item.data);
@@ -103,7 +90,10 @@ async function finish(parts: ClientContext, { name, options, log }: Running): Pr
 }
 
 /** What is sent of the inputs and images of one run. */
-export async function readInputs({ inputs, images = [] }: InputsOfRun): Promise<CreateRunBody["inputs"]> {
+export async function readInputs(
+  inputs: InputsOf<string> | undefined,
+  images: readonly ImageSource[] = [],
+): Promise<CreateRunBody["inputs"]> {
   return {
     textInputs: await toTexts("Input", inputs),
     imageInputs: images.length === 0 ? [] : await readImages(images),
@@ -122,13 +112,20 @@ interface Created {
   readonly requestId: string | null;
 }
 
-async function create(parts: ClientContext, { name, options, log }: Running): Promise<Created> {
-  if (!Object.keys(options).every((one) => (KNOWN as readonly string[]).includes(one))) {
-    (await import("../lazy/refuse-unknown.ts")).refuseUnknown("run()", options, KNOWN);
-  }
-  const { signal, retryForMs = RETRY_FOR_MS, idempotencyKey } = options;
-  const inputs = await readInputs(options);
-  const given = { inputs, runOptions: await toTexts("Option", options.options) };
+async function create(parts: ClientContext, name: string, options: RunPromptOptions, log: EventLog): Promise<Created> {
+  const {
+    inputs,
+    images,
+    options: runOptions,
+    signal,
+    onProgress: _,
+    idempotencyKey,
+    retryForMs = RETRY_FOR_MS,
+    ...unknown
+  } = options;
+  // Without types nobody says that `runOptions` has no effect, and the run would be paid for without it.
+  if (Object.keys(unknown).length > 0) (await import("../lazy/refuse-unknown.ts")).refuseUnknownOfRun(options);
+  const given = { inputs: await readInputs(inputs, images), runOptions: await toTexts("Option", runOptions) };
   const key = idempotencyKey ?? parts.newIdempotencyKey();
   const resolving = { ask: parts.ask, name, signal, retryForMs };
   return createOfPrompt(resolving, async (promptVersionId) => {
@@ -147,10 +144,10 @@ async function create(parts: ClientContext, { name, options, log }: Running): Pr
       return { promptVersionId, run, ignored, requestId: headers.get("x-request-id") };
     } catch (error) {
       // The run goes on; creating it again would run and charge twice.
-      const runId = error instanceof PromptdError ? error.runId : null;
-      if (!(error instanceof PromptdError) || runId === null) throw error;
+      if (!(error instanceof PromptdError) || error.runId === null) throw error;
+      const { runId, requestId } = error;
       const run = { runId, runStatus: "running", outputs: [], tokens: 0 } as const;
-      return { promptVersionId, run, ignored: [], requestId: error.requestId };
+      return { promptVersionId, run, ignored: [], requestId };
     }
   });
 }

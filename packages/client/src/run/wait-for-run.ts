@@ -5,7 +5,7 @@ import type { EventLog } from "./event-log.ts";
 
 export interface Waiting {
   readonly log: EventLog;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** How long one poll is sent again. */
   readonly retryForMs?: number | undefined;
   readonly pollSeconds?: number | undefined;
