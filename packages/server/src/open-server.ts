@@ -18,7 +18,7 @@ import { mcpEndpoints } from "./mcp/index.ts";
 import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
 import { offboardingManageRoutes } from "./offboarding/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
-import { createReadiness } from "./readiness.ts";
+import { createReadiness, watchReadiness } from "./readiness.ts";
 import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./prompts/index.ts";
 import {
   batchesRoutes,
@@ -39,6 +39,9 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
   const admission = openAdmission(services);
   closers.add(() => admission.close());
   const people = openPeople(services);
+  const readiness = createReadiness(services);
+  // Runs that it takes wait for ever where nobody has started a worker.
+  if (options.role === "api") closers.add(watchReadiness(readiness));
   return createHttpServer({
     log,
     newId,
@@ -60,7 +63,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
       ...(await openConsole(services)),
     ],
     openFile: files.openFile,
-    readiness: createReadiness(services),
+    readiness,
     rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
     corsOrigins: config.PROMPTD_CORS_ORIGINS,
     proxies: config.PROMPTD_PROXIES,

@@ -8,7 +8,10 @@ const CLOCK_DIFFERENCE_MS_MAX = 5_000;
 const SWITCHED_OFF = "select name from pg_settings where setting = 'off' and name = any($1)";
 /** Locks no row, and is refused where nothing can be written: the connection leads to a server that is a standby by now. */
 const AS_A_WRITE = "exists (select from installation_facts where false for share)";
-const ASK = `select (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs", array(${SWITCHED_OFF}) as "switchedOff", ${AS_A_WRITE}`;
+/** The longest lease: a worker that has ended without a word counts as one until then, and so does one of an outage. */
+const HAS_WORKER = `exists (select from workers where heartbeat_at > promptd_now() - interval '1 min') as "hasWorker"`;
+const ASK = `select (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs", array(${SWITCHED_OFF}) as "switchedOff", ${HAS_WORKER}, ${AS_A_WRITE}`;
+const NO_WORKER = "none runs: runs wait until a process with the role worker or all is started";
 const DURABILITY = ["fsync", "full_page_writes", "synchronous_commit"];
 
 interface ReadinessOptions extends Pick<AppServices, "db" | "clock"> {
@@ -20,7 +23,8 @@ interface ReadinessOptions extends Pick<AppServices, "db" | "clock"> {
 /**
  * Ready: the database answers and takes writes, its clock agrees with ours, files can be stored, and search is loaded.
  * Each detail is "ok" or says what is wrong. A bucket that takes no files makes no process unready: it is the same for
- * all of them, and a load balancer would have nobody left for what needs no files. Neither does what weakens durability.
+ * all of them, and a load balancer would have nobody left for what needs no files. Neither does what weakens durability,
+ * nor that no worker runs, for which only a process that is none itself has to look.
  */
 export function createReadiness({ options, db, clock, files, search }: ReadinessOptions) {
   const { role, log } = options;
@@ -29,9 +33,11 @@ export function createReadiness({ options, db, clock, files, search }: Readiness
   async function askDatabase() {
     const askedMs = clock.nowMs();
     try {
-      const [row] = await db.query<{ nowMs: number; switchedOff: string[] }>(ASK, [DURABILITY]);
+      const [row] = await db.query<{ nowMs: number; switchedOff: string[]; hasWorker: boolean }>(ASK, [DURABILITY]);
       const clocks = compareClocks(row?.nowMs ?? askedMs, askedMs, clock.nowMs());
-      return { problems: { database: "ok", clock: clocks }, switchedOff: { switchedOff: row?.switchedOff ?? [] } };
+      const workers = role !== "api" ? {} : { workers: row?.hasWorker === false ? NO_WORKER : "ok" };
+      const problems = { database: "ok", clock: clocks, ...workers };
+      return { problems, switchedOff: { switchedOff: row?.switchedOff ?? [] } };
     } catch (error) {
       const database = isStandby(error) ? "takes no writes" : "unreachable";
       return { problems: { database }, switchedOff: {}, reason: reasonOf(error) };
@@ -53,12 +59,30 @@ export function createReadiness({ options, db, clock, files, search }: Readiness
       search: search.isLoaded() ? "ok" : "loading",
     };
     const wrong = Object.entries(checks).filter(([, text]) => text !== "ok");
-    const degraded = files.isShared && !canStore ? ["files"] : [];
+    const names = wrong.map(([name]) => name);
+    const degraded = names.filter((name) => name === "workers" || (name === "files" && files.isShared));
     const ready = wrong.length === degraded.length;
-    const names = wrong.map(([name]) => name).join();
-    if (names !== logged) logState(Object.fromEntries(wrong), ready, reason);
-    logged = names;
+    if (names.join() !== logged) logState(Object.fromEntries(wrong), ready, reason);
+    logged = names.join();
     return { ready, details: { role, ...checks, degraded, ...switchedOff } };
+  };
+}
+
+/** Seldom enough to cost nothing, and late enough for a worker that starts beside this process. */
+const WATCH_MS = 15_000;
+
+/** Has the log say what is wrong also where nobody asks for /readyz. @returns what ends it. */
+export function watchReadiness(check: () => Promise<unknown>, everyMs = WATCH_MS): () => Promise<void> {
+  let checking: Promise<unknown> | null = null;
+  const timer = setInterval(() => {
+    checking ??= check().finally(() => {
+      checking = null;
+    });
+  }, everyMs);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await checking;
   };
 }
 

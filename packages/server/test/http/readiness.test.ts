@@ -2,12 +2,15 @@
 import { pino } from "pino";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
-import { createReadiness } from "../../src/readiness.ts";
+import { createReadiness, watchReadiness } from "../../src/readiness.ts";
+import { registerWorker, removeWorker } from "../../src/runs/work/lease.ts";
 import { openTestDatabase, useTestDatabase } from "../support/test-database.ts";
 import { startTestServer } from "../support/test-server.ts";
 
 let db: Database;
 useTestDatabase((opened) => (db = opened.db));
+
+const WORKER = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
 
 let lines: Record<string, unknown>[];
 let state: {
@@ -18,15 +21,16 @@ let state: {
   aheadMs: number;
   database: Pick<Database, "query">;
 };
-beforeEach(() => {
+beforeEach(async () => {
   lines = [];
+  await registerWorker(db, WORKER, "0.1.0");
   state = { canStore: true, isShared: false, isLoaded: true, isWarmed: false, aheadMs: 0, database: db };
 });
 
-function open() {
+function open(role: "api" | "all" = "api") {
   const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as object as never) });
   return createReadiness({
-    options: { role: "api", log },
+    options: { role, log },
     db: { ...db, query: (statement, values) => state.database.query(statement, values) },
     clock: { nowMs: () => Date.now() + state.aheadMs },
     files: { isReady: async () => state.canStore, isShared: state.isShared },
@@ -34,7 +38,7 @@ function open() {
   });
 }
 
-const OK = { role: "api", database: "ok", clock: "ok", files: "ok", search: "ok", degraded: [] };
+const OK = { role: "api", database: "ok", clock: "ok", files: "ok", search: "ok", workers: "ok", degraded: [] };
 
 describe("a process", () => {
   test.each([
@@ -77,6 +81,37 @@ describe("a process", () => {
     expect(lines.map(({ msg }) => msg)).toEqual(["ready, with less than usual", "not ready", "ready again"]);
   });
 
+  test("of the API stays ready while no worker runs, and its log says so once, and once that one is back", async () => {
+    const check = open();
+    await removeWorker(db, WORKER);
+    const workers = "none runs: runs wait until a process with the role worker or all is started";
+    for (let i = 0; i < 3; i += 1)
+      expect(await check()).toMatchObject({ ready: true, details: { workers, degraded: ["workers"] } });
+    await registerWorker(db, WORKER, "0.1.0");
+    for (let i = 0; i < 3; i += 1) expect(await check()).toMatchObject({ ready: true, details: OK });
+    expect(lines).toMatchObject([{ level: 40, workers, msg: "ready, with less than usual" }, { msg: "ready again" }]);
+  });
+
+  test("counts no worker that has been silent for longer than any lease", async () => {
+    await db.query("update workers set heartbeat_at = promptd_now() - interval '61 s'");
+    expect(await open()()).toMatchObject({ ready: true, details: { degraded: ["workers"] } });
+  });
+
+  test("that is a worker itself says nothing of others", async () => {
+    await removeWorker(db, WORKER);
+    const { ready, details } = await open("all")();
+    expect([ready, Object.hasOwn(details, "workers"), details.degraded]).toEqual([true, false, []]);
+  });
+
+  test("logs what is wrong also where nobody asks, until it is closed", async () => {
+    await removeWorker(db, WORKER);
+    const stop = watchReadiness(open(), 1);
+    await expect.poll(() => lines).toMatchObject([{ msg: "ready, with less than usual" }]);
+    await registerWorker(db, WORKER, "0.1.0");
+    await expect.poll(() => lines).toMatchObject([{}, { msg: "ready again" }]);
+    await stop();
+  });
+
   test("names a database that does not answer", async () => {
     state.database = { query: () => Promise.reject(new Error("connect ECONNREFUSED")) };
     expect(await open()()).toEqual({
@@ -90,6 +125,7 @@ describe("a process", () => {
     const one = await openTestDatabase({ poolMax: 1 });
     onTestFinished(() => one.close());
     state.database = one.db;
+    await registerWorker(one.db, WORKER, "0.1.0");
     await one.db.query("set default_transaction_read_only = on"); // of this connection, as on a server that was demoted
     const check = open();
     expect(await check()).toMatchObject({ ready: false, details: { database: "takes no writes" } });
