@@ -301,6 +301,12 @@ export const SETTINGS = {
     expected: LOG_LEVELS.join(", "),
     meaning: "How much is logged.",
   }),
+  NODE_ENV: setting(z.enum(["production", "development", "test"]), {
+    default: null,
+    expected: "production, development or test",
+    meaning:
+      "What the installation is for. With production and DATABASE_URL there is no demo account, and no sandbox unless PROMPTD_SANDBOX is on; anything else, and unset, is for trying promptd out.",
+  }),
   PROMPTD_FAULT: setting(text, {
     default: null,
     expected: "name:action[@n], comma-separated",
