@@ -223,6 +223,17 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
     });
   });
 
+  test.each([["x"], ["65536"], ["-1"], [""]])(
+    "a port that is none is named as it was given: --port=%s",
+    async (port) => {
+      expect(await runHere(["serve", `--port=${port}`], installation.environment)).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `--port must be a port from 0 to 65535 (0: any free one), got "${port}".\n`,
+      });
+    },
+  );
+
   test("a database that is not there is named without its password", async () => {
     const changes = { DATABASE_URL: "postgresql://ada:hunter2@127.0.0.1:1/prompts" };
     expect(await runHere(["admin", "ledger", "check"], { ...installation.environment, ...changes })).toEqual({

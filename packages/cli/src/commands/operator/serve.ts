@@ -24,7 +24,7 @@ promptd listens on http://127.0.0.1:9000`,
     if (role === undefined) throw new CommandFailure(`--role must be one of ${ROLES.join(", ")}, got "${given}".`);
     const environment = {
       ...io.env,
-      PORT: args.text("port") ?? io.env["PORT"],
+      PORT: readPort(args.text("port")) ?? io.env["PORT"],
       HOST: args.text("host") ?? io.env["HOST"],
     };
     const serving = await runOnServer((server) => server.serve({ environment, role, json: io.json }));
@@ -32,6 +32,12 @@ promptd listens on http://127.0.0.1:9000`,
     await new Promise(() => {}); // the server ends the process when it stops
   },
 };
+
+/** As the setting PORT, whose own fault would name what nobody has set. */
+function readPort(given: string | undefined): string | undefined {
+  if (given === undefined || (/^\d{1,5}$/.test(given) && Number(given) <= 65_535)) return given;
+  throw new CommandFailure(`--port must be a port from 0 to 65535 (0: any free one), got "${given}".`);
+}
 
 const ALL_ADDRESSES: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
