@@ -39,6 +39,15 @@ test("accounts are found by part of their address, and a slip in one is named", 
   expect(far.stderr).not.toContain("Did you mean");
 });
 
+test("the list of accounts says which are frozen", async () => {
+  await admin("user", "create", "--email", "frozen@example.org");
+  await admin("account", "freeze", "frozen@example.org", "--reason", "Under review");
+  const { rows } = await admin<{ rows: { email: string; isFrozen: boolean }[] }>("account", "list");
+  expect(rows.filter(({ isFrozen }) => isFrozen).map(({ email }) => email)).toEqual(["frozen@example.org"]);
+  const { stdout } = await runHere(["admin", "account", "list"], installation.environment);
+  expect(stdout).toMatch(/ {2}frozen@example\.org, frozen\n.* {2}ada@example\.org\n$/);
+});
+
 test("the list of users has who signs in, and no account without a person", async () => {
   const people = () => admin<{ rows: { email: string }[] }>("user", "list");
   expect(await people()).toEqual({ rows: [], hasMore: false });

@@ -21,6 +21,8 @@ export interface AccountOfInstallation {
 /** The same in a list, with what it can spend now. */
 export interface ListedAccount extends AccountOfInstallation {
   readonly available: number;
+  /** It starts no runs that cost credits. */
+  readonly isFrozen: boolean;
 }
 
 /** What callers and members see of an account; the marketplace shows it as the author of its prompts. */

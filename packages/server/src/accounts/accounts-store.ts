@@ -96,7 +96,7 @@ export function listAccounts(
 ): Promise<Page<ListedAccount>> {
   return readPage(db, query, {
     what: "account",
-    columns: `${LISTED}, credits_available(id) as available`,
+    columns: `${LISTED}, credits_available(id) as available, credit_is_frozen(id) as "isFrozen"`,
     from: "accounts",
     where: `${IS_NOT_DELETED} and ($1::text is null or position(lower($1) in email) > 0 or id::text = lower($1)
       or position(lower($1) in lower(coalesce(display_name, username, ''))) > 0)`,

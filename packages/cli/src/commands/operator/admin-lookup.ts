@@ -14,7 +14,10 @@ export const accountList: Command = {
   run: async (args, io) => {
     const [text] = args.positionals;
     const { rows, hasMore } = await runAsOperator(io, (operator) => operator.lookup.accounts(text));
-    const lines = rows.map(({ accountId, email, plan }) => `${accountId}  ${plan.padEnd(4)}  ${email}`);
+    const lines = rows.map(
+      ({ accountId, email, plan, isFrozen }) =>
+        `${accountId}  ${plan.padEnd(4)}  ${email}${isFrozen ? ", frozen" : ""}`,
+    );
     io.result({ rows, hasMore }, lines.length === 0 ? "No account." : lines.join("\n"));
     if (hasMore) io.note("There are more; give part of the address, the id or the name.");
   },

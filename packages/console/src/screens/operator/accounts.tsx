@@ -40,7 +40,7 @@ function Accounts({ q }: { readonly q: string | undefined }) {
             { label: "Since", num: true, from: "sm" },
           ]}
         >
-          {rows.map(({ accountId, email, name, plan, planUntil, available, createdAt }) => (
+          {rows.map(({ accountId, email, name, plan, planUntil, available, isFrozen, createdAt }) => (
             <tr key={accountId} className="hover:bg-hover">
               <Td fill whole>
                 <Link
@@ -57,7 +57,10 @@ function Accounts({ q }: { readonly q: string | undefined }) {
                 )}
               </Td>
               <Td>
-                <PlanBadge plan={plan} until={planUntil} />
+                <span className="inline-flex gap-1">
+                  <PlanBadge plan={plan} until={planUntil} />
+                  {isFrozen ? <Badge tone="bad">frozen</Badge> : null}
+                </span>
               </Td>
               <Td num>{formatWhole(available)}</Td>
               <Td num from="sm">

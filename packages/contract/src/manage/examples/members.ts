@@ -124,7 +124,7 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
   },
   listAccounts: {
     parameters: { limit: 10, q: "ada" },
-    data: { rows: [{ ...account, available: 4_998 }], hasMore: false },
+    data: { rows: [{ ...account, available: 4_998, isFrozen: false }], hasMore: false },
   },
   setPlan: {
     parameters: { accountId: ACCOUNT_ID },

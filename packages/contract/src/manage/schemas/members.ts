@@ -103,7 +103,11 @@ export const accountMembers = {
   createdAt: timeSchema,
 } as const;
 const accountSchema: z.ZodType<AccountOfInstallation> = z.strictObject(accountMembers);
-const listedAccountSchema: z.ZodType<ListedAccount> = z.strictObject({ ...accountMembers, available: z.int() });
+const listedAccountSchema: z.ZodType<ListedAccount> = z.strictObject({
+  ...accountMembers,
+  available: z.int(),
+  isFrozen: z.boolean(),
+});
 
 const personId = z.object({ personId: uuidField("personId") });
 const invitationId = z.object({ invitationId: uuidField("invitationId") });
