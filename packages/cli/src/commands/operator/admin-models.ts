@@ -73,7 +73,7 @@ export const modelsCheck: Command = {
     "Reads FILE as a start with PROMPTD_MODELS_FILE=FILE would, and changes nothing. The exit code is 1 when it has faults.",
   session: `$ promptd admin models check models.json
 1 fault:
-  models.json: formatVersion: Invalid input: expected 1`,
+  models.json: formatVersion: must be 1, got 2`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {

@@ -1,5 +1,5 @@
 /** The form of the shipped files (catalogue.json, entries/) and of an operator's overlay file. Unknown members are faults: a slip must not pass. */
-import { MODALITIES } from "@promptd/contract";
+import { describeType, MODALITIES, quoteText, suggestName } from "@promptd/contract";
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
 import { environmentName, serverSchema } from "../providers/provider.ts";
@@ -7,6 +7,7 @@ import { decimal, mappingSchema, priceTextsSchema } from "./option-mapping.ts";
 
 const count = z.int().min(0).max(10_000_000);
 const id = z.string().regex(/^[a-z0-9][a-z0-9._/:-]{0,99}$/, "must be lower case letters, digits and . _ / : -");
+const dayText = z.iso.date('must be a day such as "2027-01-31"');
 const optionText = z.string().min(1).max(64);
 
 /** How a model searches the web while it answers, where the author of a prompt asks for it. */
@@ -60,8 +61,8 @@ const recordShape = {
   modality: z.enum(MODALITIES),
   status: z.enum(["active", "deprecated", "retired"]),
   /** The first day (UTC) on which the provider no longer runs it, as announced: the entry is then retired by itself. */
-  retiresAt: z.iso.date().optional(),
-  retiredAt: z.iso.date().optional(),
+  retiresAt: dayText.optional(),
+  retiredAt: dayText.optional(),
   successor: id.optional(),
   inputs: z.strictObject({ images: imageInputs.optional() }).optional(),
   webSearch: webSearch.optional(),
@@ -73,7 +74,7 @@ const recordShape = {
   price: priceTextsSchema.extend({ minimum: z.int().min(0).max(1_000_000).optional() }),
   /** Where the price is from and when it was read; for people. */
   priceSource: z.string().max(500).optional(),
-  priceDate: z.iso.date().optional(),
+  priceDate: dayText.optional(),
   /** No source was found, or sources differ: the operator must confirm the price, by giving it in the overlay. */
   priceToConfirm: z.boolean().optional(),
   /** Where id, life and options are from, and how certain that is; for people. */
@@ -100,8 +101,8 @@ const roles = z.record(z.string().regex(/^[a-z][a-z-]{0,62}$/, "must be lower ca
 const head = {
   formatVersion: z.literal(1),
   /** For people: what the shipped prices were converted with. */
-  creditUsd: z.string().refine(isDecimal).optional(),
-  priceDate: z.iso.date().optional(),
+  creditUsd: z.string().refine(isDecimal, 'must be a decimal such as "0.01"').optional(),
+  priceDate: dayText.optional(),
   priceNote: z.string().optional(),
   providers: providers.optional(),
   /** What a prompt may name in place of a model, and the models that it can mean, best first. */
@@ -135,6 +136,49 @@ export class CatalogueError extends Error {
     );
     this.faults = faults;
   }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  object: "an object",
+  record: "an object",
+  array: "an array",
+  string: "a text",
+  boolean: "true or false",
+  number: "a number",
+  int: "a whole number",
+};
+
+/** For parsing a file that a person wrote: the library's own words are of its types. What a schema says itself stands. */
+export const IN_OUR_WORDS: z.core.ParseContext<z.core.$ZodIssue> = {
+  error: (issue) => {
+    const { input } = issue;
+    const got = showInput(input);
+    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => describeUnknown(key, issue)).join(" ");
+    if (issue.code === "invalid_type") return `must be ${TYPES[issue.expected] ?? issue.expected}, ${got}`;
+    if (issue.code === "invalid_value") return `must be ${issue.values.map(quoteValue).join(" or ")}, ${got}`;
+    if (issue.code === "too_big") return `must ${lengthOr(input)} at most ${issue.maximum}, ${got}`;
+    if (issue.code === "too_small") return `must ${lengthOr(input)} at least ${issue.minimum}, ${got}`;
+    return issue.code === "invalid_key" ? "the name does not have the form of one" : undefined;
+  },
+};
+
+const quoteValue = (value: unknown) => JSON.stringify(value);
+
+function showInput(input: unknown): string {
+  if (input === undefined) return "and is missing";
+  if (typeof input === "string") return `got ${quoteText(input)}`;
+  return `got ${typeof input === "object" ? describeType(input) : JSON.stringify(input)}`;
+}
+
+const lengthOr = (input: unknown) => (typeof input === "string" ? "have a length of" : "be");
+
+function describeUnknown(key: string, { inst, input }: { readonly inst?: unknown; readonly input?: unknown }): string {
+  const known = inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
+  const meant = suggestName(
+    key,
+    known.filter((name) => !Object.hasOwn(Object(input), name)),
+  );
+  return `"${key}" is not a known field here. ${meant === null ? `Known fields: ${known.join(", ")}.` : `Did you mean "${meant}"?`}`;
 }
 
 /** `models[3].limits.timeoutMs: …`, one line per fault, behind the file's name where one is given. */

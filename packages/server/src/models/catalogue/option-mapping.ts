@@ -10,7 +10,7 @@ export const RATE_NAMES = ["inputPer1k", "cachedInputPer1k", "outputPer1k", "per
 export type RateName = (typeof RATE_NAMES)[number];
 
 export const decimal = z.string().refine(isDecimal, 'must be a price such as "0.25": up to 9 digits and 6 decimals');
-const pixels = z.templateLiteral([z.int().positive(), "x", z.int().positive()]);
+const pixels = z.templateLiteral([z.int().positive(), "x", z.int().positive()], 'must be pixels such as "1024x1536"');
 const json: z.ZodType<JsonValue> = z.json();
 
 /**
@@ -28,7 +28,9 @@ export const mappingSchema = z.strictObject({
   reasoning: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).optional(),
   /** Pixels, such as `1024x1536`. */
   size: pixels.optional(),
-  aspectRatio: z.templateLiteral([z.int().positive(), ":", z.int().positive()]).optional(),
+  aspectRatio: z
+    .templateLiteral([z.int().positive(), ":", z.int().positive()], 'must be a ratio such as "16:9"')
+    .optional(),
   resolution: pixels.optional(),
   /** Whole seconds of a video. */
   duration: z.int().min(1).max(600).optional(),

@@ -7,6 +7,7 @@ import type { z } from "zod";
 import { describeFileFailure, reasonOf } from "../../platform/reason-of.ts";
 import {
   describeIssues,
+  IN_OUR_WORDS,
   modelRecordSchema,
   overlayFileSchema,
   type ModelRecord,
@@ -36,7 +37,7 @@ export function readOverlay(file: string): ReadOverlay {
     const unreadable = describeFileFailure(error, `${file} (PROMPTD_MODELS_FILE)`);
     return { ...NO_OVERLAY, faults: [unreadable ?? `${file}: it is not valid JSON: ${reasonOf(error)}`] };
   }
-  const parsed = overlayFileSchema.safeParse(json);
+  const parsed = overlayFileSchema.safeParse(json, IN_OUR_WORDS);
   if (parsed.success) {
     return {
       overlay: parsed.data,
@@ -167,7 +168,7 @@ function addRecord(change: OverlayRecord): MergedRecord {
   }
   const isOwn = change.index >= OPERATOR_INDEX_MIN;
   const faults = isOwn ? [] : ["the index of your own model must be from 10000 to 19999."];
-  const whole = modelRecordSchema.safeParse({ status: "active", runOptions: {}, ...change });
+  const whole = modelRecordSchema.safeParse({ status: "active", runOptions: {}, ...change }, IN_OUR_WORDS);
   if (whole.success) return { record: whole.data, faults };
   return { record: null, faults: [...describeIssues(whole.error), ...faults] };
 }
