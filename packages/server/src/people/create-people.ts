@@ -5,7 +5,9 @@ import { findAccountByName } from "../accounts/index.ts";
 import type { Authenticators, Endpoint, WriteAudit } from "../http/endpoint.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
+import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/periodic-work.ts";
+import { reasonOf } from "../platform/reason-of.ts";
 import { createAuditWriter, createEntryWriter, type WriteEntry } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
@@ -73,6 +75,7 @@ export function createPeople(options: PeopleOptions): People {
     publicUrl,
     services,
     oidc,
+    onLibraryWarning: (message, rest) => logWarning({ message, rest }, oidc, log),
     refuseSignUp: (email) => refuseSignUp(email, options),
     onSignIn: async (personId) => {
       await ensurePersonalAccount(personId, account);
@@ -176,7 +179,36 @@ function servicesOf(config: Config): SignInServices {
 function oidcOf(config: Config): OidcProvider | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
   const clientSecret = config.secret("OIDC_CLIENT_SECRET");
-  return issuer === null || clientId === null || clientSecret === null ? null : { issuer, clientId, clientSecret };
+  if (issuer === null || clientId === null || clientSecret === null) return null;
+  return { discoveryUrl: `${issuer}/.well-known/openid-configuration`, clientId, clientSecret };
+}
+
+/** The second follows on the first, and comes also for an answer that is of no use. */
+const DISCOVERY_FAILED = /^Discovery fetch failed/;
+const DISCOVERY_FAULT = /discovery (left no|did not provide)/;
+const DISCOVERY_MS = 10_000;
+
+interface LibraryWarning {
+  readonly message: string;
+  readonly rest: readonly unknown[];
+}
+
+/** Of a discovery document the library says neither where it asked nor why that failed: it is asked for once more. */
+function logWarning({ message, rest }: LibraryWarning, oidc: OidcProvider | null, log: Log): void {
+  if (oidc === null || !(DISCOVERY_FAILED.test(message) || DISCOVERY_FAULT.test(message))) {
+    log.warn({ rest }, `better-auth: ${message}`);
+  } else if (DISCOVERY_FAULT.test(message)) void logOidcFault(oidc, message, log);
+}
+
+async function logOidcFault({ discoveryUrl }: OidcProvider, fault: string, log: Log): Promise<void> {
+  const reason = await fetch(discoveryUrl, { signal: AbortSignal.timeout(DISCOVERY_MS) }).then(async (answer) => {
+    await answer.body?.cancel();
+    return answer.ok ? fault : `it answers ${answer.status}`;
+  }, reasonOf);
+  log.error(
+    { address: discoveryUrl, reason },
+    "nobody can sign in by OIDC_ISSUER: its discovery document is of no use",
+  );
 }
 
 /** Its own key for its own purpose: a signature of a file address must never be one of a session. */

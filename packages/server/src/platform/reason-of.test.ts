@@ -80,3 +80,11 @@ test("a failure of several addresses is told as that of each", () => {
   expect(reasonOf(new AggregateError([new Error("inner")], "outer"))).toBe("outer");
   expect(reasonOf("no error")).toBe("no error");
 });
+
+test("a fetch that failed says why", async () => {
+  const fetched = await failed(fetch("http://127.0.0.1:1/")); // a port that fetch refuses by itself
+  expect(reasonOf(fetched)).toBe("bad port");
+  const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:9001") });
+  expect(reasonOf(refused)).toBe("connect ECONNREFUSED 127.0.0.1:9001");
+  expect(reasonOf(new TypeError("fetch failed"))).toBe("fetch failed");
+});

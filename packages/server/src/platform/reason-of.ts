@@ -1,10 +1,13 @@
 /** What failures say of themselves, and of files in our words: those of the system name its own functions. */
 
-/** What a failure says of itself. `localhost` has two addresses, and an error of both has no message of its own. */
+/**
+ * What a failure says of itself. `localhost` has two addresses, and an error of both has no message of its own. A fetch
+ * says only that it failed; why is its cause.
+ */
 export function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   if (cause.message === "" && cause instanceof AggregateError) return cause.errors.map(reasonOf).join("; ");
-  return cause.message;
+  return cause.message === "fetch failed" && cause.cause instanceof Error ? reasonOf(cause.cause) : cause.message;
 }
 
 /** The word for a failure that the system, a library or a database gives, such as ENOENT; null where it gives none. */

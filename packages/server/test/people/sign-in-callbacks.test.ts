@@ -1,14 +1,21 @@
 /** The whole way through a sign-in service and back: OpenID Connect, GitHub and Google. */
+import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startOidc, type TestOidc } from "./oidc-fixture.ts";
 import { clientOf, createTestPerson } from "./people-fixture.ts";
 
 let oidc: TestOidc;
+let lines: Record<string, unknown>[];
 let server: TestServer;
 beforeAll(async () => {
   oidc = await startOidc({ sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" });
+  lines = [];
   server = await startTestServer({
+    log: pino(
+      { level: "error", base: null },
+      { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
     environment: {
       PROMPTD_SIGN_UP: "open",
       OIDC_ISSUER: oidc.issuer,
@@ -70,10 +77,13 @@ describe("an OpenID Connect provider", () => {
     });
   });
 
-  test("that cannot be reached holds up nobody else, and works when it is back", async () => {
+  test("that cannot be reached holds up nobody else, is named in the log, and works when it is back", async () => {
     oidc.isDown = true;
     await createTestPerson(server, { email: "other@example.org" });
     expect((await begin("oidc")).status).toBe(404);
+    const msg = "nobody can sign in by OIDC_ISSUER: its discovery document is of no use";
+    const address = `${oidc.issuer}/.well-known/openid-configuration`;
+    await expect.poll(() => lines).toMatchObject([{ level: 50, msg, address, reason: "it answers 503" }]);
     oidc.isDown = false;
     expect((await begin("oidc")).status).toBe(200);
   });

@@ -30,7 +30,8 @@ export type SignInServices = Partial<Record<"github" | "google", SignInService>>
 
 /** An OpenID Connect provider of the operator's choice. */
 export interface OidcProvider extends SignInService {
-  readonly issuer: string;
+  /** Where its discovery document is. */
+  readonly discoveryUrl: string;
 }
 
 export interface SessionsOptions {
@@ -44,6 +45,7 @@ export interface SessionsOptions {
   /** Sign-in services that have settings, by name. */
   readonly services: SignInServices;
   readonly oidc: OidcProvider | null;
+  readonly onLibraryWarning: (message: string, rest: readonly unknown[]) => void;
   /** Whether somebody may sign up by themselves. @returns the reason why not. */
   readonly refuseSignUp: (email: string) => Promise<string | null>;
   /** Called at each sign-in, before its session exists. */
@@ -196,11 +198,8 @@ function createAuth(options: SessionsOptions, url: string) {
       twoFactor({ issuer: "promptd", schema: TWO_FACTOR_TABLES }),
     ],
     telemetry: { enabled: false },
-    logger: {
-      level: "warn",
-      // It calls what callers do wrong errors; its own are in `onError`.
-      log: (_level, message, ...rest) => log.warn({ rest }, `better-auth: ${message}`),
-    },
+    // It calls what callers do wrong errors; its own are in `onError`.
+    logger: { level: "warn", log: (_level, message, ...rest) => options.onLibraryWarning(message, rest) },
     onAPIError: {
       onError: (error) => {
         if (isAPIError(error) && error.statusCode < 500) return; // the line of the request has its status
@@ -224,10 +223,10 @@ const OWN_PATH = "virtual:";
  * limit, and everybody's sign-in would wait for it; here it asks when somebody signs in with this provider, for ten
  * seconds at most, as it does by itself where its start has failed.
  */
-function oidcPlugin({ issuer, clientId, clientSecret }: OidcProvider) {
+function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider) {
   const provider = {
     providerId: "oidc",
-    discoveryUrl: `${issuer}/.well-known/openid-configuration`,
+    discoveryUrl,
     clientId,
     clientSecret,
     scopes: ["openid", "email", "profile"],
