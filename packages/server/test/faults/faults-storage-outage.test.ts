@@ -126,6 +126,29 @@ describe("a bucket", () => {
     await Promise.all([expectOneImage(first), expectOneImage(second)]);
   });
 
+  test("that is away until the deadline of a run fails it without a charge, and operators read why", async () => {
+    bucket.disturb = only("PUT", answers(503, "SlowDown"));
+    await startRun(caller.client, bodyOf(imageVersion));
+    await until(async () => asked("PUT") >= 4);
+    const runId = await startRun(caller.client, bodyOf(imageVersion));
+    const postponed = "select 1 from runs where id = $1 and attempt > 0 and worker is null";
+    await until(async () => (await server.app.db.query(postponed, [runId])).length === 1);
+    const nearly = "update runs set run_at = promptd_now(), deadline_at = promptd_now() + interval '9 s' where id = $1";
+    await server.app.db.query(nearly, [runId]);
+    await ended(runId);
+    const [end] = await server.app.db.query("select fail_reason, fail_detail from runs where id = $1", [runId]);
+    expect(end).toEqual({
+      fail_reason: "deadline",
+      fail_detail: "Until its deadline files could not be stored or read.",
+    });
+    expect(await caller.client.runs.get(runId)).toMatchObject({
+      tokens: 0,
+      outputs: [{ type: "error", data: "The run did not finish in time and was stopped. You were not charged." }],
+    });
+    expect(await callsOf(runId)).toEqual([]);
+    expect((await server.checkLedger()).mismatches).toEqual([]);
+  });
+
   test.each<[string, ReturnType<typeof answers>]>([
     ["answers 500", answers(500, "InternalError")],
     ["answers 403", answers(403, "AccessDenied")],

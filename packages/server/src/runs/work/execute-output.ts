@@ -1,4 +1,4 @@
-import { isStorageFailure, type Files, type GeneratedFile } from "../../files/index.ts";
+import { isStorageFailure, StorageFailure, type Files, type GeneratedFile } from "../../files/index.ts";
 import type { CatalogueEntry, ModelCaller, ModelRequest } from "../../models/index.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import { errorItem, type RunItem } from "./output-items.ts";
@@ -19,11 +19,10 @@ interface OutputPorts {
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-const STORAGE_RETRY_MS = 5_000;
 const STORE_BACKOFF = { baseMs: 500, capMs: 10_000 };
 const NOT_STORED = "The result could not be stored. You were not charged for it.";
 
-/** Asks a model for one item, and stores the file that it makes. */
+/** Asks a model for one item, and stores the file that it makes. @throws StorageFailure. */
 export async function executeItem(
   request: ModelRequest,
   ports: ItemPorts,
@@ -31,7 +30,7 @@ export async function executeItem(
 ): Promise<RunItem | Postponed> {
   const makesFile = ports.findModel(request.model)?.modality !== "text";
   // What cannot be stored must not be paid for.
-  if (makesFile && !(await ports.storageIsReady())) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
+  if (makesFile && !(await ports.storageIsReady())) throw new StorageFailure("Files cannot be stored.");
   const answer = await ports.callModel(request, signal);
   if (answer.kind === "later") return { kind: "postponed", delayMs: answer.delayMs };
   const { accountId, step, item } = request;

@@ -65,12 +65,19 @@ export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal
     return await execute(run, ports, signal);
   } catch (error) {
     if (signal.aborted) return { kind: "revoked" };
-    if (isStorageFailure(error)) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
+    if (isStorageFailure(error)) return awaitStorage(run, ports);
     return { kind: isOutage(error) ? "interrupted" : "crashed", error };
   } finally {
     // Before anybody else may have the run.
     if (run.counted !== null) await ports.withdrawCall(run.counted);
   }
+}
+
+/** Offers the run again, or ends it when that would come after its deadline: the sweep, which ends it then, knows no cause. */
+function awaitStorage(run: ClaimedRun, ports: ExecuteRunPorts): RunOutcome {
+  if (run.deadlineMs - ports.nowMs() > 2 * STORAGE_RETRY_MS) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
+  const message = "The run did not finish in time and was stopped. You were not charged.";
+  return failed("deadline", message, "Until its deadline files could not be stored or read.");
 }
 
 async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<RunOutcome> {
