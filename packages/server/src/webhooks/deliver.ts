@@ -1,8 +1,9 @@
 /**
  * Sends what is due. Every worker process does: it polls the table, which is the queue, and claims what it has permits
  * for. At most a quarter of the permits goes to one account, and half of those to one of its webhooks, so that a receiver
- * that hangs holds up nobody else. A delivery is made at least once: an attempt whose process dies is due again when its
- * lease has passed, and a receiver knows an event again by its `webhook-id`.
+ * that hangs holds up nobody else; all webhooks that are failing share half of the permits. A delivery is made at least
+ * once: an attempt whose process dies is due again when its lease has passed, and a receiver knows an event again by its
+ * `webhook-id`.
  */
 import type { FinishedRunData } from "@promptd/contract/manage";
 import type { GuardedPost, PostOutcome } from "../files/index.ts";

@@ -1,6 +1,7 @@
 -- Claims up to p_n deliveries that are due, round robin over accounts, and within one over its webhooks. p_account_max and
 -- p_webhook_max bound what one of them has under way in this process; p_account and p_webhook have one entry for each
--- delivery that is. What is claimed is due again after p_lease: a process that dies is followed then. The last row always
+-- delivery that is. Webhooks of all accounts that are failing have half of what the process sends at once, so that receivers
+-- that hang leave room for the others however many they are. What is claimed is due again after p_lease: a process that dies is followed then. The last row always
 -- has the cursor (next_account, next_webhook; null = end of the circle), even when nothing was claimed.
 create or replace function webhook_claim(
   p_n int, p_account uuid[], p_webhook uuid[], p_account_max int, p_webhook_max int, p_lease interval,
@@ -29,25 +30,33 @@ begin
   ), live as materialized (
     select l.account_id, l.webhook_id, count(*)::int as n from unnest(p_account, p_webhook) l (account_id, webhook_id)
     group by 1, 2
+  ), failing as materialized (
+    select coalesce(sum(l.n), 0)::int as n from live l join webhooks w on w.id = l.webhook_id
+    where w.failing_since is not null
   ), able as materialized (
-    select p.account_id, p.webhook_id, w.url, w.secret,
+    select p.account_id, p.webhook_id, w.url, w.secret, w.failing_since is not null as is_failing,
       case when w.previous_secret_until > v_now then w.previous_secret end as previous_secret,
       coalesce((select sum(l.n) from live l where l.account_id = p.account_id), 0)::int as of_account,
       coalesce((select l.n from live l where l.webhook_id = p.webhook_id), 0) as of_webhook
     from pair p join webhooks w on w.id = p.webhook_id where w.removed_at is null and w.disabled_at is null
   ), candidate as (
-    select a.account_id, q.id, q.due_at, a.of_account,
+    select a.account_id, a.is_failing, q.id, q.due_at, a.of_account,
       a.of_webhook + row_number() over (partition by a.webhook_id order by q.due_at, q.id) as nth
     from able a cross join lateral (
       select d.id, d.due_at from webhook_deliveries d
       where d.state = 'pending' and d.account_id = a.account_id and d.webhook_id = a.webhook_id and d.due_at <= v_now
       order by d.due_at limit greatest(0, least(p_n, p_webhook_max - a.of_webhook))) q
   ), ranked as (
-    select c.id, c.due_at,
+    select c.id, c.due_at, c.is_failing,
       c.of_account + row_number() over (partition by c.account_id order by c.nth, c.due_at, c.id) as round
     from candidate c
+  ), fair as (
+    select r.*, row_number() over (partition by r.is_failing order by r.round, r.due_at, r.id) as of_kind
+    from ranked r where r.round <= p_account_max
   ), pick as materialized (
-    select r.id from ranked r where r.round <= p_account_max order by r.round, r.due_at, r.id limit p_n
+    select f.id from fair f cross join failing
+    where not f.is_failing or f.of_kind + failing.n <= (p_n + cardinality(p_account)) / 2
+    order by f.round, f.due_at, f.id limit p_n
   ), own as materialized (
     select o.id from pick k cross join lateral (
       select d.id from webhook_deliveries d where d.id = k.id and d.state = 'pending' and d.due_at <= v_now
