@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { createLog, describeError, readableStream } from "./log.ts";
+import { createFailureLog, createLog, describeError, readableStream } from "./log.ts";
 
 /** Shaped as the driver's: its members hold values of rows. */
 function databaseError(): Error {
@@ -38,6 +39,20 @@ describe("an error in the log", () => {
     expect(describeError("thrown text")).toEqual({ type: "string", message: "thrown text" });
     expect(describeError(undefined)).toEqual({ type: "undefined", message: "undefined" });
   });
+});
+
+test("what fails again and again is a line when it begins and one when it is over, and all of it with debug", () => {
+  const lines: string[] = [];
+  const toLine = (line: string) => {
+    const { level, msg } = JSON.parse(line) as { level: number; msg: string };
+    lines.push(`${level} ${msg}`);
+  };
+  const failures = createFailureLog(pino({ level: "debug" }, { write: toLine }), "it fails", "it works again");
+  failures.worked();
+  for (let i = 0; i < 3; i += 1) failures.failed(new Error("away"));
+  for (let i = 0; i < 3; i += 1) failures.worked();
+  failures.failed(new Error("away"));
+  expect(lines).toEqual(["40 it fails", "20 it fails", "20 it fails", "30 it works again", "40 it fails"]);
 });
 
 /** Runs a script with a log in a process of its own. */

@@ -59,3 +59,26 @@ export function readableStream(stream: { write(text: string): unknown }): Destin
 function shortText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
+
+export interface FailureLog {
+  failed(error: unknown): void;
+  worked(): void;
+}
+
+/**
+ * For what is tried again until it succeeds, as during an outage of the database: a line when it begins to fail and one
+ * when it works again. What comes between is for `debug`.
+ */
+export function createFailureLog(log: Log, fails: string, works: string): FailureLog {
+  let isFailing = false;
+  return {
+    failed: (error) => {
+      log[isFailing ? "debug" : "warn"]({ err: error }, fails);
+      isFailing = true;
+    },
+    worked: () => {
+      if (isFailing) log.info(works);
+      isFailing = false;
+    },
+  };
+}

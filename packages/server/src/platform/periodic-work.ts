@@ -1,5 +1,5 @@
 import type { Database } from "./database/database.ts";
-import type { Log } from "./log.ts";
+import { createFailureLog, type FailureLog, type Log } from "./log.ts";
 import { settleWithin } from "./resilience/deadline.ts";
 
 /** Work that is due every so often in the whole installation: one process wins each run and does all that is overdue. */
@@ -39,9 +39,10 @@ export async function startTicks(
   const stopping = new AbortController();
   const running = new Map<Tick, Promise<void>>();
   let polling: Promise<void> | null = null;
+  const claims = claimsLog(log);
   const poll = async (): Promise<void> => {
     const idle = ticks.filter((tick) => !running.has(tick));
-    for (const tick of await takeDueTicks(db, idle, log)) {
+    for (const tick of await takeDueTicks(db, idle, claims)) {
       const run = runTick(tick, log, stopping.signal).finally(() => running.delete(tick));
       running.set(tick, run);
     }
@@ -66,19 +67,25 @@ export async function startTicks(
 
 /** Runs what is due now. Exported for tests, which do not wait for the timer. */
 export async function runDueTicks(db: Database, ticks: readonly Tick[], log: Log): Promise<void> {
-  const due = await takeDueTicks(db, ticks, log);
+  const due = await takeDueTicks(db, ticks, claimsLog(log));
   await Promise.all(due.map((tick) => runTick(tick, log, new AbortController().signal)));
 }
 
+function claimsLog(log: Log): FailureLog {
+  const fails = "the database does not say which periodic work is due; it is asked again every second";
+  return createFailureLog(log, fails, "the database says again which periodic work is due");
+}
+
 /** Those that this process has won. */
-async function takeDueTicks(db: Database, ticks: readonly Tick[], log: Log): Promise<Tick[]> {
+async function takeDueTicks(db: Database, ticks: readonly Tick[], claims: FailureLog): Promise<Tick[]> {
   try {
     const statement = { name: "ticks_claim", text: "select name from ticks_claim($1) name" };
     const rows = await db.query<{ name: string }>(statement, [ticks.map(({ name }) => name)]);
+    claims.worked();
     const taken = new Set(rows.map(({ name }) => name));
     return ticks.filter(({ name }) => taken.has(name));
   } catch (error) {
-    log.error({ err: error }, "the database did not say which periodic work is due; it is asked again");
+    claims.failed(error);
     return [];
   }
 }

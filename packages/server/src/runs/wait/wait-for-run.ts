@@ -7,7 +7,7 @@
  */
 import type { Run } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
-import type { Log } from "../../platform/log.ts";
+import { createFailureLog, type FailureLog, type Log } from "../../platform/log.ts";
 import { settleWithin } from "../../platform/resilience/deadline.ts";
 import { createBodyReader, type ReadBody } from "../large-rows.ts";
 import { findFinishedRuns, readRuns, type FinishedRun, type RunOfAccount } from "../runs-store.ts";
@@ -41,6 +41,7 @@ interface Waiter {
 export class WaitingHub {
   readonly #db: Database;
   readonly #log: Log;
+  readonly #failures: FailureLog;
   /** By run. Nearly always one of each, so an array and not a set, which is four times as large. */
   readonly #waiters = new Map<string, readonly Waiter[]>();
   readonly #woken = new Set<string>();
@@ -60,6 +61,8 @@ export class WaitingHub {
   constructor(db: Database, log: Log, pollMs = POLL_MS) {
     this.#db = db;
     this.#log = log;
+    const fails = "waiting runs cannot be read; it is tried again every second";
+    this.#failures = createFailureLog(log, fails, "waiting runs are read again");
     this.#pollMs = pollMs;
     this.#readRun = createBodyReader({ bytesMax: QUERY_BYTES_MAX, readBodies: (runs) => readRuns(db, runs) });
   }
@@ -147,10 +150,11 @@ export class WaitingHub {
   async #answerFinished(runs: readonly RunOfAccount[]): Promise<void> {
     try {
       const { read, unread } = await findFinishedRuns(this.#db, runs, QUERY_BYTES_MAX);
+      this.#failures.worked();
       for (const run of read) this.#end(run.runId, run, () => true);
       for (const run of unread) this.#readLarge(run);
     } catch (error) {
-      this.#log.warn({ err: error }, "waiting runs could not be read; the next poll is in a second");
+      this.#failures.failed(error);
     }
   }
 

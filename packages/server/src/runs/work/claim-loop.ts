@@ -1,7 +1,7 @@
 import type { Database } from "../../platform/database/database.ts";
 import { isConnectionLoss, isStatementTimeout } from "../../platform/database/errors.ts";
 import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts";
-import type { Log } from "../../platform/log.ts";
+import { createFailureLog, type Log } from "../../platform/log.ts";
 import { CIRCLE_START, claimRuns, LeaseLost, releaseUnknownRuns, type ClaimedRun } from "./claim.ts";
 import type { Lease } from "./lease.ts";
 
@@ -62,6 +62,8 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     isTooLarge: (error) => isStatementTimeout(error) || isConnectionLoss(error),
   });
   const unknown = createUnknownRuns(options);
+  const fails = "runs cannot be claimed; it is tried again every second";
+  const failures = createFailureLog(options.log, fails, "runs are claimed again");
 
   async function claimAll(): Promise<void> {
     mayBeWaiting = true;
@@ -73,6 +75,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       const lease = { workerId, leaseMs: options.leaseMs };
       const claim = () => claimRuns(options.db, lease, { runsMax, after: cursor });
       const { runs, next, isMoreWaiting } = await batch.run(claim, runsMax);
+      failures.worked();
       // The lease was lost meanwhile: these runs belong to an id that is no longer ours, and are swept with its others.
       if (options.lease.workerId !== workerId) return;
       for (const run of runs) options.begin(run);
@@ -91,8 +94,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       hasFreed = false;
       await claimAll().catch((error: unknown) => {
         if (isConnectionLoss(error)) unknown.suspect();
-        if (!(error instanceof LeaseLost))
-          options.log.warn({ err: error }, "runs could not be claimed; the next try is in a second");
+        if (!(error instanceof LeaseLost)) failures.failed(error);
       });
     } while (isWokenAgain || (hasFreed && mayBeWaiting));
     claiming = null;

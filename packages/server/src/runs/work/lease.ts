@@ -7,7 +7,7 @@
 import { hostname } from "node:os";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
-import type { Log } from "../../platform/log.ts";
+import { createFailureLog, type Log } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
 import type { ClaimedRun } from "./claim.ts";
 
@@ -44,6 +44,7 @@ export function createLease(options: LeaseOptions): Lease {
   /** Heartbeats that succeeded, without one that failed between them. */
   let goodInARow = 0;
   let renewing: Promise<void> | null = null;
+  const failures = createFailureLog(log, "heartbeats fail; they are tried again", "heartbeats succeed again");
   let timer: NodeJS.Timeout | undefined;
 
   async function renew(): Promise<void> {
@@ -55,9 +56,10 @@ export function createLease(options: LeaseOptions): Lease {
       renewedMs = sentMs; // the lease counts from before the statement: its answer may have been slow
       goodInARow += 1;
       await options.onHeartbeat(goodInARow > 1);
+      failures.worked();
     } catch (error) {
       goodInARow = 0;
-      log.warn({ err: error, workerId }, "a heartbeat failed");
+      failures.failed(error);
     }
   }
   async function register(): Promise<void> {
