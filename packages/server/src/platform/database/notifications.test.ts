@@ -223,6 +223,21 @@ describe("notifications", () => {
     expect(received).toEqual([[id]]);
   });
 
+  test("arrive on a channel that is asked for at any moment of the connecting", async () => {
+    const notifications = open("one");
+    const channels = Array.from({ length: 100 }, (_, i) => `channel_${i}`);
+    const reached = new Set<string>();
+    for (const channel of channels) {
+      notifications.listen(channel as "run_done", () => reached.add(channel));
+      await db.query("select 1"); // as long as one channel takes the listener
+    }
+    await until(async () => {
+      await db.query("select pg_notify(c, '') from unnest($1::text[]) c", [channels]);
+      return reached.size === channels.length;
+    });
+    expect([...reached].sort()).toEqual(channels.sort());
+  });
+
   test("that cannot be sent disturb nobody: not the caller, not the next notification", async () => {
     const { received, notifications } = await listen("one");
     const broken: Database = { ...db, query: () => Promise.reject(new Error("the database is gone")) };

@@ -176,7 +176,7 @@ async function isWorthOpen(
  */
 function listenOn(url: string, options: NamedOptions, on: { receive: Receive; gap: () => void }) {
   const { role, log, self } = options;
-  const channels = new Set<Channel>();
+  const channels = new Set<string>([CHECK_CHANNEL]);
   const closing = new AbortController();
   const { signal } = closing;
   /** The one that listens now; null between two. */
@@ -203,7 +203,7 @@ function listenOn(url: string, options: NamedOptions, on: { receive: Receive; ga
     });
     try {
       await opening.connect();
-      for (const channel of [...channels, CHECK_CHANNEL]) await opening.query(`listen ${channel}`);
+      for (const channel of channels) await opening.query(`listen ${channel}`); // also those that are added meanwhile
       void endIfUseless(opening, checked.promise).catch(() => {}); // the database went away; the next one is checked too
     } catch (error) {
       void opening.end().catch(() => {}); // half a listener must not stay beside the next one
