@@ -9,7 +9,7 @@ import { saveDelivered } from "../../src/runs/work/output-items.ts";
 import { createFinisher } from "../../src/runs/work/finish.ts";
 import type { ClaimedRun } from "../../src/runs/work/claim.ts";
 import type { RunResult } from "../../src/runs/work/run-outcome.ts";
-import { LEASE_MS, openEngine, type Engine } from "./engine-fixture.ts";
+import { LEASE_MS, letLeaseEnd, openEngine, type Engine } from "./engine-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 
 const log = createLog("silent", "stderr");
@@ -22,7 +22,7 @@ afterAll(() => engine.close());
 
 /** Lets the lease of one worker end and another process notice. */
 async function sweep(workerId: string): Promise<void> {
-  await engine.db.query("update workers set heartbeat_at = promptd_now() - interval '7 s' where id = $1", [workerId]);
+  await letLeaseEnd(engine, workerId);
   await engine.sweep();
 }
 

@@ -262,7 +262,7 @@ describe("the sweep", () => {
     for (let round = 0; round < 6; round += 1) {
       const [claimed] = await Promise.all([
         engine.claim(worker, 5).catch(() => []),
-        engine.db.query("update workers set heartbeat_at = promptd_now() - interval '7 s'"),
+        letLeaseEnd(engine, worker),
         engine.sweep(),
       ]);
       lost.push(...idsOf(claimed));

@@ -10,6 +10,8 @@ import { until } from "../support/promptd-process.ts";
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text-free\ninputs: { ask: {} }\n---\n{{ ask }}\n";
 const WAITS = 12;
+/** A busy machine takes longer than usual until all of them wait. */
+const ENVIRONMENT = { PROMPTD_SYNC_WAIT_MS: "120000" };
 const MEBIBYTE = 1_024 * 1_024;
 
 /** Bytes in use after full collections: buffers of one are freed behind it, and are gone at the next. */
@@ -26,7 +28,7 @@ async function usedBytes(): Promise<number> {
 
 test("a waiting request has given its share of the memory for bodies to the next one", async () => {
   const limits = { accountBodyBytesMax: MEBIBYTE, totalBodyBytesMax: MEBIBYTE };
-  const server = await startTestServer({ role: "api", httpLimits: limits });
+  const server = await startTestServer({ role: "api", environment: ENVIRONMENT, httpLimits: limits });
   const { promptVersionId } = await server.publish(ECHO);
   const { apiKey, client } = await server.createCaller();
   const body = JSON.stringify({
@@ -48,7 +50,7 @@ test("a waiting request has given its share of the memory for bodies to the next
 
 test("the bodies of waiting requests, their bytes and what they were parsed into, are given back", async () => {
   const httpLimits = { accountBodyBytesMax: 64 * MEBIBYTE }; // more than all of them, which come at once
-  const server = await startTestServer({ role: "api", httpLimits });
+  const server = await startTestServer({ role: "api", environment: ENVIRONMENT, httpLimits });
   const { promptVersionId } = await server.publish(ECHO);
   const { apiKey, client } = await server.createCaller();
   const textInputs = {

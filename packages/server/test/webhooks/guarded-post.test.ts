@@ -58,7 +58,13 @@ describe("without the setting", () => {
 
   test("a body that never ends changes nothing: the status counts", async () => {
     host.routes.set("/drip", (_request, response) => void response.writeHead(200).write("x"));
-    expect(await post(`https://images.example.org/drip`, 300)).toEqual({ kind: "answered", statusCode: 200 });
+    let outcome = null;
+    // On a busy machine the status alone may take longer than the first of these.
+    for (const totalMs of [300, 3_000, 20_000]) {
+      outcome = await post(`https://images.example.org/drip`, totalMs);
+      if (outcome.kind === "answered") break;
+    }
+    expect(outcome).toEqual({ kind: "answered", statusCode: 200 });
   });
 });
 

@@ -137,13 +137,15 @@ test("a request without a key to /v1/ is answered with JSON at once, as reachabi
 });
 
 test("many failures from one address become 429, which does not refuse a good key", async () => {
-  const guarded = await startTestServer();
+  // Few enough that a busy machine is asked more often in a second.
+  const perSecond = 2;
+  const guarded = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: perSecond } });
   try {
     const good = await guarded.createCaller();
     const failing = () => get(good.client, "/v1/me", { authorization: "Bearer wrong" });
     const answers = await Promise.all(Array.from({ length: 120 }, failing));
     const denied = answers.filter(({ httpStatus }) => httpStatus === 429);
-    expect(answers.length - denied.length).toBeGreaterThanOrEqual(20);
+    expect(answers.length - denied.length).toBeGreaterThanOrEqual(perSecond);
     expect(denied.length).toBeGreaterThan(0);
     expect(denied[0]?.headers.get("retry-after")).toBe("1");
     expect((await get(good.client, "/v1/me")).httpStatus).toBe(200);
