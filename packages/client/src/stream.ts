@@ -26,17 +26,17 @@ export async function openStream(
 /** The server sends an event every ten seconds, and reads a page of results in far less. */
 const SILENCE_MS_MAX = 30_000;
 
-/** Aborts when so much time has passed, counted anew whenever something is heard: a stream has no end to wait for. */
+/** Aborts when so much time has passed since it began: a stream has no end to wait for. */
 function createSilence() {
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const end = () => clearTimeout(timer);
-  const heard = () => {
+  const begin = () => {
     end();
     timer = setTimeout(() => controller.abort(), SILENCE_MS_MAX);
   };
-  heard();
-  return { signal: controller.signal, end, heard };
+  begin();
+  return { signal: controller.signal, begin, end };
 }
 
 /** Events, and results of a batch as lines. */
@@ -53,8 +53,11 @@ async function* readPieces(
   const pieces = body?.pipeThrough(new TextDecoderStream());
   const reader = pieces?.getReader();
   try {
-    for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) {
-      silence.heard();
+    for (;;) {
+      silence.begin();
+      const piece = await reader?.read();
+      silence.end(); // what the caller does with it takes as long as it takes
+      if (piece?.done !== false) return;
       yield piece.value;
     }
   } catch (error) {

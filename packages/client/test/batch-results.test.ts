@@ -1,15 +1,17 @@
 /** Batches through a server that breaks off: results go on where they stopped, and one batch is made. */
 import type { BatchResult } from "@promptd/contract";
-import { describe, expect, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failure, setup, success, type Answer } from "./scripted-server.ts";
 
 const ID = "01a1f90c-6c02-7e4f-9b1d-3d8e5f20a7c4";
 const VERSION = "019a0c11-52d4-7b18-8f3d-6a9d04c1e2b7";
 const result = (index: number) => ({ index, key: null, status: "succeeded", runId: ID, outputs: [], credits: 1 });
 const lines = (...indexes: number[]) => indexes.map((index) => `${JSON.stringify(result(index))}\n`).join("");
-const sent = (raw: string, headers: Record<string, string> = {}): Answer => ({
+const sent = (raw: string, headers: Record<string, string> = {}, isOpen = false): Answer => ({
   status: 200,
   raw,
+  isOpen,
   headers: { "content-type": "application/x-ndjson; charset=utf-8", ...headers },
 });
 /** More was announced than comes. */
@@ -51,6 +53,39 @@ describe("the results of a batch", () => {
     for await (const piece of client.batches.resultsAsCsv(ID)) text += piece;
     expect(text).toBe(csv);
     expect(seen).toHaveLength(3);
+  });
+
+  /** @returns what lets more time go by than a stream may be silent for. */
+  function useClock(): () => Promise<void> {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    return async () => {
+      await nextTurn(); // who asks for more waits by now
+      vi.advanceTimersByTime(31_000);
+    };
+  }
+
+  test("are read on however long a reader takes for each part", async () => {
+    const csv = "0,a1\n".repeat(500_000);
+    const { client } = await setup([sent(csv, { "content-type": "text/csv; charset=utf-8" })]);
+    const passTime = useClock();
+    let length = 0;
+    for await (const piece of client.batches.resultsAsCsv(ID)) {
+      length += piece.length;
+      await passTime();
+    }
+    expect(length).toBe(csv.length);
+  });
+
+  test("are asked for again when a server that is waited for falls silent", async () => {
+    const { client, seen } = await setup([sent(lines(0), {}, true), sent(lines(1))]);
+    const passTime = useClock();
+    const results = client.batches.results(ID);
+    expect((await results.next()).value).toEqual(result(0));
+    const next = results.next();
+    await passTime();
+    expect((await next).value).toEqual(result(1));
+    expect(seen.map(({ url }) => url.split("?")[1])).toEqual([undefined, "startingAfter=0"]);
   });
 
   test("are given up after as many failures in a row as the client makes retries", async () => {

@@ -12,7 +12,8 @@ interface Seen {
 
 /** One answer of the script; `reset` breaks the connection, `never` leaves it open. */
 export type Answer =
-  | { status: number; body?: unknown; raw?: string; headers?: Record<string, string> }
+  /** `isOpen`: more seems to come, and never does. */
+  | { status: number; body?: unknown; raw?: string; headers?: Record<string, string>; isOpen?: boolean }
   | "reset"
   | "never";
 
@@ -69,7 +70,8 @@ function answer(response: ServerResponse, line: Answer): void {
     return;
   }
   response.writeHead(line.status, { "content-type": "application/json", ...line.headers });
-  response.end(line.raw ?? JSON.stringify(line.body));
+  response.write(line.raw ?? JSON.stringify(line.body));
+  if (line.isOpen !== true) response.end();
 }
 
 async function closeServer(server: Server): Promise<void> {
