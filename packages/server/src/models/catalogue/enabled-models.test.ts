@@ -95,11 +95,11 @@ test("a process frozen while it writes the set keeps nobody with the same config
 });
 
 describe("a process that calls no model", () => {
-  async function startReader() {
+  async function startReader(through: Database = db) {
     const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
     const enabled = await createEnabledModels({
       catalogue,
-      db,
+      db: through,
       log,
       probe: null,
       foundConcurrency: null,
@@ -119,6 +119,29 @@ describe("a process that calls no model", () => {
     expect(enabled.ticks).toEqual([]);
     await worker.enabled.refresh();
     expect(worker.catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
+  });
+
+  test("adopts no answer that comes after one to a later question", async () => {
+    let isHeld = false;
+    const [read, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const named: Database["named"] = async <Row extends object>(...query: Parameters<Database["named"]>) => {
+      const rows = await db.named<Row>(...query);
+      if (!isHeld) return rows;
+      isHeld = false;
+      read.resolve();
+      await released.promise;
+      return rows;
+    };
+    const { catalogue, enabled } = await startReader({ ...db, named });
+    isHeld = true;
+    const late = enabled.refresh(); // as by itself every five seconds
+    await read.promise;
+    await start({ OPENAI_API_KEY: "k" });
+    await enabled.refresh();
+    expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
+    released.resolve();
+    await late;
+    expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
   });
 
   test("goes by its own configuration until the first of them has written the set", async () => {

@@ -52,7 +52,14 @@ const FOUND_CONCURRENCY = 64;
 /** Adopts the common set. */
 export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
   const { catalogue, db, log, probe: servers, foundConcurrency } = options;
-  const refresh = async (): Promise<void> => adopt(catalogue, await listEnabled(db), foundConcurrency);
+  const questions = { asked: 0, adopted: 0 };
+  const refresh = async (): Promise<void> => {
+    const question = (questions.asked += 1);
+    const rows = await listEnabled(db);
+    if (question < questions.adopted) return; // slower than a later one: what it read has changed since
+    questions.adopted = question;
+    adopt(catalogue, rows, foundConcurrency);
+  };
   const probe = async (asked: ProbeOptions): Promise<void> => {
     const found = await findModels(asked, catalogue.entries);
     const limits = found.flatMap(({ model, server }) =>
