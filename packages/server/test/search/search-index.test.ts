@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { indexDocuments, removeDocument } from "../../src/search/index.ts";
 import { documentOf, openSearch, promptId } from "./search-fixture.ts";
+import type { Database } from "../../src/platform/database/database.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 import { IN_THIS_DATABASE } from "../support/test-database.ts";
 
@@ -61,6 +62,29 @@ test("a new version replaces the words of the old one", async () => {
   expect(await fixture.search.find("zorblat", 20)).toEqual([]);
   expect(await fixture.titles("violin")).toEqual(["Violin teacher"]);
 });
+
+test.each(["before the database looks for its words", "after that, and the copy in memory follows"])(
+  "a prompt is found while its next version comes, %s",
+  async (moment) => {
+    const { db } = fixture;
+    const version = (text: string) => documentOf(1, "Chess coach", { description: `A zorblat ${text}` });
+    await fixture.publish(version("for beginners"), documentOf(2, "Bread recipe"));
+    let isComing = true;
+    const queryWithin: Database["queryWithin"] = async <Row extends object>(
+      ...query: Parameters<Database["queryWithin"]>
+    ) => {
+      if (!isComing) return db.queryWithin<Row>(...query);
+      isComing = false;
+      const before = moment.startsWith("after") ? await db.queryWithin<Row>(...query) : null;
+      await fixture.publish(version("for masters"));
+      if (before === null) return db.queryWithin<Row>(...query);
+      await search.find("bread", 20); // any query brings the copy up to date
+      return before;
+    };
+    const search = fixture.openAnother({ db: { ...db, queryWithin } });
+    expect(await search.find("zorblat", 20)).toEqual([promptId(1)]);
+  },
+);
 
 test("a new version with the same text keeps its postings and its vectors", async () => {
   await fixture.publish(documentOf(1, "Chess coach"));

@@ -9,7 +9,7 @@ import { verifyCounts, verifyDocuments, type PublishedPrompts } from "../indexin
 import { embedByBuiltIn } from "../indexing/embed-built-in.ts";
 import { createEmbeddingByModel } from "../indexing/embed-by-model.ts";
 import { loadExpansions, type ExpansionTable } from "../text/expansion.ts";
-import { findDocuments, TooManySearches } from "./find-documents.ts";
+import { findDocuments, TooManySearches, type FindPorts } from "./find-documents.ts";
 import { orderPrompts, type DenseEvidence, type PopularityOf } from "./fusion.ts";
 import { renewOutdated, tidyIndex } from "../indexing/housekeeping.ts";
 import { createEmbeddingWeight, type EmbeddingWeight } from "./embedding-weight.ts";
@@ -113,16 +113,10 @@ export function createSearch(options: SearchOptions): Search {
   return {
     find: async (query, limit) => {
       const { base, replica, ...reading } = await open();
-      await replica.refresh();
       const findByMeaning = meaningFinder({ base, replica }, queryVectors, embeddingWeight);
       const { db, log } = options;
       const ports = { db, log, replica, ...reading, connections, wordsTimeoutMs, findByMeaning };
-      const ranked = await findDocuments(query, ports);
-      const prompts = ranked.flatMap(({ doc, score }) => {
-        const promptId = replica.documents.get(doc)?.promptId;
-        return promptId === undefined ? [] : { promptId, score };
-      });
-      return orderPrompts(prompts, limit, options.popularityOf);
+      return orderPrompts(await rankPrompts(query, ports), limit, options.popularityOf);
     },
     warm: () => (warming ??= warm()),
     isLoaded: () => isLoaded,
@@ -205,6 +199,24 @@ function createWarning(log: Log): () => void {
       "another process has search on an embeddings model that this one is not set to; this one answers with the built-in vectors (PROMPTD_EMBEDDING_MODEL should be the same everywhere)",
     );
   };
+}
+
+/**
+ * A version that commits while the query is answered has a number that the copy or the database does not know yet, or not
+ * any more: its prompt, which is there all the time, would be missed. So the query is then asked once more.
+ */
+async function rankPrompts(query: string, ports: FindPorts) {
+  const rank = async () => {
+    await ports.replica.refresh();
+    const ranked = await findDocuments(query, ports);
+    const prompts = ranked.flatMap(({ doc, score }) => {
+      const promptId = ports.replica.documents.get(doc)?.promptId;
+      return promptId === undefined ? [] : [{ promptId, score }];
+    });
+    return { prompts, isWhole: prompts.length === ranked.length };
+  };
+  const first = await rank();
+  return first.isWhole ? first.prompts : (await rank()).prompts;
 }
 
 /** A model answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
