@@ -1,19 +1,9 @@
-import { setTimeout as wait } from "node:timers/promises";
 import type { AppServices } from "./app-services.ts";
 import type { Closers } from "./closers.ts";
-import { availability, settlePrice, uncappedPrice } from "./models/index.ts";
 import { webhookMails } from "./people/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
-import { authorsText, findVersion, renderStep, stepOptions } from "./prompts/index.ts";
-import {
-  createFinisher,
-  createInputsReader,
-  createPieceWriter,
-  findFinishedRun,
-  readDelivered,
-  saveDelivered,
-  Worker,
-} from "./runs/index.ts";
+import { findVersion } from "./prompts/index.ts";
+import { createExecutor, createFinisher, createPieceWriter, findFinishedRun, Worker } from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";
 import { createDeliverer, type Deliverer } from "./webhooks/index.ts";
 
@@ -55,34 +45,16 @@ export async function openWorker(services: AppServices, closers: Closers): Promi
     isLocalDatabase: installation.isEmbedded,
     onFailed: onFinished,
     finisher: createFinisher({ db, files, log, onWritten: (runs) => hub.deliver(runs), onFinished }),
-    ports: {
-      readInputs: createInputsReader(db),
+    execute: createExecutor({
+      db,
+      log,
+      catalogue: models.catalogue,
+      caller: models.caller,
+      files,
+      pieces,
       findVersion: (promptVersionId) => findVersion(db, promptVersionId),
-      findModel: (model) => models.catalogue.find(model),
-      availability: (model) => availability(models.catalogue, model),
-      renderStep,
-      authorsText: (version, index) =>
-        config.PROMPTD_SANDBOX_DIRECTIVES === "callers" ? null : authorsText(version, index),
-      stepOptions: (version, index, runOptions) => stepOptions(version, index, runOptions, models.catalogue),
-      loadImages: (images, how, signal) => files.loadImages(images, how, signal),
-      holdImages: (request, signal) => models.caller.holdImages(request, signal),
-      callModel: (request, signal) => models.caller.call(request, signal),
-      withdrawCall: (counted) => models.caller.withdraw(counted),
-      storeOutput: (output, signal) => files.storeOutput(output, signal),
-      storageIsReady: () => files.isReady(),
-      nowMs: () => performance.now(),
-      wait: (ms, signal) => wait(ms, undefined, { signal }),
-      settlePrice: (run, prices, delivered) => {
-        const actual = uncappedPrice(prices, delivered);
-        const { ceiling } = prices;
-        if (actual > ceiling)
-          log.warn({ runId: run.runId, actual, ceiling }, "a run cost more than it held; the rest is ours");
-        return settlePrice(prices, delivered);
-      },
-      readDelivered: (run) => readDelivered(db, run),
-      saveDelivered: (run, item, signal) => saveDelivered(db, run, item, signal),
-      showText: (piece) => pieces.add(piece),
-    },
+      sandboxObeys: config.PROMPTD_SANDBOX_DIRECTIVES,
+    }),
   });
 }
 

@@ -18,5 +18,5 @@ export { parsePromptFile } from "./checks/parse-prompt-file.ts";
 export { publishPrompts, type Publication, type PublishedPrompt } from "./publishing/publish.ts";
 export { announceRoles, rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, republishPrompt, unpublishPrompt } from "./publishing/unpublish.ts";
-export { authorsText, renderStep, type RenderedStep } from "./template/render-step.ts";
+export { authorsText, renderStep } from "./template/render-step.ts";
 export { findLivePrompt, findVersion, recallLivePrompt, type LivePrompt } from "./version-cache.ts";

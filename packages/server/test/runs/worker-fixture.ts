@@ -3,8 +3,8 @@ import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Notifications } from "../../src/platform/database/notifications.ts";
 import { withdrawCall as uncountCall } from "../../src/models/calls/provider-calls-store.ts";
-import type { ExecuteRunPorts } from "../../src/runs/work/execute.ts";
-import { createInputsReader } from "../../src/runs/work/claim.ts";
+import type { ModelCaller } from "../../src/models/index.ts";
+import { createExecutor, type ExecutionContext } from "../../src/runs/work/execute.ts";
 import { createFinisher } from "../../src/runs/work/finish.ts";
 import { Worker, type WorkerOptions } from "../../src/runs/work/worker.ts";
 import type { Engine } from "./engine-fixture.ts";
@@ -14,8 +14,8 @@ export const QUICK_LEASE_MS = 1_500;
 export interface TestWorkerOptions extends Partial<
   Pick<WorkerOptions, "db" | "heartbeats" | "upkeep" | "concurrency" | "leaseMs">
 > {
-  /** The first that a run does. Null ends it as failed; without this port it never gets further. */
-  readonly findVersion?: ExecuteRunPorts["findVersion"];
+  /** The first that a run does. Null ends it as failed; without this it never gets further. */
+  readonly findVersion?: ExecutionContext["findVersion"];
 }
 
 const NO_NOTIFICATIONS: Notifications = {
@@ -29,7 +29,7 @@ const NO_NOTIFICATIONS: Notifications = {
 export function createTestWorker({ db, newId }: Engine, options: TestWorkerOptions = {}): Worker {
   const log = createLog("silent", "stderr");
   const { findVersion = () => new Promise<never>(() => {}), ...changes } = options;
-  const withdrawCall: ExecuteRunPorts["withdrawCall"] = async ({ unmade }) => {
+  const withdraw: ModelCaller["withdraw"] = async ({ unmade }) => {
     if (unmade !== null) await uncountCall(db, unmade);
   };
   return new Worker({
@@ -43,7 +43,7 @@ export function createTestWorker({ db, newId }: Engine, options: TestWorkerOptio
     leaseMs: QUICK_LEASE_MS,
     ...changes,
     isLocalDatabase: false,
-    ports: { readInputs: createInputsReader(changes.db ?? db), findVersion, withdrawCall } as ExecuteRunPorts,
+    execute: createExecutor({ db: changes.db ?? db, findVersion, caller: { withdraw } } as unknown as ExecutionContext),
     onFailed: () => {},
     finisher: createFinisher({
       db,

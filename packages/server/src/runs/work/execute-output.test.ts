@@ -11,61 +11,60 @@ const DEADLINE_MS = 300_000;
 function brokenUntil(backAtMs: number) {
   let nowMs = 0;
   let tries = 0;
-  const ports = {
-    storeOutput: async () => {
-      tries += 1;
-      if (nowMs < backAtMs) throw new StorageFailure("full");
-      return { kind: "refused", message: "stored, as far as this test goes" } as const;
+  const storage = {
+    deadlineMs: DEADLINE_MS,
+    files: {
+      storeOutput: async () => {
+        tries += 1;
+        if (nowMs < backAtMs) throw new StorageFailure("full");
+        return { kind: "refused", message: "stored, as far as this test goes" } as const;
+      },
     },
     nowMs: () => nowMs,
-    wait: async (ms: number, signal: AbortSignal) => {
-      signal.throwIfAborted();
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      signal?.throwIfAborted();
       nowMs += Math.max(1, ms);
     },
   };
-  return { ports, state: () => ({ nowMs, tries }) };
+  return { storage, state: () => ({ nowMs, tries }) };
 }
 
 test("an image is retained until the storage takes it", async () => {
-  const storage = brokenUntil(120_000);
-  const stored = await storeWithRetries(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
+  const { storage, state } = brokenUntil(120_000);
+  const stored = await storeWithRetries(IMAGE, storage, never);
   expect(stored).toEqual({ kind: "refused", message: "stored, as far as this test goes" });
-  expect(storage.state().nowMs).toBeGreaterThanOrEqual(120_000);
-  expect(storage.state().tries).toBeLessThan(200); // it does not hammer a storage that is down
+  expect(state().nowMs).toBeGreaterThanOrEqual(120_000);
+  expect(state().tries).toBeLessThan(200); // it does not hammer a storage that is down
 });
 
 test("at the deadline an image is given up with a clear sentence, before the run is ended from outside", async () => {
-  const storage = brokenUntil(Infinity);
-  const stored = await storeWithRetries(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
+  const { storage, state } = brokenUntil(Infinity);
+  const stored = await storeWithRetries(IMAGE, storage, never);
   expect(stored).toEqual({
     kind: "refused",
     message: "The result could not be stored. You were not charged for it.",
   });
-  expect(storage.state().nowMs).toBeLessThanOrEqual(DEADLINE_MS);
+  expect(state().nowMs).toBeLessThanOrEqual(DEADLINE_MS);
 });
 
 test("a video is not retained: its provider has it, and the run is postponed", async () => {
-  const { ports } = brokenUntil(Infinity);
-  await expect(storeWithRetries(VIDEO, { deadlineMs: DEADLINE_MS, ports }, never)).rejects.toThrow(StorageFailure);
+  const { storage } = brokenUntil(Infinity);
+  await expect(storeWithRetries(VIDEO, storage, never)).rejects.toThrow(StorageFailure);
 });
 
 test("an error that is not of the storage is thrown at once", async () => {
-  const { ports } = brokenUntil(Infinity);
-  const broken = { ...ports, storeOutput: () => Promise.reject(new Error("a bug")) };
-  await expect(storeWithRetries(IMAGE, { deadlineMs: DEADLINE_MS, ports: broken }, never)).rejects.toThrow("a bug");
+  const { storage } = brokenUntil(Infinity);
+  const broken = { ...storage, files: { storeOutput: () => Promise.reject(new Error("a bug")) } };
+  await expect(storeWithRetries(IMAGE, broken, never)).rejects.toThrow("a bug");
 });
 
 test("a canceled run stops waiting", async () => {
   const cancel = new AbortController();
-  const { ports } = brokenUntil(Infinity);
-  const canceling = {
-    ...ports,
-    storeOutput: () => {
-      cancel.abort(new Error("canceled"));
-      return Promise.reject(new StorageFailure("full"));
-    },
+  const { storage } = brokenUntil(Infinity);
+  const storeOutput = () => {
+    cancel.abort(new Error("canceled"));
+    return Promise.reject(new StorageFailure("full"));
   };
-  await expect(storeWithRetries(IMAGE, { deadlineMs: DEADLINE_MS, ports: canceling }, cancel.signal)).rejects.toThrow(
-    "canceled",
-  );
+  const canceling = { ...storage, files: { storeOutput } };
+  await expect(storeWithRetries(IMAGE, canceling, cancel.signal)).rejects.toThrow("canceled");
 });

@@ -1,22 +1,14 @@
 import { isStorageFailure, StorageFailure, type Files, type GeneratedFile } from "../../files/index.ts";
-import type { CatalogueEntry, ModelCaller, ModelRequest } from "../../models/index.ts";
-import { retry } from "../../platform/resilience/retry.ts";
+import type { Catalogue, ModelCaller, ModelRequest } from "../../models/index.ts";
+import { retry, type RetryOptions } from "../../platform/resilience/retry.ts";
 import { errorItem, type RunItem } from "./output-items.ts";
 import type { Postponed } from "./run-outcome.ts";
 
-export interface ItemPorts extends OutputPorts {
-  findModel(model: string): CatalogueEntry | null;
-  callModel: ModelCaller["call"];
-  /** False while files cannot be stored. */
-  storageIsReady: Files["isReady"];
-}
-
-interface OutputPorts {
-  storeOutput: Files["storeOutput"];
-  /** The monotonic clock (`performance.now()`) of a run's deadline. */
-  nowMs(): number;
-  /** Rejects when aborted. */
-  wait(ms: number, signal: AbortSignal): Promise<void>;
+/** What an output item is made with. */
+export interface ItemContext {
+  readonly catalogue: Catalogue;
+  readonly caller: ModelCaller;
+  readonly files: Pick<Files, "isReady" | "loadImages" | "storeOutput">;
 }
 
 const STORE_BACKOFF = { baseMs: 500, capMs: 10_000 };
@@ -25,13 +17,13 @@ const NOT_STORED = "The result could not be stored. You were not charged for it.
 /** Asks a model for one item, and stores the file that it makes. @throws StorageFailure. */
 export async function executeItem(
   request: ModelRequest,
-  ports: ItemPorts,
+  { catalogue, caller, files }: ItemContext,
   signal: AbortSignal,
 ): Promise<RunItem | Postponed> {
-  const makesFile = ports.findModel(request.model)?.modality !== "text";
+  const makesFile = catalogue.find(request.model)?.modality !== "text";
   // What cannot be stored must not be paid for.
-  if (makesFile && !(await ports.storageIsReady())) throw new StorageFailure("Files cannot be stored.");
-  const answer = await ports.callModel(request, signal);
+  if (makesFile && !(await files.isReady())) throw new StorageFailure("Files cannot be stored.");
+  const answer = await caller.call(request, signal);
   if (answer.kind === "later") return { kind: "postponed", delayMs: answer.delayMs };
   const { accountId, step, item } = request;
   if (answer.kind === "failed") return errorItem(step, item, answer);
@@ -42,15 +34,15 @@ export async function executeItem(
     answer.kind === "image"
       ? { modality: answer.kind, accountId, bytes: answer.bytes, mediaType }
       : { modality: answer.kind, content: answer.content, mediaType };
-  const file = await storeWithRetries(generated, { deadlineMs: request.deadlineMs, ports }, signal);
+  const file = await storeWithRetries(generated, { deadlineMs: request.deadlineMs, files }, signal);
   if (file.kind === "refused") return errorItem(step, item, { cause: "not_stored", message: file.message });
   return { step, item, output: { type: answer.kind, data: file.url }, usage, file };
 }
 
-interface StoreLimits {
-  /** By `ports.nowMs`. */
+interface StoreOptions extends Pick<RetryOptions, "nowMs" | "sleep"> {
+  /** On the monotonic clock (`performance.now()`). */
   readonly deadlineMs: number;
-  readonly ports: OutputPorts;
+  readonly files: Pick<Files, "storeOutput">;
 }
 
 /**
@@ -59,20 +51,13 @@ interface StoreLimits {
  */
 export async function storeWithRetries(
   output: GeneratedFile,
-  { deadlineMs, ports }: StoreLimits,
+  { deadlineMs, files, nowMs = () => performance.now(), ...clock }: StoreOptions,
   signal: AbortSignal,
-): ReturnType<OutputPorts["storeOutput"]> {
+): ReturnType<Files["storeOutput"]> {
   const on = (error: unknown) => isStorageFailure(error) && output.modality === "image";
-  const policy = {
-    on,
-    backoff: STORE_BACKOFF,
-    timeoutMs: deadlineMs - ports.nowMs(),
-    signal,
-    nowMs: () => ports.nowMs(),
-    sleep: (ms: number) => ports.wait(ms, signal),
-  };
+  const policy = { ...clock, on, backoff: STORE_BACKOFF, timeoutMs: deadlineMs - nowMs(), signal, nowMs };
   try {
-    return await retry(() => ports.storeOutput(output, signal), policy);
+    return await retry(() => files.storeOutput(output, signal), policy);
   } catch (error) {
     signal.throwIfAborted();
     if (on(error)) return { kind: "refused", message: NOT_STORED };

@@ -4,49 +4,54 @@
  */
 import { isStorageFailure, type LoadedImage, type StoredImage } from "../../files/index.ts";
 import {
+  availability,
   unavailableSentence,
-  type Availability,
-  type ModelCaller,
+  settlePrice,
+  uncappedPrice,
   type PriceSnapshot,
   type StepUsage,
 } from "../../models/index.ts";
-import type { ImageSlot, LiveVersion, RenderedStep, StepDefinition } from "../../prompts/index.ts";
+import {
+  authorsText,
+  renderStep,
+  stepOptions,
+  type ImageSlot,
+  type LiveVersion,
+  type StepDefinition,
+} from "../../prompts/index.ts";
+import type { Database } from "../../platform/database/database.ts";
 import { isOutage } from "../../platform/database/errors.ts";
+import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { TextPiece } from "../run-events-store.ts";
-import type { ClaimedRun } from "./claim.ts";
-import { executeItem, type ItemPorts } from "./execute-output.ts";
-import { loadStepImages, type ImagePorts } from "./load-step-images.ts";
-import { errorItem, isDelivered, type DeliveredItem, type ItemFault, type RunItem } from "./output-items.ts";
+import { createInputsReader, type ClaimedRun } from "./claim.ts";
+import { executeItem, type ItemContext } from "./execute-output.ts";
+import { loadStepImages } from "./load-step-images.ts";
+import {
+  errorItem,
+  isDelivered,
+  readDelivered,
+  saveDelivered,
+  type DeliveredItem,
+  type ItemFault,
+  type RunItem,
+} from "./output-items.ts";
 import { failed, NO_USABLE_OUTPUT, type Postponed, type RunOutcome, type RunResult } from "./run-outcome.ts";
+import type { PieceWriter } from "./text-pieces.ts";
 
-/** What a run needs from the outside. */
-export interface ExecuteRunPorts extends ImagePorts, ItemPorts {
-  /** Inputs that were too large to come with the claim are read now. */
-  readInputs(run: ClaimedRun, signal: AbortSignal): Promise<unknown>;
-  findVersion(promptVersionId: string): Promise<LiveVersion | null>;
-  renderStep(
-    version: LiveVersion,
-    stepIndex: number,
-    textInputs: Readonly<Record<string, string>>,
-    stepOutputs: Readonly<Record<string, string>>,
-  ): RenderedStep;
-  /** For the sandbox, see ModelRequest. */
-  authorsText(version: LiveVersion, stepIndex: number): string | null;
-  /** The options a step is called with: the caller's where its model is the prompt's own, else the author's. */
-  stepOptions(
-    version: LiveVersion,
-    stepIndex: number,
-    runOptions: Readonly<Record<string, string>>,
-  ): Readonly<Record<string, string>>;
-  availability(model: string): Availability;
-  settlePrice(run: ClaimedRun, prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
-  readDelivered(run: ClaimedRun): Promise<DeliveredItem[]>;
-  saveDelivered(run: ClaimedRun, item: DeliveredItem, signal: AbortSignal): Promise<void>;
-  withdrawCall: ModelCaller["withdraw"];
-  /** For those who follow the run: nothing waits for it. */
-  showText(piece: TextPiece): void;
+/** What runs are executed with. */
+export interface ExecutionContext extends ItemContext {
+  readonly db: Database;
+  readonly log: Log;
+  /** For those who follow a run: nothing waits for it. */
+  readonly pieces: Pick<PieceWriter, "add">;
+  readonly findVersion: (promptVersionId: string) => Promise<LiveVersion | null>;
+  /** Whose `sandbox:` lines the sandbox obeys. */
+  readonly sandboxObeys: "authors" | "callers";
 }
+
+/** Never throws. */
+export type ExecuteRun = (run: ClaimedRun, signal: AbortSignal) => Promise<RunOutcome>;
 
 /** Inputs as the run's row has them: filled with defaults, images as addresses and file ids. */
 interface StoredInputs {
@@ -59,57 +64,69 @@ const STORAGE_RETRY_MS = 5_000;
 /** How soon a run is offered again that needs a process with a newer catalogue. */
 const NEWER_PROCESS_RETRY_MS = 5_000;
 
-/** Never throws. An outage of the disk or the bucket postpones the run: it costs no attempt, and no model is called again. */
-export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<RunOutcome> {
-  try {
-    return await execute(run, ports, signal);
-  } catch (error) {
-    if (signal.aborted) return { kind: "revoked" };
-    if (isStorageFailure(error)) return awaitStorage(run, ports);
-    return { kind: isOutage(error) ? "interrupted" : "crashed", error };
-  } finally {
-    // Before anybody else may have the run.
-    if (run.counted !== null) await ports.withdrawCall(run.counted);
-  }
+/** An outage of the disk or the bucket postpones a run: it costs no attempt, and no model is called again. */
+export function createExecutor(context: ExecutionContext): ExecuteRun {
+  const readInputs = createInputsReader(context.db);
+  return async (run, signal) => {
+    try {
+      const inputs = (await readInputs(run, signal)) as StoredInputs;
+      return await execute(run, inputs, context, signal);
+    } catch (error) {
+      if (signal.aborted) return { kind: "revoked" };
+      if (isStorageFailure(error)) return awaitStorage(run);
+      return { kind: isOutage(error) ? "interrupted" : "crashed", error };
+    } finally {
+      // Before anybody else may have the run.
+      if (run.counted !== null) await context.caller.withdraw(run.counted);
+    }
+  };
 }
 
 /** Offers the run again, or ends it when that would come after its deadline: the sweep, which ends it then, knows no cause. */
-function awaitStorage(run: ClaimedRun, ports: ExecuteRunPorts): RunOutcome {
-  if (run.deadlineMs - ports.nowMs() > 2 * STORAGE_RETRY_MS) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
+function awaitStorage(run: ClaimedRun): RunOutcome {
+  if (leftMs(run) > 2 * STORAGE_RETRY_MS) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
   const message = "The run did not finish in time and was stopped. You were not charged.";
   return failed("deadline", message, "Until its deadline files could not be stored or read.");
 }
 
-async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<RunOutcome> {
-  const inputs = (await ports.readInputs(run, signal)) as StoredInputs;
-  const version = await ports.findVersion(run.promptVersionId);
+function leftMs(run: ClaimedRun): number {
+  return run.deadlineMs - performance.now();
+}
+
+async function execute(
+  run: ClaimedRun,
+  inputs: StoredInputs,
+  context: ExecutionContext,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  const version = await context.findVersion(run.promptVersionId);
   if (version === null) return failed("version_missing", "The prompt version of this run no longer exists.");
-  if (namesUnknownModel(version, ports) && run.deadlineMs - ports.nowMs() > 2 * NEWER_PROCESS_RETRY_MS)
+  if (namesUnknownModel(version, context) && leftMs(run) > 2 * NEWER_PROCESS_RETRY_MS)
     return { kind: "postponed", delayMs: NEWER_PROCESS_RETRY_MS };
-  const unusable = findUnusableModel(run, version, ports);
+  const unusable = findUnusableModel(run, version, context);
   if (unusable !== null) return failed("model_unusable", unusable);
-  const images = await loadStepImages({ accountId: run.accountId, version, images: inputs.images }, ports, signal);
+  const images = await loadStepImages({ accountId: run.accountId, version, images: inputs.images }, context, signal);
   if (images.kind === "postponed") return images;
   if (images.kind === "refused") return failed("image_unusable", images.message, images.detail);
   try {
-    const items = await executeSteps({ run, version, inputs, images: images.bySlot, ports, signal });
-    return "kind" in items ? items : { kind: "finished", result: resultOf(run, items, ports) };
+    const items = await executeSteps({ run, version, inputs, images: images.bySlot, context, signal });
+    return "kind" in items ? items : { kind: "finished", result: resultOf(run, items, context) };
   } finally {
     images.release();
   }
 }
 
 /** Accepted by a process whose catalogue is newer, as in a deploy: one of those can execute it, nearly until the deadline. */
-function namesUnknownModel(version: LiveVersion, ports: ExecuteRunPorts): boolean {
-  return version.definition.steps.some((step) => ports.availability(step.model).kind === "unknown");
+function namesUnknownModel(version: LiveVersion, { catalogue }: ExecutionContext): boolean {
+  return version.definition.steps.some((step) => availability(catalogue, step.model).kind === "unknown");
 }
 
 /** A model may have been retired or disabled while the run waited. Free: nothing was called. */
-function findUnusableModel(run: ClaimedRun, version: LiveVersion, ports: ExecuteRunPorts): string | null {
+function findUnusableModel(run: ClaimedRun, version: LiveVersion, { catalogue }: ExecutionContext): string | null {
   for (const [index, { model }] of version.definition.steps.entries()) {
-    const found = ports.availability(model);
+    const found = availability(catalogue, model);
     if (found.kind === "available") continue;
-    if (fallbacksOf(run, index).some((other) => ports.availability(other).kind === "available")) continue;
+    if (fallbacksOf(run, index).some((other) => availability(catalogue, other).kind === "available")) continue;
     const advice = found.kind === "retired" ? " Use a newer version of the prompt." : "";
     return unavailableSentence(model, found) + advice;
   }
@@ -121,7 +138,7 @@ interface Execution {
   readonly version: LiveVersion;
   readonly inputs: StoredInputs;
   readonly images: ReadonlyMap<string, readonly LoadedImage[]>;
-  readonly ports: ExecuteRunPorts;
+  readonly context: ExecutionContext;
   readonly signal: AbortSignal;
 }
 
@@ -135,10 +152,10 @@ interface Step {
 }
 
 async function executeSteps(execution: Execution): Promise<RunItem[] | Postponed> {
-  const { run, version, ports } = execution;
+  const { run, version, context } = execution;
   const { steps } = version.definition;
   const isSingle = steps.length === 1 && steps[0]?.count === 1;
-  const earlier = isSingle ? null : await ports.readDelivered(run);
+  const earlier = isSingle ? null : await readDelivered(context.db, run);
   const texts: Record<string, string> = {};
   const failedSteps = new Set<string>();
   const all: RunItem[] = [];
@@ -163,7 +180,7 @@ function errorItems({ index, definition }: Pick<Step, "index" | "definition">, f
 
 /** Items of one step run side by side and settle one by one: one that fails does not take the others with it. */
 async function executeStep(execution: Execution, step: Step): Promise<RunItem[] | Postponed> {
-  const { run, version, images, ports, signal } = execution;
+  const { run, version, images, context, signal } = execution;
   const { index, definition, earlier } = step;
   const texts = render(execution, step);
   if (texts instanceof Problem) return errorItems(step, { cause: "too_long", message: texts.message });
@@ -176,9 +193,9 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     step: index,
     model: definition.model,
     fallback: fallbacksOf(run, index),
-    options: ports.stepOptions(version, index, run.runOptions),
+    options: stepOptions(version, index, run.runOptions, context.catalogue),
     ...texts,
-    authorsText: ports.authorsText(version, index),
+    authorsText: context.sandboxObeys === "callers" ? null : authorsText(version, index),
     images: definition.images.flatMap((slot) => withMask(loaded[slot], version.definition.images[slot])),
     maxOutputTokens: definition.maxOutputTokens,
     settings: definition.settings,
@@ -193,9 +210,10 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
       if (before !== undefined) return before;
       const output = firstOutput + item;
       const onText = (piece: Pick<TextPiece, "call" | "text">) =>
-        ports.showText({ runId: run.runId, output, ...piece });
-      const made = await executeItem({ ...request, item, onText }, ports, signal);
-      if (earlier !== null && !("kind" in made) && isDelivered(made)) await ports.saveDelivered(run, made, signal);
+        context.pieces.add({ runId: run.runId, output, ...piece });
+      const made = await executeItem({ ...request, item, onText }, context, signal);
+      if (earlier !== null && !("kind" in made) && isDelivered(made))
+        await saveDelivered(context.db, run, made, signal);
       return made;
     }),
   );
@@ -221,9 +239,9 @@ function fallbacksOf(run: ClaimedRun, index: number): readonly string[] {
 }
 
 /** With the real texts of earlier steps a prompt may become too long: a fault of this run, not of the worker. */
-function render({ ports, version, inputs }: Execution, { index, texts }: Step) {
+function render({ version, inputs }: Execution, { index, texts }: Step) {
   try {
-    return ports.renderStep(version, index, inputs.textInputs, texts);
+    return renderStep(version, index, inputs.textInputs, texts);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;
@@ -231,7 +249,7 @@ function render({ ports, version, inputs }: Execution, { index, texts }: Step) {
 }
 
 /** Only delivered items are charged; a run without one has failed and costs nothing. */
-function resultOf(run: ClaimedRun, items: readonly RunItem[], ports: ExecuteRunPorts): RunResult {
+function resultOf(run: ClaimedRun, items: readonly RunItem[], { log }: ExecutionContext): RunResult {
   const delivered = items.filter(isDelivered);
   const ok = delivered.length > 0;
   const usages = delivered.map((item) => item.usage);
@@ -239,9 +257,19 @@ function resultOf(run: ClaimedRun, items: readonly RunItem[], ports: ExecuteRunP
   return {
     ok,
     outputs: items.map((item) => item.output),
-    credits: ok && run.hold !== null ? ports.settlePrice(run, run.prices as PriceSnapshot, usages) : 0,
+    credits: ok && run.hold !== null ? priceOf(run, usages, log) : 0,
     reason: ok ? null : (items[0]?.cause ?? NO_USABLE_OUTPUT),
     files: delivered.flatMap((item) => item.file ?? []),
     answeredBy: delivered.findLast(({ step, usage }) => step === lastStep && usage.model !== undefined)?.usage.model,
   };
+}
+
+/** No more than was held; what is above that is the operator's loss. */
+function priceOf(run: ClaimedRun, delivered: readonly StepUsage[], log: Log): number {
+  const prices = run.prices as PriceSnapshot;
+  const { ceiling } = prices;
+  const actual = uncappedPrice(prices, delivered);
+  if (actual > ceiling)
+    log.warn({ runId: run.runId, actual, ceiling }, "a run cost more than it held; the rest is ours");
+  return settlePrice(prices, delivered);
 }

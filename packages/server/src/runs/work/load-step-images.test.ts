@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import type { LoadedImage, StoredImage } from "../../files/index.ts";
+import type { Files, LoadedImage, StoredImage } from "../../files/index.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
-import { loadCatalogue } from "../../models/index.ts";
+import { loadCatalogue, type ModelCaller } from "../../models/index.ts";
 import type { LiveVersion } from "../../prompts/index.ts";
+import type { ItemContext } from "./execute-output.ts";
 import { loadStepImages } from "./load-step-images.ts";
 
 const MiB = 1_048_576;
@@ -19,26 +20,26 @@ const stored = (bytes: number): StoredImage => ({
 });
 const ADDRESS: StoredImage = { type: "url", url: "https://images.example.org/cat.png" };
 
+function contextOf(holdImages: ModelCaller["holdImages"], loadImages: Files["loadImages"]): ItemContext {
+  return { catalogue, caller: { holdImages }, files: { loadImages } } as unknown as ItemContext;
+}
+
 /** A worker's memory for images, and what is read when. */
 function worker(budgetBytes: number, waitMs: number, loadedBytes = 1_000) {
   const budget = createSemaphore({ permits: budgetBytes, timeoutMs: waitMs });
   const reads: (readonly StoredImage[])[] = [];
-  const ports = {
-    findModel: (model: string) => {
-      const entry = catalogue.find(model);
-      return entry;
-    },
-    holdImages: ({ bytes }: { bytes: number }, signal: AbortSignal) => budget.acquireInTime({ weight: bytes, signal }),
-    loadImages: async (images: readonly StoredImage[]) => {
+  const context = contextOf(
+    ({ bytes }, signal) => budget.acquireInTime({ weight: bytes, signal }),
+    async (images) => {
       reads.push(images);
       const one: LoadedImage = { bytes: new Uint8Array(loadedBytes), mediaType: "image/jpeg" };
-      return { kind: "loaded" as const, images: images.map(() => one) };
+      return { kind: "loaded", images: images.map(() => one) };
     },
-  };
+  );
   const load = (images: readonly StoredImage[], ...models: string[]) =>
     loadStepImages(
       { accountId: "a", version: versionOf(...(models.length === 0 ? ["sandbox/image"] : models)), images },
-      ports,
+      context,
       never,
     );
   return { budget, reads, load };
@@ -58,14 +59,12 @@ test("while one run's images fill the memory, the next run has not read a byte o
 
 test("runs of one account that fill their share of the memory keep no memory from another's", async () => {
   const budget = createSemaphore({ permits: 80 * MiB, timeoutMs: 1, keyShareMax: 20 * MiB, leavesFree: true });
-  const ports = {
-    findModel: (name: string) => catalogue.find(name) ?? fail(),
-    holdImages: ({ bytes, accountId }: { bytes: number; accountId: string }, signal: AbortSignal) =>
-      budget.acquireInTime({ weight: bytes, key: accountId, signal }),
-    loadImages: () => new Promise<never>(() => {}),
-  };
+  const context = contextOf(
+    ({ bytes, accountId }, signal) => budget.acquireInTime({ weight: bytes, key: accountId, signal }),
+    () => new Promise<never>(() => {}),
+  );
   const load = (accountId: string) =>
-    loadStepImages({ accountId, version: versionOf("sandbox/image"), images: [ADDRESS, ADDRESS] }, ports, never);
+    loadStepImages({ accountId, version: versionOf("sandbox/image"), images: [ADDRESS, ADDRESS] }, context, never);
   for (let runs = 0; runs < 5; runs += 1) void load("busy");
   await expect.poll(() => budget.used).toBe(20 * MiB);
   void load("quiet");
@@ -86,14 +85,13 @@ test("an image of unknown size is expected to be as large as one may be, and a r
   const holding = (images: readonly StoredImage[], model: string) =>
     loadStepImages(
       { accountId: "a", version: versionOf(model), images },
-      {
-        findModel: (name) => catalogue.find(name) ?? fail(),
-        holdImages: ({ bytes }, signal) => {
+      contextOf(
+        ({ bytes }, signal) => {
           expected.push(bytes);
           return spy.budget.acquireInTime({ weight: bytes, signal });
         },
-        loadImages: async () => ({ kind: "loaded", images: [] }),
-      },
+        async () => ({ kind: "loaded", images: [] }),
+      ),
       never,
     );
   await holding([ADDRESS], "sandbox/image");
@@ -109,18 +107,11 @@ test("an image of unknown size is expected to be as large as one may be, and a r
 
 test("images that are refused or cannot be read release their memory", async () => {
   const { budget } = worker(6 * MiB, 1);
-  const ports = {
-    findModel: (name: string) => catalogue.find(name) ?? fail(),
-    holdImages: ({ bytes }: { bytes: number }, signal: AbortSignal) => budget.acquireInTime({ weight: bytes, signal }),
-  };
+  const hold: ModelCaller["holdImages"] = ({ bytes }, signal) => budget.acquireInTime({ weight: bytes, signal });
   const run = { accountId: "a", version: versionOf("sandbox/image"), images: [stored(MiB)] };
-  const refusing = { ...ports, loadImages: async () => ({ kind: "refused" as const, message: "damaged" }) };
+  const refusing = contextOf(hold, async () => ({ kind: "refused", message: "damaged" }));
   expect(await loadStepImages(run, refusing, never)).toEqual({ kind: "refused", message: "damaged" });
-  const failing = { ...ports, loadImages: () => Promise.reject(new Error("gone")) };
+  const failing = contextOf(hold, () => Promise.reject(new Error("gone")));
   await expect(loadStepImages(run, failing, never)).rejects.toThrow("gone");
   expect(budget.used).toBe(0);
 });
-
-function fail(): never {
-  throw new Error("no such model");
-}

@@ -1,6 +1,7 @@
-import { imageBytesAtMost, type Files, type LoadedImage, type StoredImage } from "../../files/index.ts";
+import { imageBytesAtMost, type LoadedImage, type StoredImage } from "../../files/index.ts";
+import type { Catalogue } from "../../models/index.ts";
 import type { LiveVersion } from "../../prompts/index.ts";
-import type { CatalogueEntry, ModelCaller } from "../../models/index.ts";
+import type { ItemContext } from "./execute-output.ts";
 import type { Postponed } from "./run-outcome.ts";
 
 type StepImages =
@@ -20,29 +21,27 @@ interface RunImages {
   readonly images: readonly StoredImage[];
 }
 
-export interface ImagePorts {
-  findModel(model: string): CatalogueEntry | null;
-  holdImages: ModelCaller["holdImages"];
-  loadImages: Files["loadImages"];
-}
-
 const MEMORY_RETRY_MS = 2_000;
 
 /**
  * Loads a run's images once per model that takes some. Memory for them is reserved first: a worker may have
  * claimed hundreds of runs of 20 MiB each, and what has been read cannot be refused any more.
  */
-export async function loadStepImages(run: RunImages, ports: ImagePorts, signal: AbortSignal): Promise<StepImages> {
-  const takers = run.images.length === 0 ? [] : modelsThatTakeImages(run.version, ports);
+export async function loadStepImages(
+  run: RunImages,
+  { catalogue, caller, files }: ItemContext,
+  signal: AbortSignal,
+): Promise<StepImages> {
+  const takers = run.images.length === 0 ? [] : modelsThatTakeImages(run.version, catalogue);
   if (takers.length === 0) return { kind: "loaded", bySlot: new Map(), release: () => {} };
   const { accountId } = run;
-  const memory = await ports.holdImages({ bytes: imageBytesAtMost(run.images) * takers.length, accountId }, signal);
+  const memory = await caller.holdImages({ bytes: imageBytesAtMost(run.images) * takers.length, accountId }, signal);
   if (memory === null) return { kind: "postponed", delayMs: MEMORY_RETRY_MS };
   let isLoaded = false;
   try {
     const bySlot = new Map<string, readonly LoadedImage[]>();
     for (const { model, limits } of takers) {
-      const loaded = await ports.loadImages(run.images, { ...limits, accountId }, signal);
+      const loaded = await files.loadImages(run.images, { ...limits, accountId }, signal);
       if (loaded.kind === "refused") return loaded;
       bySlot.set(model, loaded.images);
     }
@@ -54,10 +53,10 @@ export async function loadStepImages(run: RunImages, ports: ImagePorts, signal: 
   }
 }
 
-function modelsThatTakeImages(version: LiveVersion, ports: Pick<ImagePorts, "findModel">) {
+function modelsThatTakeImages(version: LiveVersion, catalogue: Catalogue) {
   const models = new Set(version.definition.steps.filter((step) => step.images.length > 0).map((step) => step.model));
   return [...models].flatMap((model) => {
-    const limits = ports.findModel(model)?.inputs?.images;
+    const limits = catalogue.find(model)?.inputs?.images;
     return limits === undefined ? [] : [{ model, limits: { bytesMax: limits.bytes, sideMax: limits.maxSide } }];
   });
 }

@@ -12,7 +12,7 @@ import type { RunToCreate } from "../create/create-store.ts";
 import { LANE, type ClaimedRun } from "./claim.ts";
 import { createClaimer, type Claimer } from "./claim-loop.ts";
 import { drain } from "./drain.ts";
-import { executeRun, type ExecuteRunPorts } from "./execute.ts";
+import type { ExecuteRun } from "./execute.ts";
 import type { Finisher } from "./finish.ts";
 import { createLease, findLostRuns, type Lease } from "./lease.ts";
 import { settle } from "./settle.ts";
@@ -32,7 +32,7 @@ export interface WorkerOptions {
   readonly leaseMs: number;
   /** True for the embedded database: dead workers of this machine are known by their connections. */
   readonly isLocalDatabase: boolean;
-  readonly ports: ExecuteRunPorts;
+  readonly execute: ExecuteRun;
   readonly finisher: Finisher;
   /** Called with runs that became final outside of an execution (deadline, lost worker). */
   readonly onFailed: (runIds: readonly string[]) => void;
@@ -59,10 +59,10 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    const { concurrency, ports } = options;
+    const { concurrency, execute } = options;
     this.#slots = new Slots({
       concurrency,
-      work: async (run, signal) => settle(run, await executeRun(run, ports, signal), signal, options),
+      work: async (run, signal) => settle(run, await execute(run, signal), signal, options),
       onFreed: () => this.#onFreed(),
     });
     this.#lease = createLease({
