@@ -52,8 +52,8 @@ export interface AppOptions {
   readonly httpLimits?: HttpServerOptions["limits"];
 }
 
-export interface AppServices {
-  readonly options: AppOptions;
+/** Slices take it whole, and say of which part they make use. */
+export interface AppServices extends AppOptions {
   readonly installation: Installation;
   readonly db: Database;
   readonly clock: Clock;
@@ -80,11 +80,12 @@ export interface AppServices {
   readonly finishDeletions: (stop?: AbortSignal) => Promise<void>;
   /** A run was canceled: wakes who waits for it, and the worker that has it. */
   readonly onCanceled: (runId: string) => void;
-  /**
-   * `url`: what answers and file addresses begin with; `localUrl`: where this process listens. The port is known only
-   * when the server listens.
-   */
-  readonly address: { url: string; localUrl: string };
+  /** What answers and file addresses begin with. */
+  readonly publicUrl: () => string;
+  /** Where this process listens. */
+  readonly localUrl: () => string;
+  /** Of an API; until it listens it is the one that is set. */
+  readonly onListening: (port: number) => void;
 }
 
 function filesSettings(config: Config) {
@@ -105,9 +106,8 @@ export async function openServices(
   installation: Installation,
   closers: Closers,
 ): Promise<AppServices> {
-  const { config, role, log } = options;
+  const { config, role, log, clock = systemClock } = options;
   const { db } = installation;
-  const clock = options.clock ?? systemClock;
   const newId = createIdSource(clock);
   const notifications = createNotifications({ db, listenUrl: installation.listenUrl, role, log });
   closers.add(() => notifications.close());
@@ -116,26 +116,22 @@ export async function openServices(
   notifications.onGap(() => hub.pollAll());
   const followers = new RunFollowers(db, log);
   notifications.listen("run_text", (ids) => followers.wake(ids));
-  const here = localUrl(config.HOST, config.PORT);
-  const address = { url: config.PROMPTD_PUBLIC_URL ?? here, localUrl: here };
+  let here = addressOf(config.HOST, config.PORT);
+  const publicUrl = () => config.PROMPTD_PUBLIC_URL ?? here;
+  const core = { ...options, db, clock, newId, publicUrl };
   await makeDataDir(config.dataDir);
   const secrets = await orStartFailure(() => readFileSecrets(db, config, log));
   const files = await orStartFailure(() =>
     createFiles({
-      db,
-      clock,
-      newId,
-      log,
+      ...core,
       ...filesSettings(config),
-      publicUrl: () => address.url,
       secret: secrets.current,
       previousSecrets: secrets.previous,
     }),
   );
-  const isCaller = role !== "api";
-  const models = await openModels({ config, db, clock, log, spool: files.spool, isCaller, signal: options.signal });
+  const models = await openModels({ ...core, spool: files.spool, isCaller: role !== "api" });
   closers.add(() => models.close());
-  const search = createSearch({ db, log, clock, ...publishedPrompts(db), embeddings: embeddingsOf(config, models) });
+  const search = createSearch({ ...core, ...publishedPrompts(db), embeddings: embeddingsOf(config, models) });
   closers.add(() => search.close());
   const accountLocks = new AccountLockQueue();
   const creates = createRunCreates({ db, accountLocks });
@@ -146,30 +142,34 @@ export async function openServices(
     notifications.notify("run_done", runId);
   };
   const deletionPorts = { db, log, files: files.ofAccount, onCanceled };
-  const shared = {
-    db,
-    clock,
-    finishDeletions: (stop?: AbortSignal) => finishDeletions(deletionPorts, stop),
+  return {
+    ...core,
+    installation,
+    models,
+    files,
+    search,
+    finishDeletions: (stop) => finishDeletions(deletionPorts, stop),
     onCanceled,
-    newId,
     notifications,
     hub,
     followers,
     accountLocks,
     creates,
     stopping: new AbortController(),
-    address,
+    localUrl: () => here,
+    onListening: (port) => {
+      here = addressOf(config.HOST, port);
+    },
     secret,
-    mailer: openMailer({ db, log, newId, config }),
+    mailer: openMailer(core),
     vault: createSecretVault(secret, [...secrets.current, ...secrets.previous]),
     poster: createGuardedPost({ allowsPrivate: config.PROMPTD_WEBHOOK_PRIVATE_ADDRESSES }),
   };
-  return { options, installation, models, files, search, ...shared };
 }
 
 /** What the creation of a run needs, for a request or an item of a batch. */
-export function createRunOptions({ options, db, models, files, accountLocks, creates }: AppServices): CreateRunOptions {
-  const { config } = options;
+export function createRunOptions(services: AppServices): CreateRunOptions {
+  const { config, db, models, files, accountLocks, creates } = services;
   return {
     db,
     catalogue: models.catalogue,
@@ -202,7 +202,7 @@ function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions
 }
 
 /** An address that reaches the server from its own machine: every address is no address to call. */
-export function localUrl(host: string, port: number): string {
+function addressOf(host: string, port: number): string {
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }

@@ -4,14 +4,7 @@
  * waiting caller.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import {
-  createRunOptions,
-  localUrl,
-  openServices,
-  type AppOptions,
-  type AppServices,
-  type Role,
-} from "./app-services.ts";
+import { createRunOptions, openServices, type AppOptions, type AppServices, type Role } from "./app-services.ts";
 import { createClosers, type Closers } from "./closers.ts";
 import { collectEarnings, createAudit, expireCredits } from "./credits/index.ts";
 import type { HttpServer } from "./http/server.ts";
@@ -70,8 +63,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 async function openApp(services: AppServices, closers: Closers): Promise<App> {
-  const { options, db, models } = services;
-  const { config, role, log } = options;
+  const { config, role, log, db, models } = services;
   // Side by side: the worker waits for its connections.
   const [worker, server] = await Promise.all([
     role === "api" ? null : openWorker(services, closers),
@@ -82,12 +74,12 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
   const listenUrl = server === null ? null : await listen(services, server);
   await Promise.all([
-    throughOutage(() => models.announce(), options),
-    role === "api" ? null : throughOutage(() => announceRoles(db, models.catalogue), options),
+    throughOutage(() => models.announce(), services),
+    role === "api" ? null : throughOutage(() => announceRoles(db, models.catalogue), services),
   ]);
-  await throughOutage(async () => worker?.start(), options);
+  await throughOutage(async () => worker?.start(), services);
   if (role !== "api") openDeliverer(services, closers).start();
-  const ticks = await throughOutage(() => startTicks(db, periodicWork(services), log), options);
+  const ticks = await throughOutage(() => startTicks(db, periodicWork(services), log), services);
   closers.add(() => ticks.stop());
   closers.add(() => services.search.close()); // first of all: a tick may be waiting for the embeddings model
   if (server !== null) warmSearchSoon(services, closers);
@@ -143,23 +135,21 @@ function createStop(
 }
 
 /** @returns the address under which this machine reaches the server. */
-async function listen({ options, address }: AppServices, server: HttpServer): Promise<string> {
-  const { HOST: host, PORT, PROMPTD_PUBLIC_URL: publicUrl } = options.config;
-  const { port } = await orListenFailure({ host, port: PORT }, () => server.listen({ host, port: PORT }));
-  const url = localUrl(host, port);
-  address.url = publicUrl ?? url;
-  address.localUrl = url;
-  return url;
+async function listen({ config, onListening, localUrl }: AppServices, server: HttpServer): Promise<string> {
+  const address = { host: config.HOST, port: config.PORT };
+  const { port } = await orListenFailure(address, () => server.listen(address));
+  onListening(port);
+  return localUrl();
 }
 
 /** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
 function periodicWork(services: AppServices): Tick[] {
-  const { db, files, models, search, options } = services;
+  const { config, log, db, files, models, search } = services;
   return [
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
-    ...peopleTicks({ db, config: options.config, mailer: services.mailer }),
+    ...peopleTicks(services),
     ...batchTicks(services),
     { name: "account_deletions", everySeconds: 15, run: services.finishDeletions },
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
@@ -170,30 +160,30 @@ function periodicWork(services: AppServices): Tick[] {
     { name: "credit_expiry", everySeconds: 60, run: (stop) => expireCredits(db, stop) },
     { name: "author_earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },
     { name: "usage", everySeconds: 30, run: createUsageRollUp(db) },
-    { name: "usage_prune", everySeconds: 3_600, run: () => deleteOldUsage(db, options.config.PROMPTD_USAGE_DAYS) },
-    ...webhooksTicks({ db, clock: services.clock, vault: services.vault, models: () => models.catalogue.entries }),
-    { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
+    { name: "usage_prune", everySeconds: 3_600, run: () => deleteOldUsage(db, config.PROMPTD_USAGE_DAYS) },
+    ...webhooksTicks({ ...services, catalogue: models.catalogue }),
+    { name: "ledger_audit", everySeconds: 60, run: createAudit(db, log) },
   ];
 }
 
 /** Where there is a worker: an API process has callers to answer. */
 function batchTicks(services: AppServices): Tick[] {
-  const { options, newId, notifications, db, accountLocks, onCanceled } = services;
-  if (options.role === "api") return [];
+  const { config, role, newId, log, notifications } = services;
+  if (role === "api") return [];
   const starter = createBatchStarter({
     create: createRunOptions(services),
-    plans: options.config.PROMPTD_PLANS,
+    plans: config.PROMPTD_PLANS,
     newId,
-    log: options.log,
+    log,
     onCreated: () => notifications.notify("run_ready"),
-    cancelRuns: (batch) => cancelRunsOf(batch, { db, accountLocks, onCanceled }),
+    cancelRuns: (batch) => cancelRunsOf(batch, services),
   });
   notifications.listen("batch_ready", starter.wake);
   notifications.listen("run_done", starter.onRunDone);
   return [starter.tick];
 }
 
-async function bindRoles({ db, models, newId, options }: AppServices, stop?: AbortSignal): Promise<void> {
+async function bindRoles({ db, models, newId, log }: AppServices, stop?: AbortSignal): Promise<void> {
   const prompts = await rebindRoles(db, { catalogue: models.catalogue, newId }, stop);
-  if (prompts > 0) options.log.info({ prompts }, "roles mean other models now: their prompts have a new version");
+  if (prompts > 0) log.info({ prompts }, "roles mean other models now: their prompts have a new version");
 }

@@ -44,7 +44,7 @@ export interface OpenModelsOptions {
   /** False for a process that calls no model: what is enabled depends on the keys of those that do. */
   readonly isCaller: boolean;
   /** Gives the start up. */
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export async function openModels(options: OpenModelsOptions): Promise<Models> {

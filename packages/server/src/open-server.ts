@@ -34,21 +34,20 @@ import { webhooksManageRoutes } from "./webhooks/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
 export async function openServer(services: AppServices, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
-  const { options, newId, models, files, address } = services;
-  const { config, log } = options;
+  const { config, log, newId, models, files, publicUrl } = services;
   const admission = openAdmission(services);
   closers.add(() => admission.close());
-  const people = openPeople(services);
+  const people = createPeople(services);
   const readiness = createReadiness(services);
   // Runs that it takes wait for ever where nobody has started a worker.
-  if (options.role === "api") closers.add(watchReadiness(readiness));
+  if (services.role === "api") closers.add(watchReadiness(readiness));
   return createHttpServer({
     log,
     newId,
     authenticators: { apiKey: admission.admit, ...people.authenticators },
     writeAudit: people.writeAudit,
     resourcesHash: () => models.catalogue.resources().hash,
-    publicUrl: () => address.url,
+    publicUrl,
     endpoints: [
       ...toEndpoints({
         entries: ENDPOINTS,
@@ -57,7 +56,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
         handlers: callersHandlers(services, wakeWorker),
       }),
       ...manageEndpoints(services, people, wakeWorker),
-      authEndpoint(people, () => address.url),
+      authEndpoint(people, publicUrl),
       ...people.oauthEndpoints,
       ...openMcp(services),
       ...(await openConsole(services)),
@@ -67,33 +66,29 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
     rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
     corsOrigins: config.PROMPTD_CORS_ORIGINS,
     proxies: config.PROMPTD_PROXIES,
-    checkResponses: options.checkResponses ?? false,
+    checkResponses: services.checkResponses ?? false,
     limits: {
       requestMs: config.PROMPTD_REQUEST_SECONDS * 1_000,
       openRequestsMax: config.PROMPTD_OPEN_REQUESTS_MAX,
-      ...options.httpLimits,
+      ...services.httpLimits,
     },
   });
 }
 
 /** The tools for agents, which work through this server's own /v1. */
-function openMcp({ options, db, newId, address, stopping }: AppServices): Endpoint[] {
+function openMcp(services: AppServices): Endpoint[] {
   return mcpEndpoints({
-    log: options.log,
-    newId,
-    publicUrl: () => address.url,
-    localUrl: () => address.localUrl,
-    origins: options.config.PROMPTD_CORS_ORIGINS,
-    stopping: stopping.signal,
-    findRunByIdempotencyKey: (accountId, key) => findRunByIdempotencyKey(db, accountId, key),
+    ...services,
+    origins: services.config.PROMPTD_CORS_ORIGINS,
+    stopping: services.stopping.signal,
+    findRunByIdempotencyKey: (accountId, key) => findRunByIdempotencyKey(services.db, accountId, key),
   });
 }
 
 /** The pages of the console; none when they are not asked for, or not built. */
-async function openConsole({ options, address }: AppServices): Promise<Endpoint[]> {
-  const { consoleDirectory: directory, log } = options;
+async function openConsole({ consoleDirectory: directory, publicUrl, log }: AppServices): Promise<Endpoint[]> {
   if (directory === undefined) return [];
-  const endpoint = await consoleEndpoint({ directory, publicUrl: () => address.url });
+  const endpoint = await consoleEndpoint({ directory, publicUrl });
   if (endpoint === null) log.warn("the console is not built; run `npm run build:console`, then start again");
   return endpoint === null ? [] : [endpoint];
 }
@@ -121,9 +116,9 @@ function callersHandlers(services: AppServices, wakeWorker: () => void): Handler
 
 /** Those of /manage/v1: each slice gives the handlers of what it owns. */
 function manageEndpoints(services: AppServices, people: People, wakeWorker: () => void): Endpoint[] {
-  const { options, db, clock, newId, models, search } = services;
+  const { config, db, clock, newId, models, search, files } = services;
   const { catalogue } = models;
-  const { samples } = services.files;
+  const { samples } = files;
   const sampleUrl = samples.urlOf;
   const usage = openUsage(db);
   const runs = runsOptions(services, "/manage/v1", wakeWorker);
@@ -144,20 +139,15 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
         db,
         catalogue,
         newId,
-        creditsMax: options.config.PROMPTD_HOLD_MAX_CREDITS,
+        creditsMax: config.PROMPTD_HOLD_MAX_CREDITS,
         sampleUrl,
         releaseSample: samples.release,
         chargesAuthors: runs.chargesAuthors,
         usageOfPrompts: usage.usageOfPrompts,
         usageOfVersions: usage.usageOfVersions,
       }),
-      ...webhooksManageRoutes({ db, newId, vault: services.vault, poster: services.poster }),
-      ...offboardingManageRoutes({
-        db,
-        clock,
-        files: services.files.ofAccount,
-        finishDeletions: services.finishDeletions,
-      }),
+      ...webhooksManageRoutes(services),
+      ...offboardingManageRoutes({ ...services, files: files.ofAccount }),
       ...runsManageRoutes({ ...runs, clock }),
     },
   });
@@ -165,33 +155,26 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
 
 /** @param prefix of the API whose runs these are. */
 function runsOptions(services: AppServices, prefix: string, wakeWorker: () => void): RunsRoutesOptions {
-  const { options, newId, hub, followers, notifications, address } = services;
+  const { config, newId, hub, followers, notifications, publicUrl, onCanceled } = services;
   return {
     ...createRunOptions(services),
     hub,
     followers,
     newId,
-    baseUrl: () => `${address.url}${prefix}`,
-    syncWaitMs: options.config.PROMPTD_SYNC_WAIT_MS,
+    baseUrl: () => `${publicUrl()}${prefix}`,
+    syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
     onCreated: () => {
       wakeWorker();
       notifications.notifyOthers("run_ready");
     },
-    onCanceled: services.onCanceled,
+    onCanceled,
   };
 }
 
-function openPeople({ options, db, newId, mailer, secret, address }: AppServices): People {
-  const { config, log } = options;
-  return createPeople({ db, log, newId, config, mailer, secret, publicUrl: () => address.url });
-}
-
-function openAdmission({ options, db, clock }: AppServices): AdmissionControl {
-  const { config, log } = options;
+function openAdmission(services: AppServices): AdmissionControl {
+  const { config } = services;
   return createAdmissionControl({
-    db,
-    clock,
-    log,
+    ...services,
     limitPerSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND,
     scope: config.PROMPTD_RATE_LIMIT_SCOPE,
     plans: config.PROMPTD_PLANS,

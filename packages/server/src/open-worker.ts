@@ -9,13 +9,12 @@ import { createDeliverer, type Deliverer } from "./webhooks/index.ts";
 
 /** The worker of this process with the other slices passed as functions; it claims nothing before it is started. */
 export async function openWorker(services: AppServices, closers: Closers): Promise<Worker> {
-  const { options, installation, db, notifications, files, models, hub, followers, newId } = services;
-  const { config, log } = options;
+  const { config, log, installation, db, notifications, files, models, hub, followers, newId } = services;
   const openOne = async (role: string) => {
     // Open between two heartbeats, however long the lease: a process that starts beside an embedded database knows the
     // workers that live by their connections.
-    const settings = { url: installation.url, role: `${options.role}-${role}`, poolMax: 1, staysOpen: true, log };
-    const one = await throughOutage(() => openDatabase(settings), options);
+    const settings = { url: installation.url, role: `${services.role}-${role}`, poolMax: 1, staysOpen: true, log };
+    const one = await throughOutage(() => openDatabase(settings), services);
     closers.add(() => one.close());
     return one;
   };
@@ -62,18 +61,11 @@ export async function openWorker(services: AppServices, closers: Closers): Promi
 const EVENT_OUTPUT_BYTES_MAX = 256 * 1024;
 
 /** What sends events to webhooks; it sends nothing before it is started. */
-export function openDeliverer({ db, clock, vault, poster, mailer, options }: AppServices, closers: Closers): Deliverer {
-  const { log } = options;
-  const readRun = (accountId: string, runId: string) =>
-    findFinishedRun(db, { accountId, runId }, EVENT_OUTPUT_BYTES_MAX);
+export function openDeliverer(services: AppServices, closers: Closers): Deliverer {
   const deliverer = createDeliverer({
-    db,
-    log,
-    clock,
-    vault,
-    poster,
-    readRun,
-    onDisabled: webhookMails(mailer),
+    ...services,
+    readRun: (accountId, runId) => findFinishedRun(services.db, { accountId, runId }, EVENT_OUTPUT_BYTES_MAX),
+    onDisabled: webhookMails(services.mailer),
   });
   closers.add(() => deliverer.stop());
   return deliverer;

@@ -14,8 +14,7 @@ const ASK = `select (extract(epoch from clock_timestamp()) * 1000)::float8 as "n
 const NO_WORKER = "none runs: runs wait until a process with the role worker or all is started";
 const DURABILITY = ["fsync", "full_page_writes", "synchronous_commit"];
 
-interface ReadinessOptions extends Pick<AppServices, "db" | "clock"> {
-  readonly options: Pick<AppServices["options"], "role" | "log">;
+interface ReadinessOptions extends Pick<AppServices, "role" | "log" | "db" | "clock"> {
   readonly files: Pick<AppServices["files"], "isReady" | "isShared">;
   readonly search: Pick<AppServices["search"], "isLoaded" | "warm">;
 }
@@ -26,8 +25,7 @@ interface ReadinessOptions extends Pick<AppServices, "db" | "clock"> {
  * all of them, and a load balancer would have nobody left for what needs no files. Neither does what weakens durability,
  * nor that no worker runs, for which only a process that is none itself has to look.
  */
-export function createReadiness({ options, db, clock, files, search }: ReadinessOptions) {
-  const { role, log } = options;
+export function createReadiness({ role, log, db, clock, files, search }: ReadinessOptions) {
   let logged = "";
 
   async function askDatabase() {

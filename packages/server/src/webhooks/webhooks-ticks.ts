@@ -19,8 +19,10 @@ export interface WebhooksTicksOptions {
   readonly db: Database;
   readonly clock: Clock;
   readonly vault: SecretVault;
-  readonly models: () => readonly Pick<CatalogueEntry, "model" | "status" | "retiresAt" | "successor">[];
+  readonly catalogue: { readonly entries: readonly ModelWithEnd[] };
 }
+
+type ModelWithEnd = Pick<CatalogueEntry, "model" | "status" | "retiresAt" | "successor">;
 
 const STORED_DAYS = 30;
 const RETIRING_DAYS = 60;
@@ -63,11 +65,11 @@ function resealed({ webhookId, secret, previousSecret }: SealedSecrets, vault: S
 }
 
 /** An event for authors whose live prompts call a model that ends soon, once for each version, model and day of its end. */
-export async function noteRetiringModels({ db, clock, models }: Omit<WebhooksTicksOptions, "vault">): Promise<void> {
+export async function noteRetiringModels({ db, clock, catalogue }: Omit<WebhooksTicksOptions, "vault">): Promise<void> {
   const nowMs = clock.nowMs();
   const untilMs = nowMs + RETIRING_DAYS * DAY_MS;
   const ending = new Map(
-    models().flatMap(({ model, retiresAt, successor = null, status }) => {
+    catalogue.entries.flatMap(({ model, retiresAt, successor = null, status }) => {
       const isSoon = status !== "retired" && retiresAt !== undefined && Date.parse(retiresAt) <= untilMs;
       return isSoon ? [[model, { model, retiresAt, successor }]] : [];
     }),

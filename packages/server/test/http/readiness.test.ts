@@ -30,7 +30,8 @@ beforeEach(async () => {
 function open(role: "api" | "all" = "api") {
   const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as object as never) });
   return createReadiness({
-    options: { role, log },
+    role,
+    log,
     db: { ...db, query: (statement, values) => state.database.query(statement, values) },
     clock: { nowMs: () => Date.now() + state.aheadMs },
     files: { isReady: async () => state.canStore, isShared: state.isShared },

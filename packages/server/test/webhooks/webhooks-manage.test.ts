@@ -323,7 +323,9 @@ describe("prompt.model_retiring", () => {
     noteRetiringModels({
       db: server.app.db,
       clock: systemClock,
-      models: () => [{ model: "sandbox/text", status: "deprecated", retiresAt, successor: "sandbox/text-free" }],
+      catalogue: {
+        entries: [{ model: "sandbox/text", status: "deprecated", retiresAt, successor: "sandbox/text-free" }],
+      },
     });
 
   test("comes once for each live version, model and date, to its author alone", async () => {
