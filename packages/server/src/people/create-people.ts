@@ -90,26 +90,22 @@ export function createPeople(options: PeopleOptions): People {
         : (email, link) => mailer.send(email, verificationMail(link)),
   });
   const context: PeopleContext = {
+    config,
     db,
     newId,
     sessions,
     secret,
+    clientsKey: clientsKey(options.secret),
     publicUrl,
     mailer,
     features,
-    takesNewPeople: config.PROMPTD_SIGN_UP !== "off",
+    writeEntry,
     newAccount: account,
   };
-  const oauth = createOAuth({ db, newId, publicUrl, secret: options.secret, sessions });
+  const oauth = createOAuth(context);
   return {
     sessions,
-    authenticators: createPeopleAdmission({
-      db,
-      secret,
-      publicUrl,
-      limitPerSecond: config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND,
-      plans: config.PROMPTD_PLANS,
-    }),
+    authenticators: createPeopleAdmission(context),
     oauthEndpoints: oauth.endpoints,
     handlers: {
       ...oauth.handlers,
@@ -118,7 +114,7 @@ export function createPeople(options: PeopleOptions): People {
       ...membersManageRoutes(context),
     },
     writeAudit: createAuditWriter(writeEntry),
-    auditAuth: createSignInAudit({ db, writeEntry, secret, publicUrl }),
+    auditAuth: createSignInAudit(context),
   };
 }
 
@@ -214,6 +210,10 @@ async function logOidcFault({ discoveryUrl }: OidcProvider, fault: string, log: 
 /** Its own key for its own purpose: a signature of a file address must never be one of a session. */
 function sessionSecret(secret: Buffer): string {
   return Buffer.from(hkdfSync("sha256", secret, "", "sessions of promptd", 32)).toString("base64url");
+}
+
+function clientsKey(secret: Buffer): Buffer {
+  return Buffer.from(hkdfSync("sha256", secret, "", "promptd/oauth-clients", 32));
 }
 
 /** Why somebody may not sign up by themselves; null: they may. */

@@ -80,7 +80,7 @@ export async function acceptInvitation(
   const offer = { email, ...(await describeInvitation(db, open)) };
   const signInFirst: Acceptance = { data: { kind: "sign_in", ...offer }, cookies: [] };
   if ((await findPersonByEmail(db, email)) !== null) return signInFirst;
-  if (!options.takesNewPeople)
+  if (options.config.PROMPTD_SIGN_UP === "off")
     throw new Problem("NOT_FOUND_ERROR", "Sign-up is by invitation only. Ask an operator for an invitation.");
   const { name, password } = body;
   if (name === undefined || password === undefined) return { data: { kind: "set_up", ...offer }, cookies: [] };

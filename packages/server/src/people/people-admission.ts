@@ -5,23 +5,13 @@
 import type { Unauthorized } from "@promptd/contract";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { hasKeyForm, hashApiKey, hasTokenForm, overLimit, planRequired } from "../accounts/index.ts";
+import type { Config } from "../platform/config/config.ts";
 import type { Actor, Admission, AdmissionRequest, Admit } from "../http/endpoint.ts";
-import type { Database } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
 import { badRequest, notFound, Problem } from "../platform/problem.ts";
+import type { PeopleContext } from "./people-context.ts";
 import { admitSession, admitToken, type AdmittedRow } from "./people-store.ts";
 import { readSessionCookie } from "./sign-in/session-cookie.ts";
-
-export interface PeopleAdmissionOptions {
-  readonly db: Database;
-  /** Signs session cookies. */
-  readonly secret: string;
-  readonly publicUrl: () => string;
-  /** Requests of one person or token in any second. */
-  readonly limitPerSecond: number;
-  /** False: no plan is required. */
-  readonly plans: boolean;
-}
 
 const AUTHORIZATION_LENGTH_MAX = 256;
 const TEXTS = {
@@ -38,24 +28,21 @@ const TEXTS = {
   frozen: "An operator has frozen this person's access. Ask an operator.",
 };
 
-export function createPeopleAdmission(options: PeopleAdmissionOptions): {
-  readonly session: Admit;
-  readonly token: Admit;
-} {
+export function createPeopleAdmission(context: PeopleContext): { readonly session: Admit; readonly token: Admit } {
   return {
-    session: (request) => admitBySession(request, options),
-    token: (request) => admitByToken(request, options),
+    session: (request) => admitBySession(request, context),
+    token: (request) => admitByToken(request, context),
   };
 }
 
-async function admitByToken(request: AdmissionRequest, options: PeopleAdmissionOptions): Promise<Admission> {
+async function admitByToken(request: AdmissionRequest, { db, config }: PeopleContext): Promise<Admission> {
   const { authorization } = request;
   if (authorization.length === 0) return { ...refused(TEXTS.nothing), isAbsent: true };
   if (authorization.length > 1) return refused(TEXTS.several);
   const token = bearerOf(authorization);
   if (token !== null && hasKeyForm(token)) return refused(TEXTS.apiKey, wrongCredential("token", "session"));
   if (token === null || !hasTokenForm(token)) return refused(TEXTS.invalid);
-  const row = await admitToken(options.db, hashApiKey(token), options.limitPerSecond);
+  const row = await admitToken(db, hashApiKey(token), config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND);
   if (row === null) return refused(TEXTS.invalid);
   if (row.revoked_at !== null) {
     return refused(`This management token was revoked on ${row.revoked_at.toISOString().slice(0, 10)}.`);
@@ -64,13 +51,16 @@ async function admitByToken(request: AdmissionRequest, options: PeopleAdmissionO
   const asked = (request.headers(ACCOUNT_HEADER.toLowerCase())[0] ?? request.accountAsked)?.toLowerCase();
   if (row.account_id === null) return refused(TEXTS.left);
   if (asked !== undefined && asked !== row.account_id) return { ...refused(""), problem: notFound("account", asked) };
-  return judge(row, { credential: "token", accountAsked: null }, options);
+  return judge(row, { credential: "token", accountAsked: null }, config);
 }
 
-async function admitBySession(request: AdmissionRequest, options: PeopleAdmissionOptions): Promise<Admission> {
+async function admitBySession(
+  request: AdmissionRequest,
+  { db, config, publicUrl, secret }: PeopleContext,
+): Promise<Admission> {
   const { authorization, headers } = request;
   if (authorization.length > 0) return { ...refuseAuthorization(authorization), isAbsent: true };
-  const token = readSessionCookie(headers("cookie"), options.publicUrl(), options.secret);
+  const token = readSessionCookie(headers("cookie"), publicUrl(), secret);
   if (token === null) return { ...refused(TEXTS.nothing), isAbsent: true };
   const [header, ...others] = headers(ACCOUNT_HEADER.toLowerCase());
   // A write is asked for the header itself: any page can make a browser follow a link.
@@ -79,11 +69,12 @@ async function admitBySession(request: AdmissionRequest, options: PeopleAdmissio
     return { ...refused(""), problem: badRequest(`${ACCOUNT_HEADER} must be the id of one account.`) };
   }
   const accountId = asked?.toLowerCase() ?? null;
-  const row = await admitSession(options.db, token, { accountId, perSecond: options.limitPerSecond });
+  const perSecond = config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND;
+  const row = await admitSession(db, token, { accountId, perSecond });
   if (row === null) return refused(TEXTS.ended);
-  const forged = forgeryProblem(request, asked !== undefined, options.publicUrl());
+  const forged = forgeryProblem(request, asked !== undefined, publicUrl());
   if (forged !== null) return { ...refused(""), problem: forged };
-  return judge(row, { credential: "session", accountAsked: accountId }, options);
+  return judge(row, { credential: "session", accountAsked: accountId }, config);
 }
 
 /** Where only a session is taken, or both: the text follows what was sent instead of a cookie. */
@@ -122,7 +113,7 @@ export function isForeignOrigin(
 function judge(
   row: AdmittedRow,
   { credential, accountAsked }: { readonly credential: Actor["credential"]; readonly accountAsked: string | null },
-  { limitPerSecond, plans }: PeopleAdmissionOptions,
+  { PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND: limitPerSecond, PROMPTD_PLANS: plans }: Config,
 ): Admission {
   const rate = { scope: credential === "token" ? "token" : "person", perSecond: limitPerSecond } as const;
   const remaining = Math.max(0, limitPerSecond - row.used);

@@ -16,7 +16,6 @@ import { Problem } from "../../platform/problem.ts";
 import type { PeopleContext } from "../people-context.ts";
 import { findRole } from "../people-store.ts";
 import { countAttempt } from "../sign-in/rate-limit-store.ts";
-import type { Sessions } from "../sign-in/sessions.ts";
 import { createToken } from "../tokens-store.ts";
 import { readRegistration, signClient } from "./clients.ts";
 
@@ -42,14 +41,8 @@ export interface Authorization {
   readonly days: number;
 }
 
-export interface OAuthEndpointsOptions extends Pick<PeopleContext, "db" | "newId" | "publicUrl"> {
-  /** Signs the ids of programs. */
-  readonly key: Buffer;
-  readonly sessions: Pick<Sessions, "takeOnce">;
-}
-
-export function oauthEndpoints(options: OAuthEndpointsOptions): Endpoint[] {
-  const { publicUrl, key, db } = options;
+export function oauthEndpoints(people: PeopleContext): Endpoint[] {
+  const { publicUrl, clientsKey, db } = people;
   return [
     ownEndpoint({
       method: "GET",
@@ -69,12 +62,12 @@ export function oauthEndpoints(options: OAuthEndpointsOptions): Endpoint[] {
     ownEndpoint({
       ...WITH_BODY,
       path: REGISTER_PATH,
-      handle: limited(db, "register", async (body) => register(readJson(body), key)),
+      handle: limited(db, "register", async (body) => register(readJson(body), clientsKey)),
     }),
     ownEndpoint({
       ...WITH_BODY,
       path: TOKEN_PATH,
-      handle: limited(db, "token", (body) => exchange(new URLSearchParams(textOf(body)), options)),
+      handle: limited(db, "token", (body) => exchange(new URLSearchParams(textOf(body)), people)),
     }),
   ];
 }
@@ -156,16 +149,16 @@ export function identifierOf(code: string): string {
   return `oauth-code:${code}`;
 }
 
-async function exchange(form: URLSearchParams, options: OAuthEndpointsOptions): Promise<TextAnswer> {
+async function exchange(form: URLSearchParams, people: PeopleContext): Promise<TextAnswer> {
   if (form.get("grant_type") !== "authorization_code") {
     return refusal("unsupported_grant_type", "Only authorization_code is supported.");
   }
   // Taken whatever follows: a code that was shown with a wrong verifier is of no use to anybody any more.
-  const authorization = await takeAuthorization(form.get("code") ?? "", options);
+  const authorization = await takeAuthorization(form.get("code") ?? "", people);
   if (authorization === null || !isOfCaller(authorization, form)) return refusal("invalid_grant", GRANT_REFUSED);
-  if (!(await mayStillGive(authorization, options))) return refusal("invalid_grant", GRANT_REFUSED);
+  if (!(await mayStillGive(authorization, people))) return refusal("invalid_grant", GRANT_REFUSED);
   try {
-    const secret = await createSecret(authorization, options);
+    const secret = await createSecret(authorization, people);
     const expiresIn = authorization.days * DAY_SECONDS;
     const { terms } = authorization;
     const scope = "scopes" in terms ? { scope: terms.scopes.join(" ") } : {};
@@ -190,16 +183,13 @@ function isOfCaller(authorization: Authorization, form: URLSearchParams): boolea
 }
 
 /** The authorization of a code, once. Null: there is none, or its time is over. */
-async function takeAuthorization(code: string, { sessions }: OAuthEndpointsOptions): Promise<Authorization | null> {
+async function takeAuthorization(code: string, { sessions }: PeopleContext): Promise<Authorization | null> {
   const stored = CODE_FORM.test(code) ? await sessions.takeOnce(identifierOf(code)) : null;
   return stored === null ? null : (JSON.parse(stored) as Authorization);
 }
 
 /** False: since then the person has lost the access that they agreed to share. */
-async function mayStillGive(
-  { personId, accountId, terms }: Authorization,
-  { db }: OAuthEndpointsOptions,
-): Promise<boolean> {
+async function mayStillGive({ personId, accountId, terms }: Authorization, { db }: PeopleContext): Promise<boolean> {
   const role = await findRole(db, personId, accountId);
   return role === "owner" || (role === "member" && "scopes" in terms);
 }
@@ -207,7 +197,7 @@ async function mayStillGive(
 /** An API key or a management token. @throws Problem when the account or the person has too many. */
 async function createSecret(
   { accountId, personId, clientName: name, terms, days }: Authorization,
-  { db, newId }: OAuthEndpointsOptions,
+  { db, newId }: PeopleContext,
 ): Promise<string> {
   if ("scopes" in terms) {
     return (await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days })).token;

@@ -1,19 +1,12 @@
 /** Access for programs by OAuth: what a person decides in the console, and what the program does before and after. */
 import { CARRIED_CODE, type ClientRequest } from "@promptd/contract/manage";
-import { hkdfSync, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Endpoint, ManageHandlers } from "../../http/endpoint.ts";
 import { invalid } from "../../platform/problem.ts";
 import type { PeopleContext } from "../people-context.ts";
 import { ownerOf } from "../people-manage-routes.ts";
-import type { Sessions } from "../sign-in/sessions.ts";
 import { findClient } from "./clients.ts";
 import { identifierOf, oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
-
-export interface OAuthOptions extends Pick<PeopleContext, "db" | "newId" | "publicUrl"> {
-  /** The server's secret. */
-  readonly secret: Buffer;
-  readonly sessions: Pick<Sessions, "storeOnce" | "takeOnce">;
-}
 
 export interface OAuth {
   readonly endpoints: readonly Endpoint[];
@@ -25,14 +18,13 @@ const CODE_BYTES = 32;
 const CODE_SECONDS = 60;
 const CARRIED_CODE_SECONDS = 600;
 
-export function createOAuth(options: OAuthOptions): OAuth {
-  const { db, newId, publicUrl, sessions } = options;
-  const key = Buffer.from(hkdfSync("sha256", options.secret, Buffer.alloc(0), "promptd/oauth-clients", 32));
+export function createOAuth(people: PeopleContext): OAuth {
+  const { publicUrl, sessions, clientsKey } = people;
   const requireClient = (
     { clientId, redirectUri }: Pick<ClientRequest, "clientId" | "redirectUri">,
     part: "query" | "body",
   ) => {
-    const client = findClient(clientId, redirectUri, key);
+    const client = findClient(clientId, redirectUri, clientsKey);
     if (client !== null) return client;
     const message = "This program is not registered with this redirect address. Register it again.";
     throw invalid([{ path: [part, "clientId"], code: "invalid_value", message }]);
@@ -54,7 +46,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
     return address.href;
   };
   return {
-    endpoints: oauthEndpoints({ db, newId, publicUrl, key, sessions }),
+    endpoints: oauthEndpoints(people),
     handlers: {
       showClient: async ({ query }) => ({ data: requireClient(query, "query") }),
       authorizeClient: async ({ body: { monthlyCap, days, ...request } }, context) => ({

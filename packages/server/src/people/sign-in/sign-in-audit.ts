@@ -5,16 +5,9 @@
 import { z } from "zod";
 import type { Database } from "../../platform/database/database.ts";
 import type { WriteEntry } from "../audit/audit.ts";
+import type { PeopleContext } from "../people-context.ts";
 import { findPersonByEmail, findPersonOfSession } from "../people-store.ts";
 import { readSessionCookie } from "./session-cookie.ts";
-
-export interface SignInAuditOptions {
-  readonly db: Database;
-  readonly writeEntry: WriteEntry;
-  /** Signs session cookies. */
-  readonly secret: string;
-  readonly publicUrl: () => string;
-}
 
 /** Answers a request and leaves its row. */
 export type AuditAuth = (
@@ -47,8 +40,8 @@ const CHANGES: Readonly<Record<string, string>> = {
 };
 const RESET = "/request-password-reset";
 
-export function createSignInAudit(options: SignInAuditOptions): AuditAuth {
-  const { writeEntry } = options;
+export function createSignInAudit(people: PeopleContext): AuditAuth {
+  const { writeEntry } = people;
   return async (asked, answer) => {
     const { request, address, requestId } = asked;
     const path = new URL(request.url).pathname.slice(ROOT.length);
@@ -56,19 +49,19 @@ export function createSignInAudit(options: SignInAuditOptions): AuditAuth {
     const isWayIn = WAYS_IN.some((way) => path.startsWith(way));
     if (change === undefined && !isWayIn && path !== RESET) return answer();
     const sent = request.clone();
-    const before = change === undefined ? null : await personOf([request.headers.get("cookie") ?? ""], options);
+    const before = change === undefined ? null : await personOf([request.headers.get("cookie") ?? ""], people);
     const response = await answer();
     const row = { tokenId: null, accountId: null, subject: null, address, requestId };
     if (response.status === 429) return response; // anybody could fill the log
     if (path === RESET) {
-      void noteReset(sent, options, row);
+      void noteReset(sent, people, row);
     } else if (change !== undefined && before !== null) {
       await writeEntry({ ...row, actor: "session", personId: before, action: change, outcome: outcomeOf(response) });
     } else if (isWayIn) {
-      const personId = await personOf(cookiesOf(response), options);
+      const personId = await personOf(cookiesOf(response), people);
       if (personId !== null)
         await writeEntry({ ...row, actor: "none", personId, action: "signIn", outcome: "SUCCESS" });
-      else if (response.status === 401) void noteRefusal(sent, options, row);
+      else if (response.status === 401) void noteRefusal(sent, people, row);
     }
     return response;
   };
@@ -77,14 +70,14 @@ export function createSignInAudit(options: SignInAuditOptions): AuditAuth {
 type Row = Omit<Parameters<WriteEntry>[0], "actor" | "personId" | "action" | "outcome">;
 
 /** Not waited for: the time of an answer says nothing of who has an account here. */
-async function noteReset(sent: Request, { db, writeEntry }: SignInAuditOptions, row: Row): Promise<void> {
+async function noteReset(sent: Request, { db, writeEntry }: PeopleContext, row: Row): Promise<void> {
   const personId = await personNamed(sent, db);
   if (personId !== null)
     await writeEntry({ ...row, actor: "none", personId, action: "requestPasswordReset", outcome: "SUCCESS" });
 }
 
 /** Not waited for, as above. A password of somebody unknown is nobody's; a code comes after the right password. */
-async function noteRefusal(sent: Request, { db, writeEntry }: SignInAuditOptions, row: Row): Promise<void> {
+async function noteRefusal(sent: Request, { db, writeEntry }: PeopleContext, row: Row): Promise<void> {
   const isCode = new URL(sent.url).pathname.includes("/two-factor/");
   const personId = isCode ? null : await personNamed(sent, db);
   if (isCode || personId !== null)
@@ -101,9 +94,9 @@ async function personNamed(sent: Request, db: Database): Promise<string | null> 
   }
 }
 
-async function personOf(cookies: readonly string[], options: SignInAuditOptions): Promise<string | null> {
-  const token = readSessionCookie(cookies, options.publicUrl(), options.secret);
-  return token === null ? null : findPersonOfSession(options.db, token);
+async function personOf(cookies: readonly string[], { db, publicUrl, secret }: PeopleContext): Promise<string | null> {
+  const token = readSessionCookie(cookies, publicUrl(), secret);
+  return token === null ? null : findPersonOfSession(db, token);
 }
 
 function cookiesOf(response: Response): string[] {
