@@ -155,7 +155,7 @@ function periodicWork(services: AppServices): Tick[] {
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
     { name: "roles", everySeconds: 10, run: (stop) => bindRoles(services, stop) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },
-    { name: "idempotency", everySeconds: 600, run: () => pruneIdempotencyKeys(db) },
+    { name: "idempotency", everySeconds: 600, run: (stop) => pruneIdempotencyKeys(db, stop) },
     { name: "run_pieces", everySeconds: 60, run: () => deleteOldPieces(db) },
     { name: "credit_expiry", everySeconds: 60, run: (stop) => expireCredits(db, stop) },
     { name: "author_earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },

@@ -12,6 +12,7 @@ import { adjustCredits, availableCredits, freezeAccount } from "../credits/index
 import type { AccountFiles } from "../files/index.ts";
 import { endAccountAccess } from "../people/index.ts";
 import type { Database } from "../platform/database/database.ts";
+import { doInBatches } from "../platform/periodic-work.ts";
 import { orNotFound } from "../platform/problem.ts";
 import type { Log } from "../platform/log.ts";
 import { promptsOfAccount, unpublishPrompt } from "../prompts/index.ts";
@@ -74,6 +75,7 @@ async function removeContent(
   stop: AbortSignal | undefined,
 ): Promise<void> {
   const { db, files, log } = ports;
+  const isStopped = () => stop?.aborted === true;
   await db.tx((tx) => revokeAllKeys(tx, accountId, REASON)); // one may have been made while the first part committed
   if (prompts === "remove") await unpublishAll(db, accountId);
   await runsOfAccount.cancelBatches(db, accountId);
@@ -81,17 +83,14 @@ async function removeContent(
   await writeOffCredits(db, accountId);
   await files.removeAll(accountId, stop);
   await runsOfAccount.deleteIdempotencyKeys(db, accountId);
-  for (let isMore = true; isMore;) {
-    if (stop?.aborted === true) return;
-    isMore = (await runsOfAccount.deleteRuns(db, accountId, BATCH)) === BATCH;
-  }
+  await doInBatches(BATCH, () => runsOfAccount.deleteRuns(db, accountId, BATCH), stop);
+  if (isStopped()) return;
   await runsOfAccount.deleteBatches(db, accountId);
   await webhooksOfAccount.deleteRemoved(db, stop);
   await db.tx((tx) => promptsOfAccount.withdrawVotes(tx, accountId));
   await db.tx((tx) => promptsOfAccount.deleteDraftsOf(tx, accountId));
   if (prompts === "remove" && !(await promptsOfAccount.erasePromptsOf(db, accountId))) return;
-  if (stop?.aborted !== true && (await finishDeletion(db, accountId)))
-    log.info({ accountId }, "an account was deleted");
+  if (!isStopped() && (await finishDeletion(db, accountId))) log.info({ accountId }, "an account was deleted");
 }
 
 async function unpublishAll(db: Database, accountId: string): Promise<void> {

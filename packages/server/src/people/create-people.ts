@@ -234,6 +234,6 @@ export function peopleTicks({ db, config, mailer }: Pick<PeopleOptions, "db" | "
     { name: "passkey_challenges", everySeconds: 600, run: () => pruneChallenges(db) },
     { name: "old_mails", everySeconds: 3_600, run: () => pruneMails(db) },
     { name: "expired_sessions", everySeconds: 600, run: () => pruneExpired(db) },
-    { name: "audit_days", everySeconds: 3_600, run: () => pruneAudit(db, auditDays) },
+    { name: "audit_days", everySeconds: 3_600, run: (stop) => pruneAudit(db, auditDays, stop) },
   ];
 }

@@ -10,6 +10,22 @@ export interface Tick {
   run(stop?: AbortSignal): Promise<void>;
 }
 
+/**
+ * Does work a batch at a time, so that no statement or lock takes long, until a batch is not full or the process stops.
+ * @param work returns how much it has done.
+ * @returns how much was done in all.
+ */
+export async function doInBatches(batch: number, work: () => Promise<number>, stop?: AbortSignal): Promise<number> {
+  let done = 0;
+  for (let isFull = true; isFull;) {
+    if (stop?.aborted === true) break;
+    const last = await work();
+    done += last;
+    isFull = last >= batch;
+  }
+  return done;
+}
+
 export interface Ticks {
   /** Resolves when no work is under way, or when what is left has ignored the stop for too long. */
   stop(): Promise<void>;

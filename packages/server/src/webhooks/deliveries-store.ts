@@ -4,6 +4,7 @@ import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { firstIdOfMs } from "../platform/ids.ts";
+import { doInBatches } from "../platform/periodic-work.ts";
 import type { WebhookOfAccount } from "./webhooks-store.ts";
 
 export interface ClaimedDelivery {
@@ -199,22 +200,16 @@ const BATCH = 2_000;
 
 /** Gives up what waits for webhooks that are disabled. */
 export async function giveUpDeliveries(db: Queryable, fault: string, stop?: AbortSignal): Promise<void> {
-  await inBatches(db, ["select webhook_give_up($1, $2) as n", [BATCH, fault]], stop);
+  await doInBatches(BATCH, () => count(db, "select webhook_give_up($1, $2) as n", [BATCH, fault]), stop);
 }
 
 /** Deletes deliveries made before a moment, and webhooks that were removed. */
 export async function pruneDeliveries(db: Queryable, beforeMs: number, stop?: AbortSignal): Promise<void> {
-  await inBatches(db, ["select webhook_prune($1, $2) as n", [firstIdOfMs(beforeMs), BATCH]], stop);
+  const values = [firstIdOfMs(beforeMs), BATCH];
+  await doInBatches(BATCH, () => count(db, "select webhook_prune($1, $2) as n", values), stop);
 }
 
-async function inBatches(
-  db: Queryable,
-  [text, values]: readonly [string, readonly unknown[]],
-  stop: AbortSignal | undefined,
-): Promise<void> {
-  for (let n = BATCH; n >= BATCH;) {
-    if (stop?.aborted === true) return;
-    const [row] = await db.query<{ n: number }>(text, values);
-    n = row?.n ?? 0;
-  }
+async function count(db: Queryable, text: string, values: readonly unknown[]): Promise<number> {
+  const [row] = await db.query<{ n: number }>(text, values);
+  return row?.n ?? 0;
 }

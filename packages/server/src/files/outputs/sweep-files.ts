@@ -1,7 +1,7 @@
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { idTimeMs } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Tick } from "../../platform/periodic-work.ts";
+import { doInBatches, type Tick } from "../../platform/periodic-work.ts";
 import type { BlobStore, OnSkipped } from "../blobs/blob-store.ts";
 import { claimBlobStore } from "../blobs/installation-mark.ts";
 import type { FilesContext } from "../files-context.ts";
@@ -28,8 +28,7 @@ export function createSweeps(context: SweepContext): Tick[] {
 function createExpiry({ db, blobs, log }: SweepContext): Tick["run"] {
   let after: Removable | null = null;
   return async (stop) => {
-    let marked = 0;
-    for (let batch = BATCH; batch === BATCH && !isStopped(stop); marked += batch) batch = await markExpired(db, BATCH);
+    const marked = await doInBatches(BATCH, () => markExpired(db, BATCH), stop);
     await faultPoint("file.after_mark");
     const skipped = countSkipped();
     let removed = 0;

@@ -5,7 +5,7 @@ import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { createBatcher } from "../../platform/resilience/batcher.ts";
 import { retry } from "../../platform/resilience/retry.ts";
-import type { Tick } from "../../platform/periodic-work.ts";
+import { doInBatches, type Tick } from "../../platform/periodic-work.ts";
 import { availability } from "../catalogue/availability.ts";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
 import { providerOf } from "../providers/all-providers.ts";
@@ -150,13 +150,8 @@ export function createProviderCallsTick(db: Database, log: Log): Tick {
   return {
     name: "provider-calls-expiry",
     everySeconds: 3_600,
-    run: async () => {
-      let deleted = 0;
-      let batch = DELETED_TOGETHER;
-      while (batch === DELETED_TOGETHER) {
-        batch = await deleteOldCalls(db, DELETED_TOGETHER);
-        deleted += batch;
-      }
+    run: async (stop) => {
+      const deleted = await doInBatches(DELETED_TOGETHER, () => deleteOldCalls(db, DELETED_TOGETHER), stop);
       if (deleted > 0) log.info({ deleted }, "old records of provider calls were deleted");
     },
   };

@@ -2,6 +2,7 @@ import type { EndpointEntry } from "@promptd/contract";
 import { MANAGE_ENDPOINTS, type AuditEntry, type ManageShapes, type Page } from "@promptd/contract/manage";
 import { readPage } from "../../platform/database/pages.ts";
 import type { Queryable } from "../../platform/database/database.ts";
+import { doInBatches } from "../../platform/periodic-work.ts";
 
 export type AuditRow = Omit<AuditEntry, "at" | "email" | "subjectName">;
 
@@ -74,14 +75,9 @@ function camelCase(words: string): string {
 const PRUNE_BATCH = 1_000;
 
 /** Removes what is older than the log is kept. */
-export async function pruneAudit(db: Queryable, days: number): Promise<void> {
-  let pruned: object[];
-  do {
-    pruned = await db.query(
-      `delete from audit_entries where id in (
-         select id from audit_entries where at < promptd_now() - make_interval(days => $1) order by at limit ${PRUNE_BATCH})
-       returning 1`,
-      [days],
-    );
-  } while (pruned.length === PRUNE_BATCH);
+export async function pruneAudit(db: Queryable, days: number, stop?: AbortSignal): Promise<void> {
+  const text = `delete from audit_entries where id in (
+      select id from audit_entries where at < promptd_now() - make_interval(days => $1) order by at limit ${PRUNE_BATCH})
+    returning 1`;
+  await doInBatches(PRUNE_BATCH, async () => (await db.query(text, [days])).length, stop);
 }

@@ -2,6 +2,7 @@ import type { CreateRunBody } from "@promptd/contract";
 import { createHash } from "node:crypto";
 import type { RequestContext } from "../../http/endpoint.ts";
 import type { Database, Queryable } from "../../platform/database/database.ts";
+import { doInBatches } from "../../platform/periodic-work.ts";
 import { invalid, type Problem } from "../../platform/problem.ts";
 
 export interface Idempotency {
@@ -76,14 +77,10 @@ export function keyConflict(): Problem {
 const PRUNE_BATCH = 1_000;
 
 /** Removes keys after their 24 hours. */
-export async function pruneIdempotencyKeys(db: Queryable): Promise<void> {
-  let pruned: object[];
-  do {
-    pruned = await db.query(
-      `delete from idempotency_keys where (account_id, key) in (
-         select account_id, key from idempotency_keys where expires_at < now() - interval '1 minute'
-         order by expires_at limit ${PRUNE_BATCH} for update skip locked)
-       returning 1`,
-    );
-  } while (pruned.length === PRUNE_BATCH);
+export async function pruneIdempotencyKeys(db: Queryable, stop?: AbortSignal): Promise<void> {
+  const text = `delete from idempotency_keys where (account_id, key) in (
+      select account_id, key from idempotency_keys where expires_at < now() - interval '1 minute'
+      order by expires_at limit ${PRUNE_BATCH} for update skip locked)
+    returning 1`;
+  await doInBatches(PRUNE_BATCH, async () => (await db.query(text)).length, stop);
 }
