@@ -1,14 +1,14 @@
 /** The people of an installation: who may come in, with what, and what they did. */
 import type { Features } from "@promptd/contract/manage";
-import { hkdfSync } from "node:crypto";
 import { findAccountByName } from "../accounts/index.ts";
 import type { Authenticators, Endpoint, WriteAudit } from "../http/endpoint.ts";
 import type { Config } from "../platform/config/config.ts";
-import type { Database, Tx } from "../platform/database/database.ts";
+import type { Tx } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/periodic-work.ts";
 import { reasonOf } from "../platform/reason-of.ts";
-import { createAuditWriter, createEntryWriter, type WriteEntry } from "./audit/audit.ts";
+import { deriveKey } from "../platform/secrets.ts";
+import { createAuditWriter, createEntryWriter } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
 import type { Mailer, MailerOptions } from "./mail/mailer.ts";
@@ -65,7 +65,7 @@ export function createPeople(options: PeopleOptions): People {
     newAccounts: { plan: account.plan, credits: account.credits },
     authorSharePercent: config.PROMPTD_AUTHOR_SHARE,
   });
-  const secret = sessionSecret(options.secret);
+  const secret = deriveKey(options.secret, "sessions of promptd").toString("base64url");
   const writeEntry = createEntryWriter({ db, log, newId });
   const sessions = createLazySessions({
     db,
@@ -83,7 +83,7 @@ export function createPeople(options: PeopleOptions): People {
     },
     hasMail: mailer !== null,
     onResetAsked: (email, link) => sendReset({ email, link }, options),
-    onPasswordReset: (personId, address) => noteReset({ personId, address, hasMail: mailer !== null }, db, writeEntry),
+    onPasswordReset: (personId, address) => noteReset(personId, address, { db, mailer, writeEntry }),
     onVerificationAsked:
       mailer === null || !account.needsVerification
         ? null
@@ -95,7 +95,7 @@ export function createPeople(options: PeopleOptions): People {
     newId,
     sessions,
     secret,
-    clientsKey: clientsKey(options.secret),
+    clientsKey: deriveKey(options.secret, "promptd/oauth-clients"),
     publicUrl,
     mailer,
     features,
@@ -150,15 +150,11 @@ async function sendReset(
 
 /** By a new password. Without mail the link came by hand, and shows nothing of the address. */
 async function noteReset(
-  {
-    personId,
-    address,
-    hasMail,
-  }: { readonly personId: string; readonly address: string | null; readonly hasMail: boolean },
-  db: Database,
-  writeEntry: WriteEntry,
+  personId: string,
+  address: string | null,
+  { db, mailer, writeEntry }: Pick<PeopleContext, "db" | "mailer" | "writeEntry">,
 ): Promise<void> {
-  if (hasMail) await confirmAddress(db, personId);
+  if (mailer !== null) await confirmAddress(db, personId);
   const nothing = { tokenId: null, accountId: null, subject: null, requestId: null };
   await writeEntry({ ...nothing, actor: "none", personId, action: "resetPassword", address, outcome: "SUCCESS" });
 }
@@ -205,15 +201,6 @@ async function logOidcFault({ discoveryUrl }: OidcProvider, fault: string, log: 
     { address: discoveryUrl, reason },
     "nobody can sign in by OIDC_ISSUER: its discovery document is of no use",
   );
-}
-
-/** Its own key for its own purpose: a signature of a file address must never be one of a session. */
-function sessionSecret(secret: Buffer): string {
-  return Buffer.from(hkdfSync("sha256", secret, "", "sessions of promptd", 32)).toString("base64url");
-}
-
-function clientsKey(secret: Buffer): Buffer {
-  return Buffer.from(hkdfSync("sha256", secret, "", "promptd/oauth-clients", 32));
 }
 
 /** Why somebody may not sign up by themselves; null: they may. */

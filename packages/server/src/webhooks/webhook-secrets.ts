@@ -2,7 +2,8 @@
  * Secrets of webhooks. The server must read them to sign, so they are not hashed but sealed: AES-256-GCM with a key that
  * comes from the server's secret, bound to the webhook's id. The form is that of Standard Webhooks: `whsec_` and Base64.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { deriveKey } from "../platform/secrets.ts";
 
 const PREFIX = "whsec_";
 const SECRET_BYTES = 24;
@@ -44,10 +45,9 @@ export function createSecretVault(secret: Buffer, others: readonly Buffer[]): Se
 }
 
 function keyOf(secret: Buffer) {
-  const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync("sha256", secret, "", purpose, bytes));
   return {
-    keyId: derive("webhook secrets of promptd, name of the key", KEY_ID_BYTES),
-    key: derive("webhook secrets of promptd, key", 32),
+    keyId: deriveKey(secret, "webhook secrets of promptd, name of the key", KEY_ID_BYTES),
+    key: deriveKey(secret, "webhook secrets of promptd, key"),
   };
 }
 

@@ -1,4 +1,5 @@
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
+import { deriveKey, isSameSecret } from "../../platform/secrets.ts";
 import { EXTENSIONS, type PublishedMediaType } from "../stored-file.ts";
 
 /** A key that signs file addresses. Its number travels in the address, the key itself never does. */
@@ -13,21 +14,16 @@ export interface KeyRing {
   readonly previous: readonly (FileKey & { readonly acceptedUntilMs: number })[];
 }
 
-const KEY_BYTES = 32;
 const FINGERPRINT_BYTES = 8;
 const SIGNATURE_LENGTH = 22; // base64url characters: 132 bits
 
 export function deriveFileKey(secret: Buffer): Buffer {
-  return derive(secret, "promptd file addresses v1", KEY_BYTES);
+  return deriveKey(secret, "promptd file addresses v1");
 }
 
 /** Tells two secrets apart without saying anything about either. */
 export function fingerprintOf(secret: Buffer): Buffer {
-  return derive(secret, "promptd secret fingerprint v1", FINGERPRINT_BYTES);
-}
-
-function derive(secret: Buffer, purpose: string, bytes: number): Buffer {
-  return Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), purpose, bytes));
+  return deriveKey(secret, "promptd secret fingerprint v1", FINGERPRINT_BYTES);
 }
 
 export interface SignedFile {
@@ -82,7 +78,7 @@ export function verifyAddress(
   const file = { ...named, expiresAt: Number(expires) };
   const isExpired = nowMs >= file.expiresAt * 1_000;
   const key = findKey(ring, Number(keyId), isExpired ? null : nowMs);
-  if (key === null || !equals(signatureOf(file, key.key), signature)) return null;
+  if (key === null || !isSameSecret(Buffer.from(signature), Buffer.from(signatureOf(file, key.key)))) return null;
   return { kind: isExpired ? "expired" : "valid", file };
 }
 
@@ -95,11 +91,6 @@ function findKey(ring: KeyRing, keyId: number, nowMs: number | null): FileKey | 
   const previous = ring.previous.find((key) => key.keyId === keyId);
   if (previous === undefined) return null;
   return nowMs === null || nowMs < previous.acceptedUntilMs ? previous : null;
-}
-
-function equals(expected: string, given: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function mediaTypeOf(ending: string | undefined): PublishedMediaType | null {

@@ -3,8 +3,9 @@
  * their id, signed: nothing is stored for a program that nobody lets in.
  */
 import type { Client } from "@promptd/contract/manage";
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { z } from "zod";
+import { isSameSecret } from "../../platform/secrets.ts";
 
 export interface RegisteredClient {
   readonly name: string;
@@ -62,9 +63,7 @@ function signatureOf(payload: string, key: Buffer): Buffer {
 /** The program of an id, if it may be led to this address. Null: the id is not one of ours, or the address is another. */
 export function findClient(clientId: string, redirectUri: string, key: Buffer): Client | null {
   const [payload = "", signature = ""] = clientId.split(".");
-  const given = Buffer.from(signature, "base64url");
-  const right = signatureOf(payload, key);
-  if (given.length !== right.length || !timingSafeEqual(given, right)) return null;
+  if (!isSameSecret(Buffer.from(signature, "base64url"), signatureOf(payload, key))) return null;
   const [name = "", ...redirectUris] = JSON.parse(Buffer.from(payload, "base64url").toString()) as string[];
   return redirectUris.some((uri) => isSameAddress(uri, redirectUri)) ? { name, redirectUri } : null;
 }

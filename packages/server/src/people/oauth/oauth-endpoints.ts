@@ -5,7 +5,7 @@
  * Statuses and bodies are those of the protocol.
  */
 import type { Scope } from "@promptd/contract";
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createApiKey } from "../../accounts/index.ts";
 import { ownEndpoint, type Endpoint, type TextAnswer } from "../../http/endpoint.ts";
 import { networkOf } from "../../http/request/failed-admissions.ts";
@@ -13,6 +13,7 @@ import { rawQuery } from "../../http/request/query.ts";
 import { isoTime, systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { Problem } from "../../platform/problem.ts";
+import { isSameSecret } from "../../platform/secrets.ts";
 import type { PeopleContext } from "../people-context.ts";
 import { findRole } from "../people-store.ts";
 import { countAttempt } from "../sign-in/rate-limit-store.ts";
@@ -175,8 +176,7 @@ function isOfCaller(authorization: Authorization, form: URLSearchParams): boolea
   const given = createHash("sha256")
     .update(form.get("code_verifier") ?? "")
     .digest();
-  const wanted = Buffer.from(codeChallenge, "base64url");
-  const isVerified = given.length === wanted.length && timingSafeEqual(given, wanted);
+  const isVerified = isSameSecret(given, Buffer.from(codeChallenge, "base64url"));
   // Programs of OAuth 2.1 leave the address out: the verifier has bound the code to whoever began.
   const isSameAddress = [null, redirectUri].includes(form.get("redirect_uri"));
   return isVerified && isSameAddress && form.get("client_id") === clientId;

@@ -12,9 +12,10 @@ import {
   type AuthenticatorTransport,
   type RegistrationResponseJSON,
 } from "@simplewebauthn/server";
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
+import { isSameSecret } from "../../platform/secrets.ts";
 import type { PeopleContext } from "../people-context.ts";
 import type { RelyingParty } from "./relying-party.ts";
 import {
@@ -143,9 +144,9 @@ function mintChallenge(personId: string, secret: string): Uint8Array<ArrayBuffer
 function isOurs(challenge: string, personId: string, secret: string): boolean {
   const bytes = Buffer.from(challenge, "base64url");
   const [head, signature] = [bytes.subarray(0, RANDOM_BYTES + TIME_BYTES), bytes.subarray(RANDOM_BYTES + TIME_BYTES)];
-  const expected = signatureOf(head, personId, secret);
-  if (head.length < RANDOM_BYTES + TIME_BYTES || signature.length !== expected.length) return false;
-  return timingSafeEqual(signature, expected) && head.readBigUInt64BE(RANDOM_BYTES) >= BigInt(systemClock.nowMs());
+  if (head.length < RANDOM_BYTES + TIME_BYTES) return false;
+  const isSigned = isSameSecret(signature, signatureOf(head, personId, secret));
+  return isSigned && head.readBigUInt64BE(RANDOM_BYTES) >= BigInt(systemClock.nowMs());
 }
 
 function signatureOf(head: Buffer, personId: string, secret: string): Buffer {

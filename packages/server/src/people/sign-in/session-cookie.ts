@@ -1,6 +1,7 @@
 /** The session cookie: its name, and the token in it, without better-auth, which only a sign-in has to load. */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { isLoopback } from "../../platform/config/config.ts";
+import { isSameSecret } from "../../platform/secrets.ts";
 
 export const COOKIE_PREFIX = "promptd";
 
@@ -34,5 +35,5 @@ function verified(value: string, secret: string): string | null {
   const token = text.slice(0, Math.max(dot, 0));
   const expected = createHmac("sha256", secret).update(token).digest();
   const given = Buffer.from(text.slice(dot + 1), "base64");
-  return token !== "" && given.length === expected.length && timingSafeEqual(given, expected) ? token : null;
+  return token !== "" && isSameSecret(given, expected) ? token : null;
 }
