@@ -251,10 +251,10 @@ describe("a name", () => {
 describe("a combination", () => {
   test("is a fault when a part of it is missing", () => {
     expect(faultsOf({ DATABASE_DIRECT_URL: "postgres://db/x" })).toEqual([
-      "DATABASE_DIRECT_URL needs DATABASE_URL, which is not set.",
+      "DATABASE_DIRECT_URL needs DATABASE_URL as well.",
     ]);
     expect(faultsOf({ PROMPTD_SECRET_PREVIOUS: SECRET })).toEqual([
-      "PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET, which is not set.",
+      "PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET as well.",
     ]);
     expect(faultsOf({ PROMPTD_S3_BUCKET: "files", AWS_ACCESS_KEY_ID: "k" })).toEqual([
       "PROMPTD_S3_BUCKET needs PROMPTD_S3_ENDPOINT, AWS_SECRET_ACCESS_KEY as well.",

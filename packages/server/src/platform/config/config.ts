@@ -58,30 +58,14 @@ export function readConfig(environment: Environment = process.env): Config {
   const isProduction = environment["NODE_ENV"] === "production";
   if (isProduction && environment["PROMPTD_FAULT"])
     faults.push("PROMPTD_FAULT is refused when NODE_ENV is production.");
-  if (environment["DATABASE_DIRECT_URL"] && !environment["DATABASE_URL"]) {
-    faults.push("DATABASE_DIRECT_URL needs DATABASE_URL, which is not set.");
-  }
   const secret = secretReader(environment, faults);
-  if (environment["PROMPTD_S3_BUCKET"]) {
-    const missing = ["PROMPTD_S3_ENDPOINT"].filter((name) => !environment[name]);
-    missing.push(...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].filter((name) => secret(name) === null));
-    if (missing.length > 0) faults.push(`PROMPTD_S3_BUCKET needs ${missing.join(", ")} as well.`);
+  const isSet = (name: string) => (name in PROVIDER_KEYS ? secret(name) !== null : Boolean(environment[name]));
+  for (const [name, needed] of NEEDS) {
+    const missing = isSet(name) ? needed.filter((other) => !isSet(other)) : [];
+    if (missing.length > 0) faults.push(`${name} needs ${missing.join(", ")} as well.`);
   }
-  for (const service of ["GITHUB", "GOOGLE"]) {
-    const name = `${service}_CLIENT_SECRET`;
-    if (environment[`${service}_CLIENT_ID`] && secret(name) === null)
-      faults.push(`${service}_CLIENT_ID needs ${name} as well.`);
-  }
-  if (environment["OIDC_ISSUER"]) {
-    const missing = environment["OIDC_CLIENT_ID"] ? [] : ["OIDC_CLIENT_ID"];
-    if (secret("OIDC_CLIENT_SECRET") === null) missing.push("OIDC_CLIENT_SECRET");
-    if (missing.length > 0) faults.push(`OIDC_ISSUER needs ${missing.join(", ")} as well.`);
-  } else if (environment["OIDC_CLIENT_ID"]) faults.push("OIDC_CLIENT_ID needs OIDC_ISSUER as well.");
-  if (Boolean(environment["PROMPTD_SMTP_URL"]) !== Boolean(environment["PROMPTD_MAIL_FROM"])) {
+  if (isSet("PROMPTD_SMTP_URL") !== isSet("PROMPTD_MAIL_FROM")) {
     faults.push("PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other. Set both, or neither.");
-  }
-  if (environment["PROMPTD_SECRET_PREVIOUS"] && !environment["PROMPTD_SECRET"]) {
-    faults.push("PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET, which is not set.");
   }
   if (faults.length > 0) throw new ConfigError(faults);
   const known = values as unknown as Values;
@@ -96,6 +80,17 @@ export function readConfig(environment: Environment = process.env): Config {
     keyFaults,
   });
 }
+
+/** Settings that mean nothing without others. */
+const NEEDS: readonly (readonly [name: string, needed: readonly string[]])[] = [
+  ["DATABASE_DIRECT_URL", ["DATABASE_URL"]],
+  ["PROMPTD_SECRET_PREVIOUS", ["PROMPTD_SECRET"]],
+  ["PROMPTD_S3_BUCKET", ["PROMPTD_S3_ENDPOINT", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]],
+  ["GITHUB_CLIENT_ID", ["GITHUB_CLIENT_SECRET"]],
+  ["GOOGLE_CLIENT_ID", ["GOOGLE_CLIENT_SECRET"]],
+  ["OIDC_ISSUER", ["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"]],
+  ["OIDC_CLIENT_ID", ["OIDC_ISSUER"]],
+];
 
 /** What stands in these is not repeated: faults end up in logs and tickets. */
 const HIDDEN: ReadonlySet<string> = new Set([
