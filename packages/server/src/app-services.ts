@@ -179,8 +179,7 @@ export function createRunOptions(services: AppServices): CreateRunOptions {
     activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
     holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
     authorShare: config.PROMPTD_AUTHOR_SHARE,
-    chargesAuthors:
-      (config.PROMPTD_AUTHOR_RUNS ?? (config.PROMPTD_SIGN_UP === "open" ? "charged" : "free")) === "charged",
+    chargesAuthors: config.chargesAuthors,
   };
 }
 

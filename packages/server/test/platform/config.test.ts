@@ -86,10 +86,11 @@ const DEFAULTS = {
 
 describe("without any environment", () => {
   test("every setting has its documented default", () => {
-    const { secret, keyFaults: _, dataDir, isProduction, ...values } = readConfig({});
+    const { secret, keyFaults: _, dataDir, isProduction, chargesAuthors, ...values } = readConfig({});
     expect(values).toEqual(DEFAULTS);
     expect(dataDir).toBe(resolve(".promptd"));
     expect(isProduction).toBe(false);
+    expect(chargesAuthors).toBe(false);
     for (const name of Object.keys(PROVIDER_KEYS)) expect(secret(name)).toBeNull();
   });
 

@@ -19,6 +19,8 @@ export interface Config extends Values {
   readonly PROMPTD_SANDBOX: boolean;
   readonly dataDir: string;
   readonly isProduction: boolean;
+  /** True: authors pay for runs of their own prompts too. */
+  readonly chargesAuthors: boolean;
   /** Value of a provider key by its name, from the environment or from the file that NAME_FILE names. */
   readonly secret: (name: string) => string | null;
   /** What keeps the key of a name from being sent, in sentences; none when the name is not set. */
@@ -71,11 +73,13 @@ export function readConfig(environment: Environment = process.env): Config {
   const known = values as unknown as Values;
   const keyFaults = (name: string) => faultsOfKey(name, environment, readKeyFile(environment, name));
   const PROMPTD_SANDBOX = known.PROMPTD_SANDBOX ?? !(isProduction && known.DATABASE_URL !== null);
+  const authorRuns = known.PROMPTD_AUTHOR_RUNS ?? (known.PROMPTD_SIGN_UP === "open" ? "charged" : "free");
   return Object.freeze({
     ...known,
     PROMPTD_SANDBOX,
     dataDir: resolve(known.PROMPTD_DATA_DIR),
     isProduction,
+    chargesAuthors: authorRuns === "charged",
     secret,
     keyFaults,
   });
