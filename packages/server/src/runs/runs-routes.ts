@@ -7,13 +7,12 @@ import { notFound, Problem } from "../platform/problem.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createRun, type CreateRunOptions } from "./create/create-run.ts";
 import { readIdempotency } from "./create/idempotency.ts";
-import { getRun } from "./read/get-run.ts";
 import { listRuns } from "./read/list-runs.ts";
 import { describeApplied, readPreferences } from "./wait/prefer-header.ts";
 import { isFinal } from "./run-state.ts";
 import { runEvents } from "./wait/run-events.ts";
 import type { RunFollowers } from "./wait/run-followers.ts";
-import { cancelRunRow } from "./runs-store.ts";
+import { cancelRunRow, getRun } from "./runs-store.ts";
 import type { Wait, WaitingHub } from "./wait/wait-for-run.ts";
 
 export interface RunsRoutesOptions extends CreateRunOptions {

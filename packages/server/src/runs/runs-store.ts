@@ -2,6 +2,7 @@ import type { OutputItem, Run, RunListRow, RunStatus } from "@promptd/contract";
 import { isoTime } from "../platform/clock.ts";
 import type { Database, Queryable, Tx, TxOptions } from "../platform/database/database.ts";
 import { firstIdOfMs, idTimeMs } from "../platform/ids.ts";
+import { orNotFound } from "../platform/problem.ts";
 import { visibleOutputs } from "./run-state.ts";
 
 interface RunRow {
@@ -34,6 +35,11 @@ export async function findRun(db: Database, accountId: string, runId: string): P
     [accountId, runId],
   );
   return row === undefined ? null : toRun(row);
+}
+
+/** @throws Problem NOT_FOUND_ERROR, the same for a run that is absent and one of another account. */
+export async function getRun(db: Database, accountId: string, runId: string): Promise<Run> {
+  return orNotFound(await findRun(db, accountId, runId), "run", runId);
 }
 
 /** Null: the account has no such run. */

@@ -1,10 +1,9 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { invalid, orNotFound } from "../platform/problem.ts";
 import { freezeTest, judgeTest } from "../prompts/index.ts";
-import { getRun } from "./read/get-run.ts";
 import { isFinal } from "./run-state.ts";
 import { createRunOf, type RunsRoutesOptions } from "./runs-routes.ts";
-import { findVersionOfRun } from "./runs-store.ts";
+import { findVersionOfRun, getRun } from "./runs-store.ts";
 
 /** Runs of drafts: durable and counted among the account's active runs like all others, at the price of an author's own runs. */
 export function testRunsManageRoutes(options: RunsRoutesOptions) {
