@@ -14,6 +14,7 @@ export interface ProviderKeys {
 }
 
 interface KeyState {
+  readonly number: number;
   readonly breaker: Breaker;
   /** Its provider limits it until then; used before that only where all others are too. */
   limitedUntilMs: number;
@@ -27,31 +28,25 @@ interface ProviderKeysOptions extends Omit<BreakerOptions, "onChange"> {
 /** How long a key is left alone that was limited, where its provider does not say. */
 const LIMITED_MS = 1_000;
 
-export function createProviderKeys({ count, onChange, ...breaker }: ProviderKeysOptions): ProviderKeys {
-  const { nowMs } = breaker;
-  const keys = Array.from({ length: Math.max(1, count) }, (_, key): KeyState => ({
-    breaker: createBreaker({ ...breaker, onChange: (change) => onChange(change, key) }),
+export function createProviderKeys({ count, onChange, ...limits }: ProviderKeysOptions): ProviderKeys {
+  const { nowMs } = limits;
+  const keys = Array.from({ length: Math.max(1, count) }, (_, number): KeyState => ({
+    number,
+    breaker: createBreaker({ ...limits, onChange: (change) => onChange(change, number) }),
     limitedUntilMs: 0,
   }));
   let next = 0;
   const isLimited = (state: KeyState): boolean => state.limitedUntilMs > nowMs();
-  const inOrder = (): { readonly key: number; readonly state: KeyState }[] =>
-    keys
-      .map((_, index) => (next + index) % keys.length)
-      .flatMap((key) => (keys[key] === undefined ? [] : [{ key, state: keys[key] }]));
   return {
     take: () => {
-      const all = inOrder();
+      const rotated = [...keys.slice(next), ...keys.slice(0, next)];
       let waitMs = Infinity;
-      for (const { key, state } of [
-        ...all.filter((each) => !isLimited(each.state)),
-        ...all.filter((each) => isLimited(each.state)),
-      ]) {
-        const ms = state.breaker.admit();
+      for (const { number, breaker } of [...rotated.filter((key) => !isLimited(key)), ...rotated.filter(isLimited)]) {
+        const ms = breaker.admit();
         waitMs = Math.min(waitMs, ms);
         if (ms > 0) continue;
-        next = (key + 1) % keys.length;
-        return { key };
+        next = (number + 1) % keys.length;
+        return { key: number };
       }
       return { waitMs };
     },

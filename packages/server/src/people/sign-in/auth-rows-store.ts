@@ -43,7 +43,7 @@ export function authRows(db: Queryable, columnOf: (model: string, field: string)
         ? ""
         : ` order by ${column(columnOf(model, sortBy.field))} ${sortBy.direction === "asc" ? "asc" : "desc"}`;
     const page = `${limit === undefined ? "" : ` limit ${Math.trunc(limit)}`}${offset === undefined ? "" : ` offset ${Math.trunc(offset)}`}`;
-    return db.query<Row>(`select * from ${table(model)}${conditions(where, values)}${order}${page}`, values);
+    return db.query<Row>(`select * from ${table(model)}${whereOf(where, values)}${order}${page}`, values);
   };
   const change = (target: Target, sets: readonly Assignment[], count: Count): Promise<Row[]> => {
     const values: unknown[] = [];
@@ -52,12 +52,12 @@ export function authRows(db: Queryable, columnOf: (model: string, field: string)
       return `${column(name)} = ${isAdded ? `${column(name)} + ` : ""}$${values.length}`;
     });
     const { model } = target;
-    const which = count === "one" ? oneOf(target, values) : conditions(target.where, values);
+    const which = count === "one" ? oneOf(target, values) : whereOf(target.where, values);
     return db.query<Row>(`update ${table(model)} set ${assigned.join(", ")}${which} returning *`, values);
   };
   const remove = (target: Target, count: Count): Promise<Row[]> => {
     const values: unknown[] = [];
-    const which = count === "one" ? oneOf(target, values) : conditions(target.where, values);
+    const which = count === "one" ? oneOf(target, values) : whereOf(target.where, values);
     return db.query<Row>(`delete from ${table(target.model)}${which} returning *`, values);
   };
   return {
@@ -72,7 +72,7 @@ export function authRows(db: Queryable, columnOf: (model: string, field: string)
     findMany: select,
     count: async (target: Target): Promise<number> => {
       const values: unknown[] = [];
-      const text = `select count(*)::int as n from ${table(target.model)}${conditions(target.where, values)}`;
+      const text = `select count(*)::int as n from ${table(target.model)}${whereOf(target.where, values)}`;
       const [row] = await db.query<{ n: number }>(text, values);
       return row?.n ?? 0;
     },
@@ -112,22 +112,22 @@ function column(name: string): string {
   return `"${name}"`;
 }
 
-/** At most one row, locked first, so that of two who want it one gets it. */
+/** At most one row, locked first, so that of two who want it one gets it; the conditions must hold under the lock too. */
 function oneOf({ model, where }: Target, values: unknown[]): string {
-  return ` where id = (select id from ${table(model)}${conditions(where, values)} limit 1 for update)${again(where, values)}`;
+  const locked = `id = (select id from ${table(model)}${whereOf(where, values)} limit 1 for update)`;
+  return ` where ${[locked, ...conditions(where, values)].join(" and ")}`;
 }
 
-/** The conditions once more, for the row as it is when the lock is held. */
-function again(where: Target["where"], values: unknown[]): string {
-  return conditions(where, values).replace(" where ", " and ");
+function whereOf(where: Target["where"], values: unknown[]): string {
+  const all = conditions(where, values);
+  return all.length === 0 ? "" : ` where ${all.join(" and ")}`;
 }
 
 /** All of the AND conditions hold, and one of the OR conditions where there are any. */
-function conditions(where: Target["where"] = [], values: unknown[]): string {
+function conditions(where: Target["where"] = [], values: unknown[]): string[] {
   const all = where.filter(({ connector }) => connector !== "OR").map((one) => condition(one, values));
   const some = where.filter(({ connector }) => connector === "OR").map((one) => condition(one, values));
-  const parts = [...all, ...(some.length === 0 ? [] : [`(${some.join(" or ")})`])];
-  return parts.length === 0 ? "" : ` where ${parts.join(" and ")}`;
+  return some.length === 0 ? all : [...all, `(${some.join(" or ")})`];
 }
 
 const COMPARISONS: Readonly<Record<string, string>> = { eq: "=", ne: "<>", lt: "<", lte: "<=", gt: ">", gte: ">=" };

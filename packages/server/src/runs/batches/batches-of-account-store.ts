@@ -1,10 +1,11 @@
 /** What becomes of the batches of an account that is deleted, and what its export says of them. */
 import type { Database, Queryable } from "../../platform/database/database.ts";
+import { NOT_PAUSED } from "./batches-store.ts";
 
 /** No item gets a run any more. */
 async function cancelBatches(db: Queryable, accountId: string): Promise<void> {
   await db.query(
-    `update batches set status = 'canceled', pause_reason = null, pause_message = null, paused_at = null, retry_at = null
+    `update batches set status = 'canceled', ${NOT_PAUSED}
      where (account_id, id) in (
        select account_id, id from batches where account_id = $1 and status in ('running', 'paused') order by id for update)`,
     [accountId],

@@ -107,6 +107,8 @@ function toBatch(row: BatchRow): Batch {
   return { ...row, createdAt: isoTime(idTimeMs(row.batchId)) };
 }
 
+export const NOT_PAUSED = "pause_reason = null, pause_message = null, paused_at = null, retry_at = null";
+
 /** False: the account has no such batch. One that has ended stays as it is. */
 export async function cancelBatchRow(db: Database, { accountId, batchId }: BatchOfAccount): Promise<boolean> {
   return db.tx(async (tx) => {
@@ -114,7 +116,7 @@ export async function cancelBatchRow(db: Database, { accountId, batchId }: Batch
     const text = "select 1 from batches where account_id = $1 and id = $2 for update";
     if ((await tx.query(text, [accountId, batchId])).length === 0) return false;
     await tx.query(
-      `update batches set status = 'canceled', pause_reason = null, pause_message = null, paused_at = null, retry_at = null
+      `update batches set status = 'canceled', ${NOT_PAUSED}
        where account_id = $1 and id = $2 and status in ('running', 'paused')`,
       [accountId, batchId],
     );
@@ -130,8 +132,7 @@ export async function resumeBatchRow(
 ): Promise<boolean> {
   const rows = await db.query(
     `update batches set api_key_id = case when status = 'paused' then $3 else api_key_id end,
-       status = case when status = 'paused' then 'running' else status end, pause_reason = null, pause_message = null,
-       paused_at = null, retry_at = null
+       status = case when status = 'paused' then 'running' else status end, ${NOT_PAUSED}
      where account_id = $1 and id = $2 returning 1`,
     [accountId, batchId, keyId],
   );
@@ -229,8 +230,7 @@ export async function pauseBatch(
 /** What it was paused for is gone. */
 export async function unpauseBatch(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<void> {
   await db.query(
-    `update batches set status = 'running', pause_reason = null, pause_message = null, paused_at = null, retry_at = null
-     where account_id = $1 and id = $2 and status = 'paused'`,
+    `update batches set status = 'running', ${NOT_PAUSED} where account_id = $1 and id = $2 and status = 'paused'`,
     [accountId, batchId],
   );
 }

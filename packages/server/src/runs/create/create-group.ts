@@ -82,9 +82,8 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
       resolveAll(ordered, await send({ db, reserve }, runs, { signal: accountLocks.stopping }));
     } catch (error) {
       for (const one of ordered) one.isUnknown = isConnectionLoss(error);
-      const isWorthRepeating =
-        isLockTimeout(error) || isTransientFailure(error) || (ordered.length > 1 && isAboutOne(error));
-      if (!isWorthRepeating) rejectAll(ordered.splice(0), error);
+      const mayPass = isLockTimeout(error) || isTransientFailure(error);
+      if (!mayPass && (ordered.length === 1 || !isAboutOne(error))) return rejectAll(ordered, error);
       for (const [accountId, own] of Map.groupBy(ordered, ({ run }) => run.accountId)) void createApart(accountId, own);
     }
   }

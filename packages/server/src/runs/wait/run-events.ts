@@ -18,17 +18,17 @@ export async function* runEvents(
   { wait, follower }: { readonly wait: Wait; readonly follower: Follower },
 ): AsyncGenerator<string, void, void> {
   yield `retry: ${RECONNECT_MS}\n\n${statusEvent(run)}`;
-  const last: { end?: Run | null } = isFinal(run.runStatus) ? { end: run } : {};
-  const isOver = () => last.end !== undefined;
-  void wait.finished.then((end) => {
-    if (!isOver()) last.end = end;
+  const over = new AbortController();
+  if (isFinal(run.runStatus)) over.abort();
+  void wait.finished.then(() => {
+    over.abort();
     return follower.interrupt();
   });
   /** By output: pieces of an earlier call, of a worker that lost its run, come late and are void. */
   const calls = new Map<number, number>();
-  while (!isOver()) {
+  while (!over.signal.aborted) {
     const news = await follower.next(KEEP_ALIVE_MS);
-    if (news === null && !isOver()) yield ": keep-alive\n\n";
+    if (news === null && !over.signal.aborted) yield ": keep-alive\n\n";
     if (news === null) continue;
     const pieces = news.pieces.filter(({ output, call }) => call >= (calls.get(output) ?? 0));
     for (const { output, call } of pieces) calls.set(output, call);
@@ -36,8 +36,8 @@ export async function* runEvents(
     const text = status + pieces.map(textEvent).join("");
     if (text !== "") yield text;
   }
-  const { end } = last;
-  if (end === null || end === undefined) return;
+  const end = isFinal(run.runStatus) ? run : await wait.finished;
+  if (end === null) return;
   if (end !== run) yield statusEvent(end);
   for (const [index, output] of end.outputs.entries()) yield event("output", { index, ...output });
   yield event("done", end);
