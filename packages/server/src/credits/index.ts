@@ -2,8 +2,8 @@ export { findStanding, freezeAccount, isFrozen, unfreezeAccount } from "./freeze
 export { listJournal } from "./journal-store.ts";
 export { giveCredits } from "./grants.ts";
 export { adjustCredits, availableCredits, grantCredits } from "./ledger.ts";
-export { collectEarnings, earnerOf, type Earner } from "./author-earnings.ts";
-export { expireCredits } from "./expire.ts";
+export { earnerOf, type Earner } from "./author-earnings.ts";
+export { collectEarnings, expireCredits } from "./overdue-store.ts";
 export { checkLedger, createAudit, type LedgerReport } from "./reconcile.ts";
 export { creditsManageRoutes } from "./credits-manage-routes.ts";
 export { creditsRoutes } from "./credits-routes.ts";
