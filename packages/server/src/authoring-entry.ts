@@ -14,7 +14,7 @@ import { importChecked, type CheckedImport } from "./prompts/authoring/import-ch
 import { previewPrompt, type PreviewRequest } from "./prompts/authoring/preview-prompt.ts";
 import { tryPrompt, type TrialResult } from "./prompts/authoring/try-prompt.ts";
 import { validatePrompts, type Validation } from "./prompts/authoring/validate-prompts.ts";
-import { findPromptOf, titlesOf } from "./prompts/checks/parse-prompt-file.ts";
+import { findPromptOf, titlesOf, type PromptLimits } from "./prompts/checks/parse-prompt-file.ts";
 import type { ForeignFormat } from "./prompts/format/foreign-format.ts";
 import { parsePromptFile, PromptFileError, type PromptFile, type PromptSource } from "./prompts/index.ts";
 import { Problem } from "./platform/problem.ts";
@@ -43,7 +43,7 @@ export function explainAuthorFailure(error: unknown): string | null {
 /** Of one installation's settings: its models, and the most that a run may hold. */
 export class Authoring {
   readonly #catalogue: Catalogue;
-  readonly #creditsMax: number;
+  readonly #limits: PromptLimits;
   readonly #secret: Config["secret"];
 
   /** @throws ConfigError, CatalogueError with every fault. */
@@ -51,12 +51,12 @@ export class Authoring {
     const config = readConfig(environment);
     this.#catalogue = loadCatalogueOf(config);
     this.#catalogue.useEnabled(this.#catalogue.enabledHere(), []);
-    this.#creditsMax = config.PROMPTD_HOLD_MAX_CREDITS;
+    this.#limits = { holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS };
     this.#secret = config.secret;
   }
 
   check({ text }: PromptFile): Validation {
-    return validatePrompts(text, this.#catalogue, { creditsMax: this.#creditsMax });
+    return validatePrompts(text, this.#catalogue, this.#limits);
   }
 
   /** @param title null: the file holds one prompt. */
@@ -74,7 +74,7 @@ export class Authoring {
     readImage: (path: string) => Promise<Uint8Array>,
     signal: AbortSignal,
   ): Promise<TestedPrompt[]> {
-    const sources = parsePromptFile(file.text, this.#catalogue, { creditsMax: this.#creditsMax });
+    const sources = parsePromptFile(file.text, this.#catalogue, this.#limits);
     const adapter = await this.#openModels();
     const ports = this.#ports(adapter, readImage, signal);
     try {
@@ -125,7 +125,7 @@ export class Authoring {
    * @throws Problem VALIDATION_ERROR when the file is not of this format.
    */
   import(file: PromptFile, format: ForeignFormat): CheckedImport[] {
-    return importChecked(file, format, { catalogue: this.#catalogue, limits: { creditsMax: this.#creditsMax } });
+    return importChecked(file, format, { catalogue: this.#catalogue, limits: this.#limits });
   }
 
   diff(before: PromptFile, after: PromptFile): PromptDiff {
@@ -134,7 +134,7 @@ export class Authoring {
 
   /** @throws PromptFileError; Problem VALIDATION_ERROR when it is not clear which prompt is meant. */
   #sourceOf({ name, text }: PromptFile, title: string | null): PromptSource {
-    const sources = parsePromptFile(text, this.#catalogue, { creditsMax: this.#creditsMax });
+    const sources = parsePromptFile(text, this.#catalogue, this.#limits);
     const source = findPromptOf(sources, title);
     if (source !== null) return source;
     const message = `${name} holds ${sources.length} prompts (${titlesOf(sources)}): name one with --prompt.`;

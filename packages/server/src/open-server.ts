@@ -139,7 +139,7 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
         db,
         catalogue,
         newId,
-        creditsMax: config.PROMPTD_HOLD_MAX_CREDITS,
+        holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
         sampleUrl,
         releaseSample: samples.release,
         chargesAuthors: config.chargesAuthors,

@@ -75,8 +75,8 @@ export function promptActions(context: CommandContext) {
     /** What publishing the only prompt of a file would change. Null: it would be a new prompt. */
     async diff(file: PromptFile, author: string | null): Promise<PromptDiff | null> {
       const catalogue = await readCatalogue(context);
-      const creditsMax = context.config.PROMPTD_HOLD_MAX_CREDITS;
-      const source = findPromptOf(parsePromptFile(file.text, catalogue, { creditsMax }), null);
+      const holdMaxCredits = context.config.PROMPTD_HOLD_MAX_CREDITS;
+      const source = findPromptOf(parsePromptFile(file.text, catalogue, { holdMaxCredits }), null);
       if (source === null) throw new Problem("VALIDATION_ERROR", `${file.name} must hold one prompt to be compared.`);
       const accountId = await accountOf(author);
       const { promptId, slug } = source;
@@ -96,10 +96,10 @@ async function publishFiles(
   const { accountId: authorId } = await getAccountByName(context.db, author);
   const catalogue = await readCatalogue(context);
   const report: PublishReport = { published: [], warnings: [], faults: [] };
-  const creditsMax = context.config.PROMPTD_HOLD_MAX_CREDITS;
+  const holdMaxCredits = context.config.PROMPTD_HOLD_MAX_CREDITS;
   const parsed = files.flatMap(({ name, text }): ParsedFile[] => {
     try {
-      return [{ name, sources: parsePromptFile(text, catalogue, { creditsMax }) }];
+      return [{ name, sources: parsePromptFile(text, catalogue, { holdMaxCredits }) }];
     } catch (error) {
       report.faults.push(faultOf(name, error));
       return [];

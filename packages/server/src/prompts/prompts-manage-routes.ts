@@ -114,7 +114,7 @@ function labelRoutes({ db }: OwnPromptsOptions) {
 }
 
 function fileRoutes(options: OwnPromptsOptions) {
-  const { catalogue, creditsMax } = options;
+  const { catalogue, holdMaxCredits } = options;
   return {
     checkPromptFile: async ({ body: { source } }, { caller }) => {
       await beforeReading(caller.accountId);
@@ -130,7 +130,7 @@ function fileRoutes(options: OwnPromptsOptions) {
     },
     previewPromptFile: async ({ body }, { caller }) => {
       await beforeReading(caller.accountId);
-      const sources = orIssues(() => parsePromptFile(body.source, catalogue, { creditsMax }));
+      const sources = orIssues(() => parsePromptFile(body.source, catalogue, { holdMaxCredits }));
       const { textInputs, runOptions, stepOutputs } = body;
       const request = { textInputs: textInputs ?? {}, runOptions: runOptions ?? {}, stepOutputs: stepOutputs ?? {} };
       const preview = previewPrompt(promptOf(sources, body.title ?? null), request, catalogue);
@@ -154,8 +154,8 @@ function promptOf(sources: readonly PromptSource[], title: string | null): Promp
 }
 
 /** As `promptd prompt check` does. */
-function checkFile(text: string, { catalogue, creditsMax, chargesAuthors }: OwnPromptsOptions): PromptFileCheck {
-  const validation = validatePrompts(text, catalogue, { creditsMax });
+function checkFile(text: string, { catalogue, holdMaxCredits, chargesAuthors }: OwnPromptsOptions): PromptFileCheck {
+  const validation = validatePrompts(text, catalogue, { holdMaxCredits });
   return {
     ...validation,
     faults: validation.faults.map(({ column = null, excerpt = null, ...fault }) => ({ ...fault, column, excerpt })),

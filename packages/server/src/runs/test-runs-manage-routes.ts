@@ -7,14 +7,14 @@ import { findVersionOfRun, getRun } from "./runs-store.ts";
 
 /** Runs of drafts: durable and counted among the account's active runs like all others, at the price of an author's own runs. */
 export function testRunsManageRoutes(options: RunsRoutesOptions) {
-  const { db, catalogue, newId, holdMaxCredits: creditsMax } = options;
+  const { db, catalogue, newId, holdMaxCredits } = options;
   return {
     createTestRun: async ({ params: { promptId }, body }, context) => {
       const { caller } = context;
       const author = { accountId: caller.accountId, personId: caller.actor?.personId ?? null };
       const { revision, test: name = null, model = null, inputs } = body;
       const request = { promptId, revision, test: name, model, runOptions: body.runOptions ?? {} };
-      const frozen = await freezeTest(author, request, { db, catalogue, newId, creditsMax });
+      const frozen = await freezeTest(author, request, { db, catalogue, newId, holdMaxCredits });
       const { promptVersionId, test, runOptions } = frozen;
       const textInputs = { ...test?.textInputs, ...inputs?.textInputs };
       const run = {

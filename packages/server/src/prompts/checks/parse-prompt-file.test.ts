@@ -272,7 +272,7 @@ describe("models and steps", () => {
 
   test("a run that could cost more than the limit is refused with its price", () => {
     const file = PENCIL_PORTRAIT.replace("options:", "count: 4\noptions:");
-    const parse = () => parsePromptFile(file, catalogue, { creditsMax: 31 });
+    const parse = () => parsePromptFile(file, catalogue, { holdMaxCredits: 31 });
     expect(parse).toThrow(/^line 5, model: .*could cost 32 credits; the limit is 31/);
   });
 });

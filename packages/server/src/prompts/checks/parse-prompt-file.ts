@@ -31,7 +31,7 @@ export function titlesOf(sources: readonly PromptSource[]): string {
 
 export interface PromptLimits {
   /** The most that one run may hold. */
-  readonly creditsMax?: number;
+  readonly holdMaxCredits?: number;
   /** False: nobody reads the warnings, and what roles cost over all their models need not be computed. */
   readonly isDescribed?: boolean;
   /** In place of the one that the file names. */
@@ -42,10 +42,10 @@ export interface PromptLimits {
 export function readPrompts(
   text: string,
   catalogue: Catalogue,
-  { creditsMax = CREDITS_MAX_DEFAULT, isDescribed = true, model }: PromptLimits = {},
+  { holdMaxCredits = CREDITS_MAX_DEFAULT, isDescribed = true, model }: PromptLimits = {},
 ): { readonly sources: readonly PromptSource[]; readonly faults: readonly PromptFault[] } {
   const faults = new FaultList();
-  const options = { catalogue, creditsMax, isDescribed };
+  const options = { catalogue, holdMaxCredits, isDescribed };
   const resolved = readPromptFile(text, faults).flatMap((written) => {
     const raw = model === undefined ? written.raw : tryModel(written.raw, model, catalogue);
     const source = resolvePrompt(raw, written.faults, options);

@@ -16,7 +16,7 @@ import { planSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 export interface ResolveOptions {
   readonly catalogue: Catalogue;
   /** A run that could cost more than this is a mistake of the author, not a price. */
-  readonly creditsMax: number;
+  readonly holdMaxCredits: number;
   /** False: nobody reads the warnings, and what roles cost over all their models need not be computed. */
   readonly isDescribed: boolean;
 }
@@ -134,7 +134,7 @@ function tryRendering(
   version: PlannedVersion,
   raw: RawPrompt,
   faults: FaultList,
-  { catalogue, creditsMax }: ResolveOptions,
+  { catalogue, holdMaxCredits }: ResolveOptions,
 ): void {
   for (const [index, sample] of [null, ...raw.samples].entries()) {
     const values = placeholderValues(version.definition.inputs, sample?.textInputs);
@@ -149,8 +149,8 @@ function tryRendering(
       }
       const plans = planSteps(version, values, {}, catalogue);
       const { credits } = priceCeiling(catalogue, plans, version.model);
-      if (credits <= creditsMax) continue;
-      const message = `a run with ${name} could cost ${credits} credits; the limit is ${creditsMax}. Lower maxOutputTokens or count.`;
+      if (credits <= holdMaxCredits) continue;
+      const message = `a run with ${name} could cost ${credits} credits; the limit is ${holdMaxCredits}. Lower maxOutputTokens or count.`;
       faults.add({ ...location(null), code: "RENDER", message });
     } catch (error) {
       const message = `cannot be rendered with ${name}: ${error instanceof Error ? error.message : String(error)}`;

@@ -35,7 +35,7 @@ export interface DraftOptions {
   readonly catalogue: Catalogue;
   readonly newId: () => string;
   /** The most that one run may hold. */
-  readonly creditsMax: number;
+  readonly holdMaxCredits: number;
 }
 
 /** Who writes: a person in the account that owns the prompt. */
@@ -210,10 +210,10 @@ function describe(
 export async function publishPromptFile(
   { accountId, personId }: Author,
   { source: text, note }: { readonly source: string; readonly note: string | null },
-  { db, catalogue, newId, creditsMax }: DraftOptions,
+  { db, catalogue, newId, holdMaxCredits }: DraftOptions,
 ): Promise<PromptPublication[]> {
   await beforeReading(accountId);
-  const parsed = orIssues(() => parsePromptFile(text, catalogue, { creditsMax }));
+  const parsed = orIssues(() => parsePromptFile(text, catalogue, { holdMaxCredits }));
   const read = await withOwnIds(db, parsed, accountId);
   const meant = await findMeant(db, accountId, read);
   const sources = read.map((source, at) => {
@@ -260,8 +260,8 @@ export async function rollBack(
     "published version of this prompt",
     promptVersionId,
   );
-  const { catalogue, creditsMax } = options;
-  const sources = orIssues(() => parsePromptFile(fileOfPrompt(version), catalogue, { creditsMax }));
+  const { catalogue, holdMaxCredits } = options;
+  const sources = orIssues(() => parsePromptFile(fileOfPrompt(version), catalogue, { holdMaxCredits }));
   const source = findPromptOf(sources, null);
   if (source === null) throw new Error("The text of a version does not hold one prompt.");
   return publishOne(author, { ...source, promptId }, { ...options, note }, async () => {});
@@ -274,9 +274,13 @@ export async function rollBack(
 export function onlyPrompt(
   text: string,
   promptId: string,
-  { catalogue, creditsMax, model }: Pick<DraftOptions, "catalogue" | "creditsMax"> & { readonly model?: string },
+  {
+    catalogue,
+    holdMaxCredits,
+    model,
+  }: Pick<DraftOptions, "catalogue" | "holdMaxCredits"> & { readonly model?: string },
 ): PromptSource {
-  const limits = { creditsMax, ...(model === undefined ? {} : { model }) };
+  const limits = { holdMaxCredits, ...(model === undefined ? {} : { model }) };
   const [source, ...others] = orIssues(() => parsePromptFile(text, catalogue, limits));
   const refused = (message: string) => invalid([{ path: ["body", "source"], code: "invalid_value", message }]);
   if (source === undefined || others.length > 0) {
