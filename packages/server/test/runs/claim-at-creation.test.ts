@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createCallCount } from "../../src/models/calls/provider-calls.ts";
 import { createRunCreates, type Reservation } from "../../src/runs/create/create-group.ts";
-import { createRunRow, createRunRows, type RunToCreate } from "../../src/runs/create/create-store.ts";
+import { createRunRows, type ClaimLease, type RunToCreate } from "../../src/runs/create/create-store.ts";
 import { LANE } from "../../src/runs/work/claim.ts";
 import type { Worker } from "../../src/runs/work/worker.ts";
 import { until } from "../support/promptd-process.ts";
@@ -21,11 +21,16 @@ afterEach(() => engine.clear());
 afterAll(() => engine.close());
 
 const CALL = { model: "sandbox/text", provider: "sandbox", providerModel: "text", isFollowed: false };
-const leaseOf = (workerId: string) => ({ workerId, lane: LANE, leaseMs: LEASE_MS });
+const leaseOf = (workerId: string, runsMax = 1) => ({ workerId, lane: LANE, leaseMs: LEASE_MS, runsMax });
+
+async function createAlone(run: RunToCreate, lease: ClaimLease) {
+  const [outcome] = await createRunRows(engine.db, [run], lease);
+  return outcome?.kind;
+}
 
 async function createClaimed(account: string, workerId: string, wish: Parameters<Engine["create"]>[1] = {}) {
   const run = engine.runToCreate(account, wish);
-  const { kind } = await createRunRow(engine.db, run, leaseOf(workerId));
+  const kind = await createAlone(run, leaseOf(workerId));
   return { kind, runId: run.runId };
 }
 
@@ -95,7 +100,7 @@ describe("a run that is claimed as it is created", () => {
     const account = await engine.createAccount();
     const workerId = await engine.registerWorker();
     const runs = [1, 2, 3].map(() => engine.runToCreate(account));
-    const outcomes = await createRunRows(engine.db, runs, { ...leaseOf(workerId), runsMax: 2 });
+    const outcomes = await createRunRows(engine.db, runs, leaseOf(workerId, 2));
     expect(outcomes.map(({ kind }) => kind)).toEqual(["claimed", "claimed", "created"]);
   });
 
@@ -157,7 +162,7 @@ describe("a worker that creates in its own process", () => {
     for (;;) {
       const run = await newRun();
       const reservation = await reserve(worker, [run]);
-      if ((await createRunRow(engine.db, run, reservation.lease)).kind === "claimed") return { run, reservation };
+      if ((await createAlone(run, reservation.lease)) === "claimed") return { run, reservation };
       reservation.begin([]);
     }
   }
@@ -195,7 +200,7 @@ describe("a worker that creates in its own process", () => {
     const { worker } = await startWorker({ concurrency: 2 });
     const runs = await Promise.all([newRun(), newRun(), newRun()]);
     const first = await reserve(worker, runs);
-    expect(first.slots).toBe(2);
+    expect(first.lease.runsMax).toBe(2);
     expect(await worker.reserve(runs)).toBeNull();
     first.begin([]);
     (await reserve(worker, runs)).begin([]);
@@ -219,10 +224,10 @@ describe("a worker that creates in its own process", () => {
     const { worker, findVersion } = await startWorker(ONE_SLOT);
     const run = await newRun();
     const reservation = await reserve(worker, [run]);
-    expect((await createRunRow(engine.db, run, reservation.lease)).kind).toBe("claimed");
+    expect(await createAlone(run, reservation.lease)).toBe("claimed");
     reservation.fail();
     const again = await reserve(worker, [run]);
-    expect((await createRunRow(engine.db, run, again.lease)).kind).toBe("created"); // it may have begun by a claim
+    expect(await createAlone(run, again.lease)).toBe("created"); // it may have begun by a claim
     again.begin([]);
     worker.wake();
     await until(async () => (await engine.stateOf(run.runId)).status === "failed");
@@ -245,7 +250,7 @@ describe("a worker that creates in its own process", () => {
     const { worker } = await startWorker(ONE_SLOT);
     const run = await newRun();
     const reservation = await reserve(worker, [run]);
-    expect((await createRunRow(engine.db, run, reservation.lease)).kind).toBe("claimed");
+    expect(await createAlone(run, reservation.lease)).toBe("claimed");
     const stopped = worker.drain(20_000);
     await until(async () => (await engine.db.query("select 1 from workers where draining")).length === 1);
     reservation.begin([run]);
@@ -291,8 +296,7 @@ test.each([
   const once: Engine["db"]["once"] = (...asked) => answers.shift()?.() ?? engine.db.once(...asked);
   const creates = createRunCreates({ db: { ...engine.db, once }, accountLocks: new AccountLockQueue() });
   creates.claimWith(async (runs) => ({
-    lease: leaseOf(engine.newId()), // of a worker that is not there
-    slots: runs.length,
+    lease: leaseOf(engine.newId(), runs.length), // of a worker that is not there
     begin: (claimed) => ends.push(`begin ${claimed.length}`),
     fail: () => ends.push("fail"),
   }));

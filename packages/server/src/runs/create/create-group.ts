@@ -28,8 +28,6 @@ const INPUTS_BYTES_MAX = 256 * 1_024;
 /** Slots of the worker of this process, for runs that are about to be created. */
 export interface Reservation {
   readonly lease: ClaimLease;
-  /** For the first ones of those that were asked for. */
-  readonly slots: number;
   /** Ends the reservation: these runs were claimed and begin, and the other slots are free. */
   begin(claimed: readonly RunToCreate[]): void;
   /** Ends it where nobody knows whether runs were created and claimed. */
@@ -161,8 +159,7 @@ async function send(
   const once: Queryable = { query: (statement, values) => db.once(statement, values, limits) };
   const reservation = await reserve(runs);
   try {
-    const claim = reservation && { ...reservation.lease, runsMax: reservation.slots };
-    const outcomes = await createRunRows(once, runs, claim);
+    const outcomes = await createRunRows(once, runs, reservation?.lease ?? null);
     const claimed = runs.filter((_, i) => outcomes[i]?.kind === "claimed");
     if (claimed.length > 0) await faultPoint("create.claimed");
     reservation?.begin(claimed);

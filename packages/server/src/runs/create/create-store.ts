@@ -28,11 +28,12 @@ export interface RunToCreate {
   readonly firstCall: FirstCall | null;
 }
 
-/** Under which the worker of this process claims new runs as they are created. */
+/** Under which the worker of this process claims new runs as they are created: the first `runsMax` of a statement. */
 export interface ClaimLease {
   readonly workerId: string;
   readonly lane: number;
   readonly leaseMs: number;
+  readonly runsMax: number;
 }
 
 export type CreateOutcome =
@@ -62,30 +63,22 @@ type CreateRow = { run_id: string | null; available: number | null } & (
 /** In place of a share of the prompt's own. */
 const INSTALLATION_SHARE = -1;
 
-/** Of the first `runsMax` runs of a statement. */
-export interface ClaimOfSome extends ClaimLease {
-  readonly runsMax: number;
-}
-
-/** @param claim null: the run waits in the queue. */
-export async function createRunRow(
-  db: Queryable,
-  run: RunToCreate,
-  claim: ClaimLease | null = null,
-): Promise<CreateOutcome> {
-  const [outcome] = await createRunRows(db, [run], claim && { ...claim, runsMax: 1 });
+/** The run waits in the queue. */
+export async function createRunRow(db: Queryable, run: RunToCreate): Promise<CreateOutcome> {
+  const [outcome] = await createRunRows(db, [run], null);
   if (outcome === undefined) throw new Error("No outcome of a create.");
   return outcome;
 }
 
 /**
  * Runs in the order of their accounts, each as if it were created alone.
+ * @param claim null: they wait in the queue.
  * @returns an outcome for each, in the same order.
  */
 export async function createRunRows(
   db: Queryable,
   runs: readonly RunToCreate[],
-  claim: ClaimOfSome | null,
+  claim: ClaimLease | null,
 ): Promise<CreateOutcome[]> {
   const values = runs.map(createValues);
   const columns = values[0]?.map((_, column) => values.map((row) => row[column])) ?? [];

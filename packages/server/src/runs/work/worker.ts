@@ -119,8 +119,7 @@ export class Worker {
     const free = this.#slots.expect(expected);
     const sentMs = performance.now();
     return {
-      lease: { workerId, lane: LANE, leaseMs: this.#options.leaseMs },
-      slots: expected.length,
+      lease: { workerId, lane: LANE, leaseMs: this.#options.leaseMs, runsMax: expected.length },
       begin: (claimed) => {
         // The lease was lost meanwhile: these runs belong to an id that is no longer ours, and are swept with its others.
         if (this.#lease.workerId === workerId)
