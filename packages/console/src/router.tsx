@@ -203,6 +203,12 @@ const newAddress = createRoute({
   component: lazyRouteComponent(() => import("./screens/new-address/new-address.tsx"), "NewAddressScreen"),
 });
 
+const confirmAddress = createRoute({
+  getParentRoute: () => root,
+  path: "/confirm-address",
+  component: lazyRouteComponent(() => import("./screens/confirm-address/confirm-address.tsx"), "ConfirmAddressScreen"),
+});
+
 const tree = root.addChildren([
   inside.addChildren([
     marketplace,
@@ -227,6 +233,7 @@ const tree = root.addChildren([
   welcome,
   invitation,
   newAddress,
+  confirmAddress,
 ]);
 
 export function createAppRouter(queries: QueryClient) {

@@ -1,7 +1,12 @@
 /** The endpoints of the library that keeps sessions, which speaks a form of its own: signing in, out and up, and what stands on it. */
 
-const NOT_CONFIRMED =
-  "Your email address is not confirmed yet. Open the link that we have just sent you; it signs you in.";
+const USED_LINK = "This link does not work any more. Ask for another one.";
+const SENTENCES: Readonly<Record<string, string>> = {
+  EMAIL_NOT_VERIFIED:
+    "Your email address is not confirmed yet. Open the link that we have just sent you; it signs you in.",
+  INVALID_TOKEN: USED_LINK,
+  TOKEN_EXPIRED: "This link has expired: it works within an hour. Sign in, and we send you another one.",
+};
 
 export class SignedOutError extends Error {}
 
@@ -19,7 +24,8 @@ export async function askAuth<Answer>(path: string, body?: unknown): Promise<Ans
   };
   if (answer.ok) return answered;
   if (answered?.code === "UNAUTHORIZED") throw new SignedOutError();
-  if (answered?.code === "EMAIL_NOT_VERIFIED") throw new Error(NOT_CONFIRMED);
+  const sentence = typeof answered?.code === "string" ? SENTENCES[answered.code] : undefined;
+  if (sentence !== undefined) throw new Error(sentence);
   if (answer.status === 429 && answered?.code === undefined)
     throw new Error("Too many tries. Wait a minute, then try again.");
   const message = typeof answered?.message === "string" ? answered.message : `The server answered ${answer.status}.`;
@@ -48,8 +54,14 @@ export async function signUp(person: {
   readonly email: string;
   readonly password: string;
 }): Promise<"signed_in" | "confirm"> {
-  await askAuth("sign-up/email", { ...person, callbackURL: "/" });
+  await askAuth("sign-up/email", person);
   return (await askAuth("get-session")) === null ? "confirm" : "signed_in";
+}
+
+/** `confirmed`: the address was confirmed before, by the same link. */
+export async function confirmAddress(token: string): Promise<"signed_in" | "confirmed"> {
+  await askAuth(`verify-email?token=${encodeURIComponent(token)}`);
+  return (await askAuth("get-session")) === null ? "confirmed" : "signed_in";
 }
 
 /** Where a sign-in service goes on. What goes wrong there leads back to the sign-in, with `error` in its address. */

@@ -47,7 +47,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
 
   test("a page whose link has lost its code asks for the whole link, and for nothing else", async () => {
     await travel(browser, "lost-code", async ({ page, complaints }) => {
-      for (const path of ["welcome", "invitation", "reset-password", "new-address"]) {
+      for (const path of ["welcome", "invitation", "reset-password", "new-address", "confirm-address"]) {
         await page.goto(`${server.url}/${path}`);
         await page.getByText("Open the whole link again.").waitFor();
         expect([path, await page.getByRole("button").count()]).toEqual([path, 0]);
@@ -163,7 +163,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     expect((await ada.client.send("listPasskeys")).rows).toEqual([]);
   });
 
-  test("who signs up, once the address is confirmed by the link of a mail, and not before", async () => {
+  test("who signs up, once the address is confirmed on the page that the mail leads to, and not before", async () => {
     const email = "new@example.org";
     await travel(browser, "sign-up", async ({ page }) => {
       await page.goto(`${server.url}/sign-up`);
@@ -177,9 +177,16 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
       await page.getByLabel("Password").fill(PASSWORD);
       await page.keyboard.press("Enter");
       await page.getByText("Your email address is not confirmed yet.").waitFor();
-      await page.goto((await mail.waitFor(email, 2)).link);
+      const { link } = await mail.waitFor(email, 2);
+      const confirm = page.getByRole("button", { name: "Confirm and sign in" });
+      await page.goto(link);
+      await confirm.click();
       await page.getByLabel("Search prompts").waitFor();
       expect(new URL(page.url()).pathname).toBe("/");
+      await page.context().clearCookies();
+      await page.goto(link);
+      await confirm.click();
+      await page.getByRole("heading", { name: "Address confirmed" }).waitFor();
     });
   });
 });

@@ -203,6 +203,7 @@ const FOR_STRANGERS = [
   "/welcome#used",
   "/invitation#used",
   "/new-address#used",
+  "/confirm-address#used",
 ];
 
 const routesOf = (page: Page) => page.evaluate<string[]>("Object.keys(__TSR_ROUTER__.routesByPath)");

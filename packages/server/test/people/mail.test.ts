@@ -1,6 +1,6 @@
 /** Mail: invitations, resets and confirmations go out over SMTP, after the request and never at its expense. */
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isRefusedForGood } from "../../src/people/mail/mailer.ts";
 import { createSmtp } from "../../src/people/mail/smtp.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
@@ -174,10 +174,45 @@ describe("with open sign-up", () => {
     open = await startTestServer({ environment: mailEnvironment({ PROMPTD_SIGN_UP: "open" }) });
   });
   afterAll(() => open.close());
+  // Every browser of this file has the same address, by which the library bounds sign-ups.
+  beforeEach(() => open.app.db.query("delete from auth_rate_limits").then(() => undefined));
+
+  const signUp = (email: string) =>
+    post("/manage/auth/sign-up/email", { email, password: PASSWORD, name: "Lin" }, open);
+
+  /** What the page of a link does when somebody presses its button. */
+  async function confirm(link: string): Promise<{ status: number; cookie: string }> {
+    const token = new URL(link).hash.slice(1);
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${open.url}/manage/auth/verify-email?token=${token}`, { headers, redirect: "manual" });
+    return { status: answer.status, cookie: answer.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
+  }
+
+  test("programs that open the links of mails confirm no address, and sign nobody in", async () => {
+    await signUp("scanned@example.org");
+    const { link } = await mail.waitFor("scanned@example.org");
+    expect(link).toMatch(new RegExp(`^${open.url}/confirm-address#`));
+    const bare = `${open.url}/manage/auth/verify-email?token=${new URL(link).hash.slice(1)}&callbackURL=%2F`;
+    for (const address of [link, bare]) {
+      for (const method of ["HEAD", "GET"]) {
+        const opened = await fetch(address, { method, redirect: "manual" });
+        expect([address, method, opened.headers.getSetCookie()]).toEqual([address, method, []]);
+      }
+    }
+    expect((await fetch(bare, { redirect: "manual" })).headers.get("location")).toBe(link);
+    expect((await signIn("scanned@example.org", PASSWORD, open)).status).toBe(403);
+    expect((await confirm(link)).status).toBe(200);
+    expect((await signIn("scanned@example.org", PASSWORD, open)).status).toBe(200);
+  });
+
+  test("a link of a confirmation that is opened again signs nobody in", async () => {
+    await signUp("twice@example.org");
+    const { link } = await mail.waitFor("twice@example.org");
+    expect((await confirm(link)).cookie).not.toBe("");
+    expect(await confirm(link)).toEqual({ status: 200, cookie: "" });
+  });
 
   test("nobody signs in before the address is confirmed, and nobody learns who is here already", async () => {
-    const signUp = (email: string) =>
-      post("/manage/auth/sign-up/email", { email, password: PASSWORD, name: "Lin" }, open);
     const first = await signUp("lin@example.org");
     expect([first.status, first.headers.getSetCookie()]).toEqual([200, []]);
     const { link } = await mail.waitFor("lin@example.org");
@@ -187,9 +222,7 @@ describe("with open sign-up", () => {
       200,
       Object.keys((await first.json()) as object),
     ]);
-    const confirmed = await fetch(link, { redirect: "manual" });
-    expect([confirmed.status, confirmed.headers.get("location")]).toEqual([302, "/"]);
-    const cookie = confirmed.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    const { cookie } = await confirm(link);
     expect(await clientOf(open, { cookie }).send("getSession")).toMatchObject({ person: { email: "lin@example.org" } });
   });
 });

@@ -15,6 +15,7 @@ import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { isUniqueViolation } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
+import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS } from "./passwords.ts";
@@ -162,7 +163,7 @@ function createAuth(options: SessionsOptions, url: string) {
       },
       requireEmailVerification: options.onVerificationAsked !== null,
     },
-    ...verificationOf(options),
+    ...confirmationOf(options.onVerificationAsked, url),
     hooks: { before: beforeActions(options, url) },
     disabledPaths: DISABLED_PATHS,
     // A token of a reset opens an account for an hour, so that only its hash is stored.
@@ -236,20 +237,6 @@ function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider) {
   return { ...genericOAuth({ config: [provider] }), init: () => ({ context: pending }) };
 }
 
-/** Whoever signs up by themselves confirms their address before the first sign-in, where there is mail. */
-function verificationOf({ onVerificationAsked }: SessionsOptions) {
-  if (onVerificationAsked === null) return {};
-  return {
-    emailVerification: {
-      sendOnSignUp: true,
-      sendOnSignIn: true,
-      autoSignInAfterVerification: true,
-      sendVerificationEmail: ({ user, url }: { user: { email: string }; url: string }) =>
-        onVerificationAsked(user.email, url),
-    },
-  };
-}
-
 const CHANGE_PATH = "/change-password";
 /** Where a password is tried: all but codes. */
 const PASSWORD_PATH = /^\/(sign-in\/email|change-password|two-factor\/(?!verify-).+)$/;
@@ -267,9 +254,13 @@ const RESET_BYTES = 16;
  * Has every change of a password end all other sessions: it would be in vain while that of a thief goes on.
  *
  * Takes names alone that others may be shown.
+ *
+ * Leads whoever opens the link of a confirmation by itself to its page.
  */
 function beforeActions({ db, log, hasMail, onResetAsked }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
+    const page = confirmationPage(context, url);
+    if (page !== null) throw context.redirect(page);
     if (PASSWORD_PATH.test(context.path)) await boundTries(context, db);
     if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
     if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // added to what was sent
