@@ -53,7 +53,8 @@ describe("image inputs", () => {
   const url = (path: string): StoredImage => ({ type: "url", url: `https://images.example.org${path}` });
 
   test("that cannot be fetched give one sentence for every cause", async () => {
-    const files = await openFiles(rig, {
+    const files = await openFiles(rig);
+    const impatient = await openFiles(rig, {
       fetch: { network: rig.host.network, trusted: rig.host.cert, times: { headersMs: 200 } },
     });
     rig.host.routes.set("/away", (_request, response) =>
@@ -65,16 +66,18 @@ describe("image inputs", () => {
     rig.host.names.set("nowhere.example.org", []);
     const refused = { kind: "refused", message: "The image at position 2 could not be fetched." };
     const [file] = await storeInput(files, rig.png);
+    const silent = url("/silent");
     const images = [
       [url("/missing"), "images.example.org: it answered 404"],
       [url("/away"), "10.0.0.1: it is no address on the public internet, or not https"],
       [url("/broken"), "images.example.org: it answered 500"],
-      [url("/silent"), "images.example.org: it did not answer in time"],
+      [silent, "images.example.org: it did not answer in time"],
       [{ type: "url", url: "https://private.example.org/" }, "private.example.org: it is no address"],
       [{ type: "url", url: "https://nowhere.example.org/" }, "nowhere.example.org: the name has no address (DNS)"],
     ] as const;
     for (const [image, why] of images) {
-      const outcome = await files.loadImages([file as StoredImage, image], LIMITS, never);
+      const { loadImages } = image === silent ? impatient : files;
+      const outcome = await loadImages([file as StoredImage, image], LIMITS, never);
       // The detail is for operators.
       expect(outcome).toEqual({ ...refused, detail: expect.stringContaining(`Image 2: ${why}`) });
     }
