@@ -10,7 +10,7 @@ import {
 import type { Closers } from "./closers.ts";
 import type { HttpServerOptions } from "./http/server.ts";
 import { makeDataDir, type Installation } from "./installation.ts";
-import { faultOfEmbeddingsModel } from "./models/index.ts";
+import { faultOfEmbeddingsModel, type Catalogue } from "./models/index.ts";
 import { openModels, type Models } from "./open-models.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
 import { ConfigError, type Config } from "./platform/config/config.ts";
@@ -60,6 +60,8 @@ export interface AppServices extends AppOptions {
   readonly newId: () => string;
   readonly notifications: Notifications;
   readonly models: Models;
+  /** Of `models`. */
+  readonly catalogue: Catalogue;
   readonly files: Files;
   readonly search: Search;
   /** The server's secret, from which others are derived. */
@@ -146,6 +148,7 @@ export async function openServices(
     ...core,
     installation,
     models,
+    catalogue: models.catalogue,
     files,
     search,
     finishDeletions: (stop) => finishDeletions(deletionPorts, stop),
@@ -169,10 +172,10 @@ export async function openServices(
 
 /** What the creation of a run needs, for a request or an item of a batch. */
 export function createRunOptions(services: AppServices): CreateRunOptions {
-  const { config, db, models, files, accountLocks, creates } = services;
+  const { config, db, catalogue, files, accountLocks, creates } = services;
   return {
     db,
-    catalogue: models.catalogue,
+    catalogue,
     files,
     accountLocks,
     creates,

@@ -63,7 +63,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 async function openApp(services: AppServices, closers: Closers): Promise<App> {
-  const { config, role, log, db, models } = services;
+  const { config, role, log, db, models, catalogue } = services;
   // Side by side: the worker waits for its connections.
   const [worker, server] = await Promise.all([
     role === "api" ? null : openWorker(services, closers),
@@ -75,7 +75,7 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
   const listenUrl = server === null ? null : await listen(services, server);
   await Promise.all([
     throughOutage(() => models.announce(), services),
-    role === "api" ? null : throughOutage(() => announceRoles(db, models.catalogue), services),
+    role === "api" ? null : throughOutage(() => announceRoles(db, catalogue), services),
   ]);
   await throughOutage(async () => worker?.start(), services);
   if (role !== "api") openDeliverer(services, closers).start();
@@ -93,7 +93,7 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
     listenUrl,
     publicUrl: config.PROMPTD_PUBLIC_URL,
     db,
-    catalogue: models.catalogue,
+    catalogue,
     close: ({ noticeMs } = { noticeMs: 0 }) => (closing ??= close(noticeMs)), // closed twice is closed once
   };
 }
@@ -144,7 +144,7 @@ async function listen({ config, onListening, localUrl }: AppServices, server: Ht
 
 /** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
 function periodicWork(services: AppServices): Tick[] {
-  const { config, log, db, files, models, search } = services;
+  const { config, log, db, files, models, catalogue, search } = services;
   return [
     ...files.ticks,
     ...models.ticks,
@@ -152,7 +152,7 @@ function periodicWork(services: AppServices): Tick[] {
     ...peopleTicks(services),
     ...batchTicks(services),
     { name: "account_deletions", everySeconds: 15, run: services.finishDeletions },
-    { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
+    { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, catalogue)) },
     { name: "roles", everySeconds: 10, run: (stop) => bindRoles(services, stop) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },
     { name: "idempotency", everySeconds: 600, run: (stop) => pruneIdempotencyKeys(db, stop) },
@@ -161,7 +161,7 @@ function periodicWork(services: AppServices): Tick[] {
     { name: "author_earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },
     { name: "usage", everySeconds: 30, run: createUsageRollUp(db) },
     { name: "usage_prune", everySeconds: 3_600, run: () => deleteOldUsage(db, config.PROMPTD_USAGE_DAYS) },
-    ...webhooksTicks({ ...services, catalogue: models.catalogue }),
+    ...webhooksTicks(services),
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, log) },
   ];
 }
@@ -183,7 +183,8 @@ function batchTicks(services: AppServices): Tick[] {
   return [starter.tick];
 }
 
-async function bindRoles({ db, models, newId, log }: AppServices, stop?: AbortSignal): Promise<void> {
-  const prompts = await rebindRoles(db, { catalogue: models.catalogue, newId }, stop);
+async function bindRoles(services: AppServices, stop?: AbortSignal): Promise<void> {
+  const { db, log } = services;
+  const prompts = await rebindRoles(db, services, stop);
   if (prompts > 0) log.info({ prompts }, "roles mean other models now: their prompts have a new version");
 }

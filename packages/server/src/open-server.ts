@@ -95,20 +95,14 @@ async function openConsole({ consoleDirectory: directory, publicUrl, log }: AppS
 
 /** Those of /v1. */
 function callersHandlers(services: AppServices, wakeWorker: () => void): Handlers {
-  const { db, models, search, notifications } = services;
-  const { catalogue } = models;
+  const { config, db, catalogue, search, files, notifications } = services;
+  const { chargesAuthors } = config;
   const runs = runsOptions(services, "/v1", wakeWorker);
   return {
     ...meRoutes(),
     ...creditsRoutes(db),
     ...modelsRoutes(catalogue),
-    ...promptsRoutes({
-      db,
-      search,
-      catalogue,
-      sampleUrl: services.files.samples.urlOf,
-      chargesAuthors: services.config.chargesAuthors,
-    }),
+    ...promptsRoutes({ db, search, catalogue, sampleUrl: files.samples.urlOf, chargesAuthors }),
     ...runsRoutes(runs),
     ...batchesRoutes({ ...runs, onReady: () => notifications.notify("batch_ready") }),
   };
@@ -116,10 +110,8 @@ function callersHandlers(services: AppServices, wakeWorker: () => void): Handler
 
 /** Those of /manage/v1: each slice gives the handlers of what it owns. */
 function manageEndpoints(services: AppServices, people: People, wakeWorker: () => void): Endpoint[] {
-  const { config, db, clock, newId, models, search, files } = services;
-  const { catalogue } = models;
-  const { samples } = files;
-  const sampleUrl = samples.urlOf;
+  const { config, db, clock, models, catalogue, search, files } = services;
+  const { urlOf: sampleUrl, release: releaseSample } = files.samples;
   const usage = openUsage(db);
   const runs = runsOptions(services, "/manage/v1", wakeWorker);
   return toEndpoints({
@@ -130,21 +122,18 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
     handlers: {
       ...people.handlers,
       ...accountsManageRoutes(db),
-      ...keysManageRoutes({ db, clock, newId, usageOfKeys: usage.usageOfKeys }),
+      ...keysManageRoutes({ ...services, ...usage }),
       ...creditsManageRoutes(db, clock),
       ...usageManageRoutes(db, clock),
-      ...modelsManageRoutes({ db, catalogue, refresh: () => models.refresh(), testCall: models.testCall }),
+      ...modelsManageRoutes({ ...models, db }),
       ...marketplaceManageRoutes({ db, search, catalogue, sampleUrl }),
       ...promptsManageRoutes({
-        db,
-        catalogue,
-        newId,
-        holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
+        ...services,
+        ...usage,
         sampleUrl,
-        releaseSample: samples.release,
+        releaseSample,
+        holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
         chargesAuthors: config.chargesAuthors,
-        usageOfPrompts: usage.usageOfPrompts,
-        usageOfVersions: usage.usageOfVersions,
       }),
       ...webhooksManageRoutes(services),
       ...offboardingManageRoutes({ ...services, files: files.ofAccount }),

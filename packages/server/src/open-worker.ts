@@ -9,7 +9,7 @@ import { createDeliverer, type Deliverer } from "./webhooks/index.ts";
 
 /** The worker of this process with the other slices passed as functions; it claims nothing before it is started. */
 export async function openWorker(services: AppServices, closers: Closers): Promise<Worker> {
-  const { config, log, installation, db, notifications, files, models, hub, followers, newId } = services;
+  const { config, log, installation, db, notifications, files, hub, followers, newId } = services;
   const openOne = async (role: string) => {
     // Open between two heartbeats, however long the lease: a process that starts beside an embedded database knows the
     // workers that live by their connections.
@@ -45,11 +45,8 @@ export async function openWorker(services: AppServices, closers: Closers): Promi
     onFailed: onFinished,
     finisher: createFinisher({ db, files, log, onWritten: (runs) => hub.deliver(runs), onFinished }),
     execute: createExecutor({
-      db,
-      log,
-      catalogue: models.catalogue,
-      caller: models.caller,
-      files,
+      ...services,
+      caller: services.models.caller,
       pieces,
       findVersion: (promptVersionId) => findVersion(db, promptVersionId),
       sandboxObeys: config.PROMPTD_SANDBOX_DIRECTIVES,
