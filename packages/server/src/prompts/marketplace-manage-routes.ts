@@ -15,7 +15,7 @@ import { allowRow, blockRow, findModerated, listModerated, setFeatured } from ".
 import { searchRow, SEARCH_RANKED_MAX, type SearchPromptsOptions } from "./search-prompts.ts";
 import { findSearchRows, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
 import { indexLatest } from "./publishing/unpublish.ts";
-import { lockPublishing } from "./publishing/publish-store.ts";
+import { underPublishingLock } from "./publishing/publish-store.ts";
 import { findVote, findVotingAccount, voteForPrompt } from "./votes-store.ts";
 
 const PAGE_ROWS = 50;
@@ -100,8 +100,7 @@ function moderationRoutes(db: Database) {
         const message = "reason is required to block a prompt. The author sees it.";
         throw invalid([{ path: ["body", "reason"], code: "required", message }]);
       }
-      await db.tx(async (tx) => {
-        await lockPublishing(tx);
+      await underPublishingLock(db, async (tx) => {
         const isFound = isBlocked ? await blockRow(tx, promptId, reason ?? "") : await allowRow(tx, promptId);
         if (!isFound) throw notFound("prompt", promptId);
         await indexLatest(tx, promptId);

@@ -1,6 +1,6 @@
 /** SQL of publishing. It works in arrays, 500 rows at a time. */
 import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
-import type { Queryable, Tx } from "../../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { PlannedVersion } from "../inputs/step-plans.ts";
 import type { LiveVersion, PriceEstimates, PromptContent } from "../prompt-definition.ts";
 import type { IndexedVersion } from "../../search/index.ts";
@@ -12,6 +12,17 @@ const PUBLISH_LOCK = 18_019;
 export async function lockPublishing(tx: Tx): Promise<void> {
   await tx.query("set local lock_timeout = 0"); // a bulk import may hold the lock for a minute
   await tx.query("select pg_advisory_xact_lock($1)", [PUBLISH_LOCK]);
+}
+
+const LOCK_WAIT_MS_MAX = 60_000;
+
+/** A transaction that has publishing to itself, and waits for a bulk import longer than a statement may usually take. */
+export function underPublishingLock<Result>(db: Database, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  const locked = async (tx: Tx) => {
+    await lockPublishing(tx);
+    return work(tx);
+  };
+  return db.tx(locked, { statementTimeoutMs: LOCK_WAIT_MS_MAX });
 }
 
 /** The author's prompts by their own slug. */

@@ -5,9 +5,9 @@ import { indexDocuments, removeDocument, type SearchDocument } from "../../searc
 import {
   listPrompts,
   listSearchedTexts,
-  lockPublishing,
   markPublished,
   markUnpublished,
+  underPublishingLock,
   type PromptRow,
   type SearchedText,
 } from "./publish-store.ts";
@@ -29,8 +29,7 @@ export function toDocument(version: SearchedText): SearchDocument {
  * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published.
  */
 export function unpublishPrompt(db: Database, promptId: string): Promise<void> {
-  return db.tx(async (tx) => {
-    await lockPublishing(tx);
+  return underPublishingLock(db, async (tx) => {
     if (!(await markUnpublished(tx, promptId))) throw notFound("prompt", promptId);
     await removeDocument(tx, promptId);
   });
@@ -42,8 +41,7 @@ export function unpublishPrompt(db: Database, promptId: string): Promise<void> {
  * unpublished it.
  */
 export function republishPrompt(db: Database, promptId: string): Promise<void> {
-  return db.tx(async (tx) => {
-    await lockPublishing(tx);
+  return underPublishingLock(db, async (tx) => {
     requireNotBlocked((await listPrompts(tx, [promptId])).values());
     if (!(await markPublished(tx, promptId))) throw notFound("prompt", promptId);
     await indexLatest(tx, promptId);

@@ -6,7 +6,7 @@ import { foldDocument, loadBuiltInEmbedder, type BuiltInEmbedder } from "../mean
 import { weighFields } from "./document-terms.ts";
 import * as store from "./embeddings-store.ts";
 import { activate, keepVectors, type UnembeddedDocument, type MadeVector } from "./embeddings-store.ts";
-import { lockIndex } from "./index-store.ts";
+import { underIndexLock } from "./index-store.ts";
 import { mapInSlices } from "../../platform/time-slice.ts";
 
 export interface EmbeddingOptions {
@@ -30,10 +30,7 @@ export async function embedByBuiltIn(
   mayReplaceModel: boolean,
 ): Promise<void> {
   const base = await loadBuiltInEmbedder();
-  await db.tx(async (tx) => {
-    await lockIndex(tx);
-    await store.ensureEmbedder(tx, base.embedder, base.dims);
-  });
+  await underIndexLock(db, (tx) => store.ensureEmbedder(tx, base.embedder, base.dims));
   await store.wantBuiltIn(db, base.embedder);
   const endMs = clock.nowMs() + SLICE_MS_MAX;
   while (!closing.aborted && clock.nowMs() < endMs) {

@@ -10,7 +10,7 @@
  */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { SearchDocument } from "./document-terms.ts";
-import { lockIndex } from "./index-store.ts";
+import { underIndexLock } from "./index-store.ts";
 
 /** Any fixed number: the first half of the advisory locks' names, the embedder is the second. */
 const EMBEDDING_LOCK = 7_306_012;
@@ -189,8 +189,8 @@ export function copyVector(bytes: Buffer, into: Float32Array): void {
 /** @returns whether search answers with this embedder from now on. */
 export async function activate(db: Database, embedder: string, activation: Activation): Promise<boolean> {
   if (!(await canActivate(db, embedder, activation))) return false;
-  return db.tx(async (tx) => {
-    await lockIndex(tx); // from here on no document comes in between
+  // No document comes in between.
+  return underIndexLock(db, async (tx) => {
     if (!(await canActivate(tx, embedder, activation))) return false;
     await setActive(tx, embedder);
     return true;

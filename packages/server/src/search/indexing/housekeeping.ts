@@ -2,7 +2,7 @@
 import type { Database } from "../../platform/database/database.ts";
 import { deleteUnwanted } from "./embeddings-store.ts";
 import { indexDocuments } from "./index-document.ts";
-import { deleteOldChanges, deleteUnusedCounts, listOutdated, lockIndex } from "./index-store.ts";
+import { deleteOldChanges, deleteUnusedCounts, listOutdated, underIndexLock } from "./index-store.ts";
 
 const OUTDATED_BATCH = 500;
 
@@ -12,15 +12,9 @@ const DELETED_AT_ONCE = 1_000;
 /** Forgets what no process reads any more. */
 export async function tidyIndex(db: Database): Promise<void> {
   await deleteOldChanges(db);
-  await db.tx(async (tx) => {
-    await lockIndex(tx);
-    await deleteUnusedCounts(tx);
-  });
+  await underIndexLock(db, deleteUnusedCounts);
   for (let isMore = true; isMore;) {
-    isMore = await db.tx(async (tx) => {
-      await lockIndex(tx);
-      return deleteUnwanted(tx, DELETED_AT_ONCE);
-    });
+    isMore = await underIndexLock(db, (tx) => deleteUnwanted(tx, DELETED_AT_ONCE));
   }
 }
 
@@ -29,8 +23,7 @@ export async function tidyIndex(db: Database): Promise<void> {
  * lock: what somebody publishes or takes back meanwhile must not come back as it was.
  */
 export async function renewOutdated(db: Database): Promise<void> {
-  await db.tx(async (tx) => {
-    await lockIndex(tx);
+  await underIndexLock(db, async (tx) => {
     const documents = await listOutdated(tx, OUTDATED_BATCH);
     if (documents.length > 0) await indexDocuments(tx, documents);
   });

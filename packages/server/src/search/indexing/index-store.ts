@@ -24,6 +24,15 @@ export async function lockIndex(tx: Tx): Promise<void> {
   await setTimeouts(tx, before?.lock ?? "0", before?.statement ?? "0");
 }
 
+/** A transaction that has the index to itself, and waits as long for it. */
+export function underIndexLock<Result>(db: Database, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  const locked = async (tx: Tx) => {
+    await lockIndex(tx);
+    return work(tx);
+  };
+  return db.tx(locked, { statementTimeoutMs: LOCK_WAIT_MS_MAX });
+}
+
 function setTimeouts(tx: Tx, lock: string, statement: string): Promise<unknown> {
   return tx.query("select set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true)", [
     lock,

@@ -2,7 +2,7 @@
  * Once a week the index is compared with what it was made from: with the published prompts, and its counts with its
  * own postings and words. Differences are repaired and logged; there should never be any.
  */
-import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import type { Database, Queryable } from "../../platform/database/database.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import {
@@ -14,7 +14,7 @@ import {
 } from "./verify-index-store.ts";
 import type { SearchDocument } from "./document-terms.ts";
 import { indexDocuments, removeDocuments } from "./index-document.ts";
-import { listIndexed, lockIndex } from "./index-store.ts";
+import { listIndexed, underIndexLock } from "./index-store.ts";
 
 /** The truth about what may be found, which the slice of prompts keeps. */
 export interface PublishedPrompts {
@@ -26,7 +26,6 @@ export interface PublishedPrompts {
 
 const PAGE = 500;
 const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-const RECOUNT_MS_MAX = 60_000;
 
 /** Pages are compared without the index's lock; what looks wrong is looked at again under it, and mended. */
 export async function verifyDocuments(db: Database, published: PublishedPrompts, log: Log): Promise<void> {
@@ -62,8 +61,7 @@ const keyOf = ({ promptId, promptVersionId }: IndexedVersion) => `${promptId} ${
 
 /** Under the lock nobody who publishes can commit, so what is read here of prompts and index belongs together. */
 function mendPrompts(db: Database, published: PublishedPrompts, promptIds: readonly string[]) {
-  return db.tx(async (tx) => {
-    await lockIndex(tx);
+  return underIndexLock(db, async (tx) => {
     const wanted = await published.listDocuments(tx, promptIds);
     const indexed = await listIndexed(tx, promptIds);
     const suspects = new Set(differingPrompts(wanted, indexed));
@@ -81,24 +79,16 @@ function mendPrompts(db: Database, published: PublishedPrompts, promptIds: reado
 
 /** Counts change by adding and subtracting. Every process is notified of those that were wrong. */
 export async function verifyCounts(db: Database, log: Log): Promise<void> {
-  const terms = await recount(db, async (tx) => {
+  const terms = await underIndexLock(db, async (tx) => {
     const wrong = await recountTerms(tx);
     await noteCounts(tx, { terms: wrong, words: [] });
     return wrong.length;
   });
-  const words = await recount(db, async (tx) => {
+  const words = await underIndexLock(db, async (tx) => {
     const wrong = await recountWords(tx);
     await noteCounts(tx, { terms: [], words: wrong });
     return wrong.length;
   });
   if (terms + words === 0) return;
   log.error({ terms, words }, "counts of the search index had drifted from its documents; corrected");
-}
-
-function recount(db: Database, work: (tx: Tx) => Promise<number>): Promise<number> {
-  const underLock = async (tx: Tx) => {
-    await lockIndex(tx);
-    return work(tx);
-  };
-  return db.tx(underLock, { statementTimeoutMs: RECOUNT_MS_MAX });
 }
