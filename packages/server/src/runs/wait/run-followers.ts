@@ -46,6 +46,7 @@ export class RunFollowers {
   #timer: NodeJS.Timeout | null = null;
   #refreshedMs = 0;
   #reading: Promise<void> | null = null;
+  #isReadingStatuses = false;
 
   constructor(db: Database, log: Log) {
     this.#db = db;
@@ -147,9 +148,11 @@ export class RunFollowers {
     this.#refresh([...this.#byRun.keys()]);
   }
 
+  /** One statement at a time: of two answers the older could come last, and a run would seem to go back. */
   async #readStatuses(): Promise<void> {
     const ready = [...this.#following].filter((one) => one.deliver !== null);
-    if (ready.length === 0) return;
+    if (ready.length === 0 || this.#isReadingStatuses) return;
+    this.#isReadingStatuses = true;
     try {
       const statuses = await readStatuses(this.#db, ready);
       for (const one of ready) {
@@ -160,6 +163,8 @@ export class RunFollowers {
       }
     } catch (error) {
       this.#log.debug({ err: error }, "states of followed runs could not be read; the next poll is in a second");
+    } finally {
+      this.#isReadingStatuses = false;
     }
   }
 
