@@ -56,8 +56,8 @@ test("a run that no worker has the memory for takes three of them with it and fa
   const told: Run = await greedy.clientAt(api.url).runs.get(runId);
   expect(told).toMatchObject({ runStatus: "failed", tokens: 0, outputs: [{ type: "error" }] });
   expect(await credits()).toEqual(before);
-  const end = "select attempt, fail_reason, fail_detail from runs where id = $1";
-  expect(await fixture.db.query(end, [runId])).toMatchObject([{ attempt: 3, fail_reason: "worker_lost" }]);
+  const outcome = "select attempt, fail_reason, fail_detail from runs where id = $1";
+  expect(await fixture.db.query(outcome, [runId])).toMatchObject([{ attempt: 3, fail_reason: "worker_lost" }]);
   for (const run of lost) expect((await neighbour.clientAt(api.url).runs.get(run.runId)).runStatus).toBe("succeeded");
   expect(await countRuns("attempt = 2 and status = 'succeeded'")).toBe(5);
   expect(await countRuns("attempt = 1 and status = 'succeeded'")).toBe(20);

@@ -76,8 +76,8 @@ describe("image inputs", () => {
       [{ type: "url", url: "https://nowhere.example.org/" }, "nowhere.example.org: the name has no address (DNS)"],
     ] as const;
     for (const [image, why] of images) {
-      const { loadImages } = image === silent ? impatient : files;
-      const outcome = await loadImages([file as StoredImage, image], LIMITS, never);
+      const asked = image === silent ? impatient : files;
+      const outcome = await asked.loadImages([file as StoredImage, image], LIMITS, never);
       // The detail is for operators.
       expect(outcome).toEqual({ ...refused, detail: expect.stringContaining(`Image 2: ${why}`) });
     }
