@@ -12,7 +12,7 @@ import { describeCommand } from "../packages/cli/src/help-text.ts";
 import { OPERATOR_COMMANDS } from "../packages/cli/src/operator-commands.ts";
 import { describeChart } from "./performance-chart.ts";
 import { describePerformance } from "./performance-page.ts";
-import { PROVIDER_KEYS, SETTINGS } from "../packages/server/src/platform/config/settings.ts";
+import { PROVIDER_KEYS, SETTINGS, type Setting } from "../packages/server/src/platform/config/settings.ts";
 
 export interface GeneratedPart {
   /** From the root of the repository. */
@@ -37,10 +37,11 @@ export const GENERATED_PARTS: readonly GeneratedPart[] = [
 ];
 
 function describeSettings(): string {
-  return Object.entries(SETTINGS)
+  return Object.entries<Setting<unknown, string | null>>(SETTINGS)
     .map(([name, setting]) => {
       const fallback = setting.default === null ? "unset" : `\`${setting.default}\``;
-      return `### ${name}\n\n${setting.meaning}\n\nDefault: ${fallback}. Value: ${setting.expected}.`;
+      const file = setting.isSecret ? ` Or \`${name}_FILE\`, a file that holds it.` : "";
+      return `### ${name}\n\n${setting.meaning}\n\nDefault: ${fallback}. Value: ${setting.expected}.${file}`;
     })
     .join("\n\n");
 }

@@ -303,7 +303,7 @@ test("all faults are told at once, each on a line of its own", () => {
   expect(new ConfigError(["one."]).message).toBe("The configuration has a fault:\n  - one.");
 });
 
-describe("a provider key", () => {
+describe("a secret", () => {
   let directory: string;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "promptd-config-"));
@@ -321,15 +321,73 @@ describe("a provider key", () => {
     async (name) => {
       expect(readConfig({ [name]: "sk-1" }).secret(name)).toBe("sk-1");
       expect(readConfig({ [`${name}_FILE`]: await keyFile("sk-2\n") }).secret(name)).toBe("sk-2");
-      expect(readConfig({ [name]: "sk-1", [`${name}_FILE`]: await keyFile("sk-2") }).secret(name)).toBe("sk-1");
       expect(readConfig({ [name]: "" }).secret(name)).toBeNull();
     },
   );
 
+  test.each([
+    ["DATABASE_URL", {}, "postgresql://promptd:pw@db/x"],
+    ["DATABASE_DIRECT_URL", { DATABASE_URL: "postgresql://pooler/x" }, "postgresql://promptd:pw@db/x"],
+    ["PROMPTD_SECRET", {}, SECRET],
+    ["PROMPTD_SECRET_PREVIOUS", { PROMPTD_SECRET: SECRET }, "before-0123456789abcdef0123456789"],
+    ["PROMPTD_SMTP_URL", { PROMPTD_MAIL_FROM: "promptd@example.org" }, "smtp://user:pw@mail:587"],
+  ] as const)(
+    "%s is read from the file that %s_FILE names, without the end of its line",
+    async (name, others, value) => {
+      expect(readConfig({ ...others, [`${name}_FILE`]: await keyFile(`${value}\n`) })[name]).toBe(value);
+    },
+  );
+
+  test("in a file counts where another setting needs it", async () => {
+    const path = await keyFile("postgresql://db/x\n");
+    const production = readConfig({ NODE_ENV: "production", DATABASE_URL_FILE: path, DATABASE_DIRECT_URL_FILE: path });
+    expect(production.PROMPTD_SANDBOX).toBe(false);
+    expect(faultsOf({ GITHUB_CLIENT_ID: "x", GITHUB_CLIENT_SECRET_FILE: path })).toEqual([]);
+    expect(faultsOf({ PROMPTD_SMTP_URL_FILE: path })).toEqual([
+      `PROMPTD_SMTP_URL must be ${SETTINGS.PROMPTD_SMTP_URL.expected}.`,
+      "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other. Set both, or neither.",
+    ]);
+  });
+
+  test.each(["PROMPTD_SECRET", "FAL_API_KEY"])("%s that is set twice is a fault, whatever the file holds", (name) => {
+    expect(faultsOf({ [name]: SECRET, [`${name}_FILE`]: "/nonexistent/secret" })).toEqual([
+      `${name} and ${name}_FILE are both set. Set one of them.`,
+    ]);
+    expect(faultsOf({ [name]: SECRET, [`${name}_FILE`]: "" })).toEqual([]);
+  });
+
+  test("in a file that cannot be read is one fault, beside all others", () => {
+    const cannotBeRead = (name: string, path: string, code: string) =>
+      `${name}_FILE: the file ${path} cannot be read (${code}). Check that it is there, and that this user may read it.`;
+    const environment = {
+      PORT: "x",
+      DATABASE_URL_FILE: directory,
+      DATABASE_DIRECT_URL: "postgresql://db/x",
+      PROMPTD_SMTP_URL_FILE: "/nonexistent/smtp",
+      PROMPTD_MAIL_FROM: "promptd@example.org",
+      PROMPTD_S3_BUCKET: "files",
+      PROMPTD_S3_ENDPOINT: "https://s3.example.org",
+      AWS_ACCESS_KEY_ID: "k",
+      AWS_SECRET_ACCESS_KEY_FILE: "/nonexistent/aws",
+    };
+    expect(faultsOf(environment)).toEqual([
+      'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
+      cannotBeRead("DATABASE_URL", directory, "EISDIR"),
+      cannotBeRead("PROMPTD_SMTP_URL", "/nonexistent/smtp", "ENOENT"),
+      cannotBeRead("AWS_SECRET_ACCESS_KEY", "/nonexistent/aws", "ENOENT"),
+    ]);
+  });
+
+  test("alone may stand in a file", () => {
+    expect(faultsOf({ PROMPTD_SEED_FILE: "/run/seed" })).toEqual([
+      "PROMPTD_SEED_FILE is not a setting; docs/settings.md lists all of them.",
+    ]);
+  });
+
   test("in an empty file is a fault", async () => {
     const path = await keyFile("\n");
     expect(faultsOf({ FAL_API_KEY_FILE: path })).toEqual([
-      `FAL_API_KEY_FILE: the file ${path} is empty. Put the key in it.`,
+      `FAL_API_KEY_FILE: the file ${path} is empty. Put the value in it.`,
     ]);
   });
 

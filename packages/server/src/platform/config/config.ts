@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { z } from "zod";
 import { findUnreadableFaults } from "../fault-injection.ts";
 import { codeOf } from "../reason-of.ts";
-import { PROVIDER_KEYS, SETTINGS } from "./settings.ts";
+import { PROVIDER_KEYS, SETTINGS, type Setting } from "./settings.ts";
 
 type Settings = typeof SETTINGS;
 type Values = {
@@ -45,23 +45,25 @@ export class ConfigError extends Error {
  * Reads the environment by the table in settings.ts.
  * @throws ConfigError with every fault: bad values, unknown PROMPTD_ names, combinations that cannot work.
  */
-export function readConfig(environment: Environment = process.env): Config {
-  const faults = unknownNames(environment);
+export function readConfig(given: Environment = process.env): Config {
+  const { environment, faults: secretFaults } = readSecrets(given);
+  const faults = unknownNames(given);
   const values: Record<string, unknown> = {};
   for (const [name, entry] of Object.entries(SETTINGS)) {
-    const given = environment[name] || entry.default;
+    const text = environment[name] || entry.default;
     const form: z.ZodType = entry.form;
-    const parsed = given === null ? null : form.safeParse(given);
+    const parsed = text === null ? null : form.safeParse(text);
     if (parsed === null || parsed.success) values[name] = parsed?.data ?? null;
-    else faults.push(`${name} must be ${entry.expected}${HIDDEN.has(name) ? "" : `, got "${given}"`}.`);
+    else faults.push(`${name} must be ${entry.expected}${SECRETS.has(name) ? "" : `, got "${text}"`}.`);
   }
   const unreadable = findUnreadableFaults(environment["PROMPTD_FAULT"] ?? "");
   faults.push(...unreadable.map((fault) => `PROMPTD_FAULT: ${fault}`));
   const isProduction = environment["NODE_ENV"] === "production";
   if (isProduction && environment["PROMPTD_FAULT"])
     faults.push("PROMPTD_FAULT is refused when NODE_ENV is production.");
-  const secret = secretReader(environment, faults);
-  const isSet = (name: string) => (name in PROVIDER_KEYS ? secret(name) !== null : Boolean(environment[name]));
+  faults.push(...secretFaults);
+  // Before files are read: one that cannot be read is a fault of its own, and no part that is missing.
+  const isSet = (name: string) => Boolean(given[name] || (SECRETS.has(name) && given[`${name}_FILE`]));
   for (const [name, needed] of NEEDS) {
     const missing = isSet(name) ? needed.filter((other) => !isSet(other)) : [];
     if (missing.length > 0) faults.push(`${name} needs ${missing.join(", ")} as well.`);
@@ -71,7 +73,6 @@ export function readConfig(environment: Environment = process.env): Config {
   }
   if (faults.length > 0) throw new ConfigError(faults);
   const known = values as unknown as Values;
-  const keyFaults = (name: string) => faultsOfKey(name, environment, readKeyFile(environment, name));
   const PROMPTD_SANDBOX = known.PROMPTD_SANDBOX ?? !(isProduction && known.DATABASE_URL !== null);
   const authorRuns = known.PROMPTD_AUTHOR_RUNS ?? (known.PROMPTD_SIGN_UP === "open" ? "charged" : "free");
   return Object.freeze({
@@ -80,8 +81,8 @@ export function readConfig(environment: Environment = process.env): Config {
     dataDir: resolve(known.PROMPTD_DATA_DIR),
     isProduction,
     chargesAuthors: authorRuns === "charged",
-    secret,
-    keyFaults,
+    secret: secretReader(environment),
+    keyFaults: (name: string) => faultsOfKey(name, readSecret(environment, name)),
   });
 }
 
@@ -96,13 +97,12 @@ const NEEDS: readonly (readonly [name: string, needed: readonly string[]])[] = [
   ["OIDC_CLIENT_ID", ["OIDC_ISSUER"]],
 ];
 
-/** What stands in these is not repeated: faults end up in logs and tickets. */
-const HIDDEN: ReadonlySet<string> = new Set([
-  "DATABASE_URL",
-  "DATABASE_DIRECT_URL",
-  "PROMPTD_SECRET",
-  "PROMPTD_SMTP_URL",
-  "PROMPTD_SECRET_PREVIOUS",
+/** Their values are in no message: faults end up in logs and tickets. Each may stand in a file that NAME_FILE names. */
+const SECRETS: ReadonlySet<string> = new Set([
+  ...Object.entries<Setting<unknown, string | null>>(SETTINGS).flatMap(([name, { isSecret }]) =>
+    isSecret ? [name] : [],
+  ),
+  ...Object.keys(PROVIDER_KEYS),
 ]);
 
 /** Names that begin with PROMPTD_ and belong to the command line, not to the server. */
@@ -111,7 +111,7 @@ const CLIENT_NAMES = new Set(["PROMPTD_URL", "PROMPTD_API_KEY", "PROMPTD_TOKEN"]
 function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith("PROMPTD_") && !(name in SETTINGS) && !CLIENT_NAMES.has(name))
-    .filter((name) => !name.startsWith("PROMPTD_TEST_"))
+    .filter((name) => !name.startsWith("PROMPTD_TEST_") && !SECRETS.has(name.replace(/_FILE$/, "")))
     .map((name) => `${name} is not a setting${suggestionFor(name)}`);
 }
 
@@ -123,46 +123,49 @@ function suggestionFor(name: string): string {
   return meant === null ? "; docs/settings.md lists all of them." : `; did you mean ${known.get(meant)}?`;
 }
 
-/**
- * A key stands in the environment or in a file that NAME_FILE names. Our own names are read at once, so that a wrong path
- * is a fault of the start; any other name (an overlay of the catalogue has its own) when it is first asked for.
- */
-function secretReader(environment: Environment, faults: string[]): (name: string) => string | null {
-  const read = new Map<string, string | null>();
-  for (const name of Object.keys(PROVIDER_KEYS)) {
-    const text = readKeyFile(environment, name);
-    if (!(text instanceof ConfigError)) read.set(name, text);
-    faults.push(...faultsOfKey(name, environment, text));
+/** The environment with the secrets that stand in files, and what is wrong with these and with keys. */
+function readSecrets(given: Environment): { environment: Environment; faults: readonly string[] } {
+  const environment: Record<string, string | undefined> = { ...given };
+  const faults: string[] = [];
+  for (const name of SECRETS) {
+    const found = readSecret(given, name);
+    if (name in PROVIDER_KEYS) faults.push(...faultsOfKey(name, found));
+    else if (found instanceof ConfigError) faults.push(...found.faults);
+    if (!(found instanceof ConfigError)) environment[name] = found ?? undefined;
+    delete environment[`${name}_FILE`];
   }
+  return { environment, faults };
+}
+
+/** Files of our own names have been read; that of any other (an overlay of the catalogue has its own) is when it is asked for. */
+function secretReader(environment: Environment): (name: string) => string | null {
+  const read = new Map<string, string | null>();
   return (name) => {
     const known = read.get(name);
-    if (known !== undefined) return environment[name] || known;
-    const text = readKeyFile(environment, name);
+    if (known !== undefined) return known;
+    const text = readSecret(environment, name);
     if (text instanceof ConfigError) throw text;
     read.set(name, text);
-    return environment[name] || text;
+    return text;
   };
 }
 
 /** What may stand in an HTTP header: no control characters, nothing above U+00FF. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** @param text what readKeyFile found. */
-function faultsOfKey(name: string, environment: Environment, text: string | null | ConfigError): string[] {
-  const [inFile, faults] = text instanceof ConfigError ? [null, text.faults] : [text, []];
-  const isSendable = SENDABLE.test(environment[name] || inFile || "");
-  return [
-    ...faults,
-    ...(isSendable ? [] : [`${name} holds a character that no header can carry. Copy the key again.`]),
-  ];
+function faultsOfKey(name: string, found: string | null | ConfigError): readonly string[] {
+  if (found instanceof ConfigError) return found.faults;
+  return SENDABLE.test(found ?? "") ? [] : [`${name} holds a character that no header can carry. Copy the key again.`];
 }
 
-function readKeyFile(environment: Environment, name: string): string | null | ConfigError {
-  const path = environment[`${name}_FILE`];
-  if (path === undefined || path === "") return null;
+function readSecret(environment: Environment, name: string): string | null | ConfigError {
+  const given = environment[name] || null;
+  const path = environment[`${name}_FILE`] || null;
+  if (path === null) return given;
+  if (given !== null) return new ConfigError([`${name} and ${name}_FILE are both set. Set one of them.`]);
   try {
     const text = readFileSync(path, "utf8").trim();
-    return text === "" ? new ConfigError([`${name}_FILE: the file ${path} is empty. Put the key in it.`]) : text;
+    return text === "" ? new ConfigError([`${name}_FILE: the file ${path} is empty. Put the value in it.`]) : text;
   } catch (error) {
     const code = codeOf(error);
     const why = code === null ? "" : ` (${code})`;

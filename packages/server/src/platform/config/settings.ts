@@ -6,13 +6,15 @@ import { z } from "zod";
 import { LOG_LEVELS } from "../log.ts";
 import { autoOr, baseUrl, integer, onOff, origins, postgresUrl, smtpUrl, text } from "./setting-forms.ts";
 
-interface Setting<Value, Default extends string | null> {
+export interface Setting<Value, Default extends string | null> {
   readonly form: z.ZodType<Value, string>;
   /** As it would be written in the environment; null: unset. */
   readonly default: Default;
   /** What a valid value is, for the message of a fault. */
   readonly expected: string;
   readonly meaning: string;
+  /** Its value is in no message, and may be given as NAME_FILE, the path of a file with it. */
+  readonly isSecret?: true;
 }
 
 function setting<Value, const Default extends string | null>(
@@ -55,11 +57,13 @@ export const SETTINGS = {
     default: null,
     expected: "postgresql://user:password@host:5432/database",
     meaning: "Your own PostgreSQL, 15 or newer. Unset: an embedded PostgreSQL 18 in the data directory.",
+    isSecret: true,
   }),
   DATABASE_DIRECT_URL: setting(postgresUrl, {
     default: null,
     expected: "postgresql://user:password@host:5432/database",
     meaning: "The same database without the transaction pooler, for notifications and migrations. Unset: DATABASE_URL.",
+    isSecret: true,
   }),
   PROMPTD_DATA_DIR: setting(text, {
     default: "./.promptd",
@@ -115,6 +119,7 @@ export const SETTINGS = {
     expected: "smtp://user:password@host:587, or smtps:// for TLS from the first byte",
     meaning:
       "Mail server for invitations, password resets and confirmations of addresses. Needs PROMPTD_MAIL_FROM. Unset: invitation links are shown to the person who invites, and an operator creates sign-in links for people who forgot their password.",
+    isSecret: true,
   }),
   PROMPTD_MAIL_FROM: setting(text.regex(/@/), {
     default: null,
@@ -200,12 +205,14 @@ export const SETTINGS = {
     expected: "at least 32 characters",
     meaning:
       "Signs file URLs and seals the secrets of webhooks. Use the same value in all processes. Unset: a random one is stored in the data directory.",
+    isSecret: true,
   }),
   PROMPTD_SECRET_PREVIOUS: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",
     meaning:
       "PROMPTD_SECRET before a rotation: a start with another secret needs it, and URLs signed with it stay valid until they expire. Unset: the file secret.previous in the data directory.",
+    isSecret: true,
   }),
   PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: setting(onOff, {
     default: "off",
@@ -349,7 +356,7 @@ export const SETTINGS = {
   }),
 } as const;
 
-/** Keys of other services, under their own usual names. Each may be given as NAME_FILE, the path of a file with the value. */
+/** Keys of other services, under their own usual names: secrets, so each may be given as NAME_FILE. */
 export const PROVIDER_KEYS = {
   OPENAI_API_KEY:
     "Enables the OpenAI models, and is sent to OPENAI_BASE_URL if that is set. Several keys for a provider can be given, separated by commas; calls rotate through them.",
