@@ -3,12 +3,12 @@ import { REQUEST_LIMITS, slugNames } from "@promptd/contract/schemas";
 import type { Handlers } from "../http/endpoint.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
 import {
+  describePublicId,
   findLabeledVersions,
   findNamedVersions,
   findPromptVersion,
   findPublicVersion,
   findSlugVersion,
-  isPromptPublished,
   type NamedVersion,
 } from "./prompts-store.ts";
 import { promptVersion, type Shown } from "./prompt-view.ts";
@@ -33,18 +33,14 @@ export function promptsRoutes(options: PromptsRoutesOptions) {
     getPrompt: async ({ params: { promptId }, query: { versionId } }, { caller }) => {
       const version = await findPromptVersion(db, promptId, versionId ?? null);
       if (version !== null) return { data: promptVersion(version, shownTo(caller)) };
-      const isVersionMissing = versionId !== undefined && (await isPromptPublished(db, promptId));
+      const isVersionMissing = versionId !== undefined && (await findPromptVersion(db, promptId, null)) !== null;
       if (isVersionMissing) throw notFound("published prompt version", versionId);
-      const isVersion = (await findPublicVersion(db, promptId)) !== null;
-      const hint = isVersion ? `It is the id of a version: GET /v1/prompt-versions/${promptId}.` : null;
-      throw notFound("published prompt", promptId, hint);
+      throw notFound("published prompt", promptId, await describePublicId(db, promptId));
     },
     getPromptVersion: async ({ params: { promptVersionId } }, { caller }) => {
       const version = await findPublicVersion(db, promptVersionId);
       if (version !== null) return { data: promptVersion(version, shownTo(caller)) };
-      const isPrompt = await isPromptPublished(db, promptVersionId);
-      const hint = isPrompt ? `It is the id of a prompt: GET /v1/prompts/${promptVersionId}.` : null;
-      throw notFound("published prompt version", promptVersionId, hint);
+      throw notFound("published prompt version", promptVersionId, await describePublicId(db, promptVersionId));
     },
     resolveSlug: async ({ params: { slug }, query: { label } }, { caller }) => {
       const version = await findSlugVersion(db, slug, storedLabel(label));

@@ -40,15 +40,17 @@ export async function findPromptVersion(
   return (await db.named<PublicVersion>("prompts_find", text, [promptId, versionId]))[0] ?? null;
 }
 
-export async function isPromptPublished(db: Database, promptId: string): Promise<boolean> {
-  const text = "select 1 from prompts where id = $1 and unpublished_at is null and latest_version_id is not null";
-  return (await db.named("prompts_is_published", text, [promptId])).length > 0;
-}
-
 export async function findPublicVersion(db: Database, versionId: string): Promise<PublicVersion | null> {
   const text = `select ${PUBLIC_COLUMNS} from prompt_versions v join prompts p on p.id = v.prompt_id
     where v.id = $1 and ${IS_LIVE}`;
   return (await db.named<PublicVersion>("prompts_find_version", text, [versionId]))[0] ?? null;
+}
+
+/** What a caller has taken for the id of something else, as a sentence: ids of prompts and versions are public. */
+export async function describePublicId(db: Database, id: string): Promise<string | null> {
+  const [latest, version] = await Promise.all([findPromptVersion(db, id, null), findPublicVersion(db, id)]);
+  if (latest !== null) return `It is the id of a prompt, whose latest version is ${latest.promptVersionId}.`;
+  return version === null ? null : `It is the id of a version of the prompt ${version.promptId}.`;
 }
 
 /** The version that a slug leads to. @param label null: the latest. */

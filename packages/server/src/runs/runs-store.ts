@@ -2,7 +2,8 @@ import type { OutputItem, Run, RunListRow, RunStatus } from "@promptd/contract";
 import { isoTime } from "../platform/clock.ts";
 import type { Database, Queryable, Tx, TxOptions } from "../platform/database/database.ts";
 import { firstIdOfMs, idTimeMs } from "../platform/ids.ts";
-import { orNotFound } from "../platform/problem.ts";
+import { notFound } from "../platform/problem.ts";
+import { describePublicId } from "../prompts/index.ts";
 import { visibleOutputs } from "./run-state.ts";
 
 interface RunRow {
@@ -39,7 +40,9 @@ export async function findRun(db: Database, accountId: string, runId: string): P
 
 /** @throws Problem NOT_FOUND_ERROR, the same for a run that is absent and one of another account. */
 export async function getRun(db: Database, accountId: string, runId: string): Promise<Run> {
-  return orNotFound(await findRun(db, accountId, runId), "run", runId);
+  const run = await findRun(db, accountId, runId);
+  if (run === null) throw notFound("run", runId, await describePublicId(db, runId));
+  return run;
 }
 
 /** Null: the account has no such run. */

@@ -182,10 +182,10 @@ describe("404", () => {
     const [ofPrompt, ofVersion] = [await byPrompt(promptVersionId.toUpperCase()), await byVersion(promptId)];
     expect([ofPrompt.httpStatus, ofVersion.httpStatus]).toEqual([404, 404]);
     expect(errorOf(ofPrompt).message).toBe(
-      `No published prompt has the id ${promptVersionId}. It is the id of a version: GET /v1/prompt-versions/${promptVersionId}.`,
+      `No published prompt has the id ${promptVersionId}. It is the id of a version of the prompt ${promptId}.`,
     );
     expect(errorOf(ofVersion).message).toBe(
-      `No published prompt version has the id ${promptId}. It is the id of a prompt: GET /v1/prompts/${promptId}.`,
+      `No published prompt version has the id ${promptId}. It is the id of a prompt, whose latest version is ${promptVersionId}.`,
     );
     await server.unpublish(promptId);
     expect(errorOf(await byPrompt(promptVersionId)).message).toBe(`No published prompt has the id ${promptVersionId}.`);

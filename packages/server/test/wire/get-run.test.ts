@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
-import { bodyOf, errorOf, get, issuesOf, RANDOM_ID, runOf } from "./requests.ts";
+import { bodyOf, errorOf, get, issuesOf, postRun, RANDOM_ID, runOf } from "./requests.ts";
 
 let server: TestServer;
 let caller: TestCaller;
@@ -42,6 +42,27 @@ describe("an id", () => {
       message: `No run has the id ${RANDOM_ID}.`,
       data: null,
     });
+  });
+
+  test("of a prompt or of a version, here or in a create, is 404 that says so, until the prompt is unpublished", async () => {
+    const { promptId, promptVersionId } = await server.publish(textPrompt());
+    const messagesOf = async (id: string) => [
+      errorOf(await get(caller.client, `/v1/runs/${id}`)).message,
+      errorOf(await postRun(caller.client, bodyOf(id, { topic: "tea" }))).message,
+    ];
+    const isPrompt = `${promptId}. It is the id of a prompt, whose latest version is ${promptVersionId}.`;
+    expect(await messagesOf(promptId)).toEqual([
+      `No run has the id ${isPrompt}`,
+      `No published prompt version has the id ${isPrompt}`,
+    ]);
+    expect((await messagesOf(promptVersionId))[0]).toBe(
+      `No run has the id ${promptVersionId}. It is the id of a version of the prompt ${promptId}.`,
+    );
+    await server.unpublish(promptId);
+    expect(await messagesOf(promptId)).toEqual([
+      `No run has the id ${promptId}.`,
+      `No published prompt version has the id ${promptId}.`,
+    ]);
   });
 
   test.each(["abc", "1", `${RANDOM_ID}0`, RANDOM_ID.replaceAll("-", ""), `{${RANDOM_ID}}`, `urn:uuid:${RANDOM_ID}`])(

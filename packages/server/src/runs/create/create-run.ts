@@ -9,6 +9,7 @@ import type { Files, StoredImage } from "../../files/index.ts";
 import { firstCallOf, type Catalogue, type FirstCall } from "../../models/index.ts";
 import {
   checkInputs,
+  describePublicId,
   findFrozen,
   findLivePrompt,
   findGoneModel,
@@ -164,7 +165,9 @@ export async function getRunnablePrompt(
   { db, catalogue, isTest = false }: Pick<CreateRunOptions, "db" | "catalogue" | "isTest">,
 ): Promise<LivePrompt> {
   const prompt = isTest ? await findFrozen(db, accountId, promptVersionId) : await findLivePrompt(db, promptVersionId);
-  if (prompt === null) throw notFound("published prompt version", promptVersionId);
+  if (prompt === null) {
+    throw notFound("published prompt version", promptVersionId, await describePublicId(db, promptVersionId));
+  }
   requireModels(prompt.version, catalogue);
   return prompt;
 }
