@@ -80,6 +80,26 @@ test("prompts are listed and shown by slug, and a slip in a slug is named", asyn
   expect([slip.code === 0, slip.stderr]).toEqual([false, expect.stringContaining("Did you mean haiku-writer?")]);
 });
 
+test("a run that failed is shown with its cause, and with what the provider answered", async () => {
+  const runId = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b19";
+  const outputs = [{ type: "error", data: "The model could not answer." }];
+  await query(`insert into runs (account_id, id, prompt_version_id, run_name, model, status, attempt, created_at,
+      deadline_at, started_at, finished_at, prices, inputs, outputs, fail_reason, fail_detail)
+    select p.author_id, '${runId}', p.latest_version_id, 'Haiku writer', 'sandbox/text', 'failed', 1, promptd_now(),
+      promptd_now(), promptd_now(), promptd_now(), '{}', '{}', '${JSON.stringify(outputs)}', 'quota', 'Until its deadline.'
+    from prompts p where p.slug = 'haiku-writer'`);
+  await query(`insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider,
+      provider_model, ended_at, outcome, http_status, provider_code, request_id)
+    select '${runId}', 0, 0, 1, account_id, 1, model, 'sandbox', 'text', promptd_now(), 'quota', 429,
+      'insufficient_quota', 'req_1' from runs where id = '${runId}'`);
+  const { stdout } = await runHere(["admin", "run", "show", runId], installation.environment);
+  expect(stdout).toContain("error: The model could not answer.\ncause: quota: Until its deadline.\n");
+  expect(stdout).toMatch(
+    / {2}call {2}attempt 1 {2}quota {2}sandbox\/text {2}HTTP 429 {2}code insufficient_quota {2}request req_1\n/,
+  );
+  expect(await admin("run", "show", runId)).toMatchObject({ cause: "quota", outputs, inputs: { images: 0 } });
+});
+
 test("a person, what an account has used, and a model are shown", async () => {
   expect(await admin("user", "show", "ada@example.org")).toMatchObject({
     person: null,

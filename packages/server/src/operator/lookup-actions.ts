@@ -1,6 +1,7 @@
 import { SLIPS_MAX, suggestName } from "@promptd/contract";
 import type {
   ListedAccount,
+  InstallationRun,
   InstallationRunRow,
   ManagedRun,
   ManagedRunRow,
@@ -19,8 +20,8 @@ import { listUsage, type MeasuredUsage } from "../runs/usage/usage-store.ts";
 import type { CommandContext } from "../read-catalogue.ts";
 import { isUuid } from "../platform/ids.ts";
 import { notFound, Problem } from "../platform/problem.ts";
-import { listInstallationRuns } from "../runs/read/installation-runs-store.ts";
-import { findAccountOfRun, findManagedRun, listManagedRuns } from "../runs/read/managed-runs-store.ts";
+import { findInstallationRun, listInstallationRuns } from "../runs/read/installation-runs-store.ts";
+import { findManagedRun, listManagedRuns } from "../runs/read/managed-runs-store.ts";
 
 const ROWS_MAX = 50;
 const USAGE_ROWS_MAX = 1_000;
@@ -82,13 +83,13 @@ export function lookupActions({ db }: CommandContext) {
     async runsOfAll(status: ManagedRunRow["runStatus"] | undefined): Promise<Page<InstallationRunRow>> {
       return listInstallationRuns(db, { limit: ROWS_MAX, status }, systemClock.nowMs());
     },
-    /** A run of whichever account. @throws Problem NOT_FOUND_ERROR. */
-    async run(runId: string): Promise<ManagedRun & { readonly userId: string }> {
+    /** A run of whichever account, with why it failed. @throws Problem NOT_FOUND_ERROR. */
+    async run(runId: string): Promise<InstallationRun & ManagedRun & { readonly userId: string }> {
       if (!isUuid(runId)) throw new Problem("VALIDATION_ERROR", `runId must be a UUID, got "${runId}".`);
-      const userId = await findAccountOfRun(db, runId);
-      const run = userId === null ? null : await findManagedRun(db, userId, runId);
-      if (run === null || userId === null) throw notFound("run", runId);
-      return { ...run, userId };
+      const found = await findInstallationRun(db, runId);
+      const run = found === null ? null : await findManagedRun(db, found.accountId, runId);
+      if (found === null || run === null) throw notFound("run", runId);
+      return { ...run, ...found, userId: found.accountId };
     },
   };
 }

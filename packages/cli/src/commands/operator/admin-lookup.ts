@@ -1,4 +1,4 @@
-import type { ManagedRunRow, Page } from "@promptd/contract/manage";
+import type { CallOfRun, ManagedRunRow, Page } from "@promptd/contract/manage";
 import { CommandFailure, type Command, type CommandArgs } from "../../command.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
@@ -155,15 +155,16 @@ No run.`,
 };
 
 export const runShow: Command = {
-  summary: "Show a run of any account: status, timeline, receipt and error",
+  summary: "Show a run of any account: status, timeline, receipt, and why it failed",
   usage: "<RUNID>",
+  details: "A line of each call of a model has what became of it, and how its provider names its answer.",
   session: `$ promptd admin run show 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  succeeded  Tea note (tea-note, sandbox/text)
 account 01a206a8-a793-77b3-8286-96323e8a6ed0, API key 01a206a8-ad26-773b-947f-5a06a0e43c4e
 credits: free
   2026-11-23T04:28:38.541Z  created  attempt 0
   2026-11-23T04:28:38.559Z  started  attempt 1
-  2026-11-23T04:28:38.564Z  call  attempt 1  succeeded
+  2026-11-23T04:28:38.564Z  call  attempt 1  text  sandbox/text
   2026-11-23T04:28:38.598Z  finished  attempt 1  succeeded`,
   options: {},
   positionals: { min: 1, max: 1 },
@@ -175,16 +176,29 @@ credits: free
       receipt.held === null
         ? "free"
         : `held ${receipt.held}, charged ${receipt.charged}, released ${receipt.givenBack}`;
-    const timeline = run.timeline.map(
-      ({ at, event, attempt, outcome }) => `  ${at}  ${event}  attempt ${attempt}  ${outcome ?? ""}`,
-    );
+    const calls = run.calls.values();
+    const timeline = run.timeline.map(({ at, event, attempt, outcome }) => {
+      const call = event === "call" ? calls.next().value : undefined;
+      return `  ${at}  ${event}  attempt ${attempt}  ${call === undefined ? (outcome ?? "") : describeCall(call)}`;
+    });
     const lines = [
       `${run.runId}  ${run.runStatus}  ${run.title} (${run.slug}, ${run.model})`,
       `account ${run.userId}, API key ${run.keyId ?? "none"}, request ${run.requestId ?? "unknown"}`,
       `credits: ${credits}`,
       ...(run.error === null ? [] : [`error: ${run.error}`]),
+      ...(run.cause === null ? [] : [`cause: ${[run.cause, run.causeDetail].filter(Boolean).join(": ")}`]),
       ...timeline,
     ];
     io.result(run, lines.map((line) => line.trimEnd()).join("\n"));
   },
 };
+
+function describeCall({ outcome, model, httpStatus, providerCode, providerRequestId }: CallOfRun): string {
+  return [
+    outcome ?? "open",
+    model,
+    ...(httpStatus === null ? [] : [`HTTP ${httpStatus}`]),
+    ...(providerCode === null ? [] : [`code ${providerCode}`]),
+    ...(providerRequestId === null ? [] : [`request ${providerRequestId}`]),
+  ].join("  ");
+}

@@ -67,12 +67,6 @@ export async function listManagedRuns(
   return { ...page, rows: await withBatches(db, page.rows.map(withCreation), () => accountId) };
 }
 
-/** Whose run it is, by the order of ids: no index begins with them. */
-export async function findAccountOfRun(db: Queryable, runId: string): Promise<string | null> {
-  const [row] = await db.query<{ account_id: string }>("select account_id from runs where id = $1 limit 1", [runId]);
-  return row?.account_id ?? null;
-}
-
 /** Columns of one run beside those of a list, with what they need in `FROM`. */
 export const NAMES = `v.number as version,
   (select k.name from api_keys k where k.account_id = r.account_id and k.id = r.api_key_id) as "keyName"`;
