@@ -61,8 +61,8 @@ function shortText(value: unknown): string {
 }
 
 export interface FailureLog {
-  failed(error: unknown): void;
-  worked(): void;
+  readonly failed: (error: unknown) => void;
+  readonly worked: () => void;
 }
 
 /**

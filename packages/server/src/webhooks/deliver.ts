@@ -11,7 +11,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
 import { faultPoint } from "../platform/fault-injection.ts";
 import { FIRST_ID } from "../platform/ids.ts";
-import type { Log } from "../platform/log.ts";
+import { createFailureLog, type Log } from "../platform/log.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import { claimDeliveries, settleAttempt, type AttemptOutcome, type ClaimedDelivery } from "./deliveries-store.ts";
@@ -71,6 +71,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** What an end makes room for may wait behind what the sweep under way has passed: it then starts over. */
   let wakes = 0;
   let timer: NodeJS.Timeout | undefined;
+  const fails = "deliveries cannot be claimed; it is tried again every second";
+  const failures = createFailureLog(log, fails, "deliveries are claimed again");
 
   /** @returns whether there may be more that is due. */
   const claimOnce = async (): Promise<boolean> => {
@@ -84,6 +86,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       leaseSeconds: LEASE_SECONDS,
       after,
     });
+    failures.worked();
     after = next ?? START;
     for (const delivery of claimed) {
       // Forgotten before its permit is free: whoever gets the permit counts what is under way.
@@ -112,7 +115,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (timer === undefined || isStopping) return;
     wakes += 1;
     deliverDue().catch((error: unknown) => {
-      if (!isStopping) log.error({ err: error }, "deliveries were not claimed; it is tried again");
+      if (!isStopping) failures.failed(error);
     });
   };
   return {

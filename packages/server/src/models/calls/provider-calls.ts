@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../platform/database/database.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
-import type { Log } from "../../platform/log.ts";
+import { createFailureLog, type Log } from "../../platform/log.ts";
 import { createBatcher } from "../../platform/resilience/batcher.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import { doInBatches, type Tick } from "../../platform/periodic-work.ts";
@@ -112,6 +112,8 @@ const UNWRITTEN_MAX = 20_000;
 
 export function createCallRecord(db: Database, log: Log): CallRecord {
   const unwritten: CallEnd[] = [];
+  const fails = "ends of provider calls cannot be recorded; it is tried again";
+  const failures = createFailureLog(log, fails, "ends of provider calls are recorded again");
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
@@ -119,9 +121,10 @@ export function createCallRecord(db: Database, log: Log): CallRecord {
       const batch = unwritten.splice(0, RECORDED_TOGETHER_MAX);
       try {
         await recordEnds(db, batch);
+        failures.worked();
       } catch (error) {
         unwritten.unshift(...batch); // for the next flush
-        log.warn({ err: error, unwritten: unwritten.length }, "ends of provider calls are not recorded yet");
+        failures.failed(error);
         return;
       }
     }

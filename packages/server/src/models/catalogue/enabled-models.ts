@@ -5,7 +5,7 @@
  * (If every process wrote its own, two processes with different keys would make the list flap without end.)
  */
 import type { Database } from "../../platform/database/database.ts";
-import type { Log } from "../../platform/log.ts";
+import { createFailureLog, type Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/periodic-work.ts";
 import { isLoopback } from "../../platform/config/config.ts";
 import { entryOf, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
@@ -70,9 +70,9 @@ export async function createEnabledModels(options: EnabledModelsOptions): Promis
     await refresh();
   };
   await refresh();
-  const timer = setInterval(() => {
-    refresh().catch((error: unknown) => log.warn({ err: error }, "the list of enabled models could not be read"));
-  }, REFRESH_MS);
+  const fails = "the list of enabled models cannot be read; it is tried again every 5 seconds";
+  const failures = createFailureLog(log, fails, "the list of enabled models is read again");
+  const timer = setInterval(() => void refresh().then(failures.worked, failures.failed), REFRESH_MS);
   timer.unref();
   return {
     announce: async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { openTestDatabase, type OpenTestDatabase } from "../../../test/support/test-database.ts";
 import { systemClock } from "../clock.ts";
@@ -277,4 +278,28 @@ test("a listener that is closed while it connects leaves no connection", async (
   await late.close();
   await until(async () => (await connections()).length === 0);
   expect(await connections()).toEqual([]);
+});
+
+test("an outage is one warning of the listener and one of what is sent, however often they try", async () => {
+  const levels = { listener: [] as number[], notifications: [] as number[] };
+  const write = (line: string) => {
+    const { level, msg } = JSON.parse(line) as { level: number; msg: string };
+    levels[msg.startsWith("the listener") ? "listener" : "notifications"].push(level);
+  };
+  const away: Queryable = { query: () => Promise.reject(new Error("away")) };
+  const listenUrl = "postgresql://127.0.0.1:1/nobody";
+  const notifications = createNotifications({
+    db: away,
+    listenUrl,
+    role: "away",
+    log: pino({ level: "debug" }, { write }),
+  });
+  onTestFinished(() => notifications.close());
+  await until(() => {
+    notifications.notify("run_ready");
+    return Math.min(levels.listener.length, levels.notifications.length) >= 3;
+  });
+  for (const [first, ...others] of Object.values(levels)) {
+    expect([first, new Set(others)]).toEqual([40, new Set([20])]);
+  }
 });

@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { openConnection, type Queryable } from "./database.ts";
 import { faultPoint } from "../fault-injection.ts";
-import type { Log } from "../log.ts";
+import { createFailureLog, type Log } from "../log.ts";
 import { settleWithin, sleep } from "../resilience/deadline.ts";
 import { fullJitterDelayMs, retry } from "../resilience/retry.ts";
 import { isPooled } from "./pooler.ts";
@@ -86,6 +86,11 @@ function createNotifier(
 ) {
   /** Null: for others alone. */
   const waiting = new Map<Channel, Set<string> | null>();
+  const failures = createFailureLog(
+    log,
+    "notifications cannot be sent; readers poll instead",
+    "notifications are sent again",
+  );
   let timer: NodeJS.Timeout | null = null;
 
   async function flush(): Promise<void> {
@@ -102,7 +107,7 @@ function createNotifier(
         due.map(({ channel }) => channel),
         due.map(({ payload }) => payload),
       ])
-      .catch((error: unknown) => log.warn({ err: error }, "a notification was not sent; readers poll instead"));
+      .then(failures.worked, failures.failed);
   }
   function schedule(channel: Channel, ids: Set<string> | null): void {
     waiting.set(channel, ids);
@@ -144,6 +149,8 @@ function createOthers() {
   };
 }
 
+const CANNOT_CONNECT = "the listener for notifications cannot connect; it tries again, and readers poll meanwhile";
+
 interface NamedOptions extends NotificationsOptions {
   readonly self: string;
 }
@@ -175,7 +182,7 @@ async function isWorthOpen(
  * session away after each transaction nothing ever arrives: then it ends, and readers poll.
  */
 function listenOn(url: string, options: NamedOptions, on: { receive: Receive; gap: () => void }) {
-  const { role, log, self } = options;
+  const { role, self } = options;
   const channels = new Set<string>([CHECK_CHANNEL]);
   const closing = new AbortController();
   const { signal } = closing;
@@ -186,16 +193,16 @@ function listenOn(url: string, options: NamedOptions, on: { receive: Receive; ga
   const send = (work: (opened: Listening) => Promise<unknown>): Promise<unknown> =>
     (sent = sent.catch(() => {}).then(() => client && work(client)));
   const others = createOthers();
-  const probe = setInterval(() => void send(others.ask).catch(() => client?.end()), PROBE_MS);
-  probe.unref();
+  const failures = createFailureLog(options.log, CANNOT_CONNECT, "the listener for notifications is connected again");
+  const probe = setInterval(() => void send(others.ask).catch(() => client?.end()), PROBE_MS).unref();
 
   /** `ended` resolves when the connection that was opened has ended, however soon that is. */
   async function connect(): Promise<{ readonly ended: Promise<void> }> {
     const opening = openConnection(url, `${role}-listen`, {}); // a pooler refuses limits, and this has statements of no time
     const ended = new Promise<void>((resolve) => opening.once("end", resolve));
     const checked = Promise.withResolvers<boolean>();
-    void ended.then(() => checked.resolve(false)); // nothing waits for what cannot come any more
-    void ended.then(others.arrive); // for all that is heard of them from now on
+    // Nothing waits for what cannot come any more, and others may listen, for all that is heard of them from now on.
+    void ended.then(others.arrive).then(() => checked.resolve(false));
     opening.on("notification", (message) => {
       if (message.channel !== CHECK_CHANNEL) return on.receive(message.channel, message.payload ?? "");
       checked.resolve(true);
@@ -221,10 +228,11 @@ function listenOn(url: string, options: NamedOptions, on: { receive: Receive; ga
     let hasGap = false;
     const onRetry = (error: unknown) => {
       hasGap = true;
-      log.warn({ err: error }, "the listener for notifications could not connect; it tries again");
+      failures.failed(error);
     };
     while (!signal.aborted) {
       const { ended } = await retry(connect, { on: () => true, backoff: RECONNECT, signal, onRetry });
+      failures.worked();
       if (hasGap) on.gap();
       hasGap = true;
       if (signal.aborted) await client?.end();

@@ -15,7 +15,7 @@ import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
 import { isLockTimeout } from "../../platform/database/errors.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
-import type { Log } from "../../platform/log.ts";
+import { createFailureLog, type FailureLog, type Log } from "../../platform/log.ts";
 import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
 import type { ClaimedRun } from "./claim.ts";
 import type { RunResult } from "./run-outcome.ts";
@@ -55,6 +55,8 @@ export interface FinisherOptions {
 export function createFinisher(options: FinisherOptions): Finisher {
   /** By account, while results that met a lock are still to be written. */
   const lockQueues = new Map<string, Ending[]>();
+  const fails = "results of runs cannot be written; each is tried again";
+  const writes = createFailureLog(options.log, fails, "results of runs are written again");
 
   function writeOrQueue(batch: readonly Ending[]): Promise<void> {
     const isQueued = ({ run }: Ending) => lockQueues.has(run.accountId);
@@ -65,7 +67,7 @@ export function createFinisher(options: FinisherOptions): Finisher {
   async function writeTogether(endings: readonly Ending[]): Promise<void> {
     const ours = dropLost(endings);
     if (ours.length === 0) return;
-    const outcome = await tryWrite(ours, options);
+    const outcome = await tryWrite(ours, options, writes);
     if (outcome === "locked") queueByAccount(ours);
     if (outcome === "failed") retryAlone(ours);
   }
@@ -93,7 +95,7 @@ export function createFinisher(options: FinisherOptions): Finisher {
       queue.push(...dropLost(queue.splice(0))); // all of them: a shutdown must not wait until each is tried
       const batch = queue.splice(0, batchSize.size);
       if (batch.length === 0) continue;
-      const outcome = await tryWrite(batch, options);
+      const outcome = await tryWrite(batch, options, writes);
       if (outcome === "done") {
         batchSize.grow();
         failures = 0;
@@ -133,14 +135,19 @@ function dropLost(endings: readonly Ending[]): Ending[] {
   return endings.filter(({ signal }) => !signal.aborted);
 }
 
-async function tryWrite(endings: readonly Ending[], options: FinisherOptions): Promise<"done" | "locked" | "failed"> {
+async function tryWrite(
+  endings: readonly Ending[],
+  options: FinisherOptions,
+  writes: FailureLog,
+): Promise<"done" | "locked" | "failed"> {
   for (const ending of endings) ending.attempts += 1;
   try {
     const written = await write(endings, options);
+    writes.worked();
     setImmediate(() => answer(endings, written, options)); // the next ones are sent first
     return "done";
   } catch (error) {
-    options.log.warn({ err: error, runs: endings.length }, "the results of runs could not be written; retrying");
+    writes.failed(error);
     return isLockTimeout(error) ? "locked" : "failed";
   }
 }

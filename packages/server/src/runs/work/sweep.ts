@@ -6,7 +6,7 @@
 import { hostname } from "node:os";
 import type { Queryable } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
-import type { Log } from "../../platform/log.ts";
+import { createFailureLog, type Log } from "../../platform/log.ts";
 import { DEADLINE_MINUTES_MAX } from "../run-limits.ts";
 
 export interface SweepOptions {
@@ -35,6 +35,7 @@ export function createSweep(options: SweepOptions): Sweep {
   /** Carried over sweeps until all that is due has been tried once: many locked runs never hide those behind them. */
   let skipped: readonly string[] = [];
   let loggedFault: string | null = null;
+  const failures = createFailureLog(log, "sweeps fail; each heartbeat starts another one", "sweeps succeed again");
 
   async function recover(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -61,11 +62,14 @@ export function createSweep(options: SweepOptions): Sweep {
     }
   }
   async function sweep(): Promise<void> {
+    let hasFailed = false;
     for (const step of [recover, reschedule, failAllDue]) {
-      await step().catch((error: unknown) =>
-        log.warn({ err: error }, "a sweep failed; the next heartbeat starts another one"),
-      );
+      await step().catch((error: unknown) => {
+        hasFailed = true;
+        failures.failed(error);
+      });
     }
+    if (!hasFailed) failures.worked();
     sweeping = null;
   }
 
