@@ -36,10 +36,10 @@ async function until(condition: () => Promise<boolean> | boolean): Promise<void>
   }
 }
 
-/** Backends that listen for this role; the listener connects in the background. */
+/** Backends that listen for this role; the listener connects in the background, and listens to its own channel first. */
 async function listeners(role: string): Promise<number[]> {
   const rows = await db.query<{ pid: number }>(
-    "select pid from pg_stat_activity where application_name like $1 and query ~ '^(listen|select coalesce)' and state = 'idle'",
+    "select pid from pg_stat_activity where application_name like $1 and query ~ '^(listen run_|select coalesce)' and state = 'idle'",
     [`promptd:${role}-listen:%`],
   );
   return rows.map((row) => row.pid);
