@@ -74,15 +74,24 @@ describe("a schema of few lines and endless work", () => {
     expect(schemaFault({ type: "object", properties: { a: { $ref: "#/$defs/d10" } }, $defs })).toBeNull();
   });
 
-  test("by an answer that is nested too deep is no answer that fits", () => {
+  test("by an answer that is nested too deep is no answer that fits, and holds nothing up", () => {
     const schema = {
       type: "object",
       properties: { a: { $ref: "#/$defs/node" } },
-      $defs: { node: { type: "object", properties: { a: twice("allOf", "node"), b: { type: "number" } } } },
+      $defs: {
+        node: {
+          type: "object",
+          properties: { a: twice("allOf", "node"), b: { type: "number" }, c: { $ref: "#/$defs/node" } },
+        },
+      },
     };
+    const problem = "it is too deep or too long to be checked";
     const answer = `${'{"a":'.repeat(60)}{"b":"x"}${"}".repeat(60)}`;
     expect(schemaFault(schema)).toBeNull();
-    expect(readJsonAnswer(schema, answer)).toEqual({ kind: "unfit", problem: "it is nested too deep" });
+    expect(readJsonAnswer(schema, answer)).toEqual({ kind: "unfit", problem });
+    // Without a time limit: 19 seconds, and 4 GB of problems.
+    const slow = `{"a":${'{"c":'.repeat(200)}${'{"a":'.repeat(14)}{"b":"x"}${"}".repeat(215)}`;
+    expect(readJsonAnswer(schema, slow)).toEqual({ kind: "unfit", problem });
     const list = { type: "object", properties: { a: { $ref: "#" } } };
     const long = `${'{"a":'.repeat(100_000)}{}${"}".repeat(100_000)}`;
     expect(readJsonAnswer(list, long).kind).toBe("unfit");

@@ -1,6 +1,7 @@
 /** JSON that a text model is to return: checked against the author's schema. */
 import { z } from "zod";
 import { isPlainObject, parseJson, type JsonObject } from "../../platform/json.ts";
+import { DeadlineError, runWithin } from "../../platform/resilience/deadline.ts";
 
 /** Compiled once per schema: the object lives as long as its prompt version in the cache. */
 const compiled = new WeakMap<JsonObject, z.ZodType>();
@@ -124,7 +125,7 @@ export function readJsonAnswer(
   const value = parseJson(text);
   if (value === undefined) return { kind: "unfit", problem: "it is not JSON" };
   const checked = check(schema, value);
-  if (checked === null) return { kind: "unfit", problem: "it is nested too deep" };
+  if (checked === null) return { kind: "unfit", problem: "it is too deep or too long to be checked" };
   if (checked.success) return { kind: "fits", text };
   const problems = checked.error.issues.slice(0, PROBLEMS_MAX).map(({ path, message }) => {
     const name = path.map(String).join(".");
@@ -135,12 +136,19 @@ export function readJsonAnswer(
 
 const PROBLEMS_MAX = 5;
 
-/** Null: the value exhausts the stack, by itself or by the problems that it has in a schema that leads to itself. */
+/**
+ * A usual answer takes a millisecond. One of a few hundred levels, with a schema that leads to itself twice, has its
+ * problems copied for each level: 19 seconds and 4 GB (2026-11-28), in which the process does nothing else.
+ */
+const CHECK_MS_MAX = 250;
+
+/** Null: the value exhausts the stack or the time, by itself or by the problems that it has in a schema that leads to itself. */
 function check(schema: JsonObject, value: unknown): z.ZodSafeParseResult<unknown> | null {
+  const compiledSchema = compile(schema);
   try {
-    return compile(schema).safeParse(value);
+    return runWithin(CHECK_MS_MAX, () => compiledSchema.safeParse(value));
   } catch (error) {
-    if (error instanceof RangeError) return null;
+    if (error instanceof RangeError || error instanceof DeadlineError) return null;
     throw error;
   }
 }

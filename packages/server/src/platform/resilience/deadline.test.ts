@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DeadlineError, orAborted, pollUntil, settleWithin, sleep, withDeadline } from "./deadline.ts";
+import { DeadlineError, orAborted, pollUntil, runWithin, settleWithin, sleep, withDeadline } from "./deadline.ts";
 
 const never = new Promise<never>(() => {});
 const untilAborted = (signal: AbortSignal) => orAborted(never, signal);
@@ -80,5 +80,23 @@ describe("polling", () => {
     await expect(pollUntil(ask, { everyMs: 60_000, timeoutMs: 60_000, signal: stop.signal })).rejects.toThrow(
       "given up",
     );
+  });
+});
+
+describe("work that does not yield", () => {
+  test("is stopped when its time is over, and the next one runs", () => {
+    const endless = () => {
+      for (;;);
+    };
+    expect(() => runWithin(5, endless)).toThrow(DeadlineError);
+    expect(() => runWithin(5, () => /^(a+)+$/.test(`${"a".repeat(60)}b`))).toThrow(DeadlineError);
+    expect(runWithin(60_000, () => "done")).toBe("done");
+  });
+
+  test("throws its own errors", () => {
+    const broken = () => {
+      throw new TypeError("broken");
+    };
+    expect(() => runWithin(60_000, broken)).toThrow(TypeError);
   });
 });

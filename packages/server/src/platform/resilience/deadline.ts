@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { createContext, Script } from "node:vm";
 
 /** The largest delay a timer takes; more would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
@@ -63,6 +64,26 @@ export async function settleWithin(promises: Iterable<Promise<unknown>>, ms: num
     return await Promise.race([Promise.allSettled(promises).then(() => true), late]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+const CALL = new Script("work()");
+let calls: { work?: () => unknown } | null = null;
+
+/**
+ * Work that does not yield, under a time limit: no timer could fire before its end. Node itself stops it, at a price of
+ * 0.2 ms a call (2026-11-28), so it must have nothing to clean up.
+ * @throws DeadlineError
+ */
+export function runWithin<Result>(ms: number, work: () => Result): Result {
+  calls ??= createContext({});
+  calls.work = work;
+  try {
+    return CALL.runInContext(calls, { timeout: ms }) as Result;
+  } catch (error) {
+    // An Error of the other context, so that instanceof does not know it.
+    if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+    throw new DeadlineError(`The time limit of ${ms} ms passed.`, { cause: error });
   }
 }
 
