@@ -1,30 +1,19 @@
 /** Another email address, by oneself: the new one confirms it, the old one is told, and nobody takes over anybody. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
-import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
+import { startServerWithMail, type ServerWithMail, type TestMailServer } from "./mail-fixture.ts";
 import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
 
 let mail: TestMailServer;
 let server: TestServer;
-let peer = 0;
+let post: ServerWithMail["post"];
+let close: ServerWithMail["close"];
 beforeAll(async () => {
-  mail = await startMailServer();
-  const environment = { PROMPTD_SMTP_URL: mail.url, PROMPTD_MAIL_FROM: "promptd@example.org", PROMPTD_PROXIES: "1" };
-  server = await startTestServer({ environment });
+  ({ mail, server, post, close } = await startServerWithMail());
 });
-afterAll(async () => {
-  await server.close();
-  await mail.close();
-});
+afterAll(() => close());
 
-/** Each sign-in comes from an address of its own: attempts of one are limited. */
-async function signIn(email: string, password = PASSWORD): Promise<number> {
-  peer += 1;
-  const headers = { "content-type": "application/json", origin: server.url, "x-forwarded-for": `10.2.2.${peer}` };
-  const body = JSON.stringify({ email, password });
-  return (await fetch(`${server.url}/manage/auth/sign-in/email`, { method: "POST", headers, body })).status;
-}
-
+const signIn = async (email: string, password = PASSWORD) => (await post("/sign-in/email", { email, password })).status;
 const request = ({ client }: TestPerson, email: string, password: string | undefined = PASSWORD) =>
   client.send("requestEmailChange", { body: { email, ...(password === undefined ? {} : { password }) } });
 const confirm = (code: string) => clientOf(server, {}).send("confirmEmailChange", { body: { code } });

@@ -1,33 +1,18 @@
 /** Guesses for one person are bounded from however many addresses they come. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../support/test-server.ts";
-import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
+import type { TestServer } from "../support/test-server.ts";
+import { startServerWithMail, type ServerWithMail, type TestMailServer } from "./mail-fixture.ts";
 import { createTestPerson, PASSWORD, totpOf } from "./people-fixture.ts";
 
 let mail: TestMailServer;
 let server: TestServer;
-let peer = 0;
+let post: ServerWithMail["post"];
+let close: ServerWithMail["close"];
 beforeAll(async () => {
-  mail = await startMailServer();
-  const environment = { PROMPTD_SMTP_URL: mail.url, PROMPTD_MAIL_FROM: "promptd@example.org", PROMPTD_PROXIES: "1" };
-  server = await startTestServer({ environment });
+  ({ mail, server, post, close } = await startServerWithMail());
 });
-afterAll(async () => {
-  await server.close();
-  await mail.close();
-});
+afterAll(() => close());
 
-/** Each request comes from an address of its own. */
-function post(path: string, body: unknown, cookie = ""): Promise<Response> {
-  peer += 1;
-  const headers = {
-    "content-type": "application/json",
-    origin: server.url,
-    "x-forwarded-for": `10.3.3.${peer}`,
-    cookie,
-  };
-  return fetch(`${server.url}/manage/auth${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-}
 const signIn = (email: string, password = PASSWORD) => post("/sign-in/email", { email, password });
 const cookiesOf = (answer: Response) =>
   answer.headers

@@ -1,6 +1,7 @@
 /** A mail server of this machine, as mail servers are: it speaks SMTP, and may refuse. */
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 export interface ReceivedMail {
   readonly from: string;
@@ -69,6 +70,40 @@ export async function startMailServer({ refuse = () => null }: MailServerOptions
         check();
       }),
     close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+export interface ServerWithMail {
+  readonly mail: TestMailServer;
+  readonly server: TestServer;
+  /** A request to `/manage/auth`, from an address of its own: tries of one address are limited. */
+  readonly post: (path: string, body: unknown, cookie?: string) => Promise<Response>;
+  readonly close: () => Promise<void>;
+}
+
+/** A server of promptd behind a proxy, with a mail server of its own. */
+export async function startServerWithMail(): Promise<ServerWithMail> {
+  const mail = await startMailServer();
+  const environment = { PROMPTD_SMTP_URL: mail.url, PROMPTD_MAIL_FROM: "promptd@example.org", PROMPTD_PROXIES: "1" };
+  const server = await startTestServer({ environment });
+  let peer = 0;
+  return {
+    mail,
+    server,
+    post: (path, body, cookie = "") => {
+      peer += 1;
+      const headers = {
+        "content-type": "application/json",
+        origin: server.url,
+        "x-forwarded-for": `10.3.3.${peer}`,
+        cookie,
+      };
+      return fetch(`${server.url}/manage/auth${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    },
+    close: async () => {
+      await server.close();
+      await mail.close();
+    },
   };
 }
 
