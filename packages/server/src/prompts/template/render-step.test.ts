@@ -44,6 +44,17 @@ describe("rendering", () => {
     expect(renderStep(version, 1, inputs, {}).prompt).toBe(cover);
   });
 
+  test("a version of before templates were bounded together is refused, and not rendered", () => {
+    const version = liveVersion(textPrompt("{{ a }}"));
+    const message = { role: "user" as const, template: "{{ a }}".repeat(3_000) };
+    const messages = [message, message, message, message];
+    const steps = version.definition.steps.map((step) => ({ ...step, messages }));
+    const old = { definition: { ...version.definition, steps } };
+    const rendered = vi.spyOn(engine, "renderSync");
+    expect(() => renderStep(old, 0, { a: "x" }, {})).toThrow(/^This version of the prompt cannot be run any more: /);
+    expect(rendered).not.toHaveBeenCalled();
+  });
+
   test("a number and a boolean are compared as such, a date is trimmed, a list has items, and a blank is empty", () => {
     const inputs = "inputs: { n: { type: number }, b: { type: boolean }, d: { type: date }, l: { type: list } }";
     const body =

@@ -1,4 +1,4 @@
-import { invalid } from "../../platform/problem.ts";
+import { invalid, type Problem } from "../../platform/problem.ts";
 import { LIST_ITEMS_MAX, splitChoices, splitList } from "../text-input-rules.ts";
 import type { InputField, PromptDefinition, StepDefinition, StepMessage } from "../prompt-definition.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type ParsedTemplate,
   type RenderScope,
 } from "./template.ts";
+import { WORK_MAX } from "./template-language.ts";
 import { scanTemplate } from "./template-scan.ts";
 
 interface ParsedStep {
@@ -32,7 +33,7 @@ const parsedSteps = new WeakMap<StepDefinition, ParsedStep>();
  * The text a model gets: inputs inserted, choice names replaced by the texts behind them.
  * @param textInputs as checkInputs filled them: every declared key is there.
  * @param stepOutputs texts of the earlier steps by id; a missing one counts as empty.
- * @throws Problem VALIDATION_ERROR when a text is over 1,000,000 UTF-16 units.
+ * @throws Problem VALIDATION_ERROR when a text is over 1,000,000 UTF-16 units, or the templates are too much work.
  */
 export function renderStep(
   version: { readonly definition: PromptDefinition },
@@ -68,15 +69,25 @@ export function authorsText({ definition }: { readonly definition: PromptDefinit
 function parseStep(step: StepDefinition): ParsedStep {
   let parsed = parsedSteps.get(step);
   if (parsed === undefined) {
-    const messages = (step.messages ?? []).map(({ role, template }) => ({ role, template: parseOne(template) }));
-    parsed = { template: parseOne(step.template), instructions: parseOne(step.instructions), messages };
+    let workLeft = WORK_MAX;
+    const parse = (text: string): ParsedTemplate => {
+      const { locals, work } = scanTemplate(text, workLeft);
+      workLeft -= work;
+      if (workLeft < 0) throw tooMuchWork();
+      return parseTemplate(text, [...locals.keys()]);
+    };
+    const messages = (step.messages ?? []).map(({ role, template }) => ({ role, template: parse(template) }));
+    parsed = { template: parse(step.template), instructions: parse(step.instructions), messages };
     parsedSteps.set(step, parsed);
   }
   return parsed;
 }
 
-function parseOne(text: string): ParsedTemplate {
-  return parseTemplate(text, [...scanTemplate(text).locals.keys()]);
+/** Publishing refuses such a prompt. A version that was published before could hold a process for a minute. */
+function tooMuchWork(): Problem {
+  const most = WORK_MAX.toLocaleString("en");
+  const message = `This version of the prompt cannot be run any more: a step has more than the ${most} outputs, tags and filters that templates may have together. Ask its author for a new version.`;
+  return invalid([{ path: ["body", "promptVersionId"], code: "too_many", message }]);
 }
 
 function renderOne(template: ParsedTemplate, scope: RenderScope): string {
