@@ -35,6 +35,8 @@ export interface CheckedTemplates {
   readonly inputs: readonly InputField[];
   readonly conversions: readonly Conversion[];
   readonly warnings: readonly string[];
+  /** Of one rendering, as WORK_MAX counts it. */
+  readonly work: number;
 }
 
 /** Checks all templates of a prompt together: their syntax, what they read, and that it matches the declared inputs. */
@@ -77,6 +79,7 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
     inputs,
     conversions,
     warnings: [...foreignWarnings(templates), ...truthWarnings(templates, inputs)],
+    work: WORK_MAX - workMax,
   };
 }
 

@@ -1,7 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { catalogue, codesOf, faultsOf } from "../../../test/prompts/prompt-fixtures.ts";
 import { parsePromptFile, readPrompts } from "./parse-prompt-file.ts";
 import { PromptFileError } from "../prompt-fault.ts";
+import { engine } from "../template/template-language.ts";
 
 const json = (prompts: unknown[]) => JSON.stringify({ promptd: 1, prompts }, null, 1);
 const one = { title: "One", model: "sandbox/text", template: "Say {{ a }}." };
@@ -130,6 +131,18 @@ describe("the JSON import form", () => {
     const faults = faultsOf(json([{ ...one, ...unknown }]));
     expect(faults).toHaveLength(21);
     expect(faults.at(-1)?.message).toBe("and 29979 more are not known fields here.");
+  });
+
+  test("prompts that are more work to render than a file may be are one fault, and rendered no further", () => {
+    const template = "{{ a }}".repeat(9_000);
+    const samples = Array.from({ length: 10 }, () => ({ inputs: { a: "x" } }));
+    const heavy = Array.from({ length: 5 }, (_, n) => ({ ...one, title: `Heavy ${n}`, template, samples }));
+    const rendered = vi.spyOn(engine, "renderSync");
+    expect(readPrompts(json(heavy.slice(0, 2)), catalogue).sources).toHaveLength(2);
+    const calls = rendered.mock.calls.length;
+    expect(faultsOf(json(heavy)).map(({ field, code }) => [field, code])).toEqual([["prompts[3].prompt", "LIMITS"]]);
+    expect(rendered.mock.calls.length).toBe(2 * calls);
+    vi.restoreAllMocks();
   });
 
   test("prompts of one title get their numbers, however many there are", () => {

@@ -4,7 +4,7 @@ import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, PromptFileError, type PromptFault } from "../prompt-fault.ts";
 import { tryModel } from "./bind-roles.ts";
 import { joinSlug } from "./prompt-slug.ts";
-import { resolvePrompt } from "./resolve-prompt.ts";
+import { RENDERINGS_WORK_MAX, resolvePrompt } from "./resolve-prompt.ts";
 
 const CREDITS_MAX_DEFAULT = 10_000;
 
@@ -45,7 +45,7 @@ export function readPrompts(
   { holdMaxCredits = CREDITS_MAX_DEFAULT, isDescribed = true, model }: PromptLimits = {},
 ): { readonly sources: readonly PromptSource[]; readonly faults: readonly PromptFault[] } {
   const faults = new FaultList();
-  const options = { catalogue, holdMaxCredits, isDescribed };
+  const options = { catalogue, holdMaxCredits, isDescribed, file: { workLeft: RENDERINGS_WORK_MAX } };
   const resolved = readPromptFile(text, faults).flatMap((written) => {
     const raw = model === undefined ? written.raw : tryModel(written.raw, model, catalogue);
     const source = resolvePrompt(raw, written.faults, options);
