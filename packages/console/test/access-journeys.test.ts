@@ -6,6 +6,7 @@ import { createTestPerson, PASSWORD } from "../../server/test/people/people-fixt
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
+import { faultsOfPage } from "./support/pages.ts";
 
 let server: TestServer;
 let mail: TestMailServer;
@@ -116,6 +117,38 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
       await page.goto(`${server.url}/sign-in`);
       await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
       await page.getByText("An account with this email address already exists.").waitFor();
+    });
+  });
+
+  test("who is invited comes by a sign-in service, without a password", async () => {
+    const owner = await createTestPerson(server);
+    const email = "invited@example.org";
+    await owner.client.send("createInvitation", { body: { email, role: "member" } });
+    oidc.person = { sub: "3", email, email_verified: true, name: "Invited" };
+    await travel(browser, "invited-service", async ({ page }) => {
+      await page.goto((await mail.waitFor(email)).link);
+      await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
+      await page.getByText(`You are signed in as ${email}.`).waitFor();
+      await page.getByRole("button", { name: "Accept" }).click();
+      await page.getByLabel("Search prompts").waitFor();
+    });
+    expect((await owner.client.send("listMembers")).rows.map((member) => member.email)).toContain(email);
+  });
+
+  test("an invitation joins who is signed in already once they accept it, and not when they open its link", async () => {
+    const email = "bob@example.org";
+    const [ada, bob] = [await createTestPerson(server), await createTestPerson(server, { email })];
+    await ada.client.send("createInvitation", { body: { email, role: "member" } });
+    const members = async () => (await ada.client.send("listMembers")).rows.length;
+    await travel(browser, "invited-signed-in", async ({ page, complaints }) => {
+      await signInAs(page, server.url, bob);
+      await page.goto((await mail.waitFor(email)).link);
+      await page.getByText(`You are signed in as ${email}.`).waitFor();
+      expect([await faultsOfPage(page, "invitation-signed-in"), await members()]).toEqual([[], 1]);
+      await page.getByRole("button", { name: "Accept" }).click();
+      await page.getByLabel("Search prompts").waitFor();
+      expect(await members()).toBe(2);
+      expect(complaints).toEqual([]);
     });
   });
 

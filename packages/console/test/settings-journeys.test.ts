@@ -102,7 +102,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Email").fill("second@example.org");
       await dialog.getByLabel("Role").selectOption("owner");
-      await dialog.getByRole("button", { name: "Create link" }).click();
+      await dialog.getByRole("button", { name: "Invite" }).click();
       link = await page.locator("section", { hasText: "The link for" }).locator("code").first().innerText();
       await page
         .getByRole("table", { name: "Invitations" })
@@ -336,5 +336,12 @@ describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () =>
       expect(complaints).toEqual([]);
     });
     await receiver.close();
+  });
+
+  test("who comes by a sign-in service without an invitation reads what is missing", async () => {
+    await travel(browser, "not-invited", async ({ page }) => {
+      await page.goto(`${server.url}/sign-in?error=SIGN_UP_REFUSED`);
+      expect(await page.getByRole("alert").innerText()).toContain("signing up needs an invitation.");
+    });
   });
 });

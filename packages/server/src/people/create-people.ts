@@ -15,6 +15,7 @@ import type { Mailer, MailerOptions } from "./mail/mailer.ts";
 import { resetMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
+import { hasInvitation } from "./members-store.ts";
 import { isLocal } from "./first-operator.ts";
 import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import type { PeopleContext } from "./people-context.ts";
@@ -76,7 +77,7 @@ export function createPeople(options: PeopleOptions): People {
     services,
     oidc,
     onLibraryWarning: (message, rest) => logWarning({ message, rest }, oidc, log),
-    refuseSignUp: (email) => refuseSignUp(email, options),
+    refuseSignUp: (person) => refuseSignUp(person, options),
     onSignIn: async (personId) => {
       await ensurePersonalAccount(personId, account);
       await clearAskedLink(db, personId);
@@ -203,10 +204,16 @@ async function logOidcFault({ discoveryUrl }: OidcProvider, fault: string, log: 
   );
 }
 
-/** Why somebody may not sign up by themselves; null: they may. */
-async function refuseSignUp(email: string, { db, config }: PeopleOptions): Promise<string | null> {
+/**
+ * Why somebody may not sign up by themselves; null: they may. Who is invited and comes by a sign-in service that has
+ * confirmed the address needs no password: they read the mail that the link went to.
+ */
+async function refuseSignUp(
+  { email, isVerified }: { readonly email: string; readonly isVerified: boolean },
+  { db, config }: PeopleOptions,
+): Promise<string | null> {
   if (config.PROMPTD_SIGN_UP === "off") return "Nobody can sign up here. Ask an operator for an account.";
-  if (config.PROMPTD_SIGN_UP === "invite")
+  if (config.PROMPTD_SIGN_UP === "invite" && !(isVerified && (await hasInvitation(db, email))))
     return "Signing up needs an invitation. Open the link of yours, or ask for one.";
   if ((await findAccountByName(db, email)) === null) return null;
   return "An account with this email address exists already. Ask an operator for a sign-in link.";

@@ -140,6 +140,13 @@ export function findOpenInvitation(db: Queryable, codeHash: Buffer): Promise<Ope
   return queryAnswer(db, text, [codeHash]);
 }
 
+/** True: an invitation that went to this address is open. */
+export async function hasInvitation(db: Queryable, email: string): Promise<boolean> {
+  return (
+    (await db.query(`select 1 from invitations where email = lower($1) and ${IS_OPEN} limit 1`, [email])).length > 0
+  );
+}
+
 /** Of two who accept at once one does. Null: somebody was first. */
 export function useInvitation(db: Queryable, codeHash: Buffer, personId: string): Promise<Invitation | null> {
   return queryAnswer(

@@ -1,4 +1,5 @@
 /** The whole way through a sign-in service and back: OpenID Connect, GitHub and Google. */
+import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -40,10 +41,10 @@ afterEach(async () => {
 });
 
 /** A browser as far as a sign-in needs one: it keeps cookies and follows where it is sent. */
-async function begin(provider: string): Promise<{ url: string; cookie: string; status: number }> {
-  const response = await fetch(`${server.url}/manage/auth/sign-in/social`, {
+async function begin(provider: string, at = server): Promise<{ url: string; cookie: string; status: number }> {
+  const response = await fetch(`${at.url}/manage/auth/sign-in/social`, {
     method: "POST",
-    headers: { "content-type": "application/json", origin: server.url },
+    headers: { "content-type": "application/json", origin: at.url },
     body: JSON.stringify({ provider, callbackURL: "/", errorCallbackURL: "/sign-in" }),
   });
   const { url = "" } = (await response.json()) as { url?: string };
@@ -61,8 +62,8 @@ async function comeBack(callback: string, cookie: string): Promise<{ location: s
   return { location: response.headers.get("location") ?? "", cookie: cookiesOf(response) };
 }
 
-async function signInBy(provider: string): Promise<{ location: string; cookie: string }> {
-  const { url, cookie } = await begin(provider);
+async function signInBy(provider: string, at = server): Promise<{ location: string; cookie: string }> {
+  const { url, cookie } = await begin(provider, at);
   const sent = await fetch(url, { redirect: "manual" });
   return comeBack(sent.headers.get("location") ?? "", cookie);
 }
@@ -135,6 +136,54 @@ describe("an OpenID Connect provider", () => {
     ]);
     await comeBack(callback, cookie);
     expect((await comeBack(callback, cookie)).location).toContain("error=");
+  });
+});
+
+describe("where people are invited, an OpenID Connect provider", () => {
+  let invites: TestServer;
+  beforeAll(async () => {
+    const { issuer, clientId, clientSecret } = oidc;
+    const environment = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret };
+    invites = await startTestServer({ environment });
+  });
+  afterAll(() => invites.close());
+  afterEach(() => invites.app.db.query("delete from auth_rate_limits").then(() => undefined));
+
+  async function inviteTo(email: string): Promise<{ code: string; accountId: string }> {
+    const { client, accountId } = await createTestPerson(invites);
+    const { link } = await client.send("createInvitation", { body: { email, role: "member" } });
+    return { code: new URL(link ?? "").hash.slice(1), accountId };
+  }
+
+  test("lets in who is invited under the address that it has confirmed, and their link makes them a member", async () => {
+    const { code, accountId } = await inviteTo("New@example.org");
+    oidc.person = { sub: "20", email: "new@example.org", email_verified: true, name: "New" };
+    const { location, cookie } = await signInBy("oidc", invites);
+    expect(location).toBe("/");
+    const own = (await clientOf(invites, { cookie }).send("getSession")).accountId;
+    const headers = { [ACCOUNT_HEADER]: own };
+    const joined = await clientOf(invites, { cookie }).send("joinAccount", { body: { code }, headers });
+    expect(joined).toEqual({ accountId });
+  });
+
+  test.each([
+    ["nobody has invited", "stranger@example.org", true],
+    ["is invited under an address that it has not confirmed", "invited@example.org", false],
+  ])("refuses who %s", async (_who, email, isVerified) => {
+    if (!isVerified) await inviteTo(email);
+    oidc.person = { sub: email, email, email_verified: isVerified, name: "Somebody" };
+    const { location, cookie } = await signInBy("oidc", invites);
+    expect(location).toContain("/sign-in?error=SIGN_UP_REFUSED");
+    expect(cookie).not.toContain("session_token=");
+  });
+
+  test("refuses who was invited, once the invitation is revoked", async () => {
+    const { client } = await createTestPerson(invites);
+    const body = { email: "late@example.org", role: "member" } as const;
+    const { invitationId } = await client.send("createInvitation", { body });
+    await client.send("revokeInvitation", { params: { invitationId } });
+    oidc.person = { sub: "21", email: "late@example.org", email_verified: true, name: "Late" };
+    expect((await signInBy("oidc", invites)).location).toContain("error=SIGN_UP_REFUSED");
   });
 });
 

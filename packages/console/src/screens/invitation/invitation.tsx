@@ -2,6 +2,8 @@ import { ACCOUNT_HEADER, type Accepted, type InvitationOffer, type SessionInfo }
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { faultOf, isSignedOut, manage, sessionQuery, type Fault } from "../../api.ts";
+import { FaultNote } from "../../components/fault-note.tsx";
+import { OtherWaysIn } from "../../components/shell/other-ways-in.tsx";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import {
   BrokenLink,
@@ -12,10 +14,13 @@ import {
   SetUpShapes,
 } from "../../components/shell/one-time-link.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { useAction } from "../../components/use-action.ts";
 import { textOf } from "../../sign-in.ts";
 
 type Stage =
   | { readonly kind: "checking" }
+  | (InvitationOffer & { readonly kind: "join"; readonly session: SessionInfo })
   | Exclude<Accepted, { readonly kind: "signed_in" }>
   | { readonly kind: "failed"; readonly fault: Fault };
 
@@ -48,9 +53,60 @@ function Offer({ account, invitedBy, end }: InvitationOffer & { readonly end: st
   );
 }
 
-/** The link of an invitation: new people choose a name and a password, known people sign in, and both are members then. */
+const STORED_CODE = "promptd.invitation";
+const PATH = "/invitation";
+
+/** Of the link; after a sign-in service, which leads back without it, the one from before. */
+function takeInvitation(): string {
+  const code = takeCode() || (sessionStorage.getItem(STORED_CODE) ?? "");
+  sessionStorage.removeItem(STORED_CODE);
+  return code;
+}
+
+/** Beside a password: sign-in services, and a passkey where they may have one. */
+function OtherWays({ code, onPasskey }: { readonly code: string; readonly onPasskey: (() => void) | null }) {
+  const action = useAction();
+  const store = () => sessionStorage.setItem(STORED_CODE, code);
+  return (
+    <>
+      <FaultNote fault={action.fault} />
+      <OtherWaysIn action={action} onPasskey={onPasskey} from={PATH} onLeave={store} />
+    </>
+  );
+}
+
+interface JoinProps extends InvitationOffer {
+  readonly session: SessionInfo;
+  readonly onAccept: () => Promise<void>;
+}
+
+/** For who is signed in. */
+function Join({ session, onAccept, ...offer }: JoinProps) {
+  const action = useAction();
+  return (
+    <SignedOutPage
+      title="Accept the invitation"
+      lead={<Offer {...offer} end={`You are signed in as ${session.person.email}.`} />}
+    >
+      <FaultNote fault={action.fault} />
+      <Button
+        tone="main"
+        disabled={action.isBusy}
+        className="justify-self-start"
+        onClick={() => void action.run(onAccept)}
+      >
+        Accept
+      </Button>
+    </SignedOutPage>
+  );
+}
+
+/**
+ * The link of an invitation: new people choose a name and a password or come by a sign-in service, known people sign in,
+ * and whoever is signed in says that they accept: a page elsewhere may have led them here.
+ */
 export function InvitationScreen() {
-  const [code] = useState(takeCode);
+  const [code] = useState(takeInvitation);
   const [stage, setStage] = useState<Stage>(
     code === "" ? { kind: "failed", fault: INCOMPLETE_LINK } : { kind: "checking" },
   );
@@ -72,19 +128,22 @@ export function InvitationScreen() {
       const answer = await manage.send("acceptInvitation", { body: { code } });
       if (answer.kind === "signed_in") return enter(answer.accountId);
       const session = answer.kind === "sign_in" ? await findSession(queries) : null;
-      return session === null ? setStage(answer) : join(session);
+      setStage(session === null || answer.kind !== "sign_in" ? answer : { ...answer, kind: "join", session });
     };
     open().catch(fail);
   });
 
   if (stage.kind === "failed") return <BrokenLink title="Invitation" fault={stage.fault} />;
+  if (stage.kind === "join") return <Join {...stage} onAccept={() => join(stage.session)} />;
   if (stage.kind === "sign_in") {
+    const goOn = () => void queries.fetchQuery(sessionQuery).then(join).catch(fail);
     return (
       <SignedOutPage
         title="Accept the invitation"
         lead={<Offer {...stage} end="You have an account here already. Sign in to accept." />}
       >
-        <SignInForm email={stage.email} onDone={() => void queries.fetchQuery(sessionQuery).then(join).catch(fail)} />
+        <SignInForm email={stage.email} onDone={goOn} />
+        <OtherWays code={code} onPasskey={goOn} />
       </SignedOutPage>
     );
   }
@@ -101,6 +160,7 @@ export function InvitationScreen() {
         lead={<Offer {...stage} end="Choose a name and a password to accept." />}
       >
         <SetUpForm email={stage.email} asksName onSubmit={send} />
+        <OtherWays code={code} onPasskey={null} />
       </SignedOutPage>
     );
   }

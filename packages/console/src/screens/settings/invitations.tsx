@@ -98,7 +98,7 @@ function Invite({ isOpen, onClose, onSubmit }: InviteProps) {
       isOpen={isOpen}
       onClose={onClose}
       title="Invite to the account"
-      submit="Create link"
+      submit="Invite"
       onSubmit={(form) => onSubmit({ email: textOf(form, "email"), role: roleIn(form) })}
     >
       <Field label="Email">

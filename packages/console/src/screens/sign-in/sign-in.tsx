@@ -1,59 +1,42 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { Features } from "@promptd/contract/manage";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useRouter, useSearch } from "@tanstack/react-router";
-import { Fingerprint } from "lucide-react";
 import { featuresQuery } from "../../api.ts";
+import { OtherWaysIn } from "../../components/shell/other-ways-in.tsx";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
-import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import { useAction } from "../../components/use-action.ts";
-import { canUsePasskeys, signInWithPasskey } from "../../passkeys.ts";
-import { ownPath, serviceAddress } from "../../sign-in.ts";
+import { ownPath } from "../../sign-in.ts";
 
-const SENTENCES: Readonly<Record<string, string>> = {
-  account_not_linked: "An account with this email address already exists. Sign in with your password.",
-  signup_disabled: "Sign-up is by invitation only. Ask for an invitation.",
-};
 const REFUSED = "The sign-in service did not say who you are. Try again, or sign in another way.";
-const NAMES: Readonly<Record<string, string>> = { github: "GitHub", google: "Google" };
+/** Why nobody new comes in, by who may. */
+const NOT_LET_IN: Readonly<Record<Features["signUp"], string>> = {
+  off: "You have no account here, and nobody can sign up. Ask an operator for an account.",
+  invite: "You have no account here, and signing up needs an invitation. Open the link of yours, or ask for one.",
+  open: "An account with this email address exists already, which nobody signs in to. Ask an operator for a sign-in link.",
+};
+
+/** What is said of an error that a sign-in service or the server has led back with. */
+function sentenceOf(error: string, signUp: Features["signUp"]): string {
+  if (error === "account_not_linked")
+    return "An account with this email address already exists. Sign in with your password.";
+  return error === "SIGN_UP_REFUSED" ? NOT_LET_IN[signUp] : REFUSED;
+}
 
 export function SignInScreen() {
   const { from, error } = useSearch({ from: "/sign-in" });
   const router = useRouter();
   const { data: options } = useQuery(featuresQuery);
-  const queries = useQueryClient();
   const action = useAction();
-  const goTo = (service: string) =>
-    action.run(async () => location.assign(await serviceAddress(service, ownPath(from))));
-  const refusal = error === undefined ? null : (SENTENCES[error] ?? REFUSED);
+  const refusal = error === undefined || options === undefined ? null : sentenceOf(error, options.signUp);
   const fault = action.fault?.message ?? refusal;
-  const hasPasskeys = options?.passkeys === true && canUsePasskeys();
   const goOn = () => router.history.push(ownPath(from));
-  const usePasskey = () =>
-    action.run(async () => {
-      await signInWithPasskey();
-      queries.clear();
-      goOn();
-    });
   return (
     <SignedOutPage title="Sign in">
       {fault === null ? null : <Failure title={fault} />}
       <SignInForm onDone={goOn} />
-      {options === undefined || (options.signInWith.length === 0 && !hasPasskeys) ? null : (
-        <div className="flex flex-wrap gap-2 border-t border-line pt-4">
-          {hasPasskeys ? (
-            <Button disabled={action.isBusy} onClick={() => void usePasskey()}>
-              <Fingerprint aria-hidden className="size-4" strokeWidth={1.75} />
-              Sign in with a passkey
-            </Button>
-          ) : null}
-          {options.signInWith.map((service) => (
-            <Button key={service} disabled={action.isBusy} onClick={() => void goTo(service)}>
-              Sign in with {NAMES[service] ?? options.oidcName ?? service}
-            </Button>
-          ))}
-        </div>
-      )}
+      <OtherWaysIn action={action} onPasskey={goOn} from={ownPath(from)} />
       <p className="text-12 text-dim text-pretty">
         {options?.signUp === "open" ? (
           <>

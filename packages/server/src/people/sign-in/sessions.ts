@@ -47,8 +47,11 @@ export interface SessionsOptions {
   readonly services: SignInServices;
   readonly oidc: OidcProvider | null;
   readonly onLibraryWarning: (message: string, rest: readonly unknown[]) => void;
-  /** Whether somebody may sign up by themselves. @returns the reason why not. */
-  readonly refuseSignUp: (email: string) => Promise<string | null>;
+  /**
+   * Whether somebody may sign up by themselves. @returns the reason why not.
+   * @param person `isVerified`: a sign-in service says that the address is theirs.
+   */
+  readonly refuseSignUp: (person: { readonly email: string; readonly isVerified: boolean }) => Promise<string | null>;
   /** Called at each sign-in, before its session exists. */
   readonly onSignIn: (personId: string) => Promise<void>;
   /** False: operators hand over what would be mailed. */
@@ -184,7 +187,7 @@ function createAuth(options: SessionsOptions, url: string) {
         create: {
           before: async (user, context) => {
             if (context?.path === OWN_PATH) return { data: user };
-            const reason = await options.refuseSignUp(user.email);
+            const reason = await options.refuseSignUp({ email: user.email, isVerified: user.emailVerified });
             if (reason !== null) throw new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message: reason });
             const read = readPersonName(user.name); // of a service, which may know none, or a longer one
             return { data: { ...user, name: "name" in read ? read.name : user.email.replace(/@.*/, "") } };

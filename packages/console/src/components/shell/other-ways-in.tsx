@@ -1,0 +1,55 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Fingerprint } from "lucide-react";
+import { featuresQuery } from "../../api.ts";
+import { canUsePasskeys, signInWithPasskey } from "../../passkeys.ts";
+import { serviceAddress } from "../../sign-in.ts";
+import { Button } from "../ui/button.tsx";
+import type { useAction } from "../use-action.ts";
+
+const NAMES: Readonly<Record<string, string>> = { github: "GitHub", google: "Google" };
+
+interface OtherWaysInProps {
+  /** Of the page, which shows what goes wrong. */
+  readonly action: ReturnType<typeof useAction>;
+  /** Null: who comes has no passkey here. */
+  readonly onPasskey: (() => void) | null;
+  /** Where a sign-in service leads back to. */
+  readonly from: string;
+  /** Called before the page is left for a service. */
+  readonly onLeave?: () => void;
+}
+
+/** A passkey and the sign-in services of the server, where there are any. */
+export function OtherWaysIn({ action, onPasskey, from, onLeave }: OtherWaysInProps) {
+  const { data: features } = useQuery(featuresQuery);
+  const queries = useQueryClient();
+  const hasPasskeys = onPasskey !== null && features?.passkeys === true && canUsePasskeys();
+  if (features === undefined || (features.signInWith.length === 0 && !hasPasskeys)) return null;
+  const usePasskey = () =>
+    action.run(async () => {
+      await signInWithPasskey();
+      queries.clear();
+      onPasskey?.();
+    });
+  const goTo = (service: string) =>
+    action.run(async () => {
+      const address = await serviceAddress(service, from);
+      onLeave?.();
+      location.assign(address);
+    });
+  return (
+    <div className="flex flex-wrap gap-2 border-t border-line pt-4">
+      {hasPasskeys ? (
+        <Button disabled={action.isBusy} onClick={() => void usePasskey()}>
+          <Fingerprint aria-hidden className="size-4" strokeWidth={1.75} />
+          Sign in with a passkey
+        </Button>
+      ) : null}
+      {features.signInWith.map((service) => (
+        <Button key={service} disabled={action.isBusy} onClick={() => void goTo(service)}>
+          Sign in with {NAMES[service] ?? features.oidcName ?? service}
+        </Button>
+      ))}
+    </div>
+  );
+}
