@@ -46,6 +46,7 @@ test("an invitation goes to its address alone, and who opens it has confirmed th
   expect([from, to]).toEqual(["promptd@example.org", ["grace@example.org"]]);
   expect(link).toMatch(new RegExp(`^${server.url}/invitation#`));
   expect(raw).toContain("Subject: Invitation to ");
+  expect(raw).toContain("Auto-Submitted: auto-generated");
   const body = { code: codeIn(link), name: "Grace", password: PASSWORD };
   expect(await clientOf(server, {}).send("acceptInvitation", { body })).toMatchObject({ kind: "signed_in" });
   const rows = await server.app.db.query<{ email: string; email_verified: boolean }>(
@@ -140,6 +141,17 @@ describe("a mail that is not taken", () => {
       );
     };
     expect([await failed("unknown"), await failed("known")]).toEqual([false, true]);
+  });
+
+  test("goes to no other machine with a password that could be read on the way, unless the address says so", async () => {
+    const { port } = new URL(mail.url);
+    const send = (end: string) => {
+      // Which leads to this machine, and is not written as if it did.
+      const smtp = createSmtp({ url: `smtp://known:x@0.0.0.0:${port}${end}`, from: "promptd@example.org" });
+      return smtp({ to: "tls@example.org", subject: "s", text: "t", messageId: "<1@example.org>" });
+    };
+    await expect(send("")).rejects.toThrow("STARTTLS");
+    await send("?requireTLS=false");
   });
 
   test("waits for another attempt when the server is busy", async () => {

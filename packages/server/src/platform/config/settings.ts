@@ -116,7 +116,8 @@ export const SETTINGS = {
   }),
   PROMPTD_SMTP_URL: setting(smtpUrl, {
     default: null,
-    expected: "smtp://user:password@host:587, or smtps:// for TLS from the first byte",
+    expected:
+      "smtp://user:password@host:587, or smtps:// for TLS from the first byte. With a password, smtp:// to another machine needs STARTTLS; ?requireTLS=false at the end does without",
     meaning:
       "Mail server for invitations, password resets and confirmations of addresses. Needs PROMPTD_MAIL_FROM. Unset: invitation links are shown to the person who invites, and an operator creates sign-in links for people who forgot their password.",
     isSecret: true,
