@@ -185,6 +185,11 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
       await page.goto(`${url}/settings/security`);
       await passkeys.getByText(/ s ago/).waitFor();
       await page.getByRole("button", { name: "Remove Laptop" }).click();
+      await page.getByText("You can no longer sign in with it.").waitFor();
+      await server.app.db.query("delete from auth_logins where user_id = $1", [ada.personId]);
+      await page.reload();
+      await page.getByRole("button", { name: "Remove Laptop" }).click();
+      await page.getByText("You have no other way to sign in.").waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Remove passkey" }).click();
       await passkeys.waitFor({ state: "detached" });
       await page.context().clearCookies();

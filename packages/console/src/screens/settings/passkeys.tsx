@@ -13,6 +13,7 @@ import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { addPasskey, canUsePasskeys } from "../../passkeys.ts";
 import { textOf } from "../../sign-in.ts";
+import { loginsQuery } from "./auth-queries.ts";
 import { browserOf } from "./browser-of.ts";
 
 const passkeysQuery = queryOptions({
@@ -24,6 +25,7 @@ const passkeysQuery = queryOptions({
 export function Passkeys() {
   const passkeys = useQuery(passkeysQuery);
   const { data: session } = useQuery(sessionQuery);
+  const { data: logins } = useQuery(loginsQuery);
   const queries = useQueryClient();
   const [isAdding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Passkey | null>(null);
@@ -56,7 +58,12 @@ export function Passkeys() {
         <PasskeyTable rows={rows} onRemove={setRemoving} />
       )}
       <AddPasskey isOpen={isAdding} onClose={() => setAdding(false)} onDone={refresh} />
-      <RemovePasskey passkey={removing} onClose={() => setRemoving(null)} onDone={refresh} />
+      <RemovePasskey
+        passkey={removing}
+        isOnlyWayIn={rows.length === 1 && logins?.length === 0}
+        onClose={() => setRemoving(null)}
+        onDone={refresh}
+      />
     </Panel>
   );
 }
@@ -96,13 +103,22 @@ function AddPasskey({ isOpen, onClose, onDone }: DialogProps & { readonly isOpen
   );
 }
 
-function RemovePasskey({ passkey, onClose, onDone }: DialogProps & { readonly passkey: Passkey | null }) {
+interface RemovePasskeyProps extends DialogProps {
+  readonly passkey: Passkey | null;
+  readonly isOnlyWayIn: boolean;
+}
+
+function RemovePasskey({ passkey, isOnlyWayIn, onClose, onDone }: RemovePasskeyProps) {
   return (
     <FormDialog
       isOpen={passkey !== null}
       onClose={onClose}
       title={`Remove “${nameIn(passkey?.name ?? "")}”?`}
-      description="You can no longer sign in with it. Delete it from your device or password manager as well."
+      description={
+        isOnlyWayIn
+          ? "You have no other way to sign in. Set a password first, or an operator has to give you a link."
+          : "You can no longer sign in with it. Delete it from your device or password manager as well."
+      }
       submit="Remove passkey"
       isDanger
       onSubmit={async () => {
