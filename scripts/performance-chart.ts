@@ -57,16 +57,16 @@ export function drawChart(read: ReadRecord = readRecord): string | null {
 }
 
 const HOW =
-  "`npm run bench:peers` and `npm run bench -- create-run --peers` measure it on your machine; `npm run bench` lists all there is.";
-const PAGE = "[docs/performance.md](docs/performance.md) has the figures, missed goals included.";
+  "To measure it on your machine, run `npm run bench:peers` and `npm run bench -- create-run --peers`; `npm run bench` lists all benchmarks.";
+const PAGE = "[docs/performance.md](docs/performance.md) has all figures, including missed goals.";
 
 /** What the README says beside the chart, or in place of it. */
 export function describeChart(read: ReadRecord = readRecord): string {
   const picture = `![promptd beside genkit, mastra and Portkey's gateway](${CHART_FILE})`;
   const about =
-    "The others keep nothing and charge nobody, so this is what keys, limits, credits and durable runs cost.";
+    "The other tools store nothing and charge nobody, so the difference is the cost of keys, limits, credits, and durable runs.";
   if (drawChart(read) !== null) return `${picture}\n\n${about} ${HOW} ${PAGE}`;
-  return `promptd is measured beside genkit, mastra and Portkey's gateway. No comparison of a quiet machine is recorded yet, so none is drawn here. ${HOW} ${PAGE}`;
+  return `The benchmarks compare promptd with genkit, mastra, and Portkey's gateway. No comparison from a quiet machine has been recorded yet, so there is no chart here. ${HOW} ${PAGE}`;
 }
 
 function captionOf(record: RecordOf<"create-run">): string[] {
