@@ -141,7 +141,8 @@ test("paused for want of credits: that it goes on by itself, or for a key: with 
   caller = await server.createCaller({ credits: 1 });
   await writeFile(join(home, "paid.jsonl"), '{"do":"tokens=1"}\n{"do":"tokens=2"}\n');
   const paused = await promptd(["run", "directed", "--batch", "paid.jsonl"], { stopAt: /Paused: This run needs/ });
-  const reason = "Paused: This run needs 1 credit, 0 are available. Ask an operator of this server for credits.";
+  const reason =
+    "Paused: This run needs 1 credit, but only 0 are available. Ask an operator of this server for more credits.";
   expect(paused.error).toContain(`${reason}\nIt goes on by itself when that has changed.\n`);
   const batchId = /promptd batches watch (\S+)/.exec(paused.error)?.[1] ?? "";
   await server.app.db.query("update batches set pause_reason = 'KEY_NOT_VALID', retry_at = null where id = $1", [

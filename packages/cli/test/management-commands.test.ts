@@ -257,13 +257,13 @@ ${RUN}  failing  run.finished  https://example.org/\\u0007
       ...delivery,
       state: "pending",
       statusCode: 503,
-      fault: "The receiver answered 503.",
+      fault: "The receiver responded with status 503.",
       nextAttemptAt: "2026-11-22T10:04:41.000Z",
     };
     const data = { rows: [failed, delivery], hasMore: false };
     const { run } = await setupToken({ [`GET ${WEBHOOKS}/${RUN}/deliveries`]: { data } });
     const { stdout } = await run("webhooks", "deliveries", RUN, "--limit", "2");
-    expect(stdout).toContain("pending    1         The receiver answered 503. Again at 10:04:41.");
+    expect(stdout).toContain("pending    1         The receiver responded with status 503. Again at 10:04:41.");
     expect(stdout).toContain("delivered  1         204 in 93 ms");
   });
 

@@ -169,7 +169,7 @@ async function addWebhook(): Promise<string> {
   const { webhookId } = await operator.client.send("createWebhook", { body });
   const insert = `insert into webhook_deliveries (id, account_id, webhook_id, event, state, attempts, status_code, fault, duration_ms)
     values (promptd_new_id(), $1, $2, 'run.finished', 'delivered', 1, 204, null, 93),
-      (promptd_new_id(), $1, $2, 'credits.low', 'failed', 10, 503, 'The receiver answered 503.', 210)`;
+      (promptd_new_id(), $1, $2, 'credits.low', 'failed', 10, 503, 'The receiver responded with status 503.', 210)`;
   await server.app.db.query(insert, [operator.accountId, webhookId]);
   return webhookId;
 }

@@ -311,7 +311,7 @@ describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () =>
       receiver.answer = (response) => void response.writeHead(410).end();
       await page.getByRole("button", { name: "Send test event" }).click();
       const deliveries = page.getByRole("table", { name: "Deliveries" });
-      await deliveries.getByText("The receiver answered 410.").waitFor();
+      await deliveries.getByText("The receiver responded with status 410.").waitFor();
       const [event] = await receiver.atLeast(1);
       expect(event !== undefined && isVerified(event, secret)).toBe(true);
       await page.reload();

@@ -270,7 +270,7 @@ export const ERROR_EXAMPLES: {
     },
     insufficientCredits: {
       message:
-        "This run needs 12 credits, 5 are available. It usually costs 3; what it does not cost is returned. Ask an operator of this server for credits.",
+        "This run needs 12 credits, but only 5 are available. It usually costs 3; unused credits are returned. Ask an operator of this server for more credits.",
       data: { reason: "INSUFFICIENT_CREDITS", required: 12, available: 5, estimated: 3 },
     },
   },
@@ -297,7 +297,7 @@ export const ERROR_EXAMPLES: {
   TOO_MANY_REQUESTS_ERROR: {
     rate: { message: "More than 5 requests in one second. Wait 1 second, then retry.", data: null },
     activeRuns: {
-      message: "100 runs are queued or running, the most one account may have. Wait for some to finish.",
+      message: "This account already has 100 queued or running runs, the maximum. Wait for some to finish.",
       data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: 100 },
     },
   },

@@ -34,7 +34,7 @@ const CANCEL_POLL = { everyMs: 100, timeoutMs: 3_000 };
 
 export function mcpEndpoints(options: McpOptions): Endpoint[] {
   const { log, publicUrl } = options;
-  const onError = (err: Error) => log.debug({ err }, "a message of MCP was refused");
+  const onError = (err: Error) => log.debug({ err }, "an MCP message was refused");
   let opened: Promise<HttpMcp> | null = null;
   // Its SDK is loaded with the first message: a start does not wait for it.
   const mcp = () =>
@@ -46,7 +46,7 @@ export function mcpEndpoints(options: McpOptions): Endpoint[] {
     const cancelled = cancelledRequest(message);
     if (cancelled !== null) void cancelRun(cancelled, context, options);
     const gone = new AbortController();
-    context.onGone(() => gone.abort(new Error("The caller has gone.")));
+    context.onGone(() => gone.abort(new Error("The caller disconnected.")));
     const request = toRequest(context, publicUrl(), gone.signal);
     const response = await (await mcp()).answer(request, message, toHttpCall(context, gone.signal, options));
     return toAnswer(response, isInitialize(message) ? sessionHeaders(options.newId()) : {});
@@ -76,14 +76,14 @@ const REFUSED_ORIGIN: TextAnswer = {
     jsonrpc: "2.0",
     error: {
       code: -32000,
-      message: "Pages of this origin may not call /mcp. Add it to PROMPTD_CORS_ORIGINS to allow them.",
+      message: "Pages from this origin may not call /mcp. To allow them, add the origin to PROMPTD_CORS_ORIGINS.",
     },
     id: null,
   }),
 };
 
 function readMessage(body: unknown, context: ServerContext): Promise<unknown> {
-  if (!(body instanceof Buffer) || body.length === 0) throw badRequest("Send one message of JSON-RPC as the body.");
+  if (!(body instanceof Buffer) || body.length === 0) throw badRequest("Send one JSON-RPC message as the body.");
   return parseJsonBody(body, context.header("content-type"));
 }
 
@@ -118,7 +118,7 @@ async function cancelRun(requestId: string | number, context: ServerContext, opt
     const runId = await pollUntil(() => options.findRunByIdempotencyKey(accountId, key), CANCEL_POLL);
     if (runId !== null) await clientOf(context, options).runs.cancel(runId);
   } catch (error) {
-    options.log.warn({ err: error, accountId }, "a run was not canceled with its call");
+    options.log.warn({ err: error, accountId }, "a run could not be canceled together with its call");
   }
 }
 

@@ -60,10 +60,7 @@ export async function finishDeletions(ports: DeletionPorts, stop?: AbortSignal):
   for (const deletion of await listOpenDeletions(ports.db)) {
     if (stop?.aborted === true) return;
     await removeContent(deletion, ports, stop).catch((error: unknown) =>
-      ports.log.error(
-        { err: error, accountId: deletion.accountId },
-        "an account is not yet deleted; it is tried again",
-      ),
+      ports.log.error({ err: error, accountId: deletion.accountId }, "an account is not deleted yet; retrying"),
     );
   }
 }

@@ -35,18 +35,18 @@ const ENDINGS: Readonly<Record<string, string>> = {
   "video/mp4": ".mp4",
   "video/webm": ".webm",
 };
-const README = `Everything that promptd has stored of this account.
+const README = `Everything that promptd stores for this account.
 
 account.json          the account, its members, tokens and invitations, webhooks, and what its keys may do; no secrets
-prompts/<slug>/       every version of every prompt, with its text as it was published; draft.prompt.md is a draft
-runs/*.jsonl          runs with inputs and outputs, one a line, oldest first
-batches/*.jsonl       items of batches with the runs they got, one a line; inputs are those of items without a run
-journal/*.jsonl       the journal of credits, one row a line, newest first
-usage/*.jsonl         what was used by day, key, prompt and model
-deliveries/*.jsonl    which events were sent to webhooks in the last 30 days, and what was answered
+prompts/<slug>/       every version of every prompt, with its text as published; draft.prompt.md is the draft
+runs/*.jsonl          runs with inputs and outputs, one per line, oldest first
+batches/*.jsonl       batch items with their runs, one per line; inputs are included only for items without a run
+journal/*.jsonl       the credit journal, one row per line, newest first
+usage/*.jsonl         usage by day, key, prompt, and model
+deliveries/*.jsonl    events sent to webhooks in the last 30 days, and how the receivers responded
 files/                images and videos that are still stored; files/list.jsonl says which run each belongs to
 
-All moments are UTC.
+All times are in UTC.
 `;
 
 /** A .tar.gz as a stream. @throws Problem NOT_FOUND_ERROR. */

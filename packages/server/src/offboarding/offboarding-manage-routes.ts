@@ -35,7 +35,7 @@ async function deleteConfirmed(
 ): Promise<DeletedAccount> {
   const account = orNotFound(await findListedAccount(db, accountId), "account", accountId);
   if (confirm.toLowerCase() !== account.email) {
-    const message = "confirm must be the email address of the account, as a sign that this is the one to delete.";
+    const message = "confirm must be the email address of the account that you are deleting.";
     throw invalid([{ path: ["body", "confirm"], code: "invalid_value", message }]);
   }
   const deletion = await beginDeletion(db, { accountId, prompts, actorId });

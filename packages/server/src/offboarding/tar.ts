@@ -50,7 +50,7 @@ function headerOf({ name, size }: TarEntry, atSeconds: number): Buffer {
 
 /** A long path stands in two fields, divided at a slash. */
 function split(name: string): readonly [prefix: string, rest: string] {
-  if (!NAME.test(name)) throw new Error(`"${name}" is not a path of an archive.`);
+  if (!NAME.test(name)) throw new Error(`"${name}" is not a valid archive path.`);
   if (name.length <= NAME_MAX) return ["", name];
   const at = name.indexOf("/", name.length - NAME_MAX - 1);
   if (at <= 0 || at > PREFIX_MAX) throw new Error(`The path ${name} is too long for an archive.`);

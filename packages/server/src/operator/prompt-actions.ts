@@ -143,7 +143,7 @@ async function sampleOfRun(
   const { findRun, readInputs } = await import("../runs/runs-store.ts");
   const run = orNotFound(await findRun(db, accountId, runId.toLowerCase()), "run of this author", runId);
   if (run.runStatus !== "succeeded")
-    throw new Problem("VALIDATION_ERROR", `The run ${runId} is ${run.runStatus}: a sample needs one that succeeded.`);
+    throw new Problem("VALIDATION_ERROR", `The run ${runId} is ${run.runStatus}. A sample needs a run that succeeded.`);
   const inputs = await readInputs(db, [{ accountId, runId: run.runId }]);
   const { textInputs } = inputs.get(run.runId) as { textInputs: Readonly<Record<string, string>> };
   const outputs = run.outputs.flatMap(({ type, data }) => (type === "text" ? [data] : []));

@@ -145,8 +145,8 @@ async function sendReset(
 ): Promise<void> {
   if (mailer !== null) return mailer.send(email, resetMail(link));
   await noteAskedLink(db, email);
-  if (isLocal(config)) log.info({ email, link }, "a password reset was asked for; no mail server is set");
-  else log.warn({ email }, "a password reset was asked for; make a link in the console, under Operator, People");
+  if (isLocal(config)) log.info({ email, link }, "a password reset was requested; no mail server is configured");
+  else log.warn({ email }, "a password reset was requested; create a link in the console, under Operator, People");
 }
 
 /** By a new password. Without mail the link came by hand, and shows nothing of the address. */
@@ -196,11 +196,11 @@ function logWarning({ message, rest }: LibraryWarning, oidc: OidcProvider | null
 async function logOidcFault({ discoveryUrl }: OidcProvider, fault: string, log: Log): Promise<void> {
   const reason = await fetch(discoveryUrl, { signal: AbortSignal.timeout(DISCOVERY_MS) }).then(async (answer) => {
     await answer.body?.cancel();
-    return answer.ok ? fault : `it answers ${answer.status}`;
+    return answer.ok ? fault : `it responds with status ${answer.status}`;
   }, reasonOf);
   log.error(
     { address: discoveryUrl, reason },
-    "nobody can sign in by OIDC_ISSUER: its discovery document is of no use",
+    "nobody can sign in through OIDC_ISSUER: its discovery document is unusable",
   );
 }
 
@@ -212,11 +212,11 @@ async function refuseSignUp(
   { email, isVerified }: { readonly email: string; readonly isVerified: boolean },
   { db, config }: PeopleOptions,
 ): Promise<string | null> {
-  if (config.PROMPTD_SIGN_UP === "off") return "Nobody can sign up here. Ask an operator for an account.";
+  if (config.PROMPTD_SIGN_UP === "off") return "Sign-up is disabled on this server. Ask an operator for an account.";
   if (config.PROMPTD_SIGN_UP === "invite" && !(isVerified && (await hasInvitation(db, email))))
-    return "Signing up needs an invitation. Open the link of yours, or ask for one.";
+    return "Signing up requires an invitation. Open your invitation link, or ask for an invitation.";
   if ((await findAccountByName(db, email)) === null) return null;
-  return "An account with this email address exists already. Ask an operator for a sign-in link.";
+  return "An account with this email address already exists. Ask an operator for a sign-in link.";
 }
 
 export function peopleTicks({ db, config, mailer }: Pick<PeopleOptions, "db" | "config" | "mailer">): Tick[] {

@@ -24,10 +24,10 @@ export async function endAccountAccess(tx: Tx, accountId: string, actorId: strin
   const person = await lockPersonOf(tx, accountId);
   if (person !== null) {
     if (actorId !== null && actorId !== person.personId) {
-      throw conflict("This is another person's own account. Only they or an operator can delete it.");
+      throw conflict("This is another person's personal account. Only that person or an operator can delete it.");
     }
     if (operators.length === 1 && operators[0] === person.personId) {
-      throw conflict("The account belongs to the only operator. Make somebody else an operator first.");
+      throw conflict("The account belongs to the only operator. Make someone else an operator first.");
     }
     const orphans = await listOrphans(tx, { personId: person.personId, accountId });
     if (orphans.length > 0) {

@@ -42,7 +42,7 @@ export async function invite(
 }
 
 function tooManyInvitations(): Problem {
-  const message = `The account has invited ${INVITATIONS_MAX} people in ${DAYS} days, which is the limit. Try again in a week.`;
+  const message = `This account has reached the limit of ${INVITATIONS_MAX} invitations in ${DAYS} days. Try again in a week.`;
   return invalid([{ path: ["body", "email"], code: "too_many", message }]);
 }
 
@@ -101,7 +101,7 @@ export async function joinAccount(code: string, personId: string, options: Peopl
   const [{ email }, person] = [await requireOpen(db, hash), await findPerson(db, personId)];
   if (person?.email !== email) {
     const message =
-      "This invitation is for another email address. Sign in as that person, or ask for another invitation.";
+      "This invitation is for another email address. Sign in as that person, or ask for a new invitation.";
     throw invalid([{ path: ["body", "code"], code: "conflict", message }]);
   }
   return (await admitMember(hash, personId, options)).accountId;
@@ -129,6 +129,6 @@ async function requireOpen(db: Database, hash: Buffer): Promise<OpenInvitation> 
 function uselessCode(): Problem {
   return new Problem(
     "NOT_FOUND_ERROR",
-    `This invitation does not work any more: it works once, within ${DAYS} days, unless it is revoked. Ask for another.`,
+    `This invitation is no longer valid. Invitations work once, expire after ${DAYS} days, and can be revoked. Ask for a new one.`,
   );
 }

@@ -39,7 +39,7 @@ function membersOf({ db }: PeopleContext) {
         const members = await lockMembers(tx, accountId);
         const member = requireMember(members, personId);
         if (role === "member" && member.isPersonal)
-          throw refusal(PERSON, "This is the person's own account, which they own.");
+          throw refusal(PERSON, "This is the person's personal account, so they must stay its owner.");
         if (role === "member") requireOtherOwner(members, personId, PERSON);
         await updateRole(tx, { accountId, personId }, role);
         return { ...member, role };
@@ -61,7 +61,7 @@ function removeMember(db: Database, { accountId, personId }: MemberOfAccount, pa
   return db.tx(async (tx) => {
     const members = await lockMembers(tx, accountId);
     const member = requireMember(members, personId);
-    if (member.isPersonal) throw refusal(path, "This is the person's own account, which they cannot leave.");
+    if (member.isPersonal) throw refusal(path, "This is the person's personal account, which they cannot leave.");
     requireOtherOwner(members, personId, path);
     await deleteMember(tx, { accountId, personId });
     return member;
@@ -107,7 +107,7 @@ function peopleOf(options: PeopleContext) {
         const operators = await lockOperators(tx);
         const isLast = operators.length === 1 && operators[0] === personId;
         if (isLast && (body.isOperator === false || body.isFrozen === true)) {
-          throw refusal(PERSON, "This is the only operator. Make somebody else an operator first.");
+          throw refusal(PERSON, "This person is the only operator. Make someone else an operator first.");
         }
         const person = await updatePerson(tx, personId, body);
         if (person === null || body.email === undefined) return person;

@@ -16,16 +16,17 @@ import { readSessionCookie } from "./sign-in/session-cookie.ts";
 const AUTHORIZATION_LENGTH_MAX = 256;
 const TEXTS = {
   nothing:
-    'You are not signed in. Sign in, or send a management token where this endpoint takes one: "Authorization: Bearer pdm_…".',
+    'You are not signed in. Sign in, or send a management token if this endpoint accepts one: "Authorization: Bearer pdm_…".',
   ended: "The session has ended. Sign in again.",
   apiKey:
-    'An API key ("pd_…") was sent, which is for /v1. This address takes a session or a management token ("pdm_…").',
-  tokenElsewhere: "A management token was sent, and this endpoint takes a session only. Sign in and do it there.",
-  invalid: "The management token is not valid. Check it, or create a new one on the page of your tokens.",
-  expired: "The management token has expired. Create a new one on the page of your tokens.",
-  left: "The person of this token has left the account that it was made for.",
-  several: 'The request has several Authorization headers. Send one: "Authorization: Bearer pdm_…".',
-  frozen: "An operator has frozen this person's access. Ask an operator.",
+    'You sent an API key ("pd_…"), which is for /v1. This endpoint accepts a session or a management token ("pdm_…").',
+  tokenElsewhere:
+    "You sent a management token, but this endpoint accepts only sessions. Sign in to the console and do it there.",
+  invalid: "The management token is not valid. Check it, or create a new one on your tokens page.",
+  expired: "The management token has expired. Create a new one on your tokens page.",
+  left: "The person this token belongs to has left the account that it was created for.",
+  several: 'The request has several Authorization headers. Send only one: "Authorization: Bearer pdm_…".',
+  frozen: "An operator froze this person's access. Ask an operator to unfreeze it.",
 };
 
 export function createPeopleAdmission(context: PeopleContext): { readonly session: Admit; readonly token: Admit } {
@@ -93,12 +94,12 @@ const SAFE_METHODS = new Set(["GET", "HEAD"]);
 function forgeryProblem({ method, headers }: AdmissionRequest, hasAccount: boolean, publicUrl: string): Problem | null {
   if (SAFE_METHODS.has(method)) return null;
   if (!hasAccount) {
-    return badRequest(`A write with a session needs the header ${ACCOUNT_HEADER} with the id of the account.`);
+    return badRequest(`A write with a session must send the header ${ACCOUNT_HEADER} with the id of the account.`);
   }
   const [origin] = headers("origin");
   const [host] = headers("host");
   return isForeignOrigin({ origin, host }, publicUrl)
-    ? badRequest("The request comes from a page of another origin, which may not write with a session.")
+    ? badRequest("The request comes from a page on another origin, which may not write with a session.")
     : null;
 }
 
@@ -152,5 +153,5 @@ function wrongCredential(...expected: readonly ("session" | "token")[]): Unautho
 }
 
 function noAccount(): Problem {
-  return new Problem("NOT_FOUND_ERROR", "You are not a member of any account. Ask an owner to invite you.");
+  return new Problem("NOT_FOUND_ERROR", "You are not a member of any account. Ask an account owner to invite you.");
 }

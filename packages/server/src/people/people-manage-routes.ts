@@ -71,7 +71,7 @@ export function actorOf({ caller }: RequestContext): Actor {
 export function browserOf(context: RequestContext, { publicUrl }: Pick<PeopleContext, "publicUrl">): BrowserOfSession {
   const [origin, host] = [context.header("origin") ?? undefined, context.header("host") ?? undefined];
   if (isForeignOrigin({ origin, host }, publicUrl())) {
-    throw badRequest("The request comes from a page of another origin, which may not sign anybody in here.");
+    throw badRequest("The request comes from a page on another origin, which may not sign anyone in here.");
   }
   return { address: context.address, userAgent: context.header("user-agent") };
 }
@@ -109,7 +109,7 @@ export function passkeysManageRoutes(options: PeopleContext) {
       const passkey = await (await loadPasskeys()).addPasskey({ personId, ...body }, party(), options);
       if (passkey === null) {
         throw passkeyRefusal(
-          "The passkey was not added: the answer is not one to a request of the last five minutes, the passkey is known already, or you have 20. Try again.",
+          "The passkey was not added. The response does not match a request from the last five minutes, the passkey is already registered, or you already have 20. Try again.",
         );
       }
       return { data: passkey };
@@ -124,7 +124,7 @@ export function passkeysManageRoutes(options: PeopleContext) {
       const personId = await (await loadPasskeys()).findSignedIn(response, party(), options);
       if (personId === null) {
         throw passkeyRefusal(
-          "This passkey does not sign in here. Try again, or sign in another way and check your passkeys.",
+          "This passkey cannot sign you in here. Try again, or sign in another way and check your passkeys.",
         );
       }
       const cookies = await sessions.signIn(personId, browserOf(context, options));
@@ -142,6 +142,6 @@ function requireParty(publicUrl: string): RelyingParty {
   const party = relyingPartyOf(publicUrl);
   if (party !== null) return party;
   const message =
-    "Passkeys need HTTPS and a domain name. Ask an operator to set PROMPTD_PUBLIC_URL to such an address.";
+    "Passkeys require HTTPS and a domain name. Ask an operator to set PROMPTD_PUBLIC_URL to such an address.";
   throw invalid([{ path: ["header", "Host"], code: "conflict", message }]);
 }

@@ -112,7 +112,7 @@ async function checkSetUp(
   throw invalid(issues);
 }
 
-const ADDRESS_TAKEN = "Somebody with this email address exists already. Sign in, or give another address.";
+const ADDRESS_TAKEN = "This email address is already in use. Sign in, or use another address.";
 
 function issue(name: "email" | "password", message: string): Issue {
   return { path: ["body", name], code: "invalid_value", message };
@@ -128,6 +128,9 @@ export function hashCode(code: string): Buffer {
 }
 
 function unknownCode(): Problem {
-  const next = 'An operator gets a new one with "promptd admin sign-in-link --user EMAIL".';
-  return new Problem("NOT_FOUND_ERROR", `This link no longer works. It works once and expires after one hour. ${next}`);
+  const next = 'An operator can create a new one with "promptd admin sign-in-link --user EMAIL".';
+  return new Problem(
+    "NOT_FOUND_ERROR",
+    `This link is no longer valid. It works once and expires after one hour. ${next}`,
+  );
 }

@@ -33,7 +33,7 @@ export async function createToken(
   const row = { ...token, tokenId: newId(), hash: hashApiKey(secret), display: displayOf(secret) };
   const created = await db.tx((tx) => insertToken(tx, row));
   if (created !== null) return { ...created, token: secret };
-  const message = `You have ${TOKENS_PER_PERSON_MAX} management tokens, the most one person may have. Revoke one first.`;
+  const message = `You already have ${TOKENS_PER_PERSON_MAX} management tokens, the maximum per person. Revoke one first.`;
   throw invalid([{ path: ["body", "name"], code: "too_many", message }]);
 }
 

@@ -65,7 +65,7 @@ export function createBodyReader<Body>({ bytesMax, readBodies }: BodyReaderOptio
       const bodies = await readBodies(part.map(({ run }) => run));
       for (const { run, resolve, reject } of part) {
         const body = bodies.get(run.runId);
-        if (body === undefined) reject(new Error(`The row of run ${run.runId} is gone.`));
+        if (body === undefined) reject(new Error(`The row of run ${run.runId} no longer exists.`));
         else resolve(body);
       }
     } catch (error) {

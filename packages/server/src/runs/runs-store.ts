@@ -196,7 +196,7 @@ export async function cancelRunRow(
       accountId,
       runId,
     ]);
-    if (row === undefined) throw new Error("run_cancel answered no row.");
+    if (row === undefined) throw new Error("run_cancel returned no row.");
     return row.outcome;
   }, limits);
 }

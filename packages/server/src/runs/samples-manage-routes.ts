@@ -19,10 +19,10 @@ export function samplesManageRoutes(db: Database, samples: Samples) {
       const run = await findManagedRun(db, accountId, runId);
       if (run === null || run.promptId !== promptId.toLowerCase()) throw notFound("run of this prompt", runId);
       if (run.runStatus !== "succeeded")
-        throw refused(`The run is ${run.runStatus}: a sample needs one that succeeded.`);
+        throw refused(`The run is ${run.runStatus}. A sample needs a run that succeeded.`);
       // Of a prompt with steps the last one makes what it is for.
       const output = run.outputs.findLast(({ type }) => type !== "error");
-      if (output === undefined) throw refused("The run made nothing that can be shown. Take another run.");
+      if (output === undefined) throw refused("The run produced nothing that can be shown. Choose another run.");
       const { textInputs } = run.inputs;
       const bytes = Buffer.byteLength(JSON.stringify([textInputs, output.type === "text" ? output.data : ""]));
       if (bytes > TEXTS_BYTES_MAX) throw refused(tooLong(bytes));
@@ -50,7 +50,7 @@ async function takeFile(samples: Samples, file: Parameters<Samples["take"]>[0]) 
 
 function tooLong(bytes: number): string {
   const [has, may] = [bytes, TEXTS_BYTES_MAX].map((count) => count.toLocaleString("en-US"));
-  return `The texts of this run have ${has} bytes, inputs and output together. A sample may have ${may}: take a run with shorter texts.`;
+  return `The inputs and output of this run contain ${has} bytes of text. A sample may contain at most ${may}. Choose a run with shorter texts.`;
 }
 
 function refused(message: string): Problem {

@@ -44,6 +44,6 @@ export function testRunsManageRoutes(options: RunsRoutesOptions) {
 function imagesOf(images: readonly string[]) {
   const unreachable = images.find((image) => !/^https?:\/\//i.test(image));
   if (unreachable === undefined) return images.map((url) => ({ type: "url" as const, url }));
-  const message = `The test names the file ${unreachable}, which only "promptd prompt test" can read. Send the images of this run with it.`;
+  const message = `The test names the file ${unreachable}, which only "promptd prompt test" can read. Send the run's images with the request.`;
   throw invalid([{ path: ["body", "inputs", "imageInputs"], code: "required", message }]);
 }

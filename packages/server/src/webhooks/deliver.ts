@@ -71,8 +71,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** What an end makes room for may wait behind what the sweep under way has passed: it then starts over. */
   let wakes = 0;
   let timer: NodeJS.Timeout | undefined;
-  const fails = "deliveries cannot be claimed; it is tried again every second";
-  const failures = createFailureLog(log, fails, "deliveries are claimed again");
+  const fails = "deliveries cannot be claimed; retrying every second";
+  const failures = createFailureLog(log, fails, "deliveries can be claimed again");
 
   /** @returns whether there may be more that is due. */
   const claimOnce = async (): Promise<boolean> => {
@@ -98,7 +98,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const sending = permits
         .run(() => attempt(delivery, options, stopping.signal).finally(forget))
         .catch((error: unknown) =>
-          log.error({ err: error, deliveryId: delivery.deliveryId }, "a delivery was cut off and is repeated"),
+          log.error({ err: error, deliveryId: delivery.deliveryId }, "a delivery was interrupted and will be repeated"),
         );
       live.set(sending, delivery);
     }
@@ -128,7 +128,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       isStopping = true;
       clearInterval(timer);
       await settleWithin(live.keys(), STOP_TIMEOUT_MS);
-      stopping.abort(new Error("The process stops."));
+      stopping.abort(new Error("The process is stopping."));
       await sweeping?.catch(() => undefined);
       await Promise.allSettled(live.keys());
     },
@@ -180,13 +180,13 @@ async function send(
   if (secrets.length < sealed.length) {
     log.error(
       { webhookId },
-      "the server's secret does not open the secret of a webhook; roll it, or set the secret before",
+      "the server's secret cannot decrypt a webhook secret; roll the webhook secret, or restore the earlier server secret",
     );
-    const unreadable = "The secret of the webhook cannot be read. Roll it.";
+    const unreadable = "The webhook secret cannot be read. Roll it.";
     return { ...OURS, state: "pending", fault: unreadable, retrySeconds: UNREADABLE_SECONDS };
   }
   const data = runId === null ? delivery.data : await readRun(accountId, runId);
-  if (data === null) return { ...OURS, state: "failed", fault: "The run does not exist any more." };
+  if (data === null) return { ...OURS, state: "failed", fault: "The run no longer exists." };
   const body = JSON.stringify({ type: delivery.event, timestamp: delivery.createdAt.toISOString(), data });
   const signature = signatureHeaders({ id: deliveryId, sentAt: Math.floor(clock.nowMs() / 1_000), body }, secrets);
   const headers = { "content-type": "application/json", "user-agent": "promptd", ...signature };
@@ -199,9 +199,9 @@ async function send(
 }
 
 const FAULTS = {
-  address: "The host of the address has no public address.",
+  address: "The webhook's host has no public address.",
   connection: "The receiver could not be reached, or closed the connection.",
-  timeout: "The receiver did not answer within 15 seconds.",
+  timeout: "The receiver did not respond within 15 seconds.",
 } as const;
 
 function judge({ attempt: number, attemptsBefore }: ClaimedDelivery, outcome: PostOutcome): Outcome {
@@ -209,10 +209,16 @@ function judge({ attempt: number, attemptsBefore }: ClaimedDelivery, outcome: Po
   if (statusCode !== null && statusCode >= 200 && statusCode < 300) {
     return { ...OURS, state: "delivered", statusCode, fault: null };
   }
-  const why = outcome.kind === "refused" ? FAULTS[outcome.fault] : `The receiver answered ${outcome.statusCode}.`;
+  const why =
+    outcome.kind === "refused" ? FAULTS[outcome.fault] : `The receiver responded with status ${outcome.statusCode}.`;
   const failed = { statusCode, fault: why, isFailing: true } as const;
   if (statusCode === GONE) {
-    return { ...failed, state: "failed", retrySeconds: 0, gone: "The receiver answered 410: it wants no more events." };
+    return {
+      ...failed,
+      state: "failed",
+      retrySeconds: 0,
+      gone: "The receiver responded with status 410: it wants no more events.",
+    };
   }
   const retrySeconds = RETRY_SECONDS[number - attemptsBefore - 1];
   if (retrySeconds === undefined) return { ...failed, state: "failed", retrySeconds: 0, gone: null };

@@ -27,7 +27,7 @@ export interface WebhooksRoutesOptions {
 
 const WEBHOOKS_MAX = 10;
 const OVERLAP_HOURS = 24;
-const DISABLED_BY_OWNER = "It was disabled by an owner of the account.";
+const DISABLED_BY_OWNER = "An owner of the account disabled it.";
 
 /** Webhooks of the chosen account. Another account's webhook and none give the same 404. */
 export function webhooksManageRoutes(options: WebhooksRoutesOptions) {
@@ -113,6 +113,6 @@ function withSecret(webhook: Webhook, secret: Buffer): CreatedWebhook {
 }
 
 function tooMany(): Problem {
-  const message = `An account may have ${WEBHOOKS_MAX} webhooks. Delete one first.`;
+  const message = `An account may have at most ${WEBHOOKS_MAX} webhooks. Delete one first.`;
   return invalid([{ path: ["body"], code: "too_many", message }]);
 }

@@ -152,7 +152,7 @@ export async function writeAlert(db: Queryable, accountId: string, below: number
      returning below, is_low as "isLow"`,
     [accountId, below],
   );
-  if (row === undefined) throw new Error("The alert of credits was not written.");
+  if (row === undefined) throw new Error("The credit alert was not written.");
   return row;
 }
 

@@ -65,7 +65,7 @@ describe("a key with a monthly cap", () => {
       expect(answer.httpStatus).toBe(402);
       expect(errorOf(answer)).toEqual({
         status: "PAYMENT_REQUIRED_ERROR",
-        message: `This run needs 4 credits, and this API key may spend 1 more this month. Its cap opens again on ${opensAt.toISOString().slice(0, 10)} (UTC).`,
+        message: `This run needs 4 credits, but this API key may spend only 1 more this month. Its monthly cap resets on ${opensAt.toISOString().slice(0, 10)} (UTC).`,
         data: { reason: "KEY_CAP_REACHED", required: 4, left: 1, opensAt: opensAt.toISOString() },
       });
       expect((await get(client, "/v1/me/credits")).httpStatus).toBe(200); // it reads as before
@@ -92,7 +92,7 @@ describe("a key that is limited to prompts", () => {
     expect((await postRun(client, bodyOf(mine.promptVersionId))).httpStatus).toBe(200);
     const refused = await postRun(client, bodyOf(other.promptVersionId));
     expect([refused.httpStatus, issueLines(refused)]).toEqual([422, ["not_allowed body.promptVersionId"]]);
-    expect(errorOf(refused).message).toContain("This API key may not run this prompt");
+    expect(errorOf(refused).message).toContain("The owner of this API key limited it to other prompts");
     expect((await get(client, `/v1/prompts/${other.promptId}`)).httpStatus).toBe(200);
     await updateApiKey(server.app.db, { accountId, keyId }, { promptIds: [other.promptId] });
     expect((await postRun(client, bodyOf(other.promptVersionId))).httpStatus).toBe(200);

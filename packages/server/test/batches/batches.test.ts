@@ -116,7 +116,7 @@ describe("items that cannot be run", () => {
       {
         path: ["body", "items", 2, "key"],
         code: "conflict",
-        message: 'items[0] has the key "a" too. Give each item a key of its own.',
+        message: 'items[0] already has the key "a". Give each item its own key.',
       },
     ]);
     const fitted = await client.request({
@@ -306,7 +306,7 @@ describe("a batch pauses, with the reason, and nothing more is started", () => {
     const { batchId } = await client.batches.create({ promptVersionId: directed, items });
     const paused = await becomes(client, batchId, { batchStatus: "paused" });
     expect(paused.pause).toMatchObject({ reason: "INSUFFICIENT_CREDITS" });
-    expect(paused.pause?.message).toMatch(/^This run needs \d+ credits?, \d is available|are available/);
+    expect(paused.pause?.message).toMatch(/^This run needs \d+ credits?, but only \d (is|are) available/);
     await server.grant(accountId, { amount: 1_000 });
     await server.app.db.query("update batches set retry_at = promptd_now() where id = $1", [batchId]); // not in seconds
     const finished = await becomes(client, batchId, { batchStatus: "finished", pause: null });

@@ -139,7 +139,7 @@ describe("a bucket", () => {
     const [end] = await server.app.db.query("select fail_reason, fail_detail from runs where id = $1", [runId]);
     expect(end).toEqual({
       fail_reason: "deadline",
-      fail_detail: "Until its deadline files could not be stored or read.",
+      fail_detail: "Files could not be stored or read until the run's deadline.",
     });
     expect(await caller.client.runs.get(runId)).toMatchObject({
       tokens: 0,

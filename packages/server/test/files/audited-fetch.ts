@@ -13,7 +13,8 @@ const RESULT_TYPES = ["application/x-ndjson; charset=utf-8", "text/csv; charset=
 const SUCCESS_STATUSES: readonly number[] = [200, 201, 202, 204, 206, 304];
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** A 500 to a create whose commit nobody knows of: sent again without a key it could make a second run. */
-const OUTCOME_UNKNOWN = /^The database went away while the run was created, so it may or may not exist\./;
+const OUTCOME_UNKNOWN =
+  /^The database connection was lost while the run was being created, so the run may or may not exist\./;
 const RETRYABLE: readonly string[] = ["TOO_MANY_REQUESTS_ERROR", "SERVER_ERROR"];
 const successSchema = successEnvelopeSchema(z.unknown());
 

@@ -277,7 +277,7 @@ describe("is refused", () => {
     const there = clientOf(server, { cookie: guest.cookie }, own.accountId);
     const body = { confirm: "own@example.org", prompts: "keep" } as const;
     await expect(there.send("deleteAccount", { body })).rejects.toMatchObject({
-      message: expect.stringContaining("another person's own account"),
+      message: expect.stringContaining("another person's personal account"),
     });
     const params = { personId: own.personId };
     expect(await codeOf(there.send("updateMember", { params, body: { role: "member" } }))).toBe("VALIDATION_ERROR");

@@ -66,7 +66,7 @@ test("a name that holds lines adds none to a mail", async () => {
   await ada.client.send("createInvitation", { body: { email: "lines@example.org", role: "member" } });
   const { raw, to } = await mail.waitFor("lines@example.org");
   expect(to).toEqual(["lines@example.org"]);
-  expect(raw).toContain("Ada Bcc: eve@example.org Click here invites you");
+  expect(raw).toContain("Ada Bcc: eve@example.org Click here has invited you");
 });
 
 describe("a forgotten password", () => {

@@ -332,7 +332,7 @@ describe("an operator", () => {
     const ask = async () => {
       await post("request-password-reset", { email: "Nobody@example.org" });
       expect(await (await post("request-password-reset", { email: "Asking@example.org" })).json()).toMatchObject({
-        message: expect.stringContaining("operators see"),
+        message: expect.stringContaining("operators can see"),
       });
       await expect.poll(asked).toEqual(["asking@example.org"]);
     };

@@ -82,9 +82,9 @@ describe("an OpenID Connect provider", () => {
     oidc.isDown = true;
     await createTestPerson(server, { email: "other@example.org" });
     expect((await begin("oidc")).status).toBe(404);
-    const msg = "nobody can sign in by OIDC_ISSUER: its discovery document is of no use";
+    const msg = "nobody can sign in through OIDC_ISSUER: its discovery document is unusable";
     const address = `${oidc.issuer}/.well-known/openid-configuration`;
-    await expect.poll(() => lines).toMatchObject([{ level: 50, msg, address, reason: "it answers 503" }]);
+    await expect.poll(() => lines).toMatchObject([{ level: 50, msg, address, reason: "it responds with status 503" }]);
     oidc.isDown = false;
     expect((await begin("oidc")).status).toBe(200);
   });

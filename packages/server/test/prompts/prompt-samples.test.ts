@@ -136,7 +136,7 @@ describe("the sample of a prompt", () => {
       await runOf(ada, promptVersionId, "x".repeat(40_000)),
     ];
     const refusal = await take(promptId, long).catch(String);
-    expect(refusal).toMatch(/have 66,\d{3} bytes.+ may have 65,536/);
+    expect(refusal).toMatch(/contain 66,\d{3} bytes.+ may contain at most 65,536/);
     expect(await shownOf(slug)).toEqual(before);
     await take(promptId, short);
     expect((await shownOf(slug)).inputs.textInputs["topic"]?.length).toBe(40_000);

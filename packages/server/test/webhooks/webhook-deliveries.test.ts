@@ -160,7 +160,11 @@ describe("an attempt that fails", () => {
     const waits: number[] = [];
     for (const attempts of [1, 2]) {
       const failed = await deliveryWhere(one, (delivery) => delivery.attempts === attempts && delivery.fault !== null);
-      expect(failed).toMatchObject({ state: "pending", statusCode: 503, fault: "The receiver answered 503." });
+      expect(failed).toMatchObject({
+        state: "pending",
+        statusCode: 503,
+        fault: "The receiver responded with status 503.",
+      });
       waits.push(Date.parse(failed.nextAttemptAt ?? "") - Date.parse(failed.lastAttemptAt ?? ""));
       await makeDue(one);
     }
@@ -179,7 +183,11 @@ describe("an attempt that fails", () => {
     await server.app.db.query("update webhook_deliveries set attempts = 9 where webhook_id = $1", [one.webhookId]);
     await makeDue(one);
     const failed = await deliveryWhere(one, ({ state }) => state === "failed");
-    expect(failed).toMatchObject({ attempts: 10, nextAttemptAt: null, fault: "The receiver answered 500." });
+    expect(failed).toMatchObject({
+      attempts: 10,
+      nextAttemptAt: null,
+      fault: "The receiver responded with status 500.",
+    });
     receiver.reset();
     const params = { webhookId: one.webhookId, deliveryId: failed.deliveryId };
     expect(await one.person.client.send("repeatDelivery", { params })).toMatchObject({ state: "pending" });
@@ -206,7 +214,7 @@ describe("an attempt that fails", () => {
     expect(webhook).toMatchObject({ disabledAt: expect.any(String), disabledReason: expect.stringMatching(/410/) });
     const { person } = await one.person.client.send("getSession");
     const mail = await mails.waitFor(person.email);
-    expect(mail.raw).toContain("The receiver answered 410: it wants no more events.");
+    expect(mail.raw).toContain("The receiver responded with status 410: it wants no more events.");
     expect(mail.link).toBe(receiver.url);
     const tried = one.person.client.send("testWebhook", { params });
     await expect(tried).rejects.toThrow("The webhook is disabled. Enable it first.");

@@ -224,7 +224,7 @@ describe("what sends events", () => {
     expect(await settled(webhookId)).toMatchObject({
       state: "pending",
       is_due: false,
-      fault: "The secret of the webhook cannot be read. Roll it.",
+      fault: "The webhook secret cannot be read. Roll it.",
     });
     await deliverer.stop();
     expect((await person.client.send("getWebhook", { params: { webhookId } })).failingSince).toBeNull();
@@ -237,7 +237,7 @@ describe("what sends events", () => {
     await server.app.db.query(write, [webhookId, RANDOM_ID]);
     const deliverer = open({});
     await deliverer.deliverDue();
-    expect(await settled(webhookId)).toMatchObject({ state: "failed", fault: "The run does not exist any more." });
+    expect(await settled(webhookId)).toMatchObject({ state: "failed", fault: "The run no longer exists." });
     await deliverer.stop();
   });
 

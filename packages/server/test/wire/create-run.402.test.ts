@@ -22,7 +22,7 @@ describe("a run that costs more than can be spent", () => {
     expect(answer.httpStatus).toBe(402);
     expect(errorOf(answer)).toEqual({
       status: "PAYMENT_REQUIRED_ERROR",
-      message: "This run needs 4 credits, 3 are available. Ask an operator of this server for credits.",
+      message: "This run needs 4 credits, but only 3 are available. Ask an operator of this server for more credits.",
       data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 3, estimated: 4 },
     });
     expect(answer.headers.get("x-should-retry")).toBe("false");
@@ -66,7 +66,7 @@ describe("what a prompt's config says of its price", () => {
     expect(errorOf(await postRun(client, body))).toEqual({
       status: "PAYMENT_REQUIRED_ERROR",
       message:
-        "This run needs 2 credits, 1 is available. It usually costs 1; what it does not cost is returned. Ask an operator of this server for credits.",
+        "This run needs 2 credits, but only 1 is available. It usually costs 1; unused credits are returned. Ask an operator of this server for more credits.",
       data: { reason: "INSUFFICIENT_CREDITS", required: 2, available: 1, estimated: 1 },
     });
   });
@@ -83,7 +83,7 @@ describe("a frozen account", () => {
   const FROZEN = {
     status: "PAYMENT_REQUIRED_ERROR",
     message:
-      "This account is frozen. Its credits are still there, but it cannot start runs that cost credits. Ask the operator of this server to check the account.",
+      "This account is frozen. It keeps its credits but cannot start runs that cost credits. Ask the operator of this server to check the account.",
     data: { reason: "ACCOUNT_FROZEN" },
   };
   async function createFrozenCaller(credits: number) {
@@ -126,7 +126,7 @@ test("credits held by runs in progress cannot be spent twice, and do not count a
   expect(await caller.client.me.credits()).toEqual({ credits: 1 });
   const answer = await postRun(caller.client, bodyOf(await imageVersion()));
   expect(errorOf(answer)).toMatchObject({
-    message: "This run needs 4 credits, 1 is available. Ask an operator of this server for credits.",
+    message: "This run needs 4 credits, but only 1 is available. Ask an operator of this server for more credits.",
     data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 1, estimated: 4 },
   });
   await caller.client.runs.cancel(runId);
@@ -174,7 +174,7 @@ test("one credit is one credit", async () => {
   const { promptVersionId } = await server.publish(promptFile({ fields: "maxOutputTokens: 100", body: "Hi" }));
   const answer = await postRun(client, bodyOf(promptVersionId));
   expect(errorOf(answer).message).toBe(
-    "This run needs 1 credit, 0 are available. Ask an operator of this server for credits.",
+    "This run needs 1 credit, but only 0 are available. Ask an operator of this server for more credits.",
   );
 });
 
@@ -187,7 +187,9 @@ test("inputs that could cost more than one run may hold are 422 that says so", a
   const answer = await postRun(there, body);
   expect(answer.httpStatus).toBe(422);
   expect(issueLines(answer)).toEqual(["too_long body.inputs"]);
-  expect(errorOf(answer).message).toMatch(/^With these inputs the run could cost \d+ credits; 2 is the most/);
+  expect(errorOf(answer).message).toMatch(
+    /^With these inputs the run could cost \d+ credits, but a run on this server may hold at most 2\./,
+  );
   expect((await postRun(client, body)).httpStatus).toBe(200);
 });
 
@@ -225,7 +227,7 @@ test("beyond the active runs of an account 429 TOO_MANY_ACTIVE_RUNS, and no run 
   expect(answer.httpStatus).toBe(429);
   expect(errorOf(answer)).toEqual({
     status: "TOO_MANY_REQUESTS_ERROR",
-    message: "2 runs are queued or running, the most one account may have. Wait for some to finish.",
+    message: "This account already has 2 queued or running runs, the maximum. Wait for some to finish.",
     data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: 2 },
   });
   expect(answer.headers.get("retry-after")).toBe("1");

@@ -70,6 +70,6 @@ async function write({ db, log, newId }: AuditOptions, entry: Omit<AuditRow, "au
   try {
     await retry(() => insertAudit(db, row), { on: isOutage, attempts: 2 });
   } catch (error) {
-    log.error({ err: error, audit: row }, "a row of the audit log could not be written");
+    log.error({ err: error, audit: row }, "an audit log row could not be written");
   }
 }

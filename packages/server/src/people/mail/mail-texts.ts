@@ -14,10 +14,10 @@ export function invitationMail(given: {
     kind: "invitation",
     subject: `Invitation to ${to}`,
     body: lines(
-      `${from} invites you to ${account === null ? "promptd" : `the account ${to} on promptd`}.`,
+      `${from} has invited you to join ${account === null ? "promptd" : `the account ${to} on promptd`}.`,
       "Open this link to accept:",
       link,
-      `It works once, within ${days} days. If you did not expect this mail, ignore it.`,
+      `This link works once and expires in ${days} days. If you did not expect this email, you can ignore it.`,
     ),
   };
 }
@@ -27,10 +27,10 @@ export function resetMail(link: string): MailText {
     kind: "password_reset",
     subject: "Set a new password",
     body: lines(
-      "Somebody, probably you, asked to set a new password for your promptd sign-in.",
-      "Open this link to set one:",
+      "Someone, probably you, asked to set a new password for your promptd sign-in.",
+      "Open this link to set a new password:",
       link,
-      "It works once, within an hour, and signs you out everywhere. If you did not ask, ignore this mail: your password stays as it is.",
+      "This link works once and expires in one hour. Setting a new password signs you out everywhere. If you did not request this, you can ignore this email: your password stays the same.",
     ),
   };
 }
@@ -40,10 +40,10 @@ export function verificationMail(link: string): MailText {
     kind: "verification",
     subject: "Confirm your email address",
     body: lines(
-      "Somebody, probably you, signed up to promptd with this address.",
+      "Someone, probably you, signed up for promptd with this address.",
       "Open this link to confirm it and sign in:",
       link,
-      "It works within an hour. If you did not sign up, ignore this mail.",
+      "This link expires in one hour. If you did not sign up, you can ignore this email.",
     ),
   };
 }
@@ -53,10 +53,10 @@ export function newAddressMail(link: string): MailText {
     kind: "new_address",
     subject: "Confirm your new email address",
     body: lines(
-      "Somebody, probably you, wants to sign in to promptd with this address from now on.",
+      "Someone, probably you, asked to use this address to sign in to promptd.",
       "Open this link to confirm it:",
       link,
-      "It works once, within an hour. If you did not ask, ignore this mail.",
+      "This link works once and expires in one hour. If you did not request this, you can ignore this email.",
     ),
   };
 }
@@ -65,10 +65,10 @@ export function newAddressMail(link: string): MailText {
 export function addressTakenMail(): MailText {
   return {
     kind: "address_taken",
-    subject: "This email address is in use already",
+    subject: "This email address is already in use",
     body: lines(
-      "Somebody, probably you, wants to sign in to promptd with this address from now on. It belongs to another sign-in or account already, so nothing has changed.",
-      "Sign in with this address, or choose another one. If you did not ask, ignore this mail.",
+      "Someone, probably you, asked to use this address to sign in to promptd. Another sign-in or account already has this address, so nothing has changed.",
+      "Sign in with this address, or choose another one. If you did not request this, you can ignore this email.",
     ),
   };
 }
@@ -79,8 +79,8 @@ export function addressChangedMail(to: string): MailText {
     kind: "address_changed",
     subject: "Your email address was changed",
     body: lines(
-      `Your promptd sign-in has the address ${oneLine(to)} from now on. This one does not sign in any more.`,
-      "If this was not you, ask an operator of this server at once to change it back.",
+      `Your promptd sign-in now uses the address ${oneLine(to)}. You can no longer sign in with this address.`,
+      "If you did not make this change, ask an operator of this server to change it back right away.",
     ),
   };
 }
@@ -91,9 +91,9 @@ export function webhookDisabledMail({ url, reason }: { readonly url: string; rea
     kind: "webhook_disabled",
     subject: "A webhook was disabled",
     body: lines(
-      `This webhook of your account gets no more events: ${reason}`,
+      `This webhook of your account no longer receives events: ${reason}`,
       url,
-      "Mend the receiver, then enable the webhook in the console, under Settings, Webhooks. Its deliveries there can be repeated.",
+      "Fix the receiver, then enable the webhook in the console, under Settings, Webhooks. You can repeat its deliveries there.",
     ),
   };
 }

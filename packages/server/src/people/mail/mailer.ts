@@ -53,7 +53,9 @@ export function openMailer(options: MailerOptions): Mailer | null {
       delivering = null;
     }));
   const deliverSoon = () => {
-    deliverDue().catch((error: unknown) => log.warn({ err: error }, "a mail waits for the next attempt"));
+    deliverDue().catch((error: unknown) =>
+      log.warn({ err: error }, "mails could not be delivered; waiting for the next attempt"),
+    );
   };
   const write = (within: Queryable, recipient: string, text: MailText) =>
     insertMail(within, { ...text, mailId: newId(), recipient });
@@ -77,8 +79,9 @@ async function deliver(mail: DueMail, send: SendMail, { db, log }: MailerOptions
     const fault = reasonOf(error).slice(0, FAULT_LENGTH_MAX);
     await noteFault(db, mail.id, { fault, retrySeconds });
     const entry = { mailId: mail.id, attempts: mail.attempts, fault };
-    if (retrySeconds === null) log.error(entry, "a mail was given up; check PROMPTD_SMTP_URL and its recipient");
-    else log.warn({ ...entry, retrySeconds }, "a mail was not delivered and is tried again");
+    if (retrySeconds === null)
+      log.error(entry, "a mail could not be delivered and was given up; check PROMPTD_SMTP_URL and the recipient");
+    else log.warn({ ...entry, retrySeconds }, "a mail was not delivered; it will be retried");
     return;
   }
   await noteSent(db, mail.id);

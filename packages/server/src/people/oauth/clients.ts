@@ -26,11 +26,10 @@ const registrationSchema = z.object({
 export function readRegistration(body: unknown): RegisteredClient | string {
   const parsed = registrationSchema.safeParse(body);
   if (!parsed.success)
-    return `redirect_uris must be 1 to ${URIS_MAX} addresses of ${URI_LENGTH_MAX} characters at most.`;
+    return `redirect_uris must contain 1 to ${URIS_MAX} addresses of at most ${URI_LENGTH_MAX} characters each.`;
   const { client_name: name = "", redirect_uris: redirectUris } = parsed.data;
   const refused = redirectUris.find((uri) => !isRedirectUri(uri));
-  if (refused !== undefined)
-    return `A redirect_uri must be https, http on this machine, or of the program's own scheme.`;
+  if (refused !== undefined) return `A redirect_uri must use https, http on this machine, or the program's own scheme.`;
   return { name: plainName(name), redirectUris };
 }
 

@@ -89,7 +89,7 @@ function limited(
     const { count, msLeft } = await countAttempt(db, `oauth-${what}:${networkOf(address)}`, WINDOW_MS);
     if (count <= REQUESTS_MAX[what]) return handle(body);
     const seconds = Math.max(1, Math.ceil(msLeft / 1_000));
-    const description = `This address may ask ${REQUESTS_MAX[what]} times a minute. Try again in ${seconds} s.`;
+    const description = `This address may send at most ${REQUESTS_MAX[what]} requests per minute. Try again in ${seconds} s.`;
     const text = JSON.stringify({ error: "too_many_requests", error_description: description });
     return { status: 429, text, headers: { "retry-after": String(seconds) } };
   };
@@ -140,7 +140,8 @@ function refusal(error: string, description: string): TextAnswer {
   return { status: 400, text: JSON.stringify({ error, error_description: description }) };
 }
 
-const GRANT_REFUSED = "The code is not valid: it works once, for a short time, for the program that asked for it.";
+const GRANT_REFUSED =
+  "The code is not valid. A code works once, for a short time, and only for the program that requested it.";
 const DAY_SECONDS = 86_400;
 /** Another text is refused without a question to the database. */
 const CODE_FORM = /^[A-Za-z0-9_-]{43}$/;

@@ -39,16 +39,19 @@ export async function requestEmailChange(
   { db, sessions, publicUrl, mailer }: PeopleContext,
 ): Promise<RequestedEmailChange> {
   if (mailer === null)
-    throw refusal("email", "This server sends no mail, so it cannot confirm an address. Ask an operator to change it.");
+    throw refusal(
+      "email",
+      "This server does not send email, so it cannot confirm an address. Ask an operator to change it.",
+    );
   const person = await findPersonWithAddress(db, personId);
   if (person === null) throw new Error("The person of an admitted session does not exist.");
   const { email: from, passwordMark } = person;
-  if (from === to) throw refusal("email", "This is your address already. Give another one.");
+  if (from === to) throw refusal("email", "This is already your address. Enter another one.");
   const { count } = await countAttempt(db, `email-change:${personId}`, LINK_SECONDS * 1_000);
   if (count > ASKED_MAX)
-    throw refusal("email", `You have asked ${ASKED_MAX} times within an hour, the most you may. Try again later.`);
+    throw refusal("email", `You can request at most ${ASKED_MAX} address changes per hour. Try again later.`);
   if (passwordMark !== null && !(await sessions.isPasswordOf(personId, password ?? "")))
-    throw refusal("password", "This is not your password. Give the one by which you sign in now.");
+    throw refusal("password", "This is not your password. Enter the one you sign in with now.");
   const code = randomBytes(CODE_BYTES).toString("base64url");
   const expiresAt = new Date(systemClock.nowMs() + LINK_SECONDS * 1_000).toISOString();
   if (await isAddressTaken(db, to, personId)) await mailer.send(to, addressTakenMail());
@@ -86,7 +89,7 @@ export async function changeEmail(
     throw error;
   });
   if (isFree) return;
-  const message = `Another person or account has the address ${change.email.toLowerCase()}.`;
+  const message = `Another person or account already has the address ${change.email.toLowerCase()}.`;
   throw refusal("email", message);
 }
 
@@ -110,6 +113,6 @@ function refusal(parameter: string, message: string): Problem {
 
 function uselessLink(): Problem {
   const message =
-    "This link does not work any more: it works once, within an hour, while address and password stay as they were. Ask for another in the settings.";
+    "This link is no longer valid. Links work once, expire after one hour, and stop working when the address or password changes. Request a new one in the settings.";
   return new Problem("NOT_FOUND_ERROR", message);
 }

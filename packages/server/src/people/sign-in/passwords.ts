@@ -25,7 +25,7 @@ export async function countPasswordTry(db: Queryable, email: string): Promise<st
   const { count, msLeft } = await countAttempt(db, triesOf(email), TRIES_WINDOW_MS);
   if (count <= TRIES_MAX) return null;
   const minutes = Math.max(1, Math.ceil(msLeft / 60_000));
-  return `The password of this address was tried ${TRIES_MAX} times within an hour, the most it may be. Try again in ${minutes} min, sign in without a password, or set a new one.`;
+  return `There were ${TRIES_MAX} password attempts for this address within an hour, which is the limit. Try again in ${minutes} min, sign in without a password, or set a new one.`;
 }
 
 /** Who has set a new password by a link has the mailbox: they need not wait for those who guessed. */

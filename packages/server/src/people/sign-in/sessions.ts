@@ -273,8 +273,8 @@ function beforeActions({ db, log, hasMail, onResetAsked }: SessionsOptions, url:
     const email = given.data.email.toLowerCase();
     void beginReset(context.context.internalAdapter, email)
       .then((token) => (token === null ? undefined : onResetAsked(email, `${url}/reset-password#${token}`)))
-      .catch((error: unknown) => log.error({ err: error }, "a password reset that was asked for could not be begun"));
-    const next = hasMail ? "a link to set a new password is on its way" : "operators see that it was asked for a link";
+      .catch((error: unknown) => log.error({ err: error }, "a requested password reset could not be started"));
+    const next = hasMail ? "a link to set a new password is on its way" : "operators can see that a link was requested";
     return context.json({ status: true, message: `If an account with this address exists, ${next}.` });
   });
 }

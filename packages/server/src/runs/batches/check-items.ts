@@ -40,7 +40,7 @@ export async function parseItems(items: readonly unknown[]): Promise<CheckedItem
 }
 
 function sameKey(earlier: number, key: string): string {
-  return `items[${earlier}] has the key ${quoteText(key)} too. Give each item a key of its own.`;
+  return `items[${earlier}] already has the key ${quoteText(key)}. Give each item its own key.`;
 }
 
 export interface FitOptions extends QuoteOptions {

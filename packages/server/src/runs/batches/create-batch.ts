@@ -52,7 +52,7 @@ export async function createBatch(request: BatchRequest, options: CreateBatchOpt
   if (await store(options.db, batch, items)) return { batchId: batch.batchId, isReplay: false };
   // Another request with the same key was quicker.
   const other = await joinBatch(options.db, request, fingerprint);
-  if (other === null) throw new Error(`The batch that took the key of ${batch.batchId} is gone.`);
+  if (other === null) throw new Error(`The earlier batch with the key of ${batch.batchId} no longer exists.`);
   return other;
 }
 
@@ -81,7 +81,7 @@ function store(db: Database, batch: NewBatch, items: readonly CheckedItem[]): Pr
 function tooManyBatches(): Problem {
   return new Problem(
     "TOO_MANY_REQUESTS_ERROR",
-    `${OPEN_BATCHES_MAX} batches are not finished, the most one account may have. Wait for one to finish, or cancel one.`,
+    `This account already has ${OPEN_BATCHES_MAX} unfinished batches, the maximum. Wait for one to finish, or cancel one.`,
     { data: { reason: "TOO_MANY_BATCHES", limit: OPEN_BATCHES_MAX }, headers: { "retry-after": "1" } },
   );
 }

@@ -75,7 +75,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     const started = creates
       .run(work)
       .catch((error: unknown) => {
-        options.log.warn({ err: error, batchId }, "a batch could not be looked after; it is tried again");
+        options.log.warn({ err: error, batchId }, "a batch could not be processed; retrying");
         if (restUntilMs.size === ACCOUNTS_MAX) restUntilMs.clear();
         restUntilMs.set(accountId, performance.now() + REST_MS);
       })
@@ -202,7 +202,7 @@ async function pause(batch: OpenBatch, problem: Problem, { create, log }: Starti
   const reason = reasonOf(problem);
   if (reason === null) throw problem;
   await pauseBatch(create.db, batch, { reason, message: problem.message, isForOwner: reason === "KEY_NOT_VALID" });
-  if (batch.status !== "paused") log.info({ batchId: batch.batchId, reason }, "a batch is paused");
+  if (batch.status !== "paused") log.info({ batchId: batch.batchId, reason }, "a batch was paused");
 }
 
 const REASONS: Partial<Record<ErrorCode, BatchPause>> = {

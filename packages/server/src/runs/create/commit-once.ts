@@ -60,7 +60,7 @@ export async function commitOnce<Outcome>(
       }
     });
   } catch (error) {
-    throw isUnknown ? new OutcomeUnknown("The database went away during a commit.", { cause: error }) : error;
+    throw isUnknown ? new OutcomeUnknown("The database connection was lost during a commit.", { cause: error }) : error;
   }
 }
 

@@ -301,7 +301,7 @@ function promptNotAllowed(): Problem {
       path: ["body", "promptVersionId"],
       code: "not_allowed",
       message:
-        "This API key may not run this prompt: its owner has limited it to other prompts. Use another key, or let the owner allow this prompt for it.",
+        "The owner of this API key limited it to other prompts. Use another key, or ask the owner to allow this prompt.",
     },
   ]);
 }
@@ -313,7 +313,7 @@ function capReached(
   const [day] = opensAt.toISOString().split("T");
   return new Problem(
     "PAYMENT_REQUIRED_ERROR",
-    `This run needs ${required} ${required === 1 ? "credit" : "credits"}, and this API key may spend ${left} more this month. Its cap opens again on ${day} (UTC).`,
+    `This run needs ${required} ${required === 1 ? "credit" : "credits"}, but this API key may spend only ${left} more this month. Its monthly cap resets on ${day} (UTC).`,
     { data: { reason: "KEY_CAP_REACHED", required, left, opensAt: opensAt.toISOString() } },
   );
 }
@@ -321,7 +321,7 @@ function capReached(
 function accountFrozen(): Problem {
   return new Problem(
     "PAYMENT_REQUIRED_ERROR",
-    "This account is frozen. Its credits are still there, but it cannot start runs that cost credits. Ask the operator of this server to check the account.",
+    "This account is frozen. It keeps its credits but cannot start runs that cost credits. Ask the operator of this server to check the account.",
     { data: { reason: "ACCOUNT_FROZEN" } },
   );
 }
@@ -329,10 +329,10 @@ function accountFrozen(): Problem {
 function tooFewCredits({ hold: required, estimate }: Pick<Quote, "hold" | "estimate">, available: number): Problem {
   const estimated = estimate();
   const needs = `This run needs ${required} ${required === 1 ? "credit" : "credits"}`;
-  const usual = estimated === required ? "" : ` It usually costs ${estimated}; what it does not cost is returned.`;
+  const usual = estimated === required ? "" : ` It usually costs ${estimated}; unused credits are returned.`;
   return new Problem(
     "PAYMENT_REQUIRED_ERROR",
-    `${needs}, ${available} ${available === 1 ? "is" : "are"} available.${usual} Ask an operator of this server for credits.`,
+    `${needs}, but only ${available} ${available === 1 ? "is" : "are"} available.${usual} Ask an operator of this server for more credits.`,
     { data: { reason: "INSUFFICIENT_CREDITS", required, available, estimated } },
   );
 }
@@ -341,7 +341,7 @@ function tooManyActive(activeRunsMax: number): Problem {
   const count = activeRunsMax.toLocaleString("en-US");
   return new Problem(
     "TOO_MANY_REQUESTS_ERROR",
-    `${count} runs are queued or running, the most one account may have. Wait for some to finish.`,
+    `This account already has ${count} queued or running runs, the maximum. Wait for some to finish.`,
     { data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: activeRunsMax }, headers: { "retry-after": "1" } },
   );
 }
@@ -349,7 +349,7 @@ function tooManyActive(activeRunsMax: number): Problem {
 function outcomeUnknown(runId: string, cause: unknown): Problem {
   return new Problem(
     "SERVER_ERROR",
-    `The database went away while the run was created, so it may or may not exist. Check GET /v1/runs/${runId} before you create it again.`,
+    `The database connection was lost while the run was being created, so the run may or may not exist. Check GET /v1/runs/${runId} before you create it again.`,
     { headers: { "x-should-retry": "false" }, cause },
   );
 }

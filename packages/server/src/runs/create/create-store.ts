@@ -66,7 +66,7 @@ const INSTALLATION_SHARE = -1;
 /** The run waits in the queue. */
 export async function createRunRow(db: Queryable, run: RunToCreate): Promise<CreateOutcome> {
   const [outcome] = await createRunRows(db, [run], null);
-  if (outcome === undefined) throw new Error("No outcome of a create.");
+  if (outcome === undefined) throw new Error("A create returned no outcome.");
   return outcome;
 }
 
@@ -102,7 +102,7 @@ export async function createRunRows(
   );
   return runs.map(({ runId }, i) => {
     const row = rows[i];
-    if (row === undefined) throw new Error("run_create_on_terms did not answer for every run.");
+    if (row === undefined) throw new Error("run_create_on_terms did not return a row for every run.");
     return toOutcome(row, runId);
   });
 }
@@ -151,6 +151,6 @@ function toOutcome(row: CreateRow, runId: string): CreateOutcome {
       return { kind: row.outcome };
     default: // of a newer release: no run is better than one that does not exist
       row satisfies never;
-      throw new Error(`run_create_on_terms answered ${JSON.stringify(row)}.`);
+      throw new Error(`run_create_on_terms returned ${JSON.stringify(row)}.`);
   }
 }

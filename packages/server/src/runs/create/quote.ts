@@ -42,7 +42,7 @@ export function quote(
     return { hold: null, estimate: () => 0, prices: { ...rates, author: null } };
   }
   if (credits > holdMaxCredits) {
-    const message = `With these inputs the run could cost ${credits} credits; ${holdMaxCredits} is the most one run may hold here. Send shorter inputs.`;
+    const message = `With these inputs the run could cost ${credits} credits, but a run on this server may hold at most ${holdMaxCredits}. Send shorter inputs.`;
     throw invalid([{ path: ["body", "inputs"], code: "too_long", message }]);
   }
   const { authorId } = version;

@@ -14,7 +14,7 @@ export async function readSystem(
   const [clock] = await db.query<{ now: Date; bytes: number }>(
     "select promptd_now() as now, pg_database_size(current_database()) as bytes",
   );
-  if (clock === undefined) throw new Error("The database answered no time.");
+  if (clock === undefined) throw new Error("The database did not return the time.");
   const [workers, queue, failures] = await Promise.all([
     listWorkers(db),
     readQueue(db),

@@ -61,8 +61,8 @@ export class WaitingHub {
   constructor(db: Database, log: Log, pollMs = POLL_MS) {
     this.#db = db;
     this.#log = log;
-    const fails = "waiting runs cannot be read; it is tried again every second";
-    this.#failures = createFailureLog(log, fails, "waiting runs are read again");
+    const fails = "waiting runs cannot be read; retrying every second";
+    this.#failures = createFailureLog(log, fails, "waiting runs can be read again");
     this.#pollMs = pollMs;
     this.#readRun = createBodyReader({ bytesMax: QUERY_BYTES_MAX, readBodies: (runs) => readRuns(db, runs) });
   }

@@ -62,8 +62,8 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     isTooLarge: (error) => isStatementTimeout(error) || isConnectionLoss(error),
   });
   const unknown = createUnknownRuns(options);
-  const fails = "runs cannot be claimed; it is tried again every second";
-  const failures = createFailureLog(options.log, fails, "runs are claimed again");
+  const fails = "runs cannot be claimed; retrying every second";
+  const failures = createFailureLog(options.log, fails, "runs can be claimed again");
 
   async function claimAll(): Promise<void> {
     mayBeWaiting = true;
@@ -136,7 +136,7 @@ function createUnknownRuns({ db, log, lease, known }: Pick<ClaimerOptions, "db" 
       if (!isDue || !lease.isHeld) return;
       const runs = await releaseUnknownRuns(db, lease.workerId, known());
       checkedMs = nowMs;
-      if (runs > 0) log.warn({ runs }, "runs of this worker that it did not know of were released");
+      if (runs > 0) log.warn({ runs }, "runs that this worker had claimed without knowing it were released");
     },
   };
 }

@@ -101,7 +101,7 @@ export async function claimRuns(
       ],
     )
     .catch((error: unknown) => {
-      throw sqlState(error) === LEASE_LOST ? new LeaseLost("The lease of this worker ran out.") : error;
+      throw sqlState(error) === LEASE_LOST ? new LeaseLost("This worker's lease expired.") : error;
     });
   await faultPoint("claim.after_commit");
   const last = rows.at(-1);

@@ -56,6 +56,9 @@ async function releaseAll({ upkeep, lease, notifications, slots, log }: DrainOpt
     log.info({ released, running: slots.size }, "runs that did not finish in time were released");
     notifications.notify("run_ready");
   } catch (error) {
-    log.warn({ err: error }, "runs that did not finish in time could not be released; they are swept with the lease");
+    log.warn(
+      { err: error },
+      "runs that did not finish in time could not be released; they are swept when the lease expires",
+    );
   }
 }

@@ -86,7 +86,7 @@ export function createExecutor(context: ExecutionContext): ExecuteRun {
 function awaitStorage(run: ClaimedRun): RunOutcome {
   if (leftMs(run) > 2 * STORAGE_RETRY_MS) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
   const message = "The run did not finish in time and was stopped. You were not charged.";
-  return failed("deadline", message, "Until its deadline files could not be stored or read.");
+  return failed("deadline", message, "Files could not be stored or read until the run's deadline.");
 }
 
 function leftMs(run: ClaimedRun): number {
@@ -270,6 +270,6 @@ function priceOf(run: ClaimedRun, delivered: readonly StepUsage[], log: Log): nu
   const { ceiling } = prices;
   const actual = uncappedPrice(prices, delivered);
   if (actual > ceiling)
-    log.warn({ runId: run.runId, actual, ceiling }, "a run cost more than it held; the rest is ours");
+    log.warn({ runId: run.runId, actual, ceiling }, "a run cost more than its hold; the operator bears the rest");
   return settlePrice(prices, delivered);
 }

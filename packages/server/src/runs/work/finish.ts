@@ -55,8 +55,8 @@ export interface FinisherOptions {
 export function createFinisher(options: FinisherOptions): Finisher {
   /** By account, while results that met a lock are still to be written. */
   const lockQueues = new Map<string, Ending[]>();
-  const fails = "results of runs cannot be written; each is tried again";
-  const writes = createFailureLog(options.log, fails, "results of runs are written again");
+  const fails = "run results cannot be written; each write is retried";
+  const writes = createFailureLog(options.log, fails, "run results can be written again");
 
   function writeOrQueue(batch: readonly Ending[]): Promise<void> {
     const isQueued = ({ run }: Ending) => lockQueues.has(run.accountId);

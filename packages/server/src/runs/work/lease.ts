@@ -44,7 +44,7 @@ export function createLease(options: LeaseOptions): Lease {
   /** Heartbeats that succeeded, without one that failed between them. */
   let goodInARow = 0;
   let renewing: Promise<void> | null = null;
-  const failures = createFailureLog(log, "heartbeats fail; they are tried again", "heartbeats succeed again");
+  const failures = createFailureLog(log, "heartbeats fail; retrying", "heartbeats succeed again");
   let timer: NodeJS.Timeout | undefined;
 
   async function renew(): Promise<void> {

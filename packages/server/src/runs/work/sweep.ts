@@ -47,7 +47,10 @@ export function createSweep(options: SweepOptions): Sweep {
   async function reschedule(): Promise<void> {
     const rescheduled = await upkeep.query("select run_reschedule(make_interval(mins => $1))", [DEADLINE_MINUTES_MAX]);
     if (rescheduled.length > 0)
-      log.warn({ runs: rescheduled.length }, "runs were scheduled far ahead and may start now: the clock stepped back");
+      log.warn(
+        { runs: rescheduled.length },
+        "the clock stepped back: runs that were scheduled far ahead may start now",
+      );
   }
   async function failAllDue(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -55,7 +58,7 @@ export function createSweep(options: SweepOptions): Sweep {
       skipped = due.isFull ? [...skipped, ...due.skipped] : [];
       if (due.failed.length > 0) options.onFailed(due.failed);
       if (due.fault !== null && due.fault !== loggedFault) {
-        log.error({ fault: due.fault }, "a run past its deadline could not be ended; every sweep tries it again");
+        log.error({ fault: due.fault }, "a run past its deadline could not be ended; every sweep retries it");
         loggedFault = due.fault;
       }
       if (!due.isFull) return;

@@ -39,7 +39,10 @@ export function createPieceWriter(options: {
       await writePieces(db, whole);
       onWritten([...new Set(whole.map(({ runId }) => runId))]);
     } catch (error) {
-      log.debug({ err: error, pieces: whole.length }, "pieces of text were dropped; the whole text comes with the end");
+      log.debug(
+        { err: error, pieces: whole.length },
+        "pieces of text were dropped; the whole text comes with the end of the run",
+      );
     }
   };
   const flush = (): Promise<void> => {
