@@ -293,7 +293,7 @@ DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
     const changes = { ...off, PROMPTD_DATA_DIR, PROMPTD_SECRET: "another secret than the first one" };
     const { code, stdout, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^The server secret is not the one that this database knows\./);
+    expect(stderr).toMatch(/^The server secret does not match the one that this database knows\./);
   });
 
   test("a database of a newer promptd", async () => {

@@ -9,7 +9,7 @@ const CHUNK_BYTES = 0x8000;
  */
 export type ImageSource = string | URL | Uint8Array | ArrayBuffer | Blob | ImageInput;
 
-/** @param bytes a PNG, JPEG, WebP or GIF of at most 10 MiB; the server checks it. */
+/** @param bytes a PNG, JPEG, WebP, or GIF of at most 10 MiB; the server checks it. */
 export function imageFromBytes(bytes: Uint8Array): ImageInput {
   let binary = "";
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {

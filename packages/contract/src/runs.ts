@@ -69,7 +69,7 @@ export interface RunListRow {
 export type ImageInput =
   /** A publicly accessible HTTPS address. */
   | { readonly type: "url"; readonly url: string }
-  /** Base64 of a PNG, JPEG, WebP or GIF, without a data: prefix. */
+  /** Base64 of a PNG, JPEG, WebP, or GIF, without a data: prefix. */
   | { readonly type: "base64"; readonly base64: string };
 
 export interface CreateRunBody {

@@ -282,7 +282,7 @@ export const ERROR_EXAMPLES: {
     },
     fileExpired: {
       message:
-        "This file expired on 2026-11-21 at 09:15 UTC. Files of runs are available for 24 hours. A prompt shows its sample at a new address every day.",
+        "This file expired on 2026-11-21 at 09:15 UTC. A run's files are available for 24 hours. A prompt's sample gets a new address every day.",
       data: { reason: "FILE_EXPIRED" },
     },
   },

@@ -24,7 +24,7 @@ function isRequired(target: ArgumentTarget): boolean {
 function schemaOf(target: ArgumentTarget): Record<string, unknown> {
   if (target.kind === "text") return { ...typeOf(target.field), ...aboutText(target.key, target.field) };
   if (target.kind === "image") {
-    const form = "An image: an https address, a data URL, or Base64 of a PNG, JPEG, WebP or GIF.";
+    const form = "An image: an https address, a data URL, or Base64 of a PNG, JPEG, WebP, or GIF.";
     return { type: "string", title: target.label, description: join([target.description, form]) };
   }
   return {

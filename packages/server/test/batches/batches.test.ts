@@ -181,7 +181,7 @@ describe("items that cannot be run", () => {
       {
         path: ["body", "items", 1, "inputs", "imageInputs", 0, "base64"],
         code: "invalid_image",
-        message: "Image 1 is not a PNG, JPEG, WebP or GIF image.",
+        message: "Image 1 is not a PNG, JPEG, WebP, or GIF image.",
       },
     ]);
     const counted = await caller.client.request({

@@ -68,12 +68,12 @@ describe("image inputs", () => {
     const [file] = await storeInput(files, rig.png);
     const silent = url("/silent");
     const images = [
-      [url("/missing"), "images.example.org: it answered 404"],
-      [url("/away"), "10.0.0.1: it is no address on the public internet, or not https"],
-      [url("/broken"), "images.example.org: it answered 500"],
-      [silent, "images.example.org: it did not answer in time"],
-      [{ type: "url", url: "https://private.example.org/" }, "private.example.org: it is no address"],
-      [{ type: "url", url: "https://nowhere.example.org/" }, "nowhere.example.org: the name has no address (DNS)"],
+      [url("/missing"), "images.example.org: it returned 404"],
+      [url("/away"), "10.0.0.1: it is not on the public internet, or does not use https"],
+      [url("/broken"), "images.example.org: it returned 500"],
+      [silent, "images.example.org: it did not respond in time"],
+      [{ type: "url", url: "https://private.example.org/" }, "private.example.org: it is not on the public internet"],
+      [{ type: "url", url: "https://nowhere.example.org/" }, "nowhere.example.org: the name does not resolve (DNS)"],
     ] as const;
     for (const [image, why] of images) {
       const asked = image === silent ? impatient : files;
@@ -97,10 +97,10 @@ describe("image inputs", () => {
     };
     expect(await messageOf("/large")).toBe("The image at position 1 is larger than 10 MiB.");
     expect(await messageOf("/page")).toBe(
-      "The image at position 1 is damaged or is not a PNG, JPEG, WebP or GIF image.",
+      "The image at position 1 is damaged or is not a PNG, JPEG, WebP, or GIF image.",
     );
     expect(await messageOf("/bomb")).toBe(
-      "The image at position 1 is larger than 50 megapixels or 8,192 pixels a side.",
+      "The image at position 1 is larger than 50 megapixels or 8,192 pixels per side.",
     );
   });
 
@@ -112,7 +112,7 @@ describe("image inputs", () => {
     expect((await files.loadImages([file as StoredImage, url("/large")], LIMITS, never)).kind).toBe("loaded");
     expect(await files.loadImages([file as StoredImage, url("/large"), url("/large")], LIMITS, never)).toEqual({
       kind: "refused",
-      message: "The images of this run are larger than 20 MiB together.",
+      message: "The images of this run are larger than 20 MiB in total.",
     });
   });
 

@@ -145,7 +145,7 @@ describe("a generated image", () => {
     const gone = {
       status: "GONE_ERROR",
       message:
-        "This file expired on 2026-11-21 at 10:15 UTC. Files of runs are available for 24 hours. A prompt shows its sample at a new address every day.",
+        "This file expired on 2026-11-21 at 10:15 UTC. A run's files are available for 24 hours. A prompt's sample gets a new address every day.",
       data: { reason: "FILE_EXPIRED" },
     };
     for (const ms of [0, 1_000, 400 * 24 * HOUR_MS]) {
@@ -176,7 +176,8 @@ describe("a generated image", () => {
     await unlink(blobPath(rig, other.fileId));
     const unknown = {
       status: "NOT_FOUND_ERROR",
-      message: "No file has this address. Use the address exactly as the run gave it, or as the prompt shows it now.",
+      message:
+        "There is no file at this address. Use the exact address from the run's output, or the one that the prompt shows now.",
       data: null,
     };
     for (const address of [

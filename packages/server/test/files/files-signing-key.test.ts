@@ -35,7 +35,7 @@ describe("the signing key", () => {
 
   test("that this database does not know is refused, and changes nothing", async () => {
     await openFiles(rig);
-    await expect(openFiles(rig, { secret: [NEXT] })).rejects.toThrow("not the one that this database knows");
+    await expect(openFiles(rig, { secret: [NEXT] })).rejects.toThrow("does not match the one that this database knows");
     await expect(openFiles(rig, { secret: [NEXT], previousSecrets: [Buffer.alloc(32, 3)] })).rejects.toThrow(
       "needs the same secret",
     );
@@ -45,7 +45,9 @@ describe("the signing key", () => {
   test("from before a rotation is refused without the newer one beside it", async () => {
     const stored = await storeImage(await openFiles(rig), rig.png);
     await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
-    await expect(openFiles(rig, { secret: [SECRET] })).rejects.toThrow("not the one that this database knows");
+    await expect(openFiles(rig, { secret: [SECRET] })).rejects.toThrow(
+      "does not match the one that this database knows",
+    );
     const back = await openFiles(rig, { secret: [SECRET], previousSecrets: [NEXT] });
     expect((await storeImage(back, rig.png)).keyId).toBe(3);
     expect((await getFile(back, stored.url)).status).toBe(200);

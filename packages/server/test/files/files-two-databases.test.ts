@@ -118,7 +118,7 @@ describe("the sweep of orphans", () => {
     await sweep(copy);
     await sweep(files);
     expect([await blobs(), told.length]).toEqual([made, 3]);
-    expect(told[0]?.message).toContain("a copy of it");
+    expect(told[0]?.message).toContain("a copy of this one");
     const installationId = told[0]?.installationId ?? "";
     await writeFile(markPath(), `${installationId}\n`); // the operator has found the copy a place of its own
     await sweep(files);

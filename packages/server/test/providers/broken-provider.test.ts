@@ -222,7 +222,7 @@ describe("through the policy, on a real database", () => {
     );
     expect(await setup(url)({ model: "openai/gpt-image-2" })).toMatchObject({
       kind: "failed",
-      message: "The model provider sent an answer that could not be read.",
+      message: "The model provider sent a response that could not be read.",
     });
     expect(received).toHaveLength(1);
   });

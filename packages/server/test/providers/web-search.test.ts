@@ -200,6 +200,10 @@ describe("a model that cannot search the web", () => {
   ])("is not called, since its answer would look like one with a search: it %s", async (_name, model, settings) => {
     const { result, sent } = await send(entryOf(model), { settings });
     expect(sent).toBe(0);
-    expect(result).toMatchObject({ kind: "failed", retry: "never", sentence: "The model cannot search the web here." });
+    expect(result).toMatchObject({
+      kind: "failed",
+      retry: "never",
+      sentence: "The model cannot search the web on this server.",
+    });
   });
 });

@@ -71,12 +71,12 @@ describe("a Base64 image", () => {
     [
       "a text file",
       Buffer.from("hello, this is no image at all").toString("base64"),
-      " is not a PNG, JPEG, WebP or GIF image.",
+      " is not a PNG, JPEG, WebP, or GIF image.",
     ],
     [
       "an SVG",
       Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>").toString("base64"),
-      " is not a PNG, JPEG, WebP or GIF image.",
+      " is not a PNG, JPEG, WebP, or GIF image.",
     ],
   ])("with %s is 422 invalid_image", async (_, base64, message) => {
     const answer = await post(1, [{ type: "base64", base64 }]);

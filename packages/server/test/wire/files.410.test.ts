@@ -112,7 +112,7 @@ describe("after 24 hours", () => {
     expect(errorOf(answer)).toEqual({
       status: "GONE_ERROR",
       message:
-        "This file expired on 2126-11-21 at 10:15 UTC. Files of runs are available for 24 hours. A prompt shows its sample at a new address every day.",
+        "This file expired on 2126-11-21 at 10:15 UTC. A run's files are available for 24 hours. A prompt's sample gets a new address every day.",
       data: { reason: "FILE_EXPIRED" },
     });
   });
@@ -139,7 +139,7 @@ test("PROMPTD_FILE_TTL_SECONDS shortens the life of a file: an address that work
     const ask = () => client.request({ method: "GET", path: pathname + search, headers: { authorization: null } });
     expect((await ask()).httpStatus).toBe(200);
     await expect.poll(async () => (await ask()).httpStatus, { timeout: 10_000 }).toBe(410);
-    expect(errorOf(await ask()).message).toContain("Files of runs are available for 2 seconds.");
+    expect(errorOf(await ask()).message).toContain("A run's files are available for 2 seconds.");
   } finally {
     await short.close();
   }

@@ -105,7 +105,7 @@ const inMebibytes = (bytes: number) => (Math.ceil((bytes / 1024 / 1024) * 10) / 
 
 async function fileProblem(file: File): Promise<string | null> {
   const { type, size } = file;
-  if (!TYPES.includes(type)) return "This is not a PNG, JPEG, WebP or GIF. Choose another file.";
+  if (!TYPES.includes(type)) return "This is not a PNG, JPEG, WebP, or GIF. Choose another file.";
   if (size > BYTES_MAX) return `This file has ${inMebibytes(size)} MiB; at most 10 MiB fit. Make it smaller first.`;
   // The type is only what the name of the file says.
   try {

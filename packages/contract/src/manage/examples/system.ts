@@ -17,7 +17,7 @@ const account = membersExamples.setPlan.data;
 if (row === undefined) throw new Error("The example of a list has no row.");
 
 const failure = { accountId: account.accountId, accountEmail: account.email, cause: "rate_limit" } as const;
-const causeDetail = "Image 1: example.org: it answered 404";
+const causeDetail = "Image 1: example.org: it returned 404";
 const failed = { runStatus: "failed", credits: 0, error: "The model is busy. You were not charged." } as const;
 
 export const systemExamples: ExamplesOf<ShapesOf<typeof systemSchemas>> = {

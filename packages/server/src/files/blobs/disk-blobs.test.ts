@@ -61,7 +61,7 @@ test("nobody but the server's user can read a blob", async () => {
 
 describe("a put that goes wrong leaves nothing to be read and nothing behind", () => {
   test.each([9, 11])("%i bytes announced, 10 arrived", async (announced) => {
-    await expect(blobs.put(KEY, () => [CONTENT], announced)).rejects.toThrow("10 arrived");
+    await expect(blobs.put(KEY, () => [CONTENT], announced)).rejects.toThrow(", got 10.");
     expect([await read(KEY), await partials()]).toEqual([null, []]);
   });
 

@@ -160,7 +160,7 @@ async function writeDurably(path: string, body: ReturnType<OpenBody>, bytes: num
       await file.writeFile(piece);
       written += piece.byteLength;
     }
-    if (written !== bytes) throw new Error(`A blob of ${bytes} bytes was announced, ${written} arrived.`);
+    if (written !== bytes) throw new Error(`Expected a blob of ${bytes} bytes, got ${written}.`);
     await file.sync();
   } finally {
     await file.close();

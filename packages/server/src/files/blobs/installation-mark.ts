@@ -35,14 +35,14 @@ export async function claimBlobStore(context: MarkContext): Promise<boolean> {
 }
 
 const WHAT_TO_DO =
-  "So no file without a row is removed. Give each installation a PROMPTD_DATA_DIR or PROMPTD_S3_PREFIX of its own; " +
-  "if this is the only database that uses these files, write its installationId, alone, into the mark.";
+  "Until this is resolved, files without a row are not removed. Give each installation its own PROMPTD_DATA_DIR or PROMPTD_S3_PREFIX. " +
+  "If this is the only database that uses these files, replace the content of the mark with its installationId.";
 
 /** Null: the mark is one that this database left, or its id alone, written by an operator. */
 function objectionToMark(mark: string, { installationId, seen, written }: InstallationMark): string | null {
   if ([installationId, seen, written].includes(mark)) return null;
   if (!mark.startsWith(installationId)) return "These files belong to another installation.";
-  return "These files were swept by another database with the id of this one: a copy of it, or a newer state than the backup it was restored from.";
+  return "Another database with the same installation id has swept these files: a copy of this one, or the state after the backup that this one was restored from.";
 }
 
 const BATCH = 500;
@@ -65,5 +65,5 @@ async function objectionToUnmarked({ db, blobs }: MarkContext): Promise<string |
   }
   await count();
   if (total - known <= total * UNKNOWN_SHARE_MAX) return null;
-  return "These files carry no mark, and this database has rows for too few of them to be their owner.";
+  return "These files have no installation mark, and this database has rows for too few of them to be their owner.";
 }

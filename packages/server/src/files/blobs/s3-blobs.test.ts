@@ -149,7 +149,7 @@ describe("a bucket that fails", () => {
   });
 
   test.each([9, 11])("content that is not as long as said (%i) never becomes a whole request", async (bytes) => {
-    await expect(blobs.put(key, () => [CONTENT], bytes)).rejects.toThrow("10 arrived");
+    await expect(blobs.put(key, () => [CONTENT], bytes)).rejects.toThrow(", got 10.");
     expect(server.completed).toEqual([]);
   });
 

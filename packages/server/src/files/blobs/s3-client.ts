@@ -132,5 +132,5 @@ async function* countBytes(body: { readonly open: OpenBody; readonly bytes: numb
   } catch (cause) {
     throw new BodyFault("The content of a blob could not be read.", { cause });
   }
-  if (sent !== body.bytes) throw new BodyFault(`A blob of ${body.bytes} bytes was announced, ${sent} arrived.`);
+  if (sent !== body.bytes) throw new BodyFault(`Expected a blob of ${body.bytes} bytes, got ${sent}.`);
 }

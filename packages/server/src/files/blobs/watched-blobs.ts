@@ -39,7 +39,7 @@ export function watchStorage(
     storedAtMs = monotonicMs();
   };
   const noteFailure = (cause: unknown): void => {
-    if (!isBroken) log.error({ err: cause }, "files cannot be stored: runs that make some wait until they can");
+    if (!isBroken) log.error({ err: cause }, "files cannot be stored: runs that produce files wait until they can be");
     isBroken = true;
   };
   const write = async (work: () => Promise<void>): Promise<void> => {

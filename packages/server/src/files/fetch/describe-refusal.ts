@@ -2,18 +2,18 @@ import { codeOf } from "../../platform/reason-of.ts";
 import { FetchRefusal, type FetchFault } from "./guarded-connect.ts";
 
 const SENTENCES: Readonly<Record<Exclude<FetchFault, "connection" | "status">, string>> = {
-  blocked: "it is no address on the public internet, or not https",
-  dns: "the name has no address (DNS)",
-  timeout: "it did not answer in time",
-  redirect: "it redirected too often, or to nowhere",
-  encoding: "it answered in an encoding that is not read",
-  "too-large": "it sent more than is taken",
+  blocked: "it is not on the public internet, or does not use https",
+  dns: "the name does not resolve (DNS)",
+  timeout: "it did not respond in time",
+  redirect: "it redirected too many times, or to an invalid address",
+  encoding: "it used an unsupported content encoding",
+  "too-large": "it sent more data than is accepted",
 };
 
 /** Which host it was and what went wrong, for operators: a caller could scan a network with it. */
 export function describeRefusal({ fault, cause }: FetchRefusal, host: string): string {
   const where = host === "" ? "The address" : host;
-  if (fault === "status") return `${where}: it answered ${String(cause)}`;
+  if (fault === "status") return `${where}: it returned ${String(cause)}`;
   return `${where}: ${fault === "connection" ? describeConnection(cause) : SENTENCES[fault]}`;
 }
 
@@ -30,6 +30,6 @@ const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_
 function describeConnection(cause: unknown): string {
   if (cause instanceof FetchRefusal && cause.fault === "timeout") return CONNECTIONS["ETIMEDOUT"] ?? "";
   const code = codeOf(cause) ?? "";
-  if (TLS.test(code)) return `no secure connection (TLS): ${code}`;
+  if (TLS.test(code)) return `the TLS connection failed: ${code}`;
   return CONNECTIONS[code] ?? `the connection failed${code === "" ? "" : ` (${code})`}`;
 }

@@ -146,7 +146,7 @@ function settle<Kind extends Socket>(
   return new Promise((resolve, reject) => {
     const stop = () => socket.destroy(signal.reason as Error);
     const fail = (error: Error) => reject(error);
-    const close = () => reject(new Error("The connection was closed while it was being made."));
+    const close = () => reject(new Error("The connection was closed before it was established."));
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
     socket.once("error", fail);

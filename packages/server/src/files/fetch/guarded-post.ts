@@ -46,8 +46,8 @@ const SENTENCES: Readonly<Record<UrlFault, string>> = {
   "not-https": "url must be an https:// address.",
   "not-a-url": "url is not a valid address.",
   "user-info": "url must not contain a user name or password.",
-  port: "url must not name a port: webhooks are sent to port 443.",
-  "not-public": "url must name a host of the public internet.",
+  port: "url must not include a port: webhooks are sent to port 443.",
+  "not-public": "url must name a host on the public internet.",
 };
 
 export function createGuardedPost(options: GuardedPostOptions): GuardedPost {

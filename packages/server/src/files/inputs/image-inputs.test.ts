@@ -69,7 +69,7 @@ describe("the form of an image", () => {
       {
         path: ["body", "inputs", "imageInputs"],
         code: "too_many",
-        message: "At most 32 images may be given, 33 were given.",
+        message: "At most 32 images are allowed, got 33.",
       },
     ]);
     expect(checkImageInputs(images.slice(1))).toEqual([]);
@@ -97,9 +97,9 @@ describe("the form of an address", () => {
     ["example.org/a.png", "the URL must begin with https://."],
     ["//example.org/a.png", "the URL must begin with https://."],
     ["", "the URL must begin with https://."],
-    ["https://", "the URL is not valid. Give one such as https://example.org/photo.png."],
-    ["https://exa mple.org/", "the URL is not valid. Give one such as https://example.org/photo.png."],
-    ["https://[fe80::1%25eth0]/", "the URL is not valid. Give one such as https://example.org/photo.png."],
+    ["https://", "the URL is not valid. Use a URL such as https://example.org/photo.png."],
+    ["https://exa mple.org/", "the URL is not valid. Use a URL such as https://example.org/photo.png."],
+    ["https://[fe80::1%25eth0]/", "the URL is not valid. Use a URL such as https://example.org/photo.png."],
     ["https://example.org:8443/", "the URL must use port 443."],
     ["https://user@example.org/", "the URL must not contain a user name or password."],
     ["https://:secret@example.org/", "the URL must not contain a user name or password."],
@@ -143,7 +143,7 @@ describe("the form of Base64 data", () => {
       {
         path: ["body", "inputs", "imageInputs", 0, "base64"],
         code: "invalid_image",
-        message: "Image 1 is not a PNG, JPEG, WebP or GIF image.",
+        message: "Image 1 is not a PNG, JPEG, WebP, or GIF image.",
       },
     ]);
   });

@@ -23,7 +23,7 @@ type Finding = { readonly issue: Issue } | { readonly bytes: number };
  */
 export function checkImageInputs(images: readonly ImageInput[] | readonly unknown[]): Issue[] {
   if (images.length > IMAGES_MAX) {
-    const message = `At most ${IMAGES_MAX} images may be given, ${images.length} were given.`;
+    const message = `At most ${IMAGES_MAX} images are allowed, got ${images.length}.`;
     return [{ path: PATH, code: "too_many", message }];
   }
   const findings = images.map((image, index) => checkImage(image, index));
@@ -71,7 +71,7 @@ const URL_FAULTS: Readonly<Record<UrlFault, string>> = {
   "not-text": "the URL contains a character that is not allowed.",
   "too-long": "the URL is longer than 2,048 characters.",
   "not-https": "the URL must begin with https://.",
-  "not-a-url": "the URL is not valid. Give one such as https://example.org/photo.png.",
+  "not-a-url": "the URL is not valid. Use a URL such as https://example.org/photo.png.",
   "user-info": "the URL must not contain a user name or password.",
   port: "the URL must use port 443.",
   "not-public": "the URL must be publicly accessible.",
@@ -99,7 +99,7 @@ function checkBase64(text: string, index: number): Finding {
     return invalid(` is ${inMebibytes(bytes)}; the limit is ${inMebibytes(IMAGE_BYTES_MAX)}.`);
   }
   if (findImageFormat(decodeHead(text, IMAGE_SIGNATURE_BYTES)) === null) {
-    return invalid(" is not a PNG, JPEG, WebP or GIF image.");
+    return invalid(" is not a PNG, JPEG, WebP, or GIF image.");
   }
   return { bytes };
 }

@@ -76,7 +76,7 @@ function loadImage(task: Task, signal: AbortSignal, context: FilesContext): Prom
     async () => {
       const bytes = await readImage(task, signal, context);
       if (!task.fits(bytes.byteLength)) {
-        throw new ImageRefusal("The images of this run are larger than 20 MiB together.");
+        throw new ImageRefusal("The images of this run are larger than 20 MiB in total.");
       }
       await faultPoint("images.after_fetch");
       return decodeImage(task, context.decodingInputs, { bytes, accountId, signal });
@@ -89,7 +89,7 @@ async function readImage(task: Task, signal: AbortSignal, context: FilesContext)
   if (task.image.type === "file") return orAborted(readBlob(task.image.fileId, context.blobs), signal);
   const outcome = await context.fetcher.fetch(task.image.url, IMAGE_BYTES_MAX, signal);
   if (outcome.kind === "fetched") return outcome.content;
-  context.log.info({ fault: outcome.fault }, "an image input was not fetched");
+  context.log.info({ fault: outcome.fault }, "an image input could not be fetched");
   // One text for blocked, refused, timed out and not found: different texts would reveal what our network can reach.
   const what = outcome.fault === "too-large" ? "is larger than 10 MiB" : "could not be fetched";
   throw new ImageRefusal(
@@ -106,9 +106,9 @@ async function readBlob(fileId: string, blobs: BlobStore): Promise<Buffer> {
 }
 
 const DECODE_FAULTS: Readonly<Record<DecodeFault, string>> = {
-  "not-an-image": "is damaged or is not a PNG, JPEG, WebP or GIF image",
-  "too-many-pixels": "is larger than 50 megapixels or 8,192 pixels a side",
-  "too-much-memory": "takes too much memory to decode; save it without interlacing and with 8 bits a channel",
+  "not-an-image": "is damaged or is not a PNG, JPEG, WebP, or GIF image",
+  "too-many-pixels": "is larger than 50 megapixels or 8,192 pixels per side",
+  "too-much-memory": "takes too much memory to decode; save it without interlacing and with 8 bits per channel",
   "too-slow": "took too long to decode",
   "too-large": "could not be made small enough for the model",
 };

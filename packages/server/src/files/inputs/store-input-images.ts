@@ -28,7 +28,7 @@ export function discardInputImages(images: readonly StoredImage[], { blobs, log 
     for (const image of images) if (image.type === "file") await blobs.delete(image.fileId);
   };
   discard().catch((cause: unknown) => {
-    log.warn({ err: cause }, "images of a run that was not created could not be removed; a sweep does it later");
+    log.warn({ err: cause }, "images of a run that was not created could not be removed; a sweep will remove them");
   });
 }
 

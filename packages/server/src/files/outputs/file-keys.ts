@@ -44,10 +44,10 @@ export async function readFileSecrets(db: Database, config: Config, log: Log): P
   return { current: await readServerSecret(config, mayCreate), previous };
 }
 
-const STRANGE_SECRET = `The server secret is not the one that this database knows. Nothing was changed.
-Either set PROMPTD_SECRET to the old one: every promptd process needs the same secret. Where PROMPTD_SECRET is not set, it is the file secret in the data directory.
-Or set PROMPTD_SECRET_PREVIOUS to the old one to rotate. Where that is not set, it is the file secret.previous in the data directory.
-If the old one is lost, remove the rows of the table file_keys; URLs of files made so far then stop working, and webhooks wait until their owners roll their secrets.`;
+const STRANGE_SECRET = `The server secret does not match the one that this database knows. Nothing was changed.
+Every promptd process needs the same secret: set PROMPTD_SECRET to the old one. If PROMPTD_SECRET is not set, the secret is the file "secret" in the data directory.
+To rotate the secret, set PROMPTD_SECRET_PREVIOUS to the old one. If it is not set, the previous secret is the file "secret.previous" in the data directory.
+If the old secret is lost, delete all rows from the table file_keys. URLs of existing files then stop working, and webhooks wait until their owners roll their secrets.`;
 
 function secretOf(row: FileKeyRow, secrets: readonly Buffer[]): Buffer | null {
   return secrets.find((secret) => row.fingerprint.equals(fingerprintOf(secret))) ?? null;

@@ -79,14 +79,14 @@ function parseRange(header: string | null): ByteRange | null {
 
 /** One message for a wrong signature, a wrong extension and an unknown file, so that it does not reveal which ids exist. */
 function unknownFile(): Problem {
-  const next = "Use the address exactly as the run gave it, or as the prompt shows it now.";
-  return new Problem("NOT_FOUND_ERROR", `No file has this address. ${next}`);
+  const next = "Use the exact address from the run's output, or the one that the prompt shows now.";
+  return new Problem("NOT_FOUND_ERROR", `There is no file at this address. ${next}`);
 }
 
 /** An address does not say whether it is of a run or of a sample, which lives until the end of the next day. */
 function expiredFile(expiresAt: number, ttlSeconds: number): Problem {
   const [day, time] = isoTime(expiresAt * 1_000).split("T") as [string, string];
-  const lives = `Files of runs are available for ${inWords(ttlSeconds)}. A prompt shows its sample at a new address every day.`;
+  const lives = `A run's files are available for ${inWords(ttlSeconds)}. A prompt's sample gets a new address every day.`;
   const message = `This file expired on ${day} at ${time.slice(0, 5)} UTC. ${lives}`;
   return new Problem("GONE_ERROR", message, { data: { reason: "FILE_EXPIRED" } });
 }

@@ -37,9 +37,9 @@ export interface Samples {
 const DAY_SECONDS = 86_400;
 /** Pages load the beginning of each, and the whole of one that is played; 16 seconds of 1080p have about as much. */
 const VIDEO_BYTES_MAX = 20 * 1_048_576;
-const GONE = "The file of this run has expired. Run the prompt again, and take that run.";
+const GONE = "The file of this run has expired. Run the prompt again and use the new run.";
 const UNREADABLE = "The picture of this run cannot be read.";
-const TOO_LARGE = "The video of this run is larger than 20 MiB. Take a run with a shorter or smaller one.";
+const TOO_LARGE = "The video of this run is larger than 20 MiB. Choose a run with a shorter or smaller video.";
 
 export function createSamples(context: FilesContext): Samples {
   const { clock, keys, publicUrl } = context;
@@ -92,7 +92,7 @@ async function copyVideo(
   async function* copy(): AsyncGenerator<Uint8Array> {
     hash = createHash("sha256"); // a retry begins anew
     const blob = await blobs.get(made.fileId, null);
-    if (blob === null) throw new Error("The bytes of a video went while they were copied.");
+    if (blob === null) throw new Error("The bytes of a video were removed while they were being copied.");
     for await (const chunk of blob.body as AsyncIterable<Buffer>) {
       hash.update(chunk);
       yield chunk;

@@ -43,7 +43,7 @@ function createExpiry({ db, blobs, log }: SweepContext): Tick["run"] {
       if (after === null) break;
     }
     if (marked + removed > 0) log.info({ marked, removed }, "expired files were swept");
-    skipped.log(log, "some expired files could not be removed; the next sweep tries again");
+    skipped.log(log, "some expired files could not be removed; the next sweep retries");
   };
 }
 
@@ -71,8 +71,8 @@ async function sweepOrphans(context: SweepContext, stop: AbortSignal | undefined
     if (batch.length === BATCH) await flush();
   }
   if (batch.length > 0) await flush();
-  if (removed > 0) log.warn({ removed }, "blobs that belong to no run were removed");
-  skipped.log(log, "some blobs that belong to no run could not be removed; the next sweep tries again");
+  if (removed > 0) log.warn({ removed }, "blobs that do not belong to any run were removed");
+  skipped.log(log, "some blobs that do not belong to any run could not be removed; the next sweep retries");
 }
 
 /** @returns the keys that are gone. In a bucket each delete takes a while, so a stop does not wait for them all. */

@@ -68,7 +68,7 @@ async function embedTexts(
   signal: AbortSignal,
 ): Promise<Float32Array[]> {
   const { embeddings } = providerOf(asked.provider);
-  if (embeddings === null) throw new Error(`The provider ${asked.provider} makes no embeddings.`);
+  if (embeddings === null) throw new Error(`The provider ${asked.provider} does not make embeddings.`);
   const model = await embeddings.model(sourceOf(adapter, asked, { call: null, answerBytesMax: FILE_ANSWER_BYTES_MAX }));
   const dimensions = SHORTENABLE.test(asked.providerModel) ? { dimensions: DIMENSIONS } : {};
   const { embedMany } = await import("ai");

@@ -45,7 +45,7 @@ export function sourceOf(
   const { refusals, jobs } = providerOf(provider);
   const within = transport.fetchWithin(limits);
   const noteUnreadable = () =>
-    adapter.log.warn({ provider, providerModel }, "an answer counts its tokens in no readable way: they are estimated");
+    adapter.log.warn({ provider, providerModel }, "a response has unreadable token counts: they are estimated");
   const fetch = jobs === null ? withReadableUsage(within, noteUnreadable) : within; // jobs are counted by the catalogue
   const hidesRefusals = refusals !== null && modality !== undefined && refusals.modalities.includes(modality);
   return {

@@ -37,6 +37,6 @@ export async function callImage(adapter: Adapter, call: ModelCall, signal: Abort
 
 async function imageModel(adapter: Adapter, call: ModelCall): Promise<ImageModelV4> {
   const { image } = providerOf(call.entry.provider).models;
-  if (image === null) throw new Error(`The provider ${call.entry.provider} makes no images.`);
+  if (image === null) throw new Error(`The provider ${call.entry.provider} does not generate images.`);
   return image(sourceOf(adapter, call.entry, { call, answerBytesMax: FILE_ANSWER_BYTES_MAX }));
 }

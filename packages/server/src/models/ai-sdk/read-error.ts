@@ -26,7 +26,7 @@ export async function settled<Result>(
     if (result !== null) return result;
     if (signal.aborted) throw error;
     // Its message may hold the provider's words.
-    log.warn({ error: error instanceof Error ? error.name : typeof error }, "the SDK could not read an answer");
+    log.warn({ error: error instanceof Error ? error.name : typeof error }, "the SDK could not read a response");
     return classifyTransport("protocol", entry.modality);
   }
 }

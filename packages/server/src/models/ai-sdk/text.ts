@@ -35,7 +35,7 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
   const search = searchSettings(adapter, call, providerOptions);
   if (search === null) {
     // An answer without what was asked for would look like one with it.
-    const sentence = "The model cannot search the web here.";
+    const sentence = "The model cannot search the web on this server.";
     return failure("bad_request", { retry: "never", breaker: "ignored", sentence });
   }
   const model = await languageModel(adapter, call);
@@ -157,7 +157,7 @@ function errorOf(error: unknown): Error {
 async function languageModel(adapter: Adapter, call: ModelCall): Promise<LanguageModelV4> {
   const { entry } = call;
   const { models, isSimulated } = providerOf(entry.provider);
-  if (models.text === null) throw new Error(`The provider ${entry.provider} makes no texts.`);
+  if (models.text === null) throw new Error(`The provider ${entry.provider} does not generate text.`);
   const source = sourceOf(adapter, entry, { call, answerBytesMax: TEXT_ANSWER_BYTES_MAX });
   if (isSimulated) return models.text(source); // it is made for one call
   const key = [entry.provider, source.endpoint.baseUrl, entry.providerModel, entry.api, call.key].join(" ");

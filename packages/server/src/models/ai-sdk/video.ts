@@ -58,6 +58,6 @@ async function videoModel(
   { call, key }: { readonly call: ModelCall | null; readonly key: number },
 ): Promise<VideoModelV4> {
   const { video } = providerOf(entry.provider).models;
-  if (video === null) throw new Error(`The provider ${entry.provider} makes no videos.`);
+  if (video === null) throw new Error(`The provider ${entry.provider} does not generate videos.`);
   return video(sourceOf(adapter, entry, { call, key, answerBytesMax: FILE_ANSWER_BYTES_MAX, isPoll: call === null }));
 }

@@ -42,7 +42,7 @@ async function cancel({ adapter, catalogue, log }: AbandonedJobsOptions, job: Ab
   const result = await withDeadline(CANCEL_MS, async (signal) =>
     entry === null ? { kind: "impossible" as const } : adapter.cancelJob({ entry, operation }, signal),
   ).catch((error: unknown) => {
-    log.warn({ err: error, runId: key.runId, model }, "a request to cancel a job broke");
+    log.warn({ err: error, runId: key.runId, model }, "a request to cancel a job failed");
     return { kind: "broken" as const };
   });
   const mayPass = result.kind === "broken" || (result.kind === "failed" && PASSING.has(result.cause));
@@ -51,8 +51,8 @@ async function cancel({ adapter, catalogue, log }: AbandonedJobsOptions, job: Ab
   const httpStatus = result.kind === "failed" ? result.httpStatus : null;
   const code = result.kind === "failed" ? result.code : null;
   const facts = { runId: key.runId, step: key.step, model, outcome, httpStatus, code };
-  if (result.kind === "canceled") log.info(facts, "a job that nobody waits for was canceled at its provider");
-  else log.warn(facts, "a job that nobody waits for goes on at its provider, which may bill it");
+  if (result.kind === "canceled") log.info(facts, "an abandoned job was canceled at its provider");
+  else log.warn(facts, "an abandoned job continues at its provider, which may bill it");
   return { key, outcome, httpStatus, code, requestId: null, usage: null, costMicro: null };
 }
 

@@ -147,6 +147,6 @@ test("a model that its provider does not have is the operator's to mend: the log
   expect(await call()).toMatchObject({ kind: "failed", message: "The model is not available." });
   expect(logged).toHaveBeenCalledWith(
     expect.objectContaining({ httpStatus: 404, successor: "double/next", model: "sandbox/text" }),
-    expect.stringContaining("does not have this model"),
+    expect.stringContaining("does not offer this model"),
   );
 });

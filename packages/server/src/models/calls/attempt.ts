@@ -69,7 +69,7 @@ function startedBefore({ catalogue }: CallContext, job: Job, { model }: { readon
 /** The calls of an item are few, and this one was never made. One that stays counted is no more than that. */
 export async function withdraw({ db, log }: Pick<CallContext, "db" | "log">, key: CallKey): Promise<void> {
   await withdrawCall(db, key).catch((error: unknown) =>
-    log.warn({ err: error, runId: key.runId }, "a provider call that was not made stays counted"),
+    log.warn({ err: error, runId: key.runId }, "could not uncount a provider call that was not made"),
   );
 }
 
@@ -164,9 +164,9 @@ function logFailure({ log }: CallContext, { request, entry }: Job, result: CallF
   if (cause === "model_missing")
     log.error(
       { ...facts, providerModel: entry.providerModel, successor: entry.successor ?? null },
-      "the provider does not have this model, or not for this account: let prompts use its successor",
+      "the provider does not offer this model, or not to this account: move prompts to its successor",
     );
   else if (result.breaker === "opens")
-    log.error(facts, "the provider refuses this installation: check its key and its account");
+    log.error(facts, "the provider rejects this installation: check the provider key and account");
   else log.warn(facts, "a model call failed");
 }

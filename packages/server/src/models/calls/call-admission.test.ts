@@ -143,7 +143,7 @@ describe("a model that follows the pace of its server", () => {
     await answerAll(rig, 40, () => 1_000);
     expect(rig.inForce.runs).toBe(64);
     expect((await rig.kinds(65)).filter((kind) => kind === "admitted")).toHaveLength(64);
-    expect(rig.lines.filter((line) => line.includes("follow its server's pace"))).toHaveLength(5);
+    expect(rig.lines.filter((line) => line.includes("follows its server's pace"))).toHaveLength(5);
   });
 
   test("stays at about two where the server answers one question after another", async () => {

@@ -171,11 +171,14 @@ async function adapt(
     try {
       pace.adopt(await adaptRuns(model, next));
     } catch (error) {
-      log.warn({ err: error, model }, "how many runs of a model run at once stays as it is");
+      log.warn({ err: error, model }, "cannot change how many runs of the model run at once");
     }
     slots.permits = pace.level;
     if (pace.level !== before)
-      log.info({ model, from: before, to: pace.level }, "runs of the model at once follow its server's pace");
+      log.info(
+        { model, from: before, to: pace.level },
+        "the number of concurrent runs of the model follows its server's pace",
+      );
   }
   state.isAdapting = false;
 }

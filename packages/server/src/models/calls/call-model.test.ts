@@ -187,7 +187,7 @@ test("embeddings are asked of providers that make them only, and the message say
   const { signal } = new AbortController();
   for (const model of ["sandbox/text", "text-embedding-3-small", "nobody/x"]) {
     await expect(caller.embedTexts(model, ["a"], signal)).rejects.toThrow(
-      `must be openai/…, google/…, compatible/… (a model of the server at OPENAI_BASE_URL) or …/… of a provider of the models file, got "${model}".`,
+      `must be openai/…, google/…, compatible/… (a model on the server at OPENAI_BASE_URL), or …/… for a provider in the models file, got "${model}".`,
     );
   }
 });

@@ -149,7 +149,7 @@ function goesElsewhere(made: Attempt, { entry }: Job): boolean {
 }
 
 function logFallback({ log }: CallContext, { request, entry }: Job, fallback: CatalogueEntry): void {
-  log.warn({ runId: request.runId, model: entry.model, fallback: fallback.model }, "a fallback model is called");
+  log.warn({ runId: request.runId, model: entry.model, fallback: fallback.model }, "calling a fallback model");
 }
 
 /**

@@ -15,16 +15,16 @@ const SENTENCES: Readonly<Record<FailureCause, string>> = {
   too_long: "The prompt is too long for this model.",
   credentials: "The model provider is not available.",
   quota: "The model provider is not available.",
-  protocol: "The model provider sent an answer that could not be read.",
+  protocol: "The model provider sent a response that could not be read.",
   too_large: "The model's answer is too large.",
   empty: "The model returned nothing.",
   image_unusable: "The model's file could not be read.",
   job_failed: "The model provider could not finish this request.",
   model_missing: "The model is not available.",
-  reasoned_only: "The model used up its output limit with reasoning before it wrote an answer.",
+  reasoned_only: "The model used its whole output limit on reasoning before it wrote an answer.",
 };
 
-export const NOT_JSON = "The model did not return JSON that fits the prompt's schema.";
+export const NOT_JSON = "The model did not return JSON that matches the prompt's schema.";
 export const DECLINED = "The model declined this request.";
 export const ATTEMPTS_USED_UP = "The model could not be reached after several attempts.";
 

@@ -47,7 +47,7 @@ export async function callDirectly(
   request: DirectRequest,
   signal: AbortSignal,
 ): Promise<DirectAnswer> {
-  if (entry.modality === "video") return { kind: "failed", message: "Videos are not made in a test." };
+  if (entry.modality === "video") return { kind: "failed", message: "Tests do not generate videos." };
   let call = callOf(entry, request);
   let problem = "";
   let hasRetriedOnce = false;
@@ -55,7 +55,7 @@ export async function callDirectly(
     const numbered = { ...call, callNumber };
     const result = await withinTime(call.timeLimitMs, signal, (own) => makeOnce(adapter, numbered, own));
     if (result.kind === "refused") return { kind: "failed", message: DECLINED };
-    if (result.kind === "video") return { kind: "failed", message: "Videos are not made in a test." };
+    if (result.kind === "video") return { kind: "failed", message: "Tests do not generate videos." };
     if (result.kind === "image") return { kind: "image", bytes: result.bytes };
     if (result.kind === "text") {
       const read = request.outputSchema === undefined ? null : readJsonAnswer(request.outputSchema, result.text);
@@ -71,7 +71,7 @@ export async function callDirectly(
     hasRetriedOnce ||= result.retry === "once";
     await sleep(backoffMs(made, systemRandom), signal);
   }
-  return { kind: "failed", message: `The answer is not JSON that fits: ${problem}` };
+  return { kind: "failed", message: `The answer is not JSON that matches the schema: ${problem}` };
 }
 
 function callOf(entry: CatalogueEntry, request: DirectRequest): ModelCall {

@@ -54,7 +54,7 @@ test.each([
   ["schema.additionalProperties must be a schema", { type: "object", additionalProperties: "no" }],
   ["schema.enum must be a list of values", { enum: "low" }],
   ["schema.anyOf must be a list of schemas", { anyOf: [] }],
-  ["schema.minLength must be a whole number from 0 on", { type: "string", minLength: "3" }],
+  ["schema.minLength must be a whole number, 0 or greater", { type: "string", minLength: "3" }],
   ["schema.exclusiveMinimum must be a number", { type: "number", exclusiveMinimum: true }],
 ])("a schema of odd shape is told where and what was expected: %s", (message, schema) => {
   expect(schemaFault(schema)).toContain(message);
@@ -85,7 +85,7 @@ describe("a schema of few lines and endless work", () => {
         },
       },
     };
-    const problem = "it is too deep or too long to be checked";
+    const problem = "it is too deeply nested or too long to check";
     const answer = `${'{"a":'.repeat(60)}{"b":"x"}${"}".repeat(60)}`;
     expect(schemaFault(schema)).toBeNull();
     expect(readJsonAnswer(schema, answer)).toEqual({ kind: "unfit", problem });
@@ -175,13 +175,13 @@ describe("a call with a schema", () => {
 
   test("that is answered with something else twice fails, and is not made a third time", async () => {
     const { calls, call } = answering("No.", "Still no.", '{"name":"a"}');
-    expect(await call()).toMatchObject({ kind: "failed", message: expect.stringContaining("JSON that fits") });
+    expect(await call()).toMatchObject({ kind: "failed", message: expect.stringContaining("JSON that matches") });
     expect(calls).toHaveLength(2);
   });
 
   test("whose last answer of three is something else fails for that reason", async () => {
     const { calls, call } = answering(BUSY, BUSY, "No.");
-    expect(await call()).toMatchObject({ kind: "failed", message: expect.stringContaining("JSON that fits") });
+    expect(await call()).toMatchObject({ kind: "failed", message: expect.stringContaining("JSON that matches") });
     expect(calls).toHaveLength(3);
   });
 
@@ -255,7 +255,7 @@ describe("a call of an author who tries a prompt", () => {
     const { calls, answer } = direct(BUSY, BUSY, '{"age":3}');
     expect(await answer).toMatchObject({
       kind: "failed",
-      message: expect.stringContaining("not JSON that fits: name"),
+      message: expect.stringContaining("not JSON that matches the schema: name"),
     });
     expect(calls).toHaveLength(3);
   });

@@ -43,7 +43,7 @@ const FORMS: readonly (readonly [keywords: string, fits: (value: unknown) => boo
   [
     "minLength maxLength minItems maxItems",
     (value) => Number.isInteger(value) && Number(value) >= 0,
-    "a whole number from 0 on",
+    "a whole number, 0 or greater",
   ],
   ["minimum maximum exclusiveMinimum exclusiveMaximum multipleOf", (value) => typeof value === "number", "a number"],
 ];
@@ -55,7 +55,7 @@ function findUnfit(schema: unknown, path: string): string | null {
   const members = schema as JsonObject;
   const expression = EXPRESSIONS.find((name) => Object.hasOwn(members, name));
   if (expression !== undefined)
-    return `${path}.${expression} is a regular expression, and one can take minutes for a short text. Use enum, format, minLength or maxLength, or describe the text`;
+    return `${path}.${expression} is a regular expression, which can take minutes on a short text. Use enum, format, minLength, or maxLength, or describe the text`;
   for (const [keywords, fits, expected] of FORMS) {
     const unfit = keywords.split(" ").find((name) => Object.hasOwn(members, name) && !fits(members[name]));
     if (unfit !== undefined) return `${path}.${unfit} must be ${expected}`;
@@ -82,7 +82,7 @@ function schemasIn(schema: JsonObject): [path: string, schema: unknown][] {
  * few lines and endless work. The largest schema that fits into a prompt file without references has about 1,500.
  */
 const CHECKS_MAX = 10_000;
-const TOO_MANY_CHECKS = `schema leads to more than ${CHECKS_MAX.toLocaleString("en")} schemas where its references are followed. Refer to fewer, or to smaller ones`;
+const TOO_MANY_CHECKS = `schema expands to more than ${CHECKS_MAX.toLocaleString("en")} schemas when its references are followed. Use fewer references, or reference smaller schemas`;
 
 /** How many schemas a schema leads to. One that leads to itself counts once there: how often is for the answer to say. */
 function countChecks(root: JsonObject): number {
@@ -125,7 +125,7 @@ export function readJsonAnswer(
   const value = parseJson(text);
   if (value === undefined) return { kind: "unfit", problem: "it is not JSON" };
   const checked = check(schema, value);
-  if (checked === null) return { kind: "unfit", problem: "it is too deep or too long to be checked" };
+  if (checked === null) return { kind: "unfit", problem: "it is too deeply nested or too long to check" };
   if (checked.success) return { kind: "fits", text };
   const problems = checked.error.issues.slice(0, PROBLEMS_MAX).map(({ path, message }) => {
     const name = path.map(String).join(".");

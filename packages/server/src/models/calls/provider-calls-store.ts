@@ -72,7 +72,7 @@ export async function countCalls(db: Queryable, calls: readonly CallToCount[]): 
 }
 
 function startOf(request: CallToCount["request"], row: BeginRow | undefined): CallStart | null {
-  if (row === undefined) throw new Error("The database counted fewer calls than it was asked for.");
+  if (row === undefined) throw new Error("The database counted fewer calls than it was asked to count.");
   const key = (callNumber: number): CallKey => ({
     runId: request.runId,
     step: request.step,

@@ -60,7 +60,7 @@ function checkReferences(
 ): string[] {
   const faults: string[] = [];
   if (provider !== undefined && !isBuiltIn(provider) && !known.providers.has(provider)) {
-    faults.push(`provider "${provider}" is not built in and not in "providers".`);
+    faults.push(`provider "${provider}" is neither built in nor listed in "providers".`);
   }
   if (successor !== undefined && !known.faulty.has(successor)) {
     const isActive = known.byModel.get(successor)?.status === "active";
@@ -84,10 +84,12 @@ function checkProvider({ provider, modality, api, webSearch }: ModelRecord, { pr
   const made = MODALITIES.filter((each) => makes(known, each));
   const accepted: readonly string[] = (modality === "text" ? known.apis : null) ?? ["absent"];
   return [
-    ...(made.includes(modality) ? [] : [`provider "${provider}" makes no ${modality}; it makes ${made.join(", ")}.`]),
+    ...(made.includes(modality)
+      ? []
+      : [`provider "${provider}" does not support ${modality}; it supports ${made.join(", ")}.`]),
     ...(webSearch === undefined || (modality === "text" && known.webSearch !== null && api !== "chat")
       ? []
-      : [`webSearch: provider "${provider}" does not search the web for this kind of model.`]),
+      : [`webSearch: provider "${provider}" does not support web search for this kind of model.`]),
     ...(accepted.includes(api ?? "absent") ? [] : [`"api" must be ${accepted.join(" or ")}.`]),
   ];
 }
@@ -131,19 +133,21 @@ function checkPrice(record: ModelRecord, priceFactor: string): string[] {
   const rates = prices.flatMap((price) => RATE_NAMES.flatMap((name) => price[name] ?? []));
   if (record.webSearch !== undefined) rates.push(record.webSearch.pricePerSearch);
   if (rates.some((rate) => scaleRate(parseCredits(rate), parseCredits(priceFactor)) > RATE_MAX)) {
-    faults.push(`a price times the priceFactor ${priceFactor} is above 9,007,199,254 credits.`);
+    faults.push(`a price multiplied by the priceFactor ${priceFactor} is above 9,007,199,254 credits.`);
   }
   if (
     prices.some(
       (price) => Number(price.cachedInputPer1k ?? 0) > Number(price.inputPer1k ?? record.price.inputPer1k ?? 0),
     )
   ) {
-    faults.push("cachedInputPer1k must not be above inputPer1k: the hold is computed from the latter.");
+    faults.push("cachedInputPer1k must not exceed inputPer1k: the hold is computed from inputPer1k.");
   }
   faults.push(...checkUnusedPrices(record));
   const isPerSecond = prices.some((price) => Number(price.perSecond ?? 0) > 0);
   if (isPerSecond && !hasDuration(record)) {
-    faults.push("a price per second needs a duration in the defaults, or in every value of one option with a default.");
+    faults.push(
+      "a per-second price needs a duration, either in the defaults or in every value of an option that has a default.",
+    );
   }
   return faults;
 }
@@ -153,7 +157,7 @@ function checkUnusedPrices(record: ModelRecord): string[] {
   const given = RATE_NAMES.filter((name) => record.price[name] !== undefined);
   return given.flatMap((name) => {
     if (record.defaults?.price?.[name] !== undefined) {
-      return [`price.${name} has no effect: defaults.price.${name} replaces it. Put the price there.`];
+      return [`price.${name} has no effect: defaults.price.${name} replaces it. Set the price there.`];
     }
     return Object.entries(record.runOptions)
       .filter(([, { default: usual, values }]) => {
@@ -162,7 +166,7 @@ function checkUnusedPrices(record: ModelRecord): string[] {
       })
       .map(([key, { values }]) => {
         const paths = Object.keys(values).map((value) => `runOptions.${key}.values.${value}.price.${name}`);
-        return `price.${name} has no effect: every value of the option ${key} has its own. Put the prices into ${paths.join(", ")}, or change all prices with priceFactor.`;
+        return `price.${name} has no effect: every value of the option ${key} sets its own price. Change ${paths.join(", ")}, or change all prices with priceFactor.`;
       });
   });
 }
@@ -178,13 +182,13 @@ function hasDuration(record: ModelRecord): boolean {
 function checkLifeCycle({ status, retiredAt, fallback, modality }: ModelRecord): string[] {
   const faults: string[] = [];
   if (status === "retired" && retiredAt === undefined) {
-    faults.push('retiredAt is required for status "retired": the day it was, such as "2026-11-01".');
+    faults.push('retiredAt is required for status "retired": the day the model was retired, such as "2026-11-01".');
   }
   if (status !== "retired" && retiredAt !== undefined) {
-    faults.push('retiredAt belongs to status "retired" only; a day to come is retiresAt.');
+    faults.push('retiredAt is only for status "retired"; use retiresAt for a future day.');
   }
   if (fallback !== undefined && modality === "video") {
-    faults.push("a video model has no fallback: a started video belongs to one provider.");
+    faults.push("a video model cannot have a fallback: a started video belongs to one provider.");
   }
   return faults;
 }

@@ -6,8 +6,10 @@ import { environmentName, serverSchema } from "../providers/provider.ts";
 import { decimal, mappingSchema, priceTextsSchema } from "./option-mapping.ts";
 
 const count = z.int().min(0).max(10_000_000);
-const id = z.string().regex(/^[a-z0-9][a-z0-9._/:-]{0,99}$/, "must be lower case letters, digits and . _ / : -");
-const dayText = z.iso.date('must be a day such as "2027-01-31"');
+const id = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._/:-]{0,99}$/, "must consist of lowercase letters, digits, and . _ / : -");
+const dayText = z.iso.date('must be a date such as "2027-01-31"');
 const optionText = z.string().min(1).max(64);
 
 /** How a model searches the web while it answers, where the author of a prompt asks for it. */
@@ -55,7 +57,7 @@ const imageInputs = z.strictObject({
 const recordShape = {
   index: z.int().min(1).max(19_999),
   model: id,
-  provider: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "must be lower case letters, digits and -"),
+  provider: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "must consist of lowercase letters, digits, and -"),
   providerModel: z.string().min(1).max(200),
   api: z.enum(["responses", "chat"]).optional(),
   modality: z.enum(MODALITIES),
@@ -96,7 +98,7 @@ export type OverlayRecord = z.output<typeof overlayRecordSchema>;
 
 const providers = z.record(recordShape.provider, serverSchema);
 
-const roles = z.record(z.string().regex(/^[a-z][a-z-]{0,62}$/, "must be lower case letters and -"), z.array(id));
+const roles = z.record(z.string().regex(/^[a-z][a-z-]{0,62}$/, "must consist of lowercase letters and -"), z.array(id));
 
 const head = {
   formatVersion: z.literal(1),
@@ -132,7 +134,7 @@ export class CatalogueError extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
     super(
-      `The model catalogue has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+      `The model catalogue has ${faults.length === 1 ? "an error" : `${faults.length} errors`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
     );
     this.faults = faults;
   }
@@ -142,7 +144,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: "an object",
   record: "an object",
   array: "an array",
-  string: "a text",
+  string: "a string",
   boolean: "true or false",
   number: "a number",
   int: "a whole number",
@@ -158,14 +160,14 @@ export const IN_OUR_WORDS: z.core.ParseContext<z.core.$ZodIssue> = {
     if (issue.code === "invalid_value") return `must be ${issue.values.map(quoteValue).join(" or ")}, ${got}`;
     if (issue.code === "too_big") return `must ${lengthOr(input)} at most ${issue.maximum}, ${got}`;
     if (issue.code === "too_small") return `must ${lengthOr(input)} at least ${issue.minimum}, ${got}`;
-    return issue.code === "invalid_key" ? "the name does not have the form of one" : undefined;
+    return issue.code === "invalid_key" ? "is not a valid name" : undefined;
   },
 };
 
 const quoteValue = (value: unknown) => JSON.stringify(value);
 
 function showInput(input: unknown): string {
-  if (input === undefined) return "and is missing";
+  if (input === undefined) return "but is missing";
   if (typeof input === "string") return `got ${quoteText(input)}`;
   return `got ${typeof input === "object" ? describeType(input) : JSON.stringify(input)}`;
 }

@@ -208,18 +208,18 @@ describe("an overlay", () => {
       ),
     );
     for (const expected of [
-      `home/a: provider "nobody" is not built in`,
+      `home/a: provider "nobody" is neither built in nor listed`,
       "index 10001 is used twice: by home/a and home/b.",
       `home/b: "api" must be chat`,
-      "home/c: the index of your own model must be from 10000 to 19999",
-      "sandbox/text: the index 1 of a shipped model cannot change",
+      "home/c: the index of your own model must be between 10000 and 19999",
+      "sandbox/text: the index of a shipped model (1) cannot be changed",
       "home/d: limits.contextTokens is required",
       `home/e: the successor "home/nowhere" is not an active model`,
       `home/e: the fallback "home/nothing"`,
       `home/f: retiredAt is required for status "retired"`,
-      "home/g: cachedInputPer1k must not be above inputPer1k",
-      `home/h: provider "home" makes no video`,
-      "sandbox/video: a video model has no fallback",
+      "home/g: cachedInputPer1k must not exceed inputPer1k",
+      `home/h: provider "home" does not support video`,
+      "sandbox/video: a video model cannot have a fallback",
     ]) {
       expect(faults).toContain(expected);
     }
@@ -242,11 +242,11 @@ describe("an overlay", () => {
     ],
     ["another word", { ...own, api: "x" }, 'models[0].api: must be "responses" or "chat", got "x"'],
     ["an empty text", { ...own, providerModel: "" }, "models[0].providerModel: must have a length of at least 1"],
-    ["no day", { ...own, retiresAt: "soon" }, 'models[0].retiresAt: must be a day such as "2027-01-31"'],
+    ["no day", { ...own, retiresAt: "soon" }, 'models[0].retiresAt: must be a date such as "2027-01-31"'],
     ["no pixels", { ...own, defaults: { size: "big" } }, 'models[0].defaults.size: must be pixels such as "1024x1536"'],
     ["a missing field of a whole entry", { ...own, modality: undefined }, "modality: must be "],
     ["a price that is no decimal", { ...own, price: { perImage: "1e3" } }, "must be a price"],
-    ["a model id in capitals", { ...own, model: "Home/Llama" }, "must be lower case"],
+    ["a model id in capitals", { ...own, model: "Home/Llama" }, "must consist of lowercase letters"],
     ["a missing field", { ...own, limits: undefined }, "limits"],
   ])("is refused for %s", (_name, model, words) => {
     expect(faultsOf(file(model))).toContain(words);
@@ -265,13 +265,15 @@ describe("an overlay", () => {
     ["an option", { model: "openai/gpt-image-2", price: { inputPer1k: "0.8", perImage: "9" } }],
     ["the defaults", { model: "fal/hunyuan-video", price: { perImage: "9" }, defaults: { price: { perImage: "8" } } }],
   ])("whose price would be ignored, since there is one in %s, is refused", (_name, model) => {
-    expect(faultsOf({ formatVersion: 1, models: [model] })).toMatch(/price\.\w+ has no effect: .*Put the price/);
+    expect(faultsOf({ formatVersion: 1, models: [model] })).toMatch(
+      /price\.\w+ has no effect: .*(Set the price|sets its own price)/,
+    );
   });
 
   test("says into which options a price belongs, and takes it there", () => {
     const image = { model: "openai/gpt-image-2", price: { inputPer1k: "0.8", perImage: "9" } };
     expect(faultsOf({ formatVersion: 1, models: [image] })).toContain(
-      "openai/gpt-image-2: price.perImage has no effect: every value of the option quality has its own. Put the prices into runOptions.quality.values.low.price.perImage, runOptions.quality.values.medium.price.perImage,",
+      "openai/gpt-image-2: price.perImage has no effect: every value of the option quality sets its own price. Change runOptions.quality.values.low.price.perImage, runOptions.quality.values.medium.price.perImage,",
     );
     const quality = { default: "medium", values: { medium: { price: { perImage: "9" } } } };
     const priced = load({ formatVersion: 1, models: [{ model: "openai/gpt-image-2", runOptions: { quality } }] });
@@ -282,7 +284,7 @@ describe("an overlay", () => {
   test("whose price leaves out a shipped rate is refused: it would have cost nothing from then on", () => {
     const change = (price: object) => faultsOf({ formatVersion: 1, models: [{ model: "openai/gpt-5.2", price }] });
     expect(change({ inputPer1k: "0.2" })).toContain(
-      'openai/gpt-5.2: price replaces the shipped one as a whole, and leaves out outputPer1k (1.4): give it too, "0" if',
+      'openai/gpt-5.2: price replaces the shipped price as a whole, so it must also set outputPer1k (1.4); use "0" if',
     );
     const free = { model: "openai/gpt-5.2", price: { inputPer1k: "0", outputPer1k: "0" } };
     expect(load({ formatVersion: 1, models: [free] }).find(free.model)?.price).toEqual(free.price);
@@ -290,7 +292,7 @@ describe("an overlay", () => {
 
   test("whose price per second meets no duration is refused", () => {
     const video = { model: "sandbox/video", runOptions: {}, price: { perSecond: "5" } };
-    expect(faultsOf({ formatVersion: 1, models: [video] })).toContain("a price per second needs a duration");
+    expect(faultsOf({ formatVersion: 1, models: [video] })).toContain("a per-second price needs a duration");
   });
 
   test("may begin with the mark that some editors put before UTF-8", () => {
@@ -298,7 +300,7 @@ describe("an overlay", () => {
   });
 
   test("that is no JSON is refused with its name", () => {
-    expect(faultsOf("{")).toMatch(/models\.json: it is not valid JSON: /);
+    expect(faultsOf("{")).toMatch(/models\.json: not valid JSON: /);
   });
 
   test("that cannot be read is refused with its name, its setting and what to do", () => {

@@ -183,7 +183,7 @@ export function entryOf(
 /** @throws Error for a model that the catalogue does not have: whoever asks has checked that it does. */
 export function requireEntry(catalogue: Pick<Catalogue, "find">, model: string): CatalogueEntry {
   const entry = catalogue.find(model);
-  if (entry === null) throw new Error(`No model ${model} is in the catalogue.`);
+  if (entry === null) throw new Error(`The model ${model} is not in the catalogue.`);
   return entry;
 }
 

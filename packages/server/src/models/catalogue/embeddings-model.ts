@@ -19,7 +19,7 @@ export function embeddingsModel(catalogue: Catalogue, model: string): Embeddings
   const server = catalogue.entries.find((entry) => entry.provider === provider)?.server ?? null;
   if (providerModel === "" || (server === null && embeddingsOf(provider) === null)) {
     throw new Error(
-      `must be openai/…, google/…, compatible/… (a model of the server at OPENAI_BASE_URL) or …/… of a provider of the models file, got "${model}".`,
+      `must be openai/…, google/…, compatible/… (a model on the server at OPENAI_BASE_URL), or …/… for a provider in the models file, got "${model}".`,
     );
   }
   return { provider, providerModel, server };

@@ -70,8 +70,8 @@ export async function createEnabledModels(options: EnabledModelsOptions): Promis
     await refresh();
   };
   await refresh();
-  const fails = "the list of enabled models cannot be read; it is tried again every 5 seconds";
-  const failures = createFailureLog(log, fails, "the list of enabled models is read again");
+  const fails = "cannot read the list of enabled models; retrying every 5 seconds";
+  const failures = createFailureLog(log, fails, "the list of enabled models can be read again");
   const timer = setInterval(() => void refresh().then(failures.worked, failures.failed), REFRESH_MS);
   timer.unref();
   return {
@@ -90,10 +90,10 @@ export async function createEnabledModels(options: EnabledModelsOptions): Promis
 /** Warns of models that a provider no longer lists. It delays no start, and fails none. */
 async function reportLists(catalogue: Catalogue, { secret }: ProbeOptions, log: Log): Promise<void> {
   for (const { provider, isRead, missing, ending } of await askForLists(catalogue.entries, secret)) {
-    if (!isRead) log.warn({ provider }, "the provider answered no list of its models");
+    if (!isRead) log.warn({ provider }, "the provider did not return a list of its models");
     if (missing.length > 0) log.warn({ provider, models: missing }, "the provider no longer lists these models");
     if (ending.length > 0)
-      log.warn({ provider, models: ending }, "the provider names an end that the catalogue does not");
+      log.warn({ provider, models: ending }, "the provider announces an end date that the catalogue does not have");
   }
 }
 

@@ -46,11 +46,11 @@ export function modelsManageRoutes({ catalogue, db, refresh, testCall }: ModelsM
     testModel: async ({ body: { model } }) => {
       const entry = orNotFound(catalogue.find(model), "model", model);
       if (entry.modality === "video") {
-        const message = "A video costs too much for a test. Run a prompt that uses the model instead.";
+        const message = "Videos cost too much for a test. Run a prompt that uses the model instead.";
         throw invalid([{ path: ["body", "model"], code: "invalid_value", message }]);
       }
       if (!catalogue.enabledHere().includes(model)) {
-        const message = `The process that answers cannot call ${model}: its provider has no key here, or the model is retired.`;
+        const message = `The process that handled this request cannot call ${model}: it has no key for the provider, or the model is retired.`;
         throw invalid([{ path: ["body", "model"], code: "invalid_value", message }]);
       }
       return { data: await testCall(entry) };

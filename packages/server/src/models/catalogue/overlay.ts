@@ -35,7 +35,7 @@ export function readOverlay(file: string): ReadOverlay {
     json = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
   } catch (error) {
     const unreadable = describeFileFailure(error, `${file} (PROMPTD_MODELS_FILE)`);
-    return { ...NO_OVERLAY, faults: [unreadable ?? `${file}: it is not valid JSON: ${reasonOf(error)}`] };
+    return { ...NO_OVERLAY, faults: [unreadable ?? `${file}: not valid JSON: ${reasonOf(error)}`] };
   }
   const parsed = overlayFileSchema.safeParse(json, IN_OUR_WORDS);
   if (parsed.success) {
@@ -135,13 +135,13 @@ interface MergedRecord {
 function changeRecord(before: ModelRecord, change: OverlayRecord): MergedRecord {
   const faults: string[] = [];
   if (change.index !== undefined && change.index !== before.index) {
-    faults.push(`the index ${before.index} of a shipped model cannot change.`);
+    faults.push(`the index of a shipped model (${before.index}) cannot be changed.`);
   }
   const left = leftOut(before, change);
   if (left.length > 0) {
     const names = left.map((name) => `${name} (${before.price[name]})`).join(", ");
     faults.push(
-      `price replaces the shipped one as a whole, and leaves out ${names}: give it too, "0" if it is to cost nothing.`,
+      `price replaces the shipped price as a whole, so it must also set ${names}; use "0" if there is no charge.`,
     );
   }
   // A price of the operator's own needs no confirmation any more.
@@ -163,11 +163,11 @@ function leftOut(before: ModelRecord, { price }: OverlayRecord): RateName[] {
 
 function addRecord(change: OverlayRecord): MergedRecord {
   if (change.index === undefined) {
-    const needs = "an entry of your own needs index, provider, providerModel, modality, price and limits";
-    return { record: null, faults: [`there is no such model; ${needs}.`] };
+    const needs = "to add your own, set index, provider, providerModel, modality, price, and limits";
+    return { record: null, faults: [`this model is not in the shipped catalogue; ${needs}.`] };
   }
   const isOwn = change.index >= OPERATOR_INDEX_MIN;
-  const faults = isOwn ? [] : ["the index of your own model must be from 10000 to 19999."];
+  const faults = isOwn ? [] : ["the index of your own model must be between 10000 and 19999."];
   const whole = modelRecordSchema.safeParse({ status: "active", runOptions: {}, ...change }, IN_OUR_WORDS);
   if (whole.success) return { record: whole.data, faults };
   return { record: null, faults: [...describeIssues(whole.error), ...faults] };

@@ -15,10 +15,12 @@ export function checkRoles(roles: Roles, records: readonly ModelRecord[]): strin
     const unknown = models.filter((model) => !byModel.has(model));
     const modalities = new Set(models.flatMap((model) => byModel.get(model)?.modality ?? []));
     return [
-      ...(byModel.has(role) ? [`roles.${role}: a model has this name.`] : []),
-      ...(models.length === 0 ? [`roles.${role} has no model.`] : []),
+      ...(byModel.has(role) ? [`roles.${role}: a model already has this name.`] : []),
+      ...(models.length === 0 ? [`roles.${role} has no models.`] : []),
       ...unknown.map((model) => `roles.${role}: there is no model "${model}".`),
-      ...(modalities.size > 1 ? [`roles.${role}: its models make ${[...modalities].join(" and ")}.`] : []),
+      ...(modalities.size > 1
+        ? [`roles.${role}: all models must have the same modality, but these have ${[...modalities].join(" and ")}.`]
+        : []),
     ];
   });
 }

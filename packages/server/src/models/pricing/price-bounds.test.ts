@@ -142,7 +142,7 @@ describe("the largest prices", () => {
 
   test("times a factor that no JSON number holds are a fault at the start", () => {
     expect(() => withOverlay({ models, priceFactor: "10" })).toThrow(
-      /sandbox\/text: a price times the priceFactor 10 /,
+      /sandbox\/text: a price multiplied by the priceFactor 10 /,
     );
   });
 

@@ -146,7 +146,7 @@ async function takeOwn<Result>(
     const next = isRedirect(status) ? URL.parse(headers["location"] ?? "", target.url.href) : null;
     if (next !== null) return next;
     if (isTransient(status)) throw transientAnswer(status, headers);
-    throw new TransportFailure("result", `the file's address answered ${status}`);
+    throw new TransportFailure("result", `the file's address returned ${status}`);
   });
 }
 
@@ -223,7 +223,7 @@ async function* pieces(body: Received["body"], bytesMax: number, signal: AbortSi
 }
 
 function tooLarge(bytesMax: number): TransportFailure {
-  return new TransportFailure("too-large", `the answer is larger than ${bytesMax} bytes`);
+  return new TransportFailure("too-large", `the response is larger than ${bytesMax} bytes`);
 }
 
 function connectionFailed(error: unknown): TransportFailure {
@@ -250,7 +250,7 @@ function refuseBody(body: Received["body"], headers: Received["headers"], bytesM
   if (encoding === "identity" && !isTooLarge) return;
   abandon(body);
   if (isTooLarge) throw tooLarge(bytesMax);
-  throw new TransportFailure("protocol", "the provider compressed an answer that was not asked for compressed");
+  throw new TransportFailure("protocol", "the provider compressed a response without being asked to");
 }
 
 /** By events: two nested `for await` took a sixth of the time of a whole exchange (measured 2026-11). */
@@ -304,7 +304,7 @@ async function download(
 function contentOf<Result>(outcome: FetchOutcome<Result>): Result {
   if (outcome.kind === "fetched") return outcome.content;
   const stage = outcome.fault === "too-large" ? "too-large" : "result";
-  throw new TransportFailure(stage, `a file the provider names could not be fetched: ${outcome.fault}`);
+  throw new TransportFailure(stage, `a file that the provider linked to could not be fetched: ${outcome.fault}`);
 }
 
 const BEFORE_SENDING = new Set([

@@ -26,7 +26,7 @@ export function parseImageSize(size: string | null): ImageSize {
   const [width, height] = [Number(match?.[1]), Number(match?.[2])];
   const isDrawable = [width, height].every((side) => side >= SIDE_MIN && side <= SIDE_MAX);
   if (isDrawable) return { width, height };
-  throw new SandboxFailure("status", `Sandbox: the size ${String(size)} is not one it can draw.`, { httpStatus: 400 });
+  throw new SandboxFailure("status", `Sandbox: the size ${String(size)} is not supported.`, { httpStatus: 400 });
 }
 
 /** Palette: shades of the pattern first, then the band's two colours, then one colour per input image. */

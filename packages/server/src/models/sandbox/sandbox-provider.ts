@@ -159,13 +159,13 @@ function failByStatus(request: SandboxRequest, directives: Directives): void {
   const isBroken = directives.flaky === undefined && directives.error !== undefined;
   if (isFlaky || isBroken) {
     const httpStatus = directives.error ?? 503;
-    throw new SandboxFailure("status", `Sandbox: HTTP ${httpStatus} as asked.`, {
+    throw new SandboxFailure("status", `Sandbox: HTTP ${httpStatus} as requested.`, {
       httpStatus,
       retryAfterSeconds: directives.retryafter ?? null,
     });
   }
   if (directives.quota === true) {
-    throw new SandboxFailure("status", "Sandbox: the quota is used up, as asked.", {
+    throw new SandboxFailure("status", "Sandbox: the quota is used up, as requested.", {
       httpStatus: 429,
       code: "insufficient_quota",
     });
@@ -175,7 +175,7 @@ function failByStatus(request: SandboxRequest, directives: Directives): void {
 /** Pictures and videos have no finish reason: providers refuse them with a 400 that names the policy. */
 function failRefused(directives: Directives): void {
   if (directives.refuse !== true) return;
-  throw new SandboxFailure("status", "Sandbox: declined as asked.", {
+  throw new SandboxFailure("status", "Sandbox: declined as requested.", {
     httpStatus: 400,
     code: "content_policy_violation",
   });
@@ -184,7 +184,7 @@ function failRefused(directives: Directives): void {
 /** A 400, so that no other attempt is made for the failing items. */
 function failPartially(request: SandboxRequest, directives: Directives): void {
   if (directives.partial === undefined || request.itemIndex < directives.partial) return;
-  throw new SandboxFailure("status", "Sandbox: this item fails, as asked.", { httpStatus: 400 });
+  throw new SandboxFailure("status", "Sandbox: this item fails, as requested.", { httpStatus: 400 });
 }
 
 function usageOf(request: SandboxRequest, directives: Directives, outputTokens: number): SandboxUsage {
