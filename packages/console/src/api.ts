@@ -63,7 +63,7 @@ export function mayPass(error: unknown): boolean {
 const UNREACHABLE = "The server could not be reached. Check the connection, then try again.";
 
 /** In place of the server's sentence, which speaks to programs as well. */
-const SIGNED_OUT = "You are signed out. Sign in again; what is typed here stays.";
+const SIGNED_OUT = "You are signed out. Sign in again. What you typed here stays.";
 
 export interface Fault {
   readonly message: string;
@@ -82,7 +82,7 @@ export function faultOf(error: unknown): Fault {
 function messageOf(error: unknown): string {
   if (error instanceof PromptdConnectionError) return UNREACHABLE;
   if (error instanceof PromptdProtocolError) {
-    return `The answer came from something else than promptd, such as a proxy (HTTP ${error.httpStatus}). Try again.`;
+    return `The response did not come from promptd but from something in between, such as a proxy (HTTP ${error.httpStatus}). Try again.`;
   }
   return error instanceof Error ? error.message : String(error);
 }
@@ -231,7 +231,7 @@ export async function download(path: "/manage/v1/account/export" | `/manage/v1/r
   if (answer.ok) return answer.blob();
   const refusal = (await answer.json().catch(() => null)) as Refusal | null;
   if (refusal?.data?.reason === "SIGN_IN_REQUIRED") throw new SignedOutError();
-  throw new Error(refusal?.message ?? `The server answered ${answer.status}.`);
+  throw new Error(refusal?.message ?? `The server responded with HTTP ${answer.status}.`);
 }
 
 /** The prompts of the account, drafts too. */

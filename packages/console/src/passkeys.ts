@@ -30,7 +30,7 @@ export async function signInWithPasskey(): Promise<void> {
 const SENTENCES: Readonly<Record<string, string>> = {
   NotAllowedError: "The browser did not return a passkey. The request was canceled or timed out. Try again.",
   InvalidStateError: "This device already has a passkey for your account.",
-  SecurityError: "Passkeys do not work at this address. They need HTTPS and a domain name, or localhost.",
+  SecurityError: "Passkeys do not work at this address. They need localhost, or HTTPS with a domain name.",
 };
 
 /** The browser's own window: it may be canceled, and says so by the name of its error. */

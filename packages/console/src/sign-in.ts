@@ -1,11 +1,10 @@
 /** The endpoints of the library that keeps sessions, which speaks a form of its own: signing in, out and up, and what stands on it. */
 
-const USED_LINK = "This link does not work any more. Ask for another one.";
+const USED_LINK = "This link is no longer valid. Request a new one.";
 const SENTENCES: Readonly<Record<string, string>> = {
-  EMAIL_NOT_VERIFIED:
-    "Your email address is not confirmed yet. Open the link that we have just sent you; it signs you in.",
+  EMAIL_NOT_VERIFIED: "Your email address is not confirmed yet. Open the link we just sent you to sign in.",
   INVALID_TOKEN: USED_LINK,
-  TOKEN_EXPIRED: "This link has expired: it works within an hour. Sign in, and we send you another one.",
+  TOKEN_EXPIRED: "This link has expired. Links are valid for one hour. Sign in, and we’ll send you a new one.",
 };
 
 export class SignedOutError extends Error {}
@@ -27,8 +26,9 @@ export async function askAuth<Answer>(path: string, body?: unknown): Promise<Ans
   const sentence = typeof answered?.code === "string" ? SENTENCES[answered.code] : undefined;
   if (sentence !== undefined) throw new Error(sentence);
   if (answer.status === 429 && answered?.code === undefined)
-    throw new Error("Too many tries. Wait a minute, then try again.");
-  const message = typeof answered?.message === "string" ? answered.message : `The server answered ${answer.status}.`;
+    throw new Error("Too many attempts. Wait a minute, then try again.");
+  const message =
+    typeof answered?.message === "string" ? answered.message : `The server responded with HTTP ${answer.status}.`;
   throw new Error(/[.!?]$/.test(message) ? message : `${message}.`);
 }
 

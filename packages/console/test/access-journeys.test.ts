@@ -50,7 +50,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     await travel(browser, "lost-code", async ({ page, complaints }) => {
       for (const path of ["welcome", "invitation", "reset-password", "new-address", "confirm-address"]) {
         await page.goto(`${server.url}/${path}`);
-        await page.getByText("Open the whole link again.").waitFor();
+        await page.getByText("Open the complete link again.").waitFor();
         expect([path, await page.getByRole("button").count()]).toEqual([path, 0]);
       }
       expect(complaints).toEqual([]);
@@ -63,10 +63,10 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     await server.app.db.query("update auth_users set email_verified = true where email = $1", [email]);
     await travel(browser, "forgotten", async ({ page, complaints }) => {
       await page.goto(`${server.url}/sign-in`);
-      await page.getByRole("link", { name: "Ask for a link" }).click();
+      await page.getByRole("link", { name: "Request a link" }).click();
       await page.getByLabel("Email").fill(email);
-      await page.getByRole("button", { name: "Send the link" }).click();
-      await page.getByText(`If somebody signs in here with ${email}`).waitFor();
+      await page.getByRole("button", { name: "Send link" }).click();
+      await page.getByText(`If someone signs in here with ${email}`).waitFor();
       const { link } = await mail.waitFor(email);
       await page.goto(link);
       await page.getByLabel("New password").fill("another long password");
@@ -92,10 +92,10 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
       await page.getByLabel("New email").fill("moved@example.org");
       await page.getByLabel("Your password").fill(PASSWORD);
       await page.getByRole("button", { name: "Send a link" }).click();
-      await page.getByText("A mail is on its way to moved@example.org.").waitFor();
+      await page.getByText("An email is on its way to moved@example.org.").waitFor();
       await page.goto((await mail.waitFor("moved@example.org")).link);
-      await page.getByRole("button", { name: "Confirm the address" }).click();
-      await page.getByText("You sign in as moved@example.org from now on.").waitFor();
+      await page.getByRole("button", { name: "Confirm address" }).click();
+      await page.getByText("From now on, sign in as moved@example.org.").waitFor();
       expect(page.url()).not.toContain("#");
       await page.getByRole("link", { name: "Continue" }).click();
       await page.getByLabel("Search prompts").waitFor();
@@ -185,7 +185,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
       await page.goto(`${url}/settings/security`);
       await passkeys.getByText(/ s ago/).waitFor();
       await page.getByRole("button", { name: "Remove Laptop" }).click();
-      await page.getByText("You can no longer sign in with it.").waitFor();
+      await page.getByText("You will no longer be able to sign in with it.").waitFor();
       await server.app.db.query("delete from auth_logins where user_id = $1", [ada.personId]);
       await page.reload();
       await page.getByRole("button", { name: "Remove Laptop" }).click();

@@ -201,7 +201,7 @@ describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
       await page.keyboard.press("Control+Shift+k");
       expect(await editor(page).innerText()).not.toContain("\n{{ topic }}");
       await page.keyboard.press("Control+k");
-      await page.getByLabel("Search prompts, runs, pages and actions").waitFor();
+      await page.getByLabel("Search prompts, run IDs, pages, and actions").waitFor();
       await page.keyboard.press("Escape");
       await editor(page).focus();
       await page.keyboard.press("Tab");

@@ -81,7 +81,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
         return route.fulfill({ status: 404, json: {} });
       });
       await page.getByRole("button", { name: "Show more" }).scrollIntoViewIfNeeded();
-      const again = page.getByRole("button", { name: "Could not be loaded. Try again" });
+      const again = page.getByRole("button", { name: "Loading failed. Try again" });
       await again.waitFor();
       await again.scrollIntoViewIfNeeded();
       await page.mouse.wheel(0, -200);
@@ -336,7 +336,7 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       await page.getByText("Nothing was sent yet; see the marked fields.").waitFor();
       await page.getByLabel("Word").fill("anywhere");
       await page.keyboard.press("Control+k");
-      await page.getByLabel("Search prompts, runs, pages and actions").fill("Credits");
+      await page.getByLabel("Search prompts, run IDs, pages, and actions").fill("Credits");
       await page.getByRole("option", { name: "Credits" }).first().waitFor();
       await page.keyboard.press("Control+Enter");
       await page.waitForURL(`${server.url}/credits`); // the key is the dialog's

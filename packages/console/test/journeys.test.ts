@@ -304,7 +304,7 @@ describe.skipIf(findBrowser() === null)("who comes and goes", () => {
       await page.waitForURL(/\/sign-in\?from=%2Fruns/);
       await page.getByRole("button", { name: "Sign in" }).waitFor();
       await page.goto(link);
-      await page.getByText("This link does not open the console.").waitFor();
+      await page.getByText("This link did not work.").waitFor();
       await page.getByText("--user", { exact: true }).waitFor(); // in one piece, however narrow the page is
       expect(await page.getByRole("link", { name: "Runs" }).count()).toBe(0);
     });

@@ -215,7 +215,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
         await elsewhere.goto(`${server.url}/runs`);
         await elsewhere.waitForURL(/\/sign-in/);
         await page.reload();
-        await sessions.getByText("this one").waitFor();
+        await sessions.getByText("this browser").waitFor();
         expect(await page.getByRole("button", { name: "Sign out everywhere else" }).count()).toBe(0);
         expect(complaints).toEqual([]);
       });

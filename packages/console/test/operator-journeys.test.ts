@@ -54,12 +54,12 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("link", { name: "Open Security" }).click();
       const password = page.getByLabel("New password");
       await password.fill("short");
-      await page.getByRole("button", { name: "Set the password" }).click();
-      await page.getByText("At least 12 characters; there are 5.").waitFor();
-      await page.getByRole("button", { name: "Show what is typed" }).click();
+      await page.getByRole("button", { name: "Set password" }).click();
+      await page.getByText("Use at least 12 characters. You entered 5.").waitFor();
+      await page.getByRole("button", { name: "Show what you typed" }).click();
       expect(await password.getAttribute("type")).toBe("text");
       await password.fill(PASSWORD);
-      await page.getByRole("button", { name: "Set the password" }).click();
+      await page.getByRole("button", { name: "Set password" }).click();
       await page.getByText("Password set. You are signed out everywhere else", { exact: true }).waitFor();
       await page.getByLabel("Current password").waitFor();
       await page.getByRole("link", { name: "Operator" }).click();
@@ -81,8 +81,8 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     await travel(browser, "asking", async ({ page, complaints }) => {
       await page.goto(`${server.url}/forgot-password`);
       await page.getByLabel("Email").fill(email);
-      await page.getByRole("button", { name: "Ask for a link" }).click();
-      await page.getByRole("heading", { name: "Your request is with the operators" }).waitFor();
+      await page.getByRole("button", { name: "Request a link" }).click();
+      await page.getByRole("heading", { name: "Request sent to the operators" }).waitFor();
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator`);
       await page.getByText(`${email} asks for a sign-in link`).waitFor();
@@ -116,7 +116,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
       const link = page.locator("code", { hasText: "/invitation#" });
       const first = await link.textContent();
-      await page.getByRole("button", { name: "I have copied it" }).click();
+      await page.getByRole("button", { name: "I’ve copied it" }).click();
       const open = page.getByRole("table", { name: "Invitations" });
       await page.getByRole("button", { name: "New link for late@example.org" }).click();
       await link.waitFor();

@@ -221,7 +221,7 @@ async function faultsOfPaths(page: Page, paths: readonly string[], isWalked = tr
         .getByText(/^No faults|^\d+ faults?/)
         .first()
         .waitFor();
-    if (path.startsWith("/authorize")) await page.getByRole("button", { name: "Give access" }).waitFor();
+    if (path.startsWith("/authorize")) await page.getByRole("button", { name: "Authorize" }).waitFor();
     const faults = await faultsOfPage(page, path);
     faults.push(...(await page.evaluate<string[]>(FIND_ATTACK)));
     // In the editor Tab indents; Escape, then Tab leaves it.
@@ -350,7 +350,7 @@ describe.skipIf(findBrowser() === null)("by keys alone", () => {
       const link = page.getByRole("link", { name: "Runs" }).first();
       await link.focus();
       await page.keyboard.press("Control+k");
-      await page.getByLabel("Search prompts, runs, pages and actions").waitFor();
+      await page.getByLabel("Search prompts, run IDs, pages, and actions").waitFor();
       expect(await leavesByTab(page, "[role=dialog]")).toEqual([]);
       await page.keyboard.press("Escape");
       await expect.poll(() => link.evaluate((element) => element.matches(":focus"))).toBe(true);

@@ -41,7 +41,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     await travel(browser, "factor", async ({ page }) => {
       await signInAs(page, server.url, ada);
       await page.goto(`${server.url}/settings/security`);
-      await page.getByRole("button", { name: "Switch on" }).click();
+      await page.getByRole("button", { name: "Turn on" }).click();
       await page.getByRole("dialog").getByLabel("Password").fill(PASSWORD);
       await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
       await page.getByRole("img", { name: /Code to scan/ }).waitFor();
@@ -59,9 +59,9 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
         await again.getByLabel("Search prompts").waitFor();
         expect(new URL(again.url()).pathname).toBe("/");
       });
-      await page.getByRole("button", { name: "Switch off" }).click();
+      await page.getByRole("button", { name: "Turn off" }).click();
       await page.getByRole("dialog").getByLabel("Password").fill(PASSWORD);
-      await page.getByRole("dialog").getByRole("button", { name: "Switch off" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Turn off" }).click();
       await page.getByText(/An authenticator app on your phone/).waitFor();
     });
   });
@@ -202,9 +202,9 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.getByLabel("Password").fill(PASSWORD);
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
       await page.getByRole("heading", { name: "Agent Desk" }).waitFor();
-      expect(await page.getByText(`You return to ${redirectUri}`).count()).toBe(1);
+      expect(await page.getByText(`You will be sent back to ${redirectUri}`).count()).toBe(1);
       await page.getByLabel("Monthly cap").fill("40");
-      await page.getByRole("button", { name: "Give access" }).click();
+      await page.getByRole("button", { name: "Authorize" }).click();
       await page.getByText("back", { exact: true }).waitFor();
       const back = new URL(page.url()).searchParams;
       expect(back.get("state")).toBe("12345678901234567890");
@@ -217,7 +217,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.goto(`${server.url}/keys`);
       await page.getByRole("table", { name: "Keys" }).getByText("Agent Desk").waitFor();
       await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
-      await page.getByRole("button", { name: "Refuse" }).click();
+      await page.getByRole("button", { name: "Deny" }).click();
       await page.getByText("back", { exact: true }).waitFor();
       expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({
         error: "access_denied",
@@ -227,13 +227,13 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       asked.set("scope", "prompts:write runs:read operator of-another-server");
       await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
       await page.getByLabel("save and publish prompts").waitFor();
-      expect(await page.getByLabel("everything an operator may do").count()).toBe(0);
+      expect(await page.getByLabel("everything an operator can do").count()).toBe(0);
       await server.app.db.query("update auth_users set is_operator = true where id = $1", [agent.personId]);
       await page.reload();
-      await page.getByLabel("everything an operator may do").waitFor();
-      expect(await page.getByLabel("everything an operator may do").isChecked()).toBe(false);
+      await page.getByLabel("everything an operator can do").waitFor();
+      expect(await page.getByLabel("everything an operator can do").isChecked()).toBe(false);
       await page.getByLabel("save and publish prompts").uncheck();
-      await page.getByRole("button", { name: "Give access" }).click();
+      await page.getByRole("button", { name: "Authorize" }).click();
       await page.getByRole("heading", { name: "Your code" }).waitFor();
       const code = (await page.locator("main code").textContent()) ?? "";
       const carried = { client_id: clientId, code_verifier: verifier, grant_type: "authorization_code", code };
@@ -277,7 +277,7 @@ describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
       await dialog.getByText("1,000 credits will be lost.").waitFor();
       await dialog.getByLabel(/Leave them published/).check();
       await dialog.getByLabel(`Type ${email} to confirm`).fill("leave@example.org");
-      const submit = dialog.getByRole("button", { name: "Delete for good" });
+      const submit = dialog.getByRole("button", { name: "Delete permanently" });
       expect(await submit.isDisabled()).toBe(true);
       await dialog.getByText("Enter this address to enable the button.").waitFor();
       await dialog.getByLabel(`Type ${email} to confirm`).fill(email);
@@ -304,7 +304,7 @@ describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () =>
       await page.getByText("Threshold set to 250 credits", { exact: true }).waitFor();
       await page.getByRole("button", { name: "Create webhook" }).click();
       await page.getByLabel("Address").fill(receiver.url);
-      await page.getByLabel("credits are below the threshold").check();
+      await page.getByLabel("credits fall below the threshold").check();
       await page.getByRole("dialog").getByRole("button", { name: "Create webhook" }).click();
       const secret = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
       await page.getByRole("link", { name: receiver.url }).click();
@@ -329,7 +329,7 @@ describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () =>
       };
       await roll("Roll secret");
       await page.getByRole("dialog").getByRole("button", { name: "Roll secret" }).click();
-      await page.getByText("The new secret").waitFor();
+      await page.getByText("Your new secret").waitFor();
       await roll("Delete");
       await page.getByRole("dialog").getByRole("button", { name: "Delete webhook" }).click();
       await page.getByText("No webhooks yet").waitFor();
@@ -341,7 +341,7 @@ describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () =>
   test("who comes by a sign-in service without an invitation reads what is missing", async () => {
     await travel(browser, "not-invited", async ({ page }) => {
       await page.goto(`${server.url}/sign-in?error=SIGN_UP_REFUSED`);
-      expect(await page.getByRole("alert").innerText()).toContain("signing up needs an invitation.");
+      expect(await page.getByRole("alert").innerText()).toContain("sign-up is by invitation only.");
     });
   });
 });

@@ -47,7 +47,7 @@ function useCopy(text: string): { readonly isCopied: boolean; readonly copy: () 
       setCopied(true);
       setTimeout(() => setCopied(false), SHOWN_MS);
     } catch {
-      toast("The browser did not allow copying. Select the text, then copy it.", { isBad: true });
+      toast("The browser blocked copying. Select the text and copy it.", { isBad: true });
     }
   };
   return { isCopied, copy };

@@ -17,10 +17,10 @@ export function OneTimeSecret({ title, secret, copyLabel, onDone, children }: On
   return (
     <Panel
       title={title}
-      aside="copy it now; it is not shown again"
+      aside="copy it now; it won’t be shown again"
       actions={
         <Button small onClick={onDone}>
-          I have copied it
+          I’ve copied it
         </Button>
       }
     >

@@ -23,7 +23,7 @@ export function QueryFailure({ what, query }: QueryFailureProps) {
   if (!fault.isSignedOut) return <FaultNote fault={fault} title={title} onRetry={() => void query.refetch()} />;
   return (
     <Failure title={title} requestId={fault.requestId}>
-      <p>You are signed out. After the sign-in you are back on this page.</p>
+      <p>You are signed out. After you sign in, you return to this page.</p>
       <p className="pt-2">
         <Link to="/sign-in" search={{ from: href }} className={buttonClass({ small: true })}>
           Sign in again
@@ -91,7 +91,7 @@ export interface GrowingList {
 /** What the button says that loads the next page. */
 export function moreLabel({ isFetchingNextPage, isFetchNextPageError }: GrowingList): string {
   if (isFetchingNextPage) return "Loading";
-  return isFetchNextPageError ? "Could not be loaded. Try again" : "Show more";
+  return isFetchNextPageError ? "Loading failed. Try again" : "Show more";
 }
 
 interface ShowMoreProps {

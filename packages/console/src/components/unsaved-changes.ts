@@ -24,7 +24,7 @@ export function useLeaving({ isUnsaved, save }: Leaving): void {
     !latest.current.isUnsaved() ||
     (await latest.current.save()) ||
     // The browser's own question: the way back and forward waits for it as well.
-    confirm("Your text could not be saved. Leave without it?");
+    confirm("Your text could not be saved. Leave without saving?");
   useBlocker({
     enableBeforeUnload: isUnsaved,
     shouldBlockFn: async ({ current, next }) => current.pathname !== next.pathname && !(await guard()),

@@ -32,7 +32,7 @@ export function useEnter(): (accountId?: string | null) => void {
 
 /** A link that was cut off, or a page that was loaded again: the code is taken out of the address when it is opened. */
 export const INCOMPLETE_LINK: Fault = {
-  message: "The code of the link is not in the address, as after a reload. Open the whole link again.",
+  message: "The code is missing from the address, for example after a reload. Open the complete link again.",
   requestId: null,
   isSignedOut: false,
 };
@@ -48,7 +48,7 @@ const WORD_WITH_HYPHEN = /([^\s"]*-[^\s"]*)/;
 export function BrokenLink({ title, fault }: BrokenLinkProps) {
   return (
     <SignedOutPage title={title}>
-      <Failure title="This link does not open the console." requestId={fault.requestId}>
+      <Failure title="This link did not work." requestId={fault.requestId}>
         {fault.message.split(WORD_WITH_HYPHEN).map((part, index) =>
           index % 2 === 0 ? (
             part
@@ -71,7 +71,7 @@ export function BackToSignIn() {
   return (
     <p className="text-12 text-dim">
       <Link to="/sign-in" search={{}} className="text-accent underline underline-offset-2">
-        Back to the sign-in
+        Back to sign-in
       </Link>
     </p>
   );

@@ -73,8 +73,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
                 aria-expanded
                 aria-controls={`${id}-list`}
                 aria-activedescendant={entries[at] === undefined ? undefined : `${id}-${at}`}
-                aria-label="Search prompts, runs, pages and actions"
-                placeholder="Prompts, a run’s ID, pages, actions"
+                aria-label="Search prompts, run IDs, pages, and actions"
+                placeholder="Search prompts, run IDs, pages, and actions"
                 autoFocus
                 value={text}
                 onChange={(event) => {

@@ -44,7 +44,7 @@ export function PasswordField(props: PasswordFieldProps) {
   const { kind, label = "Password", name = "password", autoFocus = false } = props;
   const isNew = kind === "new";
   const help =
-    props.help ?? (isNew ? `At least ${LENGTH_MIN} characters; a few random words are easy to remember.` : undefined);
+    props.help ?? (isNew ? `At least ${LENGTH_MIN} characters. A few random words are easy to remember.` : undefined);
   const [isShown, setShown] = useState(false);
   const Icon = isShown ? EyeOff : Eye;
   return (
@@ -66,7 +66,7 @@ export function PasswordField(props: PasswordFieldProps) {
             tone="quiet"
             small
             square
-            aria-label="Show what is typed"
+            aria-label="Show what you typed"
             aria-pressed={isShown}
             className="absolute top-0.5 right-0.5"
             onClick={() => setShown(!isShown)}

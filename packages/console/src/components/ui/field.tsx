@@ -67,7 +67,7 @@ function refusalOf(control: HTMLInputElement | HTMLTextAreaElement, label: strin
   const { validity, minLength, type, value, validationMessage } = control;
   if (validity.valueMissing) return `${label} is required.`;
   if (validity.typeMismatch && type === "email") return "Enter an email address such as ada@example.org.";
-  if (validity.tooShort) return `At least ${minLength} characters; there are ${value.length}.`;
+  if (validity.tooShort) return `Use at least ${minLength} characters. You entered ${value.length}.`;
   if (!(control instanceof HTMLInputElement)) return validationMessage;
   if (validity.stepMismatch || validity.badInput) return "Enter a whole number.";
   if (validity.rangeUnderflow) return `At least ${control.min}.`;

@@ -3,11 +3,11 @@ import { SCOPES, type Scope } from "@promptd/contract";
 const MEANINGS: Readonly<Record<Scope, string>> = {
   "prompts:read": "read prompts and the marketplace",
   "prompts:write": "save and publish prompts",
-  "keys:write": "list, create and revoke API keys",
-  "webhooks:write": "list, create and change webhooks",
+  "keys:write": "list, create, and revoke API keys",
+  "webhooks:write": "list, create, and change webhooks",
   "runs:read": "read runs with inputs and outputs",
-  "credits:read": "read credits, journal and usage",
-  operator: "everything an operator may do",
+  "credits:read": "read credits, journal, and usage",
+  operator: "everything an operator can do",
 };
 
 interface ScopeFieldsProps {

@@ -37,7 +37,7 @@ export function AuthorizeScreen() {
   });
   const isPossible = asked("response_type") === "code" && asked("code_challenge_method") === "S256";
   return (
-    <Page title="Give access">
+    <Page title="Authorize access">
       {client.data === undefined ? (
         client.isError ? (
           <QueryFailure what="The program" query={client} />
@@ -100,39 +100,39 @@ function Consent({ name, request, scopes }: ConsentProps) {
       <div className="grid max-w-[520px] gap-4">
         {scopes.length === 0 ? (
           <p className="text-pretty">
-            “{name}” wants to find and run prompts, and to read their runs, with the credits of {accountName}. It gets
-            its own API key, which you can revoke under Keys at any time. It cannot see your other keys, or change
+            “{name}” wants to find prompts, run them, and read their runs, using the credits of {accountName}. It gets
+            its own API key, which you can revoke under Keys at any time. It cannot see your other keys or change
             prompts or settings.
           </p>
         ) : (
           <p className="text-pretty">
-            “{name}” wants to act for you in {accountName}. It gets a management token, which you can revoke under
-            Settings at any time.
+            “{name}” wants to act on your behalf in {accountName}. It gets a management token, which you can revoke
+            under Settings at any time.
             {offered.includes("keys:write")
               ? " API keys that it creates stay valid until you revoke them under Keys."
               : null}
           </p>
         )}
         <p className="text-dim [overflow-wrap:anywhere]">
-          Its name is what it calls itself.{" "}
+          The program chose this name itself, and promptd has not verified it.{" "}
           {redirectUri === CARRIED_CODE
             ? "Continue only if you started this yourself: anyone with the code gets access."
-            : `You return to ${redirectUri}`}
+            : `You will be sent back to ${redirectUri}`}
         </p>
         <ActionForm
           action={action}
-          submit="Give access"
+          submit="Authorize"
           onSubmit={(form) => action.run(() => allow(form))}
-          aside={redirectUri === CARRIED_CODE ? null : <Button onClick={() => refuse(request)}>Refuse</Button>}
+          aside={redirectUri === CARRIED_CODE ? null : <Button onClick={() => refuse(request)}>Deny</Button>}
         >
           {scopes.length === 0 ? (
-            <Field label="Monthly cap" help="Credits that it may spend in a month; empty means no cap.">
+            <Field label="Monthly cap" help="Credits it can spend per month. Leave empty for no cap.">
               {(control) => <Input {...control} name="cap" type="number" min={1} step={1} defaultValue={CAP_DEFAULT} />}
             </Field>
           ) : (
-            <ScopeFields legend="It may" offered={offered} areChosen />
+            <ScopeFields legend="Permissions" offered={offered} areChosen />
           )}
-          <DaysField label="Ends" choices={[7, 30, 90, 365]} defaultDays={90} />
+          <DaysField label="Expires" choices={[7, 30, 90, 365]} defaultDays={90} />
         </ActionForm>
       </div>
     </Panel>
@@ -163,7 +163,7 @@ function CarriedCode({ name, code }: { readonly name: string; readonly code: str
   return (
     <Panel title="Your code">
       <div className="grid max-w-[520px] gap-4">
-        <p>Type it where “{name}” asks for it. It works once, within ten minutes.</p>
+        <p>Enter it where “{name}” asks for it. It works once and expires in ten minutes.</p>
         <div className="flex items-center gap-2 rounded-2 border border-edge py-1 pr-1 pl-3">
           <code className="min-w-0 flex-1 font-medium [overflow-wrap:anywhere]">{code}</code>
           <CopyButton text={code} label="Copy code" />

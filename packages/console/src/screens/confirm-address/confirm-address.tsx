@@ -20,7 +20,7 @@ export function ConfirmAddressScreen() {
     });
   if (isDone) {
     return (
-      <SignedOutPage title="Address confirmed" lead="You can sign in with it.">
+      <SignedOutPage title="Address confirmed" lead="You can now sign in with it.">
         <Link to="/sign-in" search={{}} className={`${buttonClass({ tone: "main" })} justify-self-start`}>
           Sign in
         </Link>
@@ -37,7 +37,7 @@ export function ConfirmAddressScreen() {
   return (
     <SignedOutPage
       title="Confirm your email address"
-      lead="It signs you in. If you did not sign up here, close this page."
+      lead="Confirming also signs you in. If you did not sign up here, close this page."
     >
       <FaultNote fault={action.fault} />
       <Button tone="main" disabled={action.isBusy} className="justify-self-start" onClick={() => void confirm()}>

@@ -124,7 +124,7 @@ function Export({ by, days }: SpanProps) {
       const query = { by: `day,${by}`, from: fromOf(days), ...(format === "csv" ? { format } : {}) };
       const { httpStatus, text, envelope } = await manage.request({ method: "GET", path: "/manage/v1/usage", query });
       if (envelope !== null && envelope.status !== "SUCCESS") throw new Error(envelope.message);
-      if (httpStatus !== 200) throw new Error(`The server answered ${httpStatus}.`);
+      if (httpStatus !== 200) throw new Error(`The server responded with HTTP ${httpStatus}.`);
       const isJson = format === "json" && envelope?.status === "SUCCESS";
       saveFile(`usage-by-${by}.${format}`, new Blob([isJson ? JSON.stringify(envelope.data, null, 2) : text]));
     }, "File saved");

@@ -257,7 +257,7 @@ function Floating() {
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         title="Revoke “shop-backend”?"
-        description="Used 11 s ago from 203.0.113.24. Requests with it return 401 from then on."
+        description="It was last used 11 s ago. Requests with this key will fail with 401 immediately. This can’t be undone."
         submit="Revoke key"
         isDanger
         onSubmit={() => Promise.resolve()}

@@ -140,7 +140,7 @@ export function InvitationScreen() {
     return (
       <SignedOutPage
         title="Accept the invitation"
-        lead={<Offer {...stage} end="You have an account here already. Sign in to accept." />}
+        lead={<Offer {...stage} end="You already have an account here. Sign in to accept." />}
       >
         <SignInForm email={stage.email} onDone={goOn} />
         <OtherWays code={code} onPasskey={goOn} />

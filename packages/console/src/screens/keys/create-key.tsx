@@ -25,7 +25,7 @@ export function CreateKey({ isOpen, onClose, onCreated }: CreateKeyProps) {
         {(control) => <Input {...control} name="name" required maxLength={100} autoFocus />}
       </Field>
       <DaysField label="Expires" choices={[0, 30, 90, 365]} defaultDays={0} />
-      <Field label="Monthly cap" help="Credits; empty means no cap.">
+      <Field label="Monthly cap" help="In credits. Leave empty for no cap.">
         {(control) => <Input {...control} name="cap" type="number" min={1} step={1} />}
       </Field>
     </FormDialog>

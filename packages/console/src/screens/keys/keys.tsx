@@ -141,7 +141,7 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
   const roll = async () => {
     const work = async () =>
       onRolled(await manage.send("rollKey", { params: { keyId }, body: { overlapHours: OVERLAP_HOURS } }));
-    await runWithToast(work, "Key rolled. The new one is shown above");
+    await runWithToast(work, "Key rolled. The new key is shown above");
     await refresh();
   };
   const use = isUnused(row) ? "It has never been used." : `It was last used ${lastUseOf(row)}.`;
@@ -154,7 +154,7 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
           </Button>
         }
       >
-        <MenuItem icon={RotateCw} aside={`old one works ${OVERLAP_HOURS} h`} onClick={() => void roll()}>
+        <MenuItem icon={RotateCw} aside={`old key works for ${OVERLAP_HOURS} h`} onClick={() => void roll()}>
           Roll key
         </MenuItem>
         <MenuRule />
@@ -166,7 +166,7 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
         isOpen={isRevoking}
         onClose={() => setRevoking(false)}
         title={`Revoke “${nameIn(name)}”?`}
-        description={`${use} Requests with it return 401 from then on.`}
+        description={`${use} Requests with this key will fail with 401 immediately. This can’t be undone.`}
         submit="Revoke key"
         isDanger
         onSubmit={async () => {

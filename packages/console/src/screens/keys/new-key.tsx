@@ -15,7 +15,7 @@ export function NewKey({ created: { name, apiKey }, onDone }: NewKeyProps) {
     <OneTimeSecret title={`“${nameIn(name)}” is ready`} secret={apiKey} copyLabel="Copy key" onDone={onDone}>
       <div className="grid gap-1">
         <div className="flex items-center justify-between gap-2">
-          <p className="text-dim">A first request with it</p>
+          <p className="text-dim">Try a first request</p>
           <CopyButton text={request} label="Copy request" />
         </div>
         <pre

@@ -21,7 +21,7 @@ export function NewAddressScreen() {
     });
   if (email !== null) {
     return (
-      <SignedOutPage title="Address changed" lead={`You sign in as ${email} from now on. You stay signed in.`}>
+      <SignedOutPage title="Address changed" lead={`From now on, sign in as ${email}. You are still signed in.`}>
         <Link to="/" search={{}} className={`${buttonClass({ tone: "main" })} justify-self-start`}>
           Continue
         </Link>
@@ -38,11 +38,11 @@ export function NewAddressScreen() {
   return (
     <SignedOutPage
       title="Confirm your new address"
-      lead="From then on, you sign in with this address instead of the old one."
+      lead="After you confirm, sign in with this address instead of the old one."
     >
       <FaultNote fault={action.fault} />
       <Button tone="main" disabled={action.isBusy} className="justify-self-start" onClick={() => void confirm()}>
-        Confirm the address
+        Confirm address
       </Button>
     </SignedOutPage>
   );

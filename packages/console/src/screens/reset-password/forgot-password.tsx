@@ -16,11 +16,11 @@ export function ForgotPasswordScreen() {
   const hasMail = features?.mail !== false;
   if (email !== null) {
     return (
-      <SignedOutPage title={hasMail ? "Check your email" : "Your request is with the operators"}>
+      <SignedOutPage title={hasMail ? "Check your email" : "Request sent to the operators"}>
         <p className="text-dim text-pretty">
           {hasMail
-            ? `If somebody signs in here with ${email}, a link is on its way. It works once, within an hour.`
-            : `If somebody signs in here with ${email}, operators see the request. One of them can make a link and hand it to you; no email is sent.`}
+            ? `If someone signs in here with ${email}, a link is on its way. It works once and expires in one hour.`
+            : `If someone signs in here with ${email}, operators see the request. One of them can create a link and give it to you. This server does not send email.`}
         </p>
         <BackToSignIn />
       </SignedOutPage>
@@ -28,16 +28,16 @@ export function ForgotPasswordScreen() {
   }
   return (
     <SignedOutPage
-      title="Forgot your password"
+      title="Forgot your password?"
       lead={
         hasMail
-          ? "We send you a link to choose a new one."
-          : "This server does not send email. Operators see your request, and one of them can make a link for you."
+          ? "Enter your email. We’ll send you a link to choose a new password."
+          : "This server does not send email. Operators see your request, and one of them can create a link for you."
       }
     >
       <ActionForm
         action={action}
-        submit={hasMail ? "Send the link" : "Ask for a link"}
+        submit={hasMail ? "Send link" : "Request a link"}
         onSubmit={(form) =>
           action.run(async () => {
             await askAuth("request-password-reset", { email: textOf(form, "email") });

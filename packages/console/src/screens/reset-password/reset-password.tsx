@@ -42,9 +42,9 @@ export function ResetPasswordScreen() {
         </ActionForm>
       )}
       <p className="text-12 text-dim">
-        The link works once, within an hour.{" "}
+        The link works once and expires in one hour.{" "}
         <Link to="/forgot-password" className="text-accent underline underline-offset-2">
-          Ask for another
+          Request another
         </Link>
         .
       </p>

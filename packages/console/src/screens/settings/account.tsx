@@ -27,7 +27,7 @@ export function AccountSection() {
   const isOwner = account.role === "owner";
   return (
     <>
-      <Panel title="Account" aside="keys, credits, runs and prompts belong to it">
+      <Panel title="Account" aside="keys, credits, runs, and prompts belong to it">
         <Facts
           facts={[
             ...(isOwner ? [] : [{ label: "Name", value: account.name }]),
@@ -64,7 +64,7 @@ function Naming({ account }: AccountProps) {
     <NameForm
       title="Name"
       label="Account name"
-      help="The marketplace shows it as the author of the account’s prompts."
+      help="Shown in the marketplace as the author of the account’s prompts."
       name={account.name}
       onSave={save}
     />
@@ -115,9 +115,9 @@ function Export({ account }: AccountProps) {
       <div className="grid justify-items-start gap-3">
         <FaultNote fault={action.fault} />
         <p className="max-w-[72ch] text-dim">
-          One archive (.tar.gz) of everything stored of this account: members, keys and tokens without their secrets,
-          every version of every prompt, runs with inputs and outputs, the journal, usage, and the files that are still
-          stored.
+          One archive (.tar.gz) of everything stored for this account: members, keys and tokens without their secrets,
+          every version of every prompt, runs with inputs and outputs, the journal, usage, and the files that still
+          exist.
         </p>
         <Button disabled={action.isBusy} onClick={() => void save()}>
           {action.isBusy ? "Packing" : "Download archive"}
@@ -133,8 +133,8 @@ function Deletion({ account }: AccountProps) {
     <Panel title="Delete account">
       <div className="grid justify-items-start gap-3">
         <p className="max-w-[72ch] text-dim">
-          Ends all access to the account immediately and deletes its data. This cannot be undone. Export what you want
-          to keep first.
+          Ends all access to the account immediately and deletes its data. This cannot be undone. First export anything
+          you want to keep.
         </p>
         <Button tone="danger" onClick={() => setAsking(true)}>
           Delete account
@@ -158,7 +158,7 @@ const CHOICES: readonly {
   {
     value: "keep",
     label: "Leave them published",
-    note: "They stay without an author name, earn nothing, and can no longer be changed.",
+    note: "They stay without an author name, earn nothing, and can no longer change.",
   },
 ];
 
@@ -212,13 +212,15 @@ function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
       isOpen={isOpen}
       onClose={close}
       title={`Delete the account ${nameIn(account.name)}?`}
-      submit="Delete for good"
+      submit="Delete permanently"
       isDanger
       isReady={isMatch}
       onSubmit={remove}
     >
       <ul className="grid list-disc gap-1 pl-5">
-        <li>Keys and tokens stop working at once{account.isPersonal ? ", and you are signed out everywhere" : ""}.</li>
+        <li>
+          Keys and tokens stop working immediately{account.isPersonal ? ", and you are signed out everywhere" : ""}.
+        </li>
         <li>Runs in progress are canceled. Runs, inputs, outputs and files are deleted within a minute or two.</li>
         <li>
           {credits === undefined || credits.available === 0

@@ -64,7 +64,7 @@ export function Invitations() {
         note={null}
         empty={
           <Empty icon={UserPlus} title="No invitations" action={button}>
-            Members share the account’s keys, credits and runs. Owners manage keys and members as well.
+            Members share the account’s keys, credits, and runs. Owners also manage keys and members.
           </Empty>
         }
       >

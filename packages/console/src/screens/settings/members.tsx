@@ -48,7 +48,7 @@ function Members({ rows, isOwner, accountName }: MembersProps) {
   const refresh = () => queries.invalidateQueries({ queryKey: membersQuery.queryKey });
   const change = async ({ personId, name }: Member, role: MemberRole) => {
     const work = () => manage.send("updateMember", { params: { personId }, body: { role } });
-    await runWithToast(work, `${nameIn(name)} is ${role === "owner" ? "an owner" : "a member"} now`);
+    await runWithToast(work, `${nameIn(name)} is now ${role === "owner" ? "an owner" : "a member"}`);
     await refresh();
   };
   return (
@@ -71,7 +71,7 @@ function Members({ rows, isOwner, accountName }: MembersProps) {
         isOpen={removing !== null}
         onClose={() => setRemoving(null)}
         title={`Remove ${nameIn(removing?.name ?? "")}?`}
-        description="They lose access immediately. API keys that they know keep working until you revoke them."
+        description="They lose access immediately. API keys they know still work until you revoke them."
         submit="Remove"
         isDanger
         onSubmit={async () => {

@@ -51,7 +51,7 @@ export function Passkeys() {
       {rows.length === 0 ? (
         <p className="max-w-[72ch] text-dim">
           {isPossible
-            ? "A passkey on your device or in your password manager signs you in with your fingerprint, face or PIN, without a password or code."
+            ? "A passkey on your device or in your password manager signs you in with your fingerprint, face, or PIN, without a password or code."
             : unavailable(session.features.passkeys)}
         </p>
       ) : (
@@ -116,8 +116,8 @@ function RemovePasskey({ passkey, isOnlyWayIn, onClose, onDone }: RemovePasskeyP
       title={`Remove “${nameIn(passkey?.name ?? "")}”?`}
       description={
         isOnlyWayIn
-          ? "You have no other way to sign in. Set a password first, or an operator has to give you a link."
-          : "You can no longer sign in with it. Delete it from your device or password manager as well."
+          ? "You have no other way to sign in. Set a password first, or you will need a link from an operator."
+          : "You will no longer be able to sign in with it. Also delete it from your device or password manager."
       }
       submit="Remove passkey"
       isDanger
@@ -163,7 +163,7 @@ function PasskeyTable({ rows, onRemove }: PasskeyTableProps) {
             <span className="font-medium" title={row.name}>
               {row.name}
             </span>{" "}
-            {row.isBackedUp ? <Badge>synchronized</Badge> : null}
+            {row.isBackedUp ? <Badge>synced</Badge> : null}
           </Td>
           <Td from="sm">{formatDay(row.createdAt)}</Td>
           <Td from="sm">

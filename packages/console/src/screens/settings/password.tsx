@@ -70,7 +70,7 @@ function FirstPassword() {
   return (
     <div className="grid max-w-[400px] gap-3">
       <p className="text-dim text-pretty">You do not have a password yet. Set one to sign in without a link.</p>
-      <ActionForm action={action} submit="Set the password" onSubmit={set}>
+      <ActionForm action={action} submit="Set password" onSubmit={set}>
         <PasswordField kind="new" name="new" label="New password" />
       </ActionForm>
     </div>

@@ -30,8 +30,9 @@ export function SecondFactor() {
   const [asking, setAsking] = useState<Asking>(null);
   const [enabling, setEnabling] = useState<Enabling | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
-  if (own.isLoadingError) return <QueryFailure what="The second factor" query={own} />;
-  if (own.data === undefined) return <RowShapes what="the second factor" title="Second factor" rows={2} />;
+  if (own.isLoadingError) return <QueryFailure what="Two-factor authentication" query={own} />;
+  if (own.data === undefined)
+    return <RowShapes what="two-factor authentication" title="Two-factor authentication" rows={2} />;
   const hasPassword = logins?.some(({ providerId }) => providerId === "credential") === true;
   const isOn = own.data.user.twoFactorEnabled === true;
   const refresh = () => queries.invalidateQueries({ queryKey: ["auth"] });
@@ -41,7 +42,7 @@ export function SecondFactor() {
     else {
       await askAuth("two-factor/disable", { password });
       setCodes(null);
-      toast("Second factor switched off");
+      toast("Two-factor authentication turned off");
       await refresh();
     }
   };
@@ -52,12 +53,12 @@ export function SecondFactor() {
   };
   return (
     <Panel
-      title="Second factor"
+      title="Two-factor authentication"
       aside={isOn ? <Badge tone="ok">on</Badge> : <Badge>off</Badge>}
       actions={
         enabling === null && hasPassword ? (
           <Button small tone={isOn ? "danger" : "plain"} onClick={() => setAsking(isOn ? "disable" : "enable")}>
-            {isOn ? "Switch off" : "Switch on"}
+            {isOn ? "Turn off" : "Turn on"}
           </Button>
         ) : null
       }
@@ -77,9 +78,9 @@ export function SecondFactor() {
       <FormDialog
         isOpen={asking !== null}
         onClose={() => setAsking(null)}
-        title={asking === "disable" ? "Switch the second factor off?" : "Switch the second factor on"}
+        title={asking === "disable" ? "Turn off two-factor authentication?" : "Turn on two-factor authentication"}
         description="Confirm with your password."
-        submit={asking === "disable" ? "Switch off" : "Continue"}
+        submit={asking === "disable" ? "Turn off" : "Continue"}
         isDanger={asking === "disable"}
         onSubmit={confirm}
       >
@@ -101,7 +102,7 @@ function Pairing({ enabling: { totpURI }, onDone }: { readonly enabling: Enablin
     <div className="grid items-start gap-6 sm:grid-cols-[176px_minmax(0,400px)]">
       <QrCode text={totpURI} label="Code to scan with your authenticator app" />
       <div className="grid gap-4">
-        <p>Scan the code with your authenticator app, or type this key into it:</p>
+        <p>Scan the code with your authenticator app, or enter this key in it:</p>
         <div className="flex items-center gap-2 rounded-2 border border-edge py-1 pr-1 pl-3">
           <code className="min-w-0 flex-1 [overflow-wrap:anywhere]">{secret}</code>
           <CopyButton text={secret} label="Copy key" />
@@ -130,8 +131,8 @@ function BackupCodes({ codes, onDone }: { readonly codes: readonly string[]; rea
   return (
     <div className="grid justify-items-start gap-3">
       <p className="max-w-[72ch]">
-        The second factor is on. Store these backup codes where you will find them without your phone: each signs you in
-        once. They are not shown again.
+        Two-factor authentication is on. Save these backup codes somewhere you can reach without your phone. Each code
+        signs you in once. They won’t be shown again.
       </p>
       <ul className="grid w-full max-w-[400px] grid-cols-2 gap-x-6 gap-y-1 rounded-2 bg-sunk p-4 font-mono">
         {codes.map((code) => (
@@ -140,7 +141,7 @@ function BackupCodes({ codes, onDone }: { readonly codes: readonly string[]; rea
       </ul>
       <div className="flex gap-2">
         <CopyButton text={codes.join("\n")} label="Copy codes" small={false} />
-        <Button onClick={onDone}>I have stored them</Button>
+        <Button onClick={onDone}>I’ve saved them</Button>
       </div>
     </div>
   );

@@ -54,7 +54,7 @@ export function SignedIn() {
             key={row.sessionId}
             row={row}
             onEnd={() =>
-              void end(() => manage.send("endSession", { params: { sessionId: row.sessionId } }), "Signed out there")
+              void end(() => manage.send("endSession", { params: { sessionId: row.sessionId } }), "Session signed out")
             }
           />
         ))}
@@ -81,7 +81,7 @@ function Row({ row: { userAgent, address, createdAt, isThis }, onEnd }: RowProps
       <Td from="sm">{formatTime(createdAt)}</Td>
       <Td num>
         {isThis ? (
-          <Badge tone="live">this one</Badge>
+          <Badge tone="live">this browser</Badge>
         ) : (
           <Button small tone="quiet" aria-label={`Sign out ${browser}`} onClick={onEnd}>
             Sign out

@@ -53,7 +53,7 @@ export function TokensSection() {
         actions={create}
         empty={
           <Empty icon={KeySquare} title="No tokens yet" action={create}>
-            A token lets a script or CI publish prompts, read runs and manage keys. To run prompts, create an API key.
+            A token lets a script or CI publish prompts, read runs, and manage keys. To run prompts, create an API key.
           </Empty>
         }
       >
@@ -71,7 +71,7 @@ export function TokensSection() {
         isOpen={revoking !== null}
         onClose={() => setRevoking(null)}
         title={`Revoke “${nameIn(revoking?.name ?? "")}”?`}
-        description="Requests with it return 401 from then on."
+        description="Requests with this token will fail with 401 immediately. This can’t be undone."
         submit="Revoke token"
         isDanger
         onSubmit={async () => {
@@ -96,7 +96,7 @@ function TokenTable({ rows, onRevoke }: TokenTableProps) {
       columns={[
         { label: "Name", fill: true },
         { label: "Token", from: "xl" },
-        { label: "May", from: "sm" },
+        { label: "Permissions", from: "sm" },
         "State",
         { label: "Last used", from: "sm" },
         ACTIONS_COLUMN,
@@ -164,7 +164,7 @@ function CreateToken({ isOpen, onClose, onCreated }: CreateTokenProps) {
       <Field label="Name" help="Where it will be used, such as publish from CI.">
         {(control) => <Input {...control} name="name" required maxLength={100} autoFocus />}
       </Field>
-      <ScopeFields legend="It may" offered={offered} />
+      <ScopeFields legend="Permissions" offered={offered} />
       <DaysField label="Expires" choices={[7, 30, 90, 365]} defaultDays={90} />
     </FormDialog>
   );

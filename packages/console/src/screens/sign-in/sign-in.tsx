@@ -9,12 +9,13 @@ import { Failure } from "../../components/ui/empty.tsx";
 import { useAction } from "../../components/use-action.ts";
 import { ownPath } from "../../sign-in.ts";
 
-const REFUSED = "The sign-in service did not say who you are. Try again, or sign in another way.";
+const REFUSED = "The sign-in service did not identify you. Try again, or sign in another way.";
 /** Why nobody new comes in, by who may. */
 const NOT_LET_IN: Readonly<Record<Features["signUp"], string>> = {
-  off: "You have no account here, and nobody can sign up. Ask an operator for an account.",
-  invite: "You have no account here, and signing up needs an invitation. Open the link of yours, or ask for one.",
-  open: "An account with this email address exists already, which nobody signs in to. Ask an operator for a sign-in link.",
+  off: "You do not have an account here, and sign-up is closed. Ask an operator for an account.",
+  invite:
+    "You do not have an account here, and sign-up is by invitation only. Open your invitation link, or ask for one.",
+  open: "An account with this email address already exists, but nobody signs in to it. Ask an operator for a sign-in link.",
 };
 
 /** What is said of an error that a sign-in service or the server has led back with. */
@@ -47,9 +48,9 @@ export function SignInScreen() {
             .{" "}
           </>
         ) : null}
-        No password, or a forgotten one?{" "}
+        No password, or forgot it?{" "}
         <Link to="/forgot-password" className="text-accent underline underline-offset-2">
-          Ask for a link
+          Request a link
         </Link>
         . What is promptd?{" "}
         <Link to="/docs" className="text-accent underline underline-offset-2">

@@ -37,10 +37,10 @@ export function SignUpScreen() {
     else enter();
   };
   return (
-    <SignedOutPage title="Create an account" lead="Only you have access. You can invite others later.">
+    <SignedOutPage title="Create an account" lead="Only you will have access. You can invite others later.">
       <SetUpForm email={null} asksName onSubmit={send} />
       <p className="text-12 text-dim">
-        Here already?{" "}
+        Already have an account?{" "}
         <Link to="/sign-in" search={{}} className="text-accent underline underline-offset-2">
           Sign in
         </Link>

@@ -62,7 +62,7 @@ function SetUp({ code, email, onDone }: SetUpProps) {
     const given = email ?? textOf(form, "email");
     await manage.send("welcome", { body: { code, email: given, password: textOf(form, "password") } });
     greetNext();
-    toast(isNew ? "You are set up and signed in" : "Password set. You are signed in");
+    toast(isNew ? "Your account is set up, and you are signed in" : "Password set. You are signed in");
     onDone();
   };
   return (
@@ -70,11 +70,11 @@ function SetUp({ code, email, onDone }: SetUpProps) {
       title="Set up your account"
       lead={
         isNew
-          ? "Enter your email and choose a password. You sign in with both from now on."
-          : "Choose a password. You sign in with it from now on."
+          ? "Enter your email and choose a password. From now on, you sign in with both."
+          : "Choose a password. From now on, you sign in with it."
       }
     >
-      <SetUpForm email={email} submit={isNew ? "Set up and sign in" : "Set the password"} onSubmit={send} />
+      <SetUpForm email={email} submit={isNew ? "Set up and sign in" : "Set password"} onSubmit={send} />
       <BackToSignIn />
     </SignedOutPage>
   );

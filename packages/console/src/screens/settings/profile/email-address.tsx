@@ -24,7 +24,7 @@ export function EmailAddress() {
     return (
       <Panel title="Email address">
         <p className="text-dim">
-          You sign in as {person.email}. This server does not send email, so an operator has to change your address.
+          You sign in as {person.email}. This server does not send email, so ask an operator to change your address.
         </p>
       </Panel>
     );
@@ -53,7 +53,7 @@ export function EmailAddress() {
           </ActionForm>
         ) : (
           <p className="text-dim" role="status">
-            A mail is on its way to {asked}. Open its link within an hour; until then you sign in as {person.email}.
+            An email is on its way to {asked}. Open its link within an hour. Until then, sign in as {person.email}.
           </p>
         )}
       </div>

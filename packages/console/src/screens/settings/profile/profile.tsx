@@ -23,13 +23,13 @@ export function ProfileSection() {
       <NameForm
         title="Profile"
         label="Name"
-        help="Members of your accounts see it."
+        help="Visible to members of your accounts."
         name={person.name}
         autoComplete="name"
         onSave={save}
       />
       <EmailAddress />
-      <Panel title="Accounts" aside="keys, credits and runs belong to an account" flush>
+      <Panel title="Accounts" aside="keys, credits, and runs belong to an account" flush>
         <Table label="Accounts" columns={[{ label: "Account", fill: true }, "Your role", "Plan"]}>
           {accounts.map(({ accountId, name, role, isPersonal, hasPlan }) => (
             <tr key={accountId}>

@@ -15,7 +15,7 @@ export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
   const alert = useQuery(creditsAlertQuery);
   const queries = useQueryClient();
   const action = useAction();
-  if (alert.isLoadingError) return <QueryFailure what="The threshold of credits" query={alert} />;
+  if (alert.isLoadingError) return <QueryFailure what="The credit threshold" query={alert} />;
   if (alert.data === undefined) return <RowShapes what="the threshold" title="Low credits" rows={2} />;
   const { below, isLow } = alert.data;
   const save = (form: FormData) =>
@@ -23,16 +23,16 @@ export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
       const text = textOf(form, "below").trim();
       const saved = await manage.send("setCreditsAlert", { body: { below: text === "" ? null : Number(text) } });
       queries.setQueryData(creditsAlertQuery.queryKey, saved);
-      toast(saved.below === null ? "No threshold of credits" : `Threshold set to ${formatCredits(saved.below)}`);
+      toast(saved.below === null ? "Threshold removed" : `Threshold set to ${formatCredits(saved.below)}`);
     });
   return (
-    <Panel title="Low credits" aside={isLow ? "they are below the threshold now" : undefined}>
+    <Panel title="Low credits" aside={isLow ? "currently below the threshold" : undefined}>
       {isOwner ? (
         <ActionForm action={action} submit="Save threshold" onSubmit={save}>
           <div className="max-w-md">
             <Field
               label="Threshold"
-              help="The event credits.low is sent when fewer credits are left. Leave it empty for no event."
+              help="promptd sends the event credits.low when fewer credits remain. Leave empty for no event."
             >
               {(control) => (
                 <Input

@@ -63,7 +63,7 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
     <>
       {rolled === null ? null : (
         <OneTimeSecret
-          title="The new secret"
+          title="Your new secret"
           secret={rolled.secret}
           copyLabel="Copy secret"
           onDone={() => setRolled(null)}
@@ -150,7 +150,7 @@ function Dialogs({ webhook: { webhookId, url, events }, asking, onClose, onRolle
         isOpen={asking === "delete"}
         onClose={onClose}
         title="Delete this webhook?"
-        description="No more events are sent, and its delivery history is deleted. This cannot be undone."
+        description="It receives no more events, and its delivery history is deleted. This can’t be undone."
         submit="Delete webhook"
         isDanger
         onSubmit={async () => {
@@ -276,10 +276,10 @@ function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
       list={deliveries}
       what="The deliveries"
       title="Deliveries"
-      aside="of the last 30 days"
+      aside="from the last 30 days"
       empty={
         <Empty icon={Send} title="No events sent yet">
-          Events appear here with the response of the receiver.
+          Events appear here with your server’s responses.
         </Empty>
       }
     >
@@ -289,7 +289,7 @@ function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
           columns={[
             "Event",
             { label: "State", from: "sm" },
-            { label: "Answer", fill: true },
+            { label: "Response", fill: true },
             { label: "Attempts", from: "sm", num: true },
             { label: "Time", from: "xl" },
             ACTIONS_COLUMN,
@@ -362,8 +362,8 @@ function State({ state }: Pick<Delivery, "state">) {
 }
 
 function answerOf({ state, statusCode, fault, durationMs, nextAttemptAt, attempts }: Delivery): string {
-  if (state === "pending" && nextAttemptAt === null) return "on its way";
+  if (state === "pending" && nextAttemptAt === null) return "sending";
   const again = nextAttemptAt === null || attempts === 0 ? "" : ` Next attempt: ${formatTime(nextAttemptAt)}.`;
   if (fault !== null) return `${fault}${again}`;
-  return statusCode === null ? "waits for a worker" : `${statusCode} in ${durationMs ?? 0} ms`;
+  return statusCode === null ? "waiting for a worker" : `${statusCode} in ${durationMs ?? 0} ms`;
 }

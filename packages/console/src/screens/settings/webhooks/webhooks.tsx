@@ -38,7 +38,7 @@ export function WebhooksSection() {
           onDone={() => setCreated(null)}
         >
           <p className="text-dim">
-            The receiver verifies events with it: <Guide />.
+            Use it to verify events. To learn how, see <Guide />.
           </p>
         </OneTimeSecret>
       )}
@@ -51,8 +51,8 @@ export function WebhooksSection() {
         note={null}
         empty={
           <Empty icon={WebhookIcon} title="No webhooks yet" action={create}>
-            A webhook notifies your server when a run ends, when credits are low, or when a model that your prompt uses
-            is about to be retired. How to receive one: <Guide />.
+            A webhook notifies your server when a run ends, when credits are low, or when a model your prompt uses is
+            about to be retired. To receive events, see <Guide />.
           </Empty>
         }
       >
@@ -121,9 +121,9 @@ function WebhookTable({ rows }: { readonly rows: readonly Webhook[] }) {
 }
 
 const MEANINGS: Readonly<Record<WebhookEventName, string>> = {
-  "run.finished": "a run has succeeded or failed",
-  "credits.low": "credits are below the threshold",
-  "prompt.model_retiring": "a model of your prompt retires soon",
+  "run.finished": "a run succeeds or fails",
+  "credits.low": "credits fall below the threshold",
+  "prompt.model_retiring": "a model used by your prompt retires soon",
 };
 
 interface CreateWebhookProps {
@@ -139,7 +139,7 @@ function CreateWebhook({ isOpen, onClose, onCreated }: CreateWebhookProps) {
   };
   return (
     <FormDialog isOpen={isOpen} onClose={onClose} title="Create webhook" submit="Create webhook" onSubmit={create}>
-      <Field label="Address" help="https, and reachable from the internet.">
+      <Field label="Address" help="Must use https and be reachable from the internet.">
         {(control) => (
           <Input
             {...control}
