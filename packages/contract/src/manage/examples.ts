@@ -38,7 +38,7 @@ export const MANAGE_ERROR_EXAMPLES = {
       data: { reason: "SIGN_IN_REQUIRED" },
     },
     scope: {
-      message: "This needs a management token with the scope keys:write; the token sent has prompts:read.",
+      message: "This endpoint needs a management token with the scope keys:write; the token sent has prompts:read.",
       data: { reason: "SCOPE_REQUIRED", scope: "keys:write" },
     },
   },

@@ -21,7 +21,7 @@ export const CALLERS_API: DescribedApi = {
   headers: [
     {
       name: "cli-agent",
-      description: "resources_hash=<hash> of the models a client knows; see the header action-require.",
+      description: "resources_hash=<hash> of the models that a client knows; see the response header action-require.",
     },
   ],
   otherPaths: openPaths,
@@ -44,14 +44,14 @@ export const MANAGE_API: DescribedApi = {
       type: "apiKey",
       in: "cookie",
       name: "promptd.session_token",
-      description: `Set by a sign-in; __Secure-promptd.session_token over https. Every write needs the header ${ACCOUNT_HEADER} as well.`,
+      description: `Set by a sign-in; named __Secure-promptd.session_token over https. Every write also needs the header ${ACCOUNT_HEADER}.`,
     },
   },
   headers: [
     {
       name: ACCOUNT_HEADER,
       description:
-        "Id of the account to act in, one of the person's. Absent: the personal account. A token names its own.",
+        "Id of the account to act in; the person must belong to it. Absent: the personal account. A token names its own account.",
     },
   ],
   otherPaths: () => ({

@@ -16,12 +16,12 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import type { Problem } from "../platform/problem.ts";
 
-/** Who sends a request: found from the credential, never from anything the caller wrote elsewhere. */
+/** Who sends a request: derived from the credential alone, never from anything else in the request. */
 export interface Caller {
   readonly accountId: string;
-  /** Null: no API key was used, but a session or a management token. */
+  /** Null: the request used a session or a management token, not an API key. */
   readonly keyId: string | null;
-  /** Who acts in the account; absent: an API key. */
+  /** The person who acts in the account; absent: an API key. */
   readonly actor?: Actor;
   /** As the statement that admitted the API key read it; absent: no API key was used. */
   readonly account?: {
@@ -32,7 +32,7 @@ export interface Caller {
   };
 }
 
-/** A person, by a session or by a token of theirs. */
+/** A person, signed in by a session or by one of their tokens. */
 export interface Actor {
   readonly credential: "session" | "token";
   readonly personId: string;
@@ -40,22 +40,24 @@ export interface Actor {
   /** In the chosen account. */
   readonly role: Exclude<Role, "operator">;
   readonly tokenId: string | null;
-  /** Null: all of them, as a session has. */
+  /** Null: all scopes, as a session has. */
   readonly scopes: readonly Scope[] | null;
 }
 
-/** What a request shows of its caller: every Authorization header in order, the peer address, and what goes with a cookie. */
+/**
+ * What a request shows of its caller: all Authorization headers in order, the peer address, and what a cookie needs.
+ */
 export interface AdmissionRequest {
   readonly authorization: readonly string[];
   readonly address: string;
   readonly method: string;
   /** Values of a request header, in order; `name` in lower case. */
   readonly headers: (name: string) => readonly string[];
-  /** The account that the query chooses, where the endpoint takes that; null: the query chooses none. */
+  /** The account that the query names, if the endpoint accepts that; null: the query names none. */
   readonly accountAsked: string | null;
 }
 
-/** What a caller may do in one second, and as what it is counted. */
+/** How many requests are allowed per second, and what they are counted by. */
 export interface RatePolicy {
   readonly scope: "account" | "key" | "person" | "token";
   readonly perSecond: number;
@@ -67,9 +69,9 @@ export type Admission =
       readonly kind: "admitted";
       readonly caller: Caller;
       readonly remaining: number;
-      /** Of the server as a whole when absent. */
+      /** The whole server's policy when absent. */
       readonly rate?: RatePolicy;
-      /** Why an endpoint that needs a plan refuses; absent: there is a plan. */
+      /** Why an endpoint that needs a plan refuses the request; absent: the account has a plan. */
       readonly planProblem?: Problem | null;
     }
   | {
@@ -77,35 +79,36 @@ export type Admission =
       readonly problem: Problem;
       readonly remaining: number | null;
       readonly rate?: RatePolicy;
-      /** True: the request shows no credential of this kind, so another kind may be what it is admitted by. */
+      /** True: the request has no credential of this kind, so another kind may admit it. */
       readonly isAbsent?: boolean;
     };
 
-/** Credential (401), rate (429) and plan (402) at once, from the headers alone: no byte of the body is read yet. */
+/** Checks credential (401), rate (429), and plan (402) at once, from the headers alone: the body is still unread. */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>;
 
-/** One for each kind of credential that an endpoint asks for. */
+/** One for each kind of credential that endpoints accept. */
 export type Authenticators = { readonly [Kind in Credential]?: Admit };
 
 export interface RequestContext {
   readonly caller: Caller;
-  /** Of who asks, as far as PROMPTD_PROXIES tells. */
+  /** The caller's address, found with PROMPTD_PROXIES. */
   readonly address: string;
   readonly requestId: string;
   /** When the request headers arrived, on the monotonic clock (`performance.now()`), milliseconds. */
   readonly arrivedAtMs: number;
   /** First value of a request header, or null; `name` in lower case. */
   header(name: string): string | null;
-  /** Names a part of the request that had no effect; it is listed in the response header X-Ignored. */
+  /** Lists a part of the request that had no effect in the response header X-Ignored. */
   ignore(name: string): void;
   /**
-   * Gives back the memory reserved for the body: for a handler that no longer needs the body while the request waits.
-   * Otherwise that happens with the answer.
+   * Releases the memory reserved for the body, for a handler that no longer needs the body while the request waits.
+   * Otherwise the answer releases it.
    */
   releaseBody(): void;
   /**
-   * Sets what to call when the caller hangs up before the answer is complete, at once if that has happened. Not a
-   * cancel of a run. One listener, the last one set: an AbortSignal took half a kilobyte of every waiting request.
+   * Sets what to call when the caller hangs up before the answer is complete; called at once if that has happened. It
+   * does not cancel a run. Only the last listener set is called: an AbortSignal cost half a kilobyte per waiting
+   * request.
    */
   onGone(listener: () => void): void;
 }
@@ -128,7 +131,7 @@ interface Shape {
   readonly data: unknown;
 }
 
-/** One handler for every endpoint. Its input is decoded, checked by the schemas, free of NUL and lone surrogates. */
+/** One handler per endpoint. Its input is decoded, checked by the schemas, and free of NUL and lone surrogates. */
 type HandlersOf<Shapes extends Readonly<Record<keyof Shapes, Shape>>> = {
   readonly [N in keyof Shapes]: (
     input: Pick<Shapes[N], "params" | "query" | "body">,
@@ -140,19 +143,19 @@ type HandlersOf<Shapes extends Readonly<Record<keyof Shapes, Shape>>> = {
   >;
 };
 
-/** Those of /v1; each slice gives some of them. */
+/** Handlers of /v1; each slice provides some of them. */
 export type Handlers = HandlersOf<EndpointShapes>;
 
-/** Those of /manage/v1; each slice gives some of them, in its x-manage-routes.ts. */
+/** Handlers of /manage/v1; each slice provides some of them, in its x-manage-routes.ts. */
 export type ManageHandlers = HandlersOf<ManageShapes>;
 
 /**
- * Rules for a body that no schema of the contract can hold. Takes the parsed body whatever is wrong with it, and what
- * the schema objects to, so that a caller learns of all problems at once and of none twice.
+ * Checks a body against rules that no schema of the contract can express. Gets the parsed body, valid or not, and the
+ * schema's issues, so that a caller learns of all problems at once and of none twice.
  */
 export type CheckBody = (body: unknown, issues: readonly Issue[]) => readonly Issue[];
 
-/** What the server's own endpoints see beyond what a slice does. */
+/** What the server's own endpoints see in addition to a slice's context. */
 export interface ServerContext extends RequestContext {
   readonly request: IncomingMessage;
   /** Resolves when the earlier answers on this connection are sent; never if the connection ends first. */
@@ -171,23 +174,23 @@ export interface Endpoint extends Pick<
   EndpointEntry,
   "path" | "auth" | "headers" | "role" | "scope" | "needsPlan" | "subject" | "bodyMembersMax"
 > {
-  /** Several: one handler for all of them. */
+  /** A list: one handler for all of these methods. */
   readonly method: EndpointEntry["method"] | readonly EndpointEntry["method"][];
-  /** Of the entry in the contract, for the audit log; null: the server's own. */
+  /** The entry's name in the contract, for the audit log; null: the server's own endpoint. */
   readonly name: string | null;
   /** True: each request leaves a row in the audit log. */
   readonly isAudited: boolean;
   readonly bodyBytesMax: number;
   /**
-   * A promise until those of its API are loaded. Null: nothing is checked, and a body stays unread unless the handler takes
-   * its bytes.
+   * A promise until the schemas of the API are loaded. Null: nothing is checked, and the body stays unread unless
+   * `takesBytes` is true.
    */
   readonly schemas: (() => EndpointSchemas | Promise<EndpointSchemas>) | null;
-  /** True: the handler gets the bytes of the body as they came. */
+  /** True: the handler gets the raw bytes of the body. */
   readonly takesBytes?: boolean;
-  /** True: a request over the rate limit waits for its admission, since its callers do not come back after a 429. */
+  /** True: a request over the rate limit waits for its admission, because these callers do not retry after a 429. */
   readonly waitsForRate?: boolean;
-  /** What its 401 says of how to get in (WWW-Authenticate); `Bearer` when absent. */
+  /** The WWW-Authenticate header of its 401; `Bearer` when absent. */
   readonly challenge?: () => string;
   readonly checkBody: CheckBody | null;
   readonly handle: (
@@ -198,19 +201,19 @@ export interface Endpoint extends Pick<
 
 export type EndpointInput = Omit<Shape, "data">;
 
-/** One that is in no contract: for everybody, without a body and unchecked, unless it says otherwise. */
+/** Makes an endpoint outside the contract: open to everyone, without a body, and unchecked unless it says otherwise. */
 export function ownEndpoint(own: Pick<Endpoint, "method" | "path" | "handle"> & Partial<Endpoint>): Endpoint {
   return { name: null, auth: "none", isAudited: false, bodyBytesMax: 0, schemas: null, checkBody: null, ...own };
 }
 
-/** The endpoints of one API: what the contract says of each, with its handler. */
+/** The endpoints of one API: what the contract says about each, with its handler. */
 export interface Api<Schemas extends Readonly<Record<string, EndpointSchemas>>> {
   readonly entries: Readonly<Record<keyof Schemas, EndpointEntry>>;
-  /** Called by the first request, so that a start need not load what no caller of this process may ever use. */
+  /** Called by the first request, so that startup does not load what this process may never use. */
   readonly schemas: () => Promise<Schemas>;
   readonly handlers: HandlersOf<ShapesOf<Schemas>>;
   readonly checks?: Partial<Record<keyof Schemas, CheckBody>>;
-  /** True: every write leaves a row in the audit log, and what else its entry says. */
+  /** True: every write leaves a row in the audit log, unless its entry says otherwise; an entry may also add a read. */
   readonly isAudited?: boolean;
 }
 
@@ -223,7 +226,7 @@ export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSche
     bodyBytesMax: api.entries[name].bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
     schemas: () => schemasOf(name),
     checkBody: api.checks?.[name] ?? null,
-    // A handler is only ever called with the input that the schemas of the same name made.
+    // A handler is only called with input made by the schemas of the same name.
     handle: api.handlers[name] as Endpoint["handle"],
   }));
 }
@@ -245,7 +248,7 @@ export interface FileRequest {
   readonly ifNoneMatch: string | null;
 }
 
-/** A body that is sent as it comes: a file, or events. */
+/** A body that is sent as it is produced: a file, or events. */
 export interface StreamAnswer {
   readonly status: 200 | 206 | 304;
   readonly headers: Readonly<Record<string, string>>;
@@ -253,12 +256,12 @@ export interface StreamAnswer {
   readonly body: Readable | null;
 }
 
-/** A request to an audited endpoint: who, what, on what, from where, and how it ended. */
+/** A request to an audited endpoint: who did what to which subject, from where, and how it ended. */
 export interface AuditedWrite extends Pick<
   AuditEntry,
   "action" | "personId" | "subject" | "address" | "requestId" | "outcome"
 > {
-  /** Null: nobody was admitted; `personId` is then who came in by the request. */
+  /** Null: nobody was admitted; `personId` is then the person whom the request let in. */
   readonly caller: Caller | null;
 }
 
@@ -268,7 +271,7 @@ export type WriteAudit = (write: AuditedWrite) => Promise<void>;
 /** Throws Problem NOT_FOUND_ERROR or GONE_ERROR. */
 export type OpenFile = (request: FileRequest) => Promise<StreamAnswer>;
 
-/** The path of an endpoint that answers what no other endpoint and no API has. */
+/** The path of an endpoint that answers requests that match no other endpoint and no API. */
 export const FALLBACK_PATH = "/*";
 
 export interface Readiness {

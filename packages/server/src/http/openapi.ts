@@ -27,22 +27,22 @@ export interface DescribedApi {
   readonly errorExamples: Readonly<
     Record<ErrorCode, Readonly<Record<string, { readonly message: string; readonly data: unknown }>>>
   >;
-  /** By name, one for each credential. */
+  /** By name, one per kind of credential. */
   readonly securitySchemes: Readonly<Record<string, PlainObject>>;
   /** Request headers of every endpoint. */
   readonly headers: readonly { readonly name: string; readonly description: string }[];
-  /** Paths beside those of the contract. */
+  /** Paths that are not in the contract. */
   readonly otherPaths: () => Record<string, PlainObject>;
 }
 
-/** Of every answer to a request that was admitted or counted. */
+/** Headers of every response to a request that was admitted or counted. */
 const COMMON_HEADERS = ["X-Request-Id", "RateLimit", "RateLimit-Policy", "X-Ignored", "action-require"];
 
 type ParameterExamples = Readonly<Record<string, string | number>>;
 
 /**
- * The OpenAPI 3.1 document of an API, made from the contract: what is mounted is what is described.
- * @param publicUrl under which callers reach the server.
+ * Returns the OpenAPI 3.1 document of an API, generated from the contract that the endpoints are mounted from.
+ * @param publicUrl the URL under which callers reach the server.
  */
 export function openApiText(publicUrl: string, api: DescribedApi): string {
   const paths: Record<string, Record<string, PlainObject>> = {};
@@ -99,7 +99,7 @@ function operation(name: string, api: DescribedApi): PlainObject {
       ...Object.fromEntries(otherSuccesses),
       ...errorReferences([...SHARED_ERRORS, ...entry.errors]),
     },
-    ...(entry.method === "GET" ? { "x-head": "HEAD answers the same headers without a body." } : {}),
+    ...(entry.method === "GET" ? { "x-head": "HEAD returns the same headers without a body." } : {}),
   };
 }
 
@@ -111,7 +111,7 @@ function successContent(entry: EndpointEntry, data: z.ZodType, answer: unknown):
   return entry.isAlsoCsv === true ? { ...json, ...CSV } : json;
 }
 
-/** Where it is not what the document says of all: which credentials are taken, and what the caller must be. */
+/** Which credentials the endpoint accepts, if not all of them, and the role and scope that it requires. */
 function rightsOf({ auth, role, scope }: EndpointEntry, { securitySchemes }: DescribedApi): PlainObject {
   const kinds = auth === "none" ? [] : [auth].flat();
   const isUsual = kinds.length === Object.keys(securitySchemes).length;
@@ -121,13 +121,13 @@ function rightsOf({ auth, role, scope }: EndpointEntry, { securitySchemes }: Des
   };
 }
 
-/** A path that needs no credential. */
+/** Describes a path that needs no credential. */
 export function openPath(operationId: string, summary: string, responses: PlainObject): PlainObject {
   const errors = errorReferences(["BAD_REQUEST_ERROR"]);
   return { get: { operationId, summary, security: [], responses: { ...responses, ...errors } } };
 }
 
-/** A JSON answer outside the envelopes of an API. */
+/** Describes a JSON response outside the envelopes of an API. */
 export function openJson(description: string, example: PlainObject, headers: readonly string[] = []): PlainObject {
   return {
     description,
@@ -136,7 +136,7 @@ export function openJson(description: string, example: PlainObject, headers: rea
   };
 }
 
-/** One path outside /v1 each; they need no key. */
+/** The paths outside /v1, which need no key. */
 export function openPaths(): Record<string, PlainObject> {
   const ready = {
     status: "SUCCESS",
@@ -157,10 +157,10 @@ export function openPaths(): Record<string, PlainObject> {
     data: { ready: false, role: "all", database: "unreachable", files: "ok", search: "ok", degraded: [] },
   };
   return {
-    "/healthz": openPath("getHealth", "The process answers", {
+    "/healthz": openPath("getHealth", "Whether the process responds", {
       "200": openJson("Healthy", { status: "SUCCESS", data: { healthy: true } }),
     }),
-    "/readyz": openPath("getReadiness", "The server can do its work", {
+    "/readyz": openPath("getReadiness", "Whether the server can do its work", {
       "200": openJson("Ready", ready),
       "500": openJson("Not ready", notReady, ["x-should-retry"]),
     }),
@@ -171,7 +171,7 @@ export function openPaths(): Record<string, PlainObject> {
   };
 }
 
-/** Its whole address comes from an output; the query holds the signature. */
+/** The whole address comes from an output; its query contains the signature. */
 function fileOperation(): PlainObject {
   const parameter = (name: string, location: "path" | "query", meaning: string, example: string) => ({
     name,
@@ -187,20 +187,24 @@ function fileOperation(): PlainObject {
   };
   return {
     operationId: "getFile",
-    summary: "A generated file, by its signed address",
+    summary: "A generated file, at its signed address",
     security: [],
     parameters: [
-      parameter("name", "path", "Id and ending of the file.", "019a1f88-0c1d-7a52-b7e4-2f90c6d1a3b5.png"),
+      parameter("name", "path", "The file's id and extension.", "019a1f88-0c1d-7a52-b7e4-2f90c6d1a3b5.png"),
       parameter("e", "query", "When the address expires, in Unix seconds.", "1795256130"),
       parameter("k", "query", "Number of the key that signed the address.", "1"),
       parameter("s", "query", "Signature.", "b0mN2Yx4v7Qd8sK1tRz5Wg"),
-      headerParameter("Range", "bytes=FIRST-LAST: only this part.", { Range: "bytes=0-1023" }),
-      headerParameter("If-None-Match", "The ETag of an earlier answer; equal: 304.", {}),
+      headerParameter("Range", "bytes=FIRST-LAST: return only this part.", { Range: "bytes=0-1023" }),
+      headerParameter(
+        "If-None-Match",
+        "The ETag of an earlier response. If it still matches, the response is 304.",
+        {},
+      ),
     ],
     responses: {
       "200": { description: "The file", ...file },
-      "206": { description: "A part of the file; only after Range", ...file },
-      "304": { description: "Not modified; only after If-None-Match", headers: file.headers },
+      "206": { description: "A part of the file; only in response to Range", ...file },
+      "304": { description: "Not modified; only in response to If-None-Match", headers: file.headers },
       ...errorReferences([
         "BAD_REQUEST_ERROR",
         "NOT_FOUND_ERROR",
@@ -225,7 +229,7 @@ function jsonContent(schema: PlainObject, examples: Readonly<Record<string, unkn
   return { "application/json": { schema, examples: Object.fromEntries(named) } };
 }
 
-/** OpenAPI 3.1 has no form for events: the schema is that of all of them as a list, the example what is sent. */
+/** OpenAPI 3.1 cannot describe events: the schema describes the list of all events, the example shows what is sent. */
 function eventContent(schema: z.ZodType, { events }: EventStream): PlainObject {
   const lines = events.map(({ event, data, ...rest }) => {
     const id = "id" in rest ? `id: ${rest.id}\n` : "";
@@ -240,7 +244,7 @@ function eventContent(schema: z.ZodType, { events }: EventStream): PlainObject {
   };
 }
 
-/** As with events: the schema is that of all lines as a list, the example what is sent. */
+/** As with events, the schema describes the list of all lines, and the example shows what is sent. */
 function lineContent(schema: z.ZodType, { lines }: ResultLines<unknown>): PlainObject {
   const { properties } = z.toJSONSchema(schema) as { properties?: Record<string, PlainObject> };
   return {
@@ -284,7 +288,7 @@ function envelope(data: z.ZodType): PlainObject {
   };
 }
 
-/** OpenAPI 3.1 names the dialect once for the document. */
+/** An OpenAPI 3.1 document names the dialect once. */
 function withoutDialect(schema: object): PlainObject {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== "$schema" && key !== "~standard"));
 }
@@ -295,7 +299,7 @@ function errorReferences(codes: readonly ErrorCode[]): PlainObject {
   );
 }
 
-/** Sent with an error that follows authentication; a part of the request may have had no effect by then. */
+/** Response headers by error code. After authentication, a part of the request may have had no effect (X-Ignored). */
 const HEADERS_OF_ERRORS: Readonly<Record<ErrorCode, readonly string[]>> = {
   BAD_REQUEST_ERROR: COMMON_HEADERS,
   UNAUTHORIZED_ERROR: ["X-Request-Id", "WWW-Authenticate"],
@@ -325,7 +329,7 @@ function errorResponses({ errorSchemas, errorExamples }: DescribedApi): PlainObj
   );
 }
 
-/** Those that some answer refers to. `otherPaths`: as text. */
+/** The headers that some response refers to. `otherPaths`: as JSON text. */
 function sharedHeaders({ entries }: DescribedApi, otherPaths: string): PlainObject {
   const used = new Set([
     "x-should-retry",

@@ -1,10 +1,10 @@
 /**
- * The HTTP server on Node's own: everything a caller can observe is decided in this slice.
+ * The HTTP server, on top of Node's own. This slice decides everything that a caller can observe.
  *
- *   sockets/raw-refusals.ts           what never becomes a request
- *   request/request-path.ts   the way of a request, step by step
- *   request/exchange.ts       what is known of one request, and its answer
- *   sockets/stopping.ts       the end of all of it
+ *   sockets/raw-refusals.ts   what never becomes a request
+ *   request/request-path.ts   the path of a request, step by step
+ *   request/exchange.ts       what is known about one request, and its answer
+ *   sockets/stopping.ts       how the server stops
  */
 import { API_PREFIXES, type Auth } from "@promptd/contract";
 import { once } from "node:events";
@@ -34,20 +34,20 @@ const HTTP_LIMITS = {
   requestMs: 30_000,
   checkEveryMs: 1_000,
   slowReaderMs: 60_000,
-  /** How long what a refused caller still sends is thrown away before the connection is closed. */
+  /** How long data from a refused caller is discarded before the connection is closed. */
   lingerMs: 2_000,
-  /** How long a caller who has closed its side may wait for an answer: most have gone, and only the answer shows it. */
+  /** How long a caller who has closed its side may wait for an answer: most have gone, which only an answer reveals. */
   halfClosedMs: 2_000,
   /** How long a stopping server waits for the request of a connection that has sent nothing yet. */
   silentMs: 2_000,
-  /** The least time a stopping server gives its last answers: without the database one takes 12 s. */
+  /** The minimum time that a stopping server gives its last answers: without the database an answer takes 12 s. */
   stopMsMin: 15_000,
   keepAliveMs: 72_000,
   openRequestsMax: 20_000,
-  /** Requests on one connection that wait for their answers: without a bound one packet could bring thousands. */
+  /** The most requests waiting on one connection: without a limit, one packet could contain thousands. */
   connectionRequestsMax: 32,
   failedAdmissionsPerSecond: 20,
-  /** Node's 511 makes bursts of thousands fail; the kernel caps it by its own setting. */
+  /** With Node's default of 511, bursts of thousands fail; the kernel applies its own limit too. */
   backlog: 4_096,
 } as const;
 type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };
@@ -58,16 +58,16 @@ export interface HttpServerOptions
     Partial<Pick<PathSetup, "rate" | "corsOrigins" | "proxies" | "checkResponses">>,
     Pick<UnauthenticatedEndpointsOptions, "openFile" | "publicUrl" | "readiness"> {
   readonly endpoints: readonly Endpoint[];
-  /** Those of the contract when absent. */
+  /** The contract's prefixes when absent. */
   readonly prefixes?: Readonly<Record<string, Auth>>;
-  /** Where rows of audited endpoints go; no endpoint is audited when absent. */
+  /** Writes the rows of audited endpoints; absent: no endpoint is audited. */
   readonly writeAudit?: WriteAudit;
   readonly limits?: Partial<HttpLimits>;
 }
 
 export interface HttpServer {
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
-  /** Stops as stopping.ts says. Resolves when no connection is left. */
+  /** Stops as described in stopping.ts. Resolves when no connection is left. */
   close(order?: StopOrder): Promise<void>;
   readonly openRequests: number;
 }
@@ -125,17 +125,17 @@ function createNodeServer(limits: HttpLimits): Server {
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: limits.checkEveryMs,
     maxHeaderSize: HEADER_BYTES_MAX,
-    // Checked by ourselves: Node answers 400 without an envelope.
+    // Checked in parse-head.ts: Node would answer a 400 without an envelope.
     requireHostHeader: false,
   });
-  // Node drops headers beyond 2,000 silently; we refuse them.
+  // By default Node silently drops headers beyond 2,000; parse-head.ts refuses the request.
   server.maxHeadersCount = 0;
   return server;
 }
 
 /**
- * For Node an empty line now and then shows a live connection, though it is not a request. A caller who has sent nothing
- * else for the time of keep-alive and headers together has gone.
+ * Closes idle connections that Node keeps open: for Node, an occasional empty line shows a live connection, though it
+ * is not a request. A caller who has sent nothing else for the keep-alive and header timeouts together has gone.
  */
 function closeIdleConnections(server: Server, connections: Connections, limits: HttpLimits): void {
   const { keepAliveMs, headersMs, checkEveryMs } = limits;

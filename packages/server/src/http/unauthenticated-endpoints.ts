@@ -6,7 +6,7 @@ import { rawQuery } from "./request/query.ts";
 
 export interface UnauthenticatedEndpointsOptions {
   readonly openFile: OpenFile;
-  /** Under which callers reach the server; known for certain once it listens. */
+  /** The URL under which callers reach the server; known for certain once it listens. */
   readonly publicUrl: () => string;
   readonly readiness: () => Promise<Readiness>;
   readonly isStopping: () => boolean;
@@ -14,7 +14,7 @@ export interface UnauthenticatedEndpointsOptions {
   readonly isBusy: () => boolean;
 }
 
-/** The endpoints that need no credential. They read no body. */
+/** Returns the endpoints that need no credential. They read no body. */
 export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOptions): Endpoint[] {
   const openApi = perUrl((url) => describe("CALLERS_API", url));
   const manageOpenApi = perUrl((url) => describe("MANAGE_API", url));
@@ -27,7 +27,7 @@ export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOption
     open("/manage/openapi.json", async () => ({ status: 200, text: await manageOpenApi(options.publicUrl()) })),
     open("/files/:name", async ({ params }, context) => {
       if (options.isBusy()) throw serverBusy();
-      await context.afterEarlierAnswers(); // a file stays open only for the request that is answered next
+      await context.afterEarlierAnswers(); // open a file only for the request that is answered next
       const { method, url = "" } = context.request;
       const { name = "" } = params as Readonly<Record<string, string>>;
       return options.openFile({
@@ -47,8 +47,8 @@ function open(path: EndpointEntry["path"], handle: Endpoint["handle"]): Endpoint
 }
 
 /**
- * Whether a load balancer should send requests here. Not ready is a 500: no 503 ever leaves the server. The details
- * stand in `data`, which other 500s leave null, so that an operator sees at once what is missing.
+ * Tells a load balancer whether to send requests here. "Not ready" is a 500, because the server never sends a 503.
+ * Unlike in other 500s, `data` has details, so that an operator sees at once what is missing.
  */
 function answerReadiness({ ready, details }: Readiness, isStopping: boolean) {
   if (ready && !isStopping) return { status: 200, text: successText({ ready: true, ...details }) };
@@ -57,7 +57,7 @@ function answerReadiness({ ready, details }: Readiness, isStopping: boolean) {
   return { status: 500, text, headers: { "x-should-retry": "true" } };
 }
 
-/** One call at a time: however many ask, the database is asked once, and all who ask meanwhile share its answer. */
+/** Runs one call at a time: everyone who asks meanwhile shares its result, so the database is asked only once. */
 function joinCalls<Result>(call: () => Promise<Result>): () => Promise<Result> {
   let current: Promise<Result> | null = null;
   return () => {
@@ -66,13 +66,13 @@ function joinCalls<Result>(call: () => Promise<Result>): () => Promise<Result> {
   };
 }
 
-/** Loads the examples and schemas of all endpoints, for which a server is rarely asked. */
+/** Imports on demand, because it loads the examples and schemas of all endpoints and is rarely called. */
 async function describe(api: "CALLERS_API" | "MANAGE_API", publicUrl: string): Promise<string> {
   const [described, { openApiText }] = await Promise.all([import("./described-apis.ts"), import("./openapi.ts")]);
   return openApiText(publicUrl, described[api]);
 }
 
-/** Makes a text again only when the URL has changed, or when it could not be made. */
+/** Caches the text; makes it again only if the URL has changed or the last attempt failed. */
 export function perUrl(make: (url: string) => Promise<string>): (url: string) => Promise<string> {
   let last: { readonly url: string; readonly text: string } | null = null;
   return async (url) => {

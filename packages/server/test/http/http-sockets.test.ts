@@ -186,7 +186,7 @@ describe("slow senders", () => {
     const own = await startEdge({ limits });
     const answer = await sendRaw(own.port, request);
     expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe("The request did not arrive whole in time. Send it again.");
+    expect(answer.body.message).toBe("The request did not arrive completely in time. Send it again.");
     await own.http.close();
     expect(own.http.openRequests).toBe(0);
   });

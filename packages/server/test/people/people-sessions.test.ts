@@ -222,7 +222,7 @@ describe("a management token", () => {
     const operator = await ada.token(["operator"]);
     const refusal = await problemOf(operator.client.send("listAudit"));
     expect(refusal.data).toEqual({ reason: "ROLE_REQUIRED", role: "operator" });
-    expect(refusal.message).toMatch(/^Only an operator of this installation may do this.*Ask an operator\.$/);
+    expect(refusal.message).toMatch(/^Only an operator of this installation can do this.*Ask an operator\.$/);
   });
 
   test("of another person does not exist", async () => {

@@ -40,11 +40,11 @@ describe("the body", () => {
   });
 
   test.each([
-    [{ input: {} }, 'inputs is required. "input" is not known here.'],
-    [{ inputs: { topic: "tea" } }, 'Text input "topic" is required. "inputs.topic" is not known here.'],
+    [{ input: {} }, 'inputs is required. "input" is not recognized.'],
+    [{ inputs: { topic: "tea" } }, 'Text input "topic" is required. "inputs.topic" is not recognized.'],
     [
       { inputs: { textInput: {} }, a: 1, b: 2, c: 3 },
-      'Text input "topic" is required. "a", "b", "c" are not known here.',
+      'Text input "topic" is required. "a", "b", "c" are not recognized.',
     ],
     [
       { inputs: { textInputs: { Topic: "" } } },
@@ -71,7 +71,7 @@ describe("the body", () => {
     const answer = await postRun(caller.client, text, { "content-type": headers.get("content-type") });
     expect(answer.httpStatus).toBe(400);
     expect(errorOf(answer).message).toBe(
-      "The body could not be read as JSON (Content-Type: multipart/form-data). " +
+      "The request body could not be read as JSON (Content-Type: multipart/form-data). " +
         'Send JSON with "Content-Type: application/json".',
     );
   });

@@ -3,50 +3,50 @@ import { createSemaphore, type Permit } from "../../platform/resilience/semaphor
 
 /** Bytes. */
 export interface BodyBudgetLimits {
-  /** Larger bodies count, whole; smaller ones never do: five a second of each account are no load. */
+  /** Only bodies larger than this count, with their full size: five small bodies per second and account are no load. */
   readonly smallBodyBytesMax: number;
-  /** Of all accounts together. */
+  /** For all accounts together. */
   readonly totalBodyBytesMax: number;
-  /** Of one account, so that nobody who sends slowly keeps the others out. */
+  /** For one account, so that a slow sender cannot block the others. */
   readonly accountBodyBytesMax: number;
   /** How long a body waits, unread, for memory. */
   readonly bodyWaitMs: number;
-  /** How long a body that waits lets smaller ones pass. */
+  /** How long a waiting body lets smaller bodies go first. */
   readonly bodyPassMs: number;
 }
 
-/** The share of one request's body in the memory for bodies. */
+/** One request body's share of the memory for bodies. */
 export interface BodyReservation {
-  /** Takes more at once, for a body that is being read. @throws Problem TOO_MANY_REQUESTS_ERROR. */
+  /** Reserves more without waiting, for a body that is being read. @throws Problem TOO_MANY_REQUESTS_ERROR. */
   readonly grow: (bytes: number) => void;
   /**
-   * More than once is once. The share of a large body stays taken for a while longer, since reading it kept everybody
-   * waiting: bodies of one account must not have all of the event loop's time.
+   * Idempotent. The share of a large body stays reserved for a while longer: reading it blocked everyone else, and the
+   * bodies of one account must not use all of the event loop's time.
    */
   release(): void;
 }
 
 export interface BodyBudget {
   /**
-   * Resolves when there is memory for a body of so many bytes. Unread, a body stays with its caller and in the system's
-   * few buffers. Rejects with the signal's reason, and with a Problem TOO_MANY_REQUESTS_ERROR.
+   * Resolves when there is memory for a body of `bytes`. Until then the body stays with its caller and in the kernel's
+   * small buffers. Rejects with the signal's reason or with a Problem TOO_MANY_REQUESTS_ERROR.
    */
   reserve(accountId: string, bytes: number, signal: AbortSignal): Promise<BodyReservation>;
 }
 
 /**
- * Reading 32 MiB takes the event loop for some 100 ms, in pieces, so its account's share rests for 1.3 s: fewer than one
- * in twenty requests of the others then meet it (2026-11-23, bench/cases/fairness.ts).
+ * Reading 32 MiB occupies the event loop for about 100 ms, in pieces, so the account's share stays reserved for another
+ * 1.3 s. Fewer than one in twenty requests of other accounts are then delayed (2026-11-23, bench/cases/fairness.ts).
  */
 const RESTED_BYTES_PER_MS = 26_214;
-/** Smaller bodies are read in a few milliseconds. */
+/** Smaller bodies are read within a few milliseconds. */
 const RESTING_BYTES = 4 * 1_048_576;
 
 /**
- * The memory that bodies of requests may take in one process, from before they are read until they are worked up. A
- * body is up to 32 MiB, and a caller may take half a minute to send it: five a second would fill any machine. A body
- * that does not fit lets smaller ones pass for a while, or a hundred kilobytes would wait for 32 MiB; then it is the
- * next, or it would wait as long as smaller ones come.
+ * Limits the memory that request bodies use in one process, from before they are read until they are processed. A body
+ * can be 32 MiB, and a caller may take half a minute to send it: five per second would fill any machine. A body that
+ * does not fit lets smaller bodies go first for a while, so that 100 kB need not wait for 32 MiB. Then it is next, so
+ * that a stream of smaller bodies cannot hold it up forever.
  */
 export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
   const busy = (shortage: "permits" | "key") =>
@@ -78,7 +78,7 @@ export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
   };
 }
 
-/** This process is full; another one, or the next moment, may have room. */
+/** This process is full; another process may have room, or this one may a moment later. */
 export function serverBusy(): Problem {
   return serverBusyProblem("The server is busy. Retry in 1 second.");
 }
@@ -86,7 +86,7 @@ export function serverBusy(): Problem {
 function accountBusy(bytesMax: number): Problem {
   const size = Math.floor(bytesMax / 1024 / 1024);
   return serverBusyProblem(
-    `The account is sending more than ${size} MiB of requests at once. Wait for some to arrive, then retry.`,
+    `The account is sending more than ${size} MiB of requests at once. Wait for some of them to finish, then retry.`,
   );
 }
 

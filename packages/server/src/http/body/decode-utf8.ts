@@ -1,22 +1,22 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { badRequest } from "../../platform/problem.ts";
 
-/** @throws Problem BAD_REQUEST_ERROR with the first byte that is not UTF-8, counted from `offset`. */
+/** @throws Problem BAD_REQUEST_ERROR that names the first byte that is not UTF-8, counted from `offset`. */
 export function decodeUtf8(bytes: Buffer, offset = 0): string {
   if (isAscii(bytes)) return bytes.toString("latin1"); // a quarter of the time
   if (isUtf8(bytes)) return bytes.toString("utf8");
   throw badRequest(`The request body is not valid UTF-8 (at byte ${offset + invalidByteAt(bytes)}).`);
 }
 
-/** A byte order mark before the text is accepted and dropped. */
+/** Drops a byte order mark at the start of the text. */
 export function withoutMark(text: string): string {
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-/** As the platform writes what it cannot decode; a text may hold it too. */
+/** What Node writes for bytes that it cannot decode; a valid text may contain it too. */
 const REPLACEMENT = Buffer.from("\ufffd");
 
-/** Index of the first byte that no UTF-8 text has there. Only called for bytes that have one. */
+/** Returns the index of the first byte that is not valid UTF-8. Called only for bytes that contain one. */
 function invalidByteAt(bytes: Buffer): number {
   let at = 0;
   for (const text of bytes.toString("utf8").split("\ufffd")) {

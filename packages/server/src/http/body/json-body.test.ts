@@ -63,9 +63,9 @@ describe("parseJsonBody", () => {
     ['{"a":"b\nc"}', "unexpected U+000A at position 7"],
     ['{"a":"\\x"}', "unexpected '\\' at position 6"],
     ["{'a':1}", "unexpected ''' at position 1"],
-    ['{"a":"b', "it ends too early, at position 7"],
-    ["[1,", "it ends too early, at position 3"],
-    [" ", "it ends too early, at position 1"],
+    ['{"a":"b', "unexpected end at position 7"],
+    ["[1,", "unexpected end at position 3"],
+    [" ", "unexpected end at position 1"],
     ["[1}", "unexpected '}' at position 2"],
     ["nul", "unexpected 'n' at position 0"],
     ["\u00a0{}", "unexpected U+00A0 at position 0"],
@@ -75,9 +75,9 @@ describe("parseJsonBody", () => {
 
   test("looks at no more than its budget of bytes outside texts", async () => {
     const blank = " ".repeat(2_000_000);
-    expect(await refusal(`${blank}{}`)).toContain("more than 1 MiB outside its texts");
+    expect(await refusal(`${blank}{}`)).toContain("more than 1 MiB outside its strings");
     const quotes = '\\"'.repeat(2_000_000);
-    expect(await refusal(`{"a":"${quotes}"}`)).toContain("more than 1 MiB outside its texts");
+    expect(await refusal(`{"a":"${quotes}"}`)).toContain("more than 1 MiB outside its strings");
     const text = "a\\n".repeat(1_000_000);
     expect(await parseJsonBody(Buffer.from(`{"a":"${text}"}`), null)).toHaveProperty("a");
   });
@@ -129,7 +129,7 @@ describe("parseJsonBody", () => {
     const name = "n".repeat(1_025);
     const rest = `"b":"${"x".repeat(2_000_000)}"`;
     expect(await refusal(`{"${name}" : 1,${rest}}`)).toBe(
-      "The request body is large and has a member whose name is longer than 1,024 bytes (before byte 1029).",
+      "The request body is larger than 1 MiB and has a member name longer than 1,024 bytes (before byte 1029).",
     );
     expect(await parseJsonBody(Buffer.from(`{"${name.slice(1)}":1,${rest}}`), null)).toHaveProperty(name.slice(1));
     expect(await parseJsonBody(Buffer.from(`{"${name}":1}`), null)).toHaveProperty(name);

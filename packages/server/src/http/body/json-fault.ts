@@ -1,25 +1,25 @@
 /**
- * Finds where a text stops being JSON. `JSON.parse` gives a position for some faults only, and quotes the body for the
- * others; this runs after it has failed.
+ * Finds where a text stops being JSON. `JSON.parse` reports a position only for some faults and quotes the body for the
+ * others. This runs after it has failed.
  */
 const SPACE = /[ \t\n\r]*/y;
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** Half a sentence: "unexpected '}' at position 41", "it ends too early, at position 12". */
+/** Half a sentence: "unexpected '}' at position 41", "unexpected end at position 12". */
 export function describeJsonFault(text: string): string {
   const at = findJsonFault(text);
-  if (at >= text.length) return `it ends too early, at position ${text.length}`;
+  if (at >= text.length) return `unexpected end at position ${text.length}`;
   const char = String.fromCodePoint(text.codePointAt(at) ?? 0xfffd);
   const isPlain = /^[^\p{C}\p{Z}]$/u.test(char);
   const shown = isPlain ? `'${char}'` : `U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
   return `unexpected ${shown} at position ${at}`;
 }
 
-/** What may stand next. */
+/** What may come next. */
 type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | ", or end";
 
-/** Index of the first character that cannot stand where it does; the length of the text when it ends too early. */
+/** Returns the index of the first character that is not allowed where it is; the text's length if it ends too early. */
 function findJsonFault(text: string): number {
   const open: string[] = [];
   let expected: Expected = "value";
@@ -83,7 +83,7 @@ function endOfString(text: string, at: number): number | null {
   return text.charAt(end) === '"' ? end + 1 : null;
 }
 
-/** Index of the closing quotation mark, or of the character that cannot stand in a text. */
+/** Returns the index of the closing quotation mark, or of the first character that a text cannot contain. */
 function scanString(text: string, at: number): number {
   let i = at + 1;
   while (i < text.length) {
@@ -100,7 +100,7 @@ function scanString(text: string, at: number): number {
   return i;
 }
 
-/** A fault inside a text is where the text breaks, not where it began. */
+/** Places a fault inside a text where the text breaks, not where it begins. */
 function faultInside(text: string, at: number, expected: Expected): number {
   const takesText = expected !== ":" && expected !== ", or end";
   return takesText && text.charAt(at) === '"' ? scanString(text, at) : at;

@@ -15,14 +15,14 @@ const PIECE_BYTES = 256 * 1_024;
 const ESCAPE_BYTES_MAX = 6;
 
 /**
- * Parses a body in slices of the event loop: first all but the given texts, then these piece by piece. `JSON.parse` of
- * 31 MiB at once kept everybody waiting for 35 to 100 ms, most of it for memory that the system had to make anew
- * (2026-11-23). A text of many pieces is a rope: what only passes it on never makes it whole.
+ * Parses a body in event loop slices: first everything except the given texts, then these piece by piece. One
+ * `JSON.parse` of 31 MiB blocked everyone for 35 to 100 ms, mostly while the system allocated new memory (2026-11-23).
+ * A text of many pieces is a rope: code that only passes it on never flattens it.
  * @param texts Values in the order of the body, never names of members.
- * @throws SyntaxError as `JSON.parse` does, and Problem BAD_REQUEST_ERROR when the body is not UTF-8.
+ * @throws SyntaxError as `JSON.parse` does, and Problem BAD_REQUEST_ERROR if the body is not UTF-8.
  */
 export async function parseAroundTexts(bytes: Buffer, texts: readonly TextSpan[]): Promise<unknown> {
-  // What stands for each text. No body can hold them, since nobody can guess them.
+  // A stand-in for each text. Nobody can guess them, so no body can contain them.
   const standIns = new Map(texts.map((span) => [randomUUID() as string, span]));
   const parsed: unknown = JSON.parse(withoutMark(decodeRest(bytes, standIns)));
   const found = new Map<string, string>();
@@ -40,11 +40,13 @@ export async function parseAroundTexts(bytes: Buffer, texts: readonly TextSpan[]
   return withTexts(parsed, found);
 }
 
-/** What is more than itself in a JSON text: an escape, or a control character, which is a fault. */
-// oxlint-disable-next-line no-control-regex -- these are what is looked for
+/**
+ * Characters with a special meaning in a JSON text: the start of an escape, or a control character, which is a fault.
+ */
+// oxlint-disable-next-line no-control-regex -- control characters are what this searches for
 const NOT_PLAIN = /[\\\u0000-\u001f]/;
 
-/** Most pieces are plain, and `JSON.parse` would copy them twice. */
+/** Returns plain pieces as they are, which most are: `JSON.parse` would copy them twice. */
 function readPiece(piece: string): string {
   return NOT_PLAIN.test(piece) ? (JSON.parse(`"${piece}"`) as string) : piece;
 }
@@ -59,7 +61,7 @@ function decodeRest(bytes: Buffer, standIns: ReadonlyMap<string, TextSpan>): str
   return rest + decodeUtf8(bytes.subarray(at), at);
 }
 
-/** Not inside a character, nor inside an escape. */
+/** Never inside a character or an escape. */
 function pieceEnd(bytes: Buffer, start: number, end: number): number {
   let at = start + PIECE_BYTES;
   if (at >= end) return end;
@@ -70,7 +72,7 @@ function pieceEnd(bytes: Buffer, start: number, end: number): number {
   return at;
 }
 
-/** Whether an odd number of backslashes stands before it. */
+/** Whether an odd number of backslashes precedes it. */
 export function isEscaped(bytes: Uint8Array, at: number, from: number): boolean {
   let backslashes = 0;
   while (at - 1 - backslashes >= from && bytes[at - 1 - backslashes] === BACKSLASH) backslashes += 1;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Problem } from "../../platform/problem.ts";
 import { unreadable } from "./json-body.ts";
 
-/** There is nobody to answer: the caller closed the connection while sending. Not an error of the server. */
+/** The caller closed the connection while sending, so nobody is left to answer. Not a server error. */
 export class CallerGone extends Error {
   override readonly name = "CallerGone";
 }
@@ -12,22 +12,22 @@ export function hasBody(request: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && length !== "0");
 }
 
-/** Makes sure of memory for so many bytes in all. @throws Problem when there is none. */
+/** Reserves memory for `bytes` in total. @throws Problem when there is none. */
 export type Reserve = (bytes: number) => void;
 
 /**
- * Reads the body whole, or to its end without storing it (`reserve` null).
- * @throws Problem BAD_REQUEST_ERROR as soon as more than `bytesMax` have arrived, or what `reserve` throws; the rest
- * stays unread.
+ * Reads the whole body, or, when `reserve` is null, reads to its end without storing it.
+ * @throws Problem BAD_REQUEST_ERROR as soon as more than `bytesMax` have arrived, or what `reserve` throws; the rest is
+ * discarded.
  */
 export function receiveBody(request: IncomingMessage, bytesMax: number, reserve: Reserve | null): Promise<Buffer> {
-  // Gone before it was read: it emits no event any more, and what waits for one would never be freed.
+  // The caller left before the body was read: no more events come, so a promise waiting for one would never be freed.
   if (request.destroyed) return Promise.reject(callerGone());
   const received = Promise.withResolvers<Buffer>();
   let bytes = 0;
   let stored = reserve === null ? null : new BodyBuffer(declaredBytes(request), reserve);
-  // The listeners stay, since taking them off costs more, and live as long as the request, which may wait for two minutes:
-  // once settled they refer to nothing and discard what still comes.
+  // The listeners stay, because removing them costs more. They live as long as the request, which may wait for two
+  // minutes, so once settled they refer to nothing and discard what still arrives.
   let settle: typeof received | null = received;
   const end = () => {
     const ended = settle;
@@ -62,12 +62,12 @@ export function callerGone(): CallerGone {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** First size of the buffer of a body without a declared length; doubled as it grows. */
+/** Initial buffer size for a body without a declared length; it doubles as the body grows. */
 const FIRST_BYTES = 16 * 1024;
 
 /**
- * A body in one piece from the start: what is declared is allocated once, and the system gives memory only to what is
- * written. A list of the chunks would cost many times their bytes when they come one by one, and twice at the end.
+ * Holds a body in one piece from the start. The declared length is allocated once, and the system provides memory only
+ * for what is written. A list of chunks would cost many times their bytes if they were tiny, and twice at the end.
  */
 class BodyBuffer {
   readonly #declared: number | null;
@@ -103,13 +103,16 @@ class BodyBuffer {
   }
 }
 
-/** Null: sent in chunks, so it is not known yet. */
+/** Null: sent in chunks, so the length is not known yet. */
 export function declaredBytes({ headers }: IncomingMessage): number | null {
   const length = headers["content-length"];
   return length === undefined ? null : Number(length);
 }
 
-/** What the length alone says, before a caller that asks is asked to go on sending. @throws Problem BAD_REQUEST_ERROR. */
+/**
+ * Checks the declared length, before a caller that waits for `100 Continue` sends.
+ * @throws Problem BAD_REQUEST_ERROR.
+ */
 export function refuseTooLarge(request: IncomingMessage, bytesMax: number): void {
   if ((declaredBytes(request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
@@ -126,15 +129,18 @@ function tooLarge(bytesMax: number): Problem {
 
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 
-/** What the headers alone say against the body: a form upload, a compressed body, another character set. */
+/** Refuses what the headers alone rule out: a form upload, a compressed body, another character set. */
 export function refuseBodyForm(request: IncomingMessage): void {
   const { "content-type": type = "", "content-encoding": encoding = "identity" } = request.headers;
   if (/^\s*multipart\//i.test(type)) throw unreadable(type);
   if (encoding.trim().toLowerCase() !== "identity") {
-    throw new Problem("BAD_REQUEST_ERROR", "The request body must not be compressed: leave out Content-Encoding.");
+    throw new Problem(
+      "BAD_REQUEST_ERROR",
+      "The request body must not be compressed. Send it without Content-Encoding.",
+    );
   }
   const charset = CHARSET.exec(type)?.[1]?.toLowerCase() ?? "utf-8";
   if (charset !== "utf-8" && charset !== "utf8") {
-    throw new Problem("BAD_REQUEST_ERROR", "The request body must be UTF-8: change the charset in Content-Type.");
+    throw new Problem("BAD_REQUEST_ERROR", "The request body must be UTF-8. Change the charset in Content-Type.");
   }
 }

@@ -2,10 +2,10 @@ import type { WriteAudit } from "../endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**
- * The row that a request leaves in the audit log, by the name of the entry in the contract. A request that nobody was
- * admitted with leaves none: it has changed nothing, and anybody could fill the log.
- * @param outcome how the request ended: `SUCCESS` or the code of its error.
- * @param data the content of its answer.
+ * Writes the request's row in the audit log, under the name of its entry in the contract. A request that was not
+ * admitted leaves no row: it has changed nothing, and otherwise anyone could fill the log.
+ * @param outcome how the request ended: `SUCCESS` or its error code.
+ * @param data the content of the response.
  */
 export async function audit(
   exchange: Exchange,
@@ -18,7 +18,7 @@ export async function audit(
   const caller = admission?.kind === "admitted" ? admission.caller : null;
   if (caller === null && (endpoint.auth !== "none" || outcome !== "SUCCESS")) return;
   const subject = endpoint.subject === undefined ? null : subjectOf(endpoint.subject, exchange.params, data);
-  if (caller === null && subject === null) return; // a link was opened, and nothing is done yet
+  if (caller === null && subject === null) return; // somebody opened a link; nothing has happened yet
   await writeAudit({
     action: endpoint.name,
     caller,
@@ -30,10 +30,12 @@ export async function audit(
   });
 }
 
-/** A file may hold hundreds of prompts. */
+/** A prompt file may contain hundreds of prompts. */
 const SUBJECTS_MAX = 20;
 
-/** The path parameter of that name, else the member of the answer, else that of the rows of the answer's list. */
+/**
+ * Takes the path parameter `name`, else the response's member of that name, else that member of the rows in its list.
+ */
 function subjectOf(name: string, params: Exchange["params"], data: unknown): string | null {
   const given = params[name];
   if (given !== undefined) return given.toLowerCase().replaceAll("\0", "\uFFFD"); // PostgreSQL has no U+0000

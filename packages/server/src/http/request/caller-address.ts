@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
 
 /**
- * The address of who asks. Each proxy adds to X-Forwarded-For whom it saw, at its end; what stands before is the caller's
- * own word. So with one proxy the last entry counts, with two the one before it.
+ * Returns the caller's address. Each proxy appends the address that it saw to X-Forwarded-For; entries before those are
+ * the caller's own claim. So with one proxy the last entry counts, with two the one before it.
  *
- * @param forwarded the values of X-Forwarded-For, in their order.
+ * @param forwarded the values of X-Forwarded-For, in order.
  */
 export function callerAddress(socketAddress: string, forwarded: readonly string[], proxies: number): string {
   if (proxies === 0) return socketAddress;

@@ -1,6 +1,6 @@
 /**
- * One request and its answer: what each step has found out, the headers that gather on the way, and the only place that
- * writes an answer. Slices see the part of it that is a RequestContext.
+ * One request and its answer: what each step has found out, the headers collected on the way, and the only code that
+ * writes an answer. Slices see only its RequestContext part.
  */
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -31,25 +31,25 @@ export interface ExchangeSetup {
   readonly log: Log;
   readonly newId: () => string;
   readonly resourcesHash: () => string;
-  /** `["*"]` or the origins whose pages may call. */
+  /** `["*"]`, or the origins whose pages may call the API. */
   readonly corsOrigins: readonly string[];
   readonly rate: RatePolicy;
-  /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
+  /** For tests: every answer is checked against the contract's schemas, and a violation becomes a 500. */
   readonly checkResponses: boolean;
-  /** How many proxies stand in front, each of which adds to X-Forwarded-For. */
+  /** How many proxies are in front of the server. Each one appends to X-Forwarded-For. */
   readonly proxies: number;
   readonly slowReaderMs: number;
   readonly lingerMs: number;
-  /** True once the server is stopping, for the last request of a connection: that is then closed with its answer. */
+  /** True for the last request of a connection while the server is stopping: its answer closes the connection. */
   readonly isLastAnswer: (exchange: Exchange) => boolean;
 }
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const IGNORED_NAMES_MAX = 100;
 
-/** One for all requests, most of which hold nothing that is not known. */
+/** Shared by all requests, most of which have no unknown parts. */
 const NONE: readonly string[] = [];
-/** Statuses without a body, and so without a type and a length. */
+/** Statuses without a body, and so without Content-Type and Content-Length. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 
 export class Exchange implements ServerContext {
@@ -57,27 +57,27 @@ export class Exchange implements ServerContext {
   readonly response: ServerResponse;
   readonly requestId: string;
   readonly arrivedAtMs: number;
-  /** Null until it is found, and when no endpoint has the path. */
+  /** Null until it is found, and if no endpoint matches the path. */
   route: Route | null = null;
-  /** Of the route; null: nothing is checked. */
+  /** The route's schemas; null: nothing is checked. */
   schemas: EndpointSchemas | null = null;
-  /** Null until the request is authenticated, and where no credential is asked for. */
+  /** Null until the request is authenticated, and where no credential is required. */
   admission: Admission | null = null;
   /** Parsed JSON; an absent body counts as an empty object. */
   body: unknown = {};
   input: EndpointInput | null = null;
   answer: Answer<unknown> | TextAnswer | StreamAnswer | null = null;
-  /** The first parts of the query and the body that the endpoint does not know. */
+  /** The first few parts of the query and the body that the endpoint does not know. */
   unlisted: readonly string[] = NONE;
   /** For the log. */
   runId: string | null = null;
   /** True when the body was read to its end, or there is none. */
   bodyIsRead: boolean;
-  /** The body's share of the memory for bodies; null when it has none. */
+  /** The body's share of the memory for bodies; null: it has none. */
   bodyReservation: BodyReservation | null = null;
   /** True: the caller waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean;
-  /** Its answer ends the connection, so that nothing behind it gets one. Known at the latest when it is answered. */
+  /** Its answer closes the connection, so requests behind it get none. Known at the latest when it is answered. */
   closesConnection = false;
   readonly #setup: ExchangeSetup;
   #ignored: string[] | null = null;
@@ -99,7 +99,7 @@ export class Exchange implements ServerContext {
     return this.route.endpoint;
   }
 
-  /** True: it leaves a row in the audit log, however it ends. */
+  /** True: the request leaves a row in the audit log, however it ends. */
   get isAudited(): boolean {
     return this.route?.endpoint.isAudited === true && !this.isAnswered;
   }
@@ -113,7 +113,7 @@ export class Exchange implements ServerContext {
     return this.admission.caller;
   }
 
-  /** Who has the memory that the body takes: the account, or the address of a caller without a credential. */
+  /** Whom the body's memory counts for: the account, or the address of a caller without a credential. */
   get bodyOwner(): string {
     return this.admission?.kind === "admitted" ? this.admission.caller.accountId : this.address;
   }
@@ -158,12 +158,15 @@ export class Exchange implements ServerContext {
     return this.response.headersSent;
   }
 
-  /** True when an answer has begun or the caller is gone: nothing more may be written. */
+  /** True when an answer has begun or the caller has gone: nothing more may be written. */
   get isOver(): boolean {
     return this.#isDone || this.response.headersSent || this.response.destroyed;
   }
 
-  /** Answers with a JSON text, or its compressed bytes; `headers` in any case win over the usual ones. Never throws: a bad header is a 500. */
+  /**
+   * Answers with a JSON text, or its compressed bytes; `headers`, in upper or lower case, override the usual ones.
+   * Never throws: an invalid header becomes a 500.
+   */
   sendJson(status: number, text: string | Buffer, headers: Readonly<Headers> = {}): void {
     if (this.isOver) return;
     const all = this.#commonHeaders();
@@ -183,14 +186,16 @@ export class Exchange implements ServerContext {
 
   #sendBrokenAnswer(error: unknown): void {
     const { log } = this.#setup;
-    log.error({ err: error, requestId: this.requestId, route: this.#pattern }, "an answer could not be sent");
+    log.error({ err: error, requestId: this.requestId, route: this.#pattern }, "a response could not be sent");
     const problem = internalError(this.requestId);
     const headers = { ...this.#commonHeaders(), "content-type": "application/json; charset=utf-8" };
     this.response.writeHead(500, { ...headers, ...problemHeaders(problem) });
     this.#finish(errorText(problem));
   }
 
-  /** Answers with an error envelope; what is no Problem is logged in full and answered as a bare SERVER_ERROR. */
+  /**
+   * Answers with an error envelope. An error that is not a Problem is logged in full and becomes a bare SERVER_ERROR.
+   */
   sendError(error: unknown): void {
     if (error instanceof CallerGone) {
       this.response.destroy();
@@ -228,11 +233,13 @@ export class Exchange implements ServerContext {
     }
     this.#watchReader();
     pipeline(answer.body, this.response, (error) => {
-      if (error) this.#setup.log.debug({ err: error, requestId: this.requestId }, "a body was not sent whole");
+      if (error) this.#setup.log.debug({ err: error, requestId: this.requestId }, "a response body was cut off");
     });
   }
 
-  /** The connection or the answer has ended. Called once or more; returns false when it was over already. */
+  /**
+   * Records that the connection or the answer has ended. May be called again; returns false if it had already ended.
+   */
   end(): boolean {
     if (this.#isDone) return false;
     this.#isDone = true;
@@ -242,7 +249,7 @@ export class Exchange implements ServerContext {
     return true;
   }
 
-  /** Of the route, for the log; never the address itself, which may hold secrets. */
+  /** The route's path pattern, for the log; never the address itself, which may contain secrets. */
   get #pattern(): string {
     return this.route?.endpoint.path ?? "-";
   }
@@ -276,13 +283,13 @@ export class Exchange implements ServerContext {
     } else {
       this.#lingerAfter(text);
     }
-    // Small answers are with the kernel by now; the rest is watched until it is.
+    // The kernel has taken small answers by now. For the rest, watch the reader until it has.
     if ((response.socket?.writableLength ?? 0) > 0) this.#watchReader();
   }
 
   /**
-   * Sends the answer while the caller still sends its body. Closing at once would reset the connection and many
-   * callers would lose the answer, so what arrives is thrown away for a short while first.
+   * Sends the answer while the caller is still sending its body. Closing at once would reset the connection, and many
+   * callers would lose the answer. So the server first discards what arrives for a short while.
    */
   #lingerAfter(text: string | Buffer): void {
     const { request, response } = this;
@@ -297,8 +304,8 @@ export class Exchange implements ServerContext {
   }
 
   /**
-   * Closes the connection when no byte of this answer gets through for `slowReaderMs`. Armed only while there are
-   * bytes to send: a plain idle limit would end the long waits. Node's own timer knows of progress inside one write.
+   * Closes the connection when no byte of this answer gets through for `slowReaderMs`. Armed only while there are bytes
+   * to send, because a plain idle timeout would end long waits. Node's own timer sees progress within one write.
    */
   #watchReader(): void {
     const { response } = this;
@@ -307,7 +314,7 @@ export class Exchange implements ServerContext {
     if (response.socket === null) response.once("socket", arm);
     else arm();
     response.once("finish", () => {
-      // Node has by now set its keep-alive limit, unless another answer waits on this connection.
+      // By now Node has set its keep-alive timeout, unless another answer is waiting on this connection.
       const { socket } = this.request;
       if (socket.timeout === slowReaderMs) socket.setTimeout(0);
     });

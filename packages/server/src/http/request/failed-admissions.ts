@@ -1,17 +1,17 @@
 import { isIPv6 } from "node:net";
 
-/** Failed authentications per address, so that guessing keys is slow and cheap to refuse. */
+/** Counts failed authentications per address, so that guessing keys is slow and cheap to refuse. */
 export interface FailedAdmissions {
-  /** Notes one failure. @returns false when the address has already failed too often in the last second. */
+  /** Records one failure. @returns false if the address has already failed too often in the last second. */
   note(address: string): boolean;
 }
 
-/** More addresses than a process meets in a second; the longest unused one is forgotten first. */
+/** More addresses than a process sees in a second; the least recently used address is dropped first. */
 const ADDRESSES_MAX = 10_000;
 
 /**
- * An exact sliding window: at most `perSecond` noted failures in any second. Failures beyond that are not noted, so an
- * address recovers one second after it slows down. `nowMs` is monotonic.
+ * An exact sliding window: at most `perSecond` recorded failures in any second. Failures beyond that are not recorded,
+ * so an address recovers one second after it slows down. `nowMs` is monotonic.
  */
 export function createFailedAdmissions(perSecond: number, nowMs: () => number): FailedAdmissions {
   const rings = new Map<string, { readonly times: Float64Array; next: number }>();
@@ -31,7 +31,9 @@ export function createFailedAdmissions(perSecond: number, nowMs: () => number): 
   };
 }
 
-/** An IPv4 address itself, also when mapped into IPv6; the /64 of an IPv6 address, since one caller owns all of it. */
+/**
+ * Returns an IPv4 address itself, also if mapped into IPv6, and the /64 of an IPv6 address: one caller owns all of it.
+ */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
@@ -40,7 +42,7 @@ export function networkOf(address: string): string {
   const [head = "", tail = ""] = plain.split("::");
   const left = head === "" ? [] : head.split(":");
   const right = tail.split(":");
-  // Without "::" all groups stand on the left, and none is missing.
+  // Without "::" all groups are on the left, and none are missing.
   const missing = 8 - left.length - right.length - (plain.includes(".") ? 1 : 0);
   const groups = [...left, ...Array.from({ length: Math.max(0, missing) }, () => "0"), ...right];
   const prefix = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));

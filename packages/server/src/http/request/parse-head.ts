@@ -1,13 +1,13 @@
-/** What Node accepts in a request's head and the interface does not, and where a request says it goes. */
+/** Refuses what Node accepts in a request's head and the API does not, and reads where the request goes. */
 import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
 import { badRequest, type Problem } from "../../platform/problem.ts";
 
-/** Node's own bound for request line and headers together. */
+/** Node's own limit for request line and headers together. */
 export const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 1_000;
 
-/** Null when the request may go on. */
+/** Returns what is wrong with the head of the request; null: nothing. */
 export function headFault(request: IncomingMessage): Problem | null {
   const { httpVersion, headers, rawHeaders, url = "" } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
@@ -25,14 +25,12 @@ export function headFault(request: IncomingMessage): Problem | null {
     return badRequest("The only Transfer-Encoding accepted is chunked.");
   }
   if (!url.startsWith("/") && !(url === "*" && request.method === "OPTIONS")) {
-    return badRequest(
-      "The request target must be a path such as /v1/me, or a whole address such as http://host/v1/me.",
-    );
+    return badRequest("The request target must be a path such as /v1/me, or a full URL such as http://host/v1/me.");
   }
   return null;
 }
 
-/** A request leads to one host, and says so exactly once (RFC 9112, section 3.2); HTTP/1.0 had no Host yet. */
+/** A request names its host exactly once (RFC 9112, section 3.2); HTTP/1.0 had no Host header yet. */
 function hostFault({ httpVersion, rawHeaders }: IncomingMessage): Problem | null {
   const hosts = headerValues(rawHeaders, "host");
   const [host] = hosts;
@@ -42,7 +40,7 @@ function hostFault({ httpVersion, rawHeaders }: IncomingMessage): Problem | null
   return badRequest("The Host header must be a host with an optional port, such as api.example.org:8787.");
 }
 
-/** Every value of a header in order; `name` in lower case. Node itself keeps the first of some headers silently. */
+/** Returns every value of a header in order; `name` in lower case. Node silently drops all but the first of some. */
 export function headerValues(rawHeaders: readonly string[], name: string): string[] {
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -52,12 +50,12 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
   return values;
 }
 
-/** Node finds `100-continue` among other expectations, and answers 417 where it does not. */
+/** Node also finds `100-continue` among other expectations, and answers 417 if it finds none. */
 function isExpectation(expect: string | undefined): boolean {
   return expect === undefined || expect.trim().toLowerCase() === "100-continue";
 }
 
-/** Whether the request asks for another protocol: it gets its answer, but Node reads nothing that came behind it. */
+/** Whether the request asks for another protocol. It is answered, but Node reads nothing that came after it. */
 export function asksToUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined;
 }
@@ -65,7 +63,10 @@ export function asksToUpgrade({ headers }: IncomingMessage): boolean {
 const AUTHORITY = /^(?:\[(?<ipv6>[\da-f:.]+)\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 const ABSOLUTE = /^https?:\/\/(?<authority>[^/?#]*)(?<rest>[^#]*)$/i;
 
-/** Host with an optional port, as a Host header has them (RFC 9110, section 7.2): no user name, no path; may be empty. */
+/**
+ * Whether this is a host with an optional port, as in a Host header (RFC 9110, section 7.2): no user, no path; may be
+ * empty.
+ */
 function isAuthority(text: string): boolean {
   const match = AUTHORITY.exec(text);
   if (match === null) return false;
@@ -74,9 +75,9 @@ function isAuthority(text: string): boolean {
 }
 
 /**
- * The path and query of a target in absolute form, which proxies send and a server must accept (RFC 9112, section
- * 3.2.2). Its authority means nothing here, since one server has one name. Anything that is not such an address is
- * returned as it was, so that `headFault` refuses it.
+ * Returns the path and query of a target in absolute form, which proxies send and a server must accept (RFC 9112,
+ * section 3.2.2). The host in it is ignored, because a server has only one name. Anything else is returned unchanged,
+ * so that `headFault` refuses it.
  */
 export function toOriginForm(target: string, method: string): string {
   if (target.startsWith("/")) return target;

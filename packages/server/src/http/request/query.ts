@@ -1,4 +1,4 @@
-/** One parameter as it was sent; null where the bytes are not UTF-8, or a percent sign is not followed by two digits. */
+/** One parameter as sent; null where bytes are not UTF-8, or a percent sign is not followed by two hex digits. */
 export interface QueryParameter {
   readonly name: string | null;
   readonly value: string | null;
@@ -7,8 +7,8 @@ export interface QueryParameter {
 }
 
 /**
- * Splits and decodes a query string by our own rules: `+` is a space, and what does not decode is null.
- * The platform's parsers pass `%ff` through as three characters.
+ * Splits and decodes a query string by our own rules: `+` is a space, and anything that cannot be decoded is null.
+ * Node's parsers pass `%ff` through as three characters.
  */
 export function parseQuery(query: string): QueryParameter[] {
   if (query === "") return [];
@@ -37,13 +37,13 @@ function isAscii(text: string): boolean {
   return /^[ -~]*$/.test(text);
 }
 
-/** What follows the first `?` of a request target. */
+/** Returns what follows the first `?` of a request target. */
 export function rawQuery(target: string): string {
   const at = target.indexOf("?");
   return at === -1 ? "" : target.slice(at + 1);
 }
 
-/** What precedes the first `?`, without repeated and trailing slashes: `//v1/runs/` is `/v1/runs`. */
+/** Returns what precedes the first `?`, without repeated and trailing slashes: `//v1/runs/` becomes `/v1/runs`. */
 export function plainPath(target: string): string {
   const at = target.indexOf("?");
   const path = (at === -1 ? target : target.slice(0, at)).replace(/\/{2,}/g, "/");

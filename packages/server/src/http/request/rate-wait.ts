@@ -4,15 +4,15 @@ import type { Admission } from "../endpoint.ts";
 
 const POLL = { everyMs: 250, timeoutMs: 5_000 };
 const WAITS_MAX = 1_000;
-/** Of one credential; the rest of a flood is refused at once. */
+/** For one credential; the rest of a flood is refused at once. */
 const SHARE_MAX = 20;
 
-/** Admits a request, or again while it is over the rate limit. */
+/** Calls `admit`, and calls it again while the request is over the rate limit. */
 export type RateWait = (admit: () => Promise<Admission>, credential: string) => Promise<Admission>;
 
 /**
- * For endpoints whose callers do not come back after a 429: a request over the limit waits for its admission, for five
- * seconds at most. The limit stays what it is.
+ * For endpoints whose callers do not retry after a 429: a request over the limit waits for its admission, for at most
+ * five seconds. The limit itself does not change.
  */
 export function createRateWait(): RateWait {
   const waits = createSemaphore({ permits: WAITS_MAX, keyShareMax: SHARE_MAX });

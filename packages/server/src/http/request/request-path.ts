@@ -1,4 +1,4 @@
-/** The way of every request: the steps in their order, each of which may refuse it by throwing a Problem. */
+/** The path of every request: its steps in order. Each step may refuse the request by throwing a Problem. */
 import type { Credential } from "@promptd/contract";
 import { ACCOUNT_QUERY } from "@promptd/contract/manage";
 import { Problem } from "../../platform/problem.ts";
@@ -19,7 +19,7 @@ import { requireRights } from "./rights.ts";
 import type { Router } from "./router.ts";
 import { nameUnlistedIn, UNLISTED_NAMED_MAX, validateHeaders, validateInput } from "./validate.ts";
 
-/** What the steps need beside the exchange. */
+/** What the steps need in addition to the exchange. */
 export interface PathSetup extends ExchangeSetup {
   readonly router: Router;
   readonly authenticators: Authenticators;
@@ -34,21 +34,21 @@ export interface PathSetup extends ExchangeSetup {
 
 type Step = (exchange: Exchange, setup: PathSetup) => Promise<unknown> | void;
 
-/** The order is the specification's; authentication, rate and plan are one statement, which `authenticate` sends. */
+/** The specification sets the order. `authenticate` checks credential, rate, and plan in one SQL statement. */
 const PATH = [
   parseHead, //    400
-  findRoute, //         an unknown route is refused below, so that a stranger learns nothing of what exists
-  authenticate, // 401  by the credentials that the endpoint asks for
+  findRoute, //         an unknown route is refused below, so that strangers do not learn what exists
+  authenticate, // 401  with the credentials that the endpoint accepts
   limitRate, //    429
   requirePlan, //  402
   requireRoute, // 404
-  readBody, //     400  up to the endpoint's own limit, within the memory for bodies
-  validate, //     422  by the endpoint's own schemas
+  readBody, //     400  up to the endpoint's size limit, within the memory for bodies
+  validate, //     422  against the endpoint's schemas
   handle, //            the slice
   answer, //            envelope, headers, log line
 ] as const satisfies readonly Step[];
 
-/** Serves a request; never rejects. Runs at once as far as no step waits. */
+/** Serves a request; never rejects. Runs synchronously until a step waits. */
 export async function serveRequest(exchange: Exchange, setup: PathSetup): Promise<void> {
   try {
     for (const step of PATH) {
@@ -87,7 +87,7 @@ function authenticate(exchange: Exchange, setup: PathSetup): Promise<void> | voi
   if (auth !== "none") return admit(exchange, typeof auth === "string" ? [auth] : auth, setup);
 }
 
-/** Asks for one credential after the other until the request shows one. */
+/** Tries one kind of credential after the other until the request has one. */
 async function admit(exchange: Exchange, kinds: readonly Credential[], setup: PathSetup): Promise<void> {
   const { address, request } = exchange;
   const shown: AdmissionRequest = {
@@ -112,11 +112,11 @@ async function admit(exchange: Exchange, kinds: readonly Credential[], setup: Pa
   if (setup.failedAdmissions.note(address)) throwRefusal(exchange.admission);
   throw new Problem(
     "TOO_MANY_REQUESTS_ERROR",
-    "Too many requests with a credential that is not valid. Wait 1 second, then retry.",
+    "Too many requests with an invalid credential. Wait 1 second, then retry.",
   );
 }
 
-/** What a link and an EventSource have in place of a header of their own. */
+/** Links and EventSource cannot set a header, so they name the account in the query. */
 function accountOfQuery({ schemas, request }: Exchange): string | null {
   if (schemas?.query.shape[ACCOUNT_QUERY] === undefined) return null;
   return new URLSearchParams(rawQuery(request.url ?? "")).get(ACCOUNT_QUERY);
@@ -156,7 +156,7 @@ async function receive(exchange: Exchange, { bodyBudget }: PathSetup): Promise<v
   const isUsed = takesBytes || (schemas?.body ?? null) !== null;
   if (isUsed) refuseBodyForm(request);
   refuseTooLarge(request, bodyBytesMax);
-  // Before the first byte: a body that was begun can be received whole.
+  // Before the first byte, so that a body can be received whole once it is begun.
   if (isUsed) await reserveMemory(exchange, bodyBudget);
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
@@ -187,7 +187,7 @@ function validate(exchange: Exchange): void {
   exchange.runId = params["runId"] ?? null;
 }
 
-/** Not an async function: its frame would retain a body of up to 32 MiB for the two minutes an answer may take. */
+/** Not async: its frame would retain a body of up to 32 MiB for the two minutes that an answer may take. */
 function handle(exchange: Exchange): Promise<unknown> {
   const { endpoint, input } = exchange;
   exchange.input = null;
@@ -204,7 +204,7 @@ function answer(exchange: Exchange, setup: PathSetup): Promise<void> | void {
 function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): Promise<void> | void {
   const { schemas, answer: given } = exchange;
   exchange.answer = null;
-  if (given === null) throw new Error("The handler has given no answer.");
+  if (given === null) throw new Error("The handler returned no answer.");
   if ("body" in given) exchange.sendStream(given);
   else if ("text" in given) exchange.sendJson(given.status, given.text, given.headers);
   else {
@@ -217,7 +217,7 @@ function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): Promise<
   }
 }
 
-/** Reads of people's pages. Answers of writes may hold a secret beside what somebody else has chosen: never compressed. */
+/** Whether a page reads it. Answers to writes may hold a secret next to text that others chose: never compress them. */
 function isForPages({ endpoint, request }: Exchange): boolean {
   return request.method === "GET" && [endpoint.auth].flat().includes("session");
 }

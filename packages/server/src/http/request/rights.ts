@@ -4,8 +4,8 @@ import type { Actor, Endpoint } from "../endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**
- * Whether an admitted person or token may use the endpoint at all, by its entry in the contract. What belongs to whom is
- * the slice's own check: this one needs no look at any row, so that it says nothing of what exists.
+ * Checks whether an admitted person or token may use the endpoint at all, by its entry in the contract. The slice
+ * checks what belongs to whom. This check reads no row, so it reveals nothing about what exists.
  * @throws Problem UNAUTHORIZED_ERROR that names what is missing.
  */
 export function requireRights({ admission, route }: Exchange): void {
@@ -19,7 +19,7 @@ export function requireRights({ admission, route }: Exchange): void {
 function requireScope({ scopes }: Actor, { scope }: Endpoint): void {
   if (scopes === null || scope === undefined || scopes.includes(scope)) return;
   const granted = scopes.join(", ");
-  throw missing(`This needs a management token with the scope ${scope}; the token sent has ${granted}.`, {
+  throw missing(`This endpoint needs a management token with the scope ${scope}; the token sent has ${granted}.`, {
     reason: "SCOPE_REQUIRED",
     scope,
   });
@@ -31,8 +31,11 @@ function requireRole({ role, isOperator }: Actor, endpoint: Endpoint): void {
   const [who, next] =
     needed === "operator"
       ? ["an operator of this installation", "an operator"]
-      : ["an owner of this account", "an owner of it, or choose another account"];
-  throw missing(`Only ${who} may do this, which you are not. Ask ${next}.`, { reason: "ROLE_REQUIRED", role: needed });
+      : ["an owner of this account", "an owner, or choose another account"];
+  throw missing(`Only ${who} can do this, and you are not one. Ask ${next}.`, {
+    reason: "ROLE_REQUIRED",
+    role: needed,
+  });
 }
 
 function missing(message: string, data: Unauthorized): Problem {

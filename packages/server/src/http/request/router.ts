@@ -7,9 +7,9 @@ import { plainPath } from "./query.ts";
 
 export interface Router {
   find(method: string, target: string): Route | null;
-  /** What to ask for on a path that no endpoint has. */
+  /** The credential to require on a path that no endpoint matches. */
   authOfUnknown(target: string): Auth;
-  /** The answer to a target that no endpoint has. */
+  /** The answer to a target that no endpoint matches. */
   unrecognized(method: string, target: string): Problem;
 }
 
@@ -19,13 +19,13 @@ export interface Route {
   readonly params: Readonly<Record<string, string | undefined>>;
 }
 
-/** Methods that an endpoint may have, in the order in which `Allow` lists them. */
+/** Methods that an endpoint may have, in the order of the `Allow` header. */
 const METHODS = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE"] as const satisfies readonly HTTPMethod[];
 
 export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<Record<string, Auth>>): Router {
   const routesOf = routesByApi(endpoints);
   const find = (method: string, target: string): Route | null => {
-    // HEAD is a GET whose answer has no body.
+    // HEAD is a GET without a response body.
     const found = routesOf(target).find(method === "HEAD" ? "GET" : (method as HTTPMethod), target);
     const endpoint = (found?.store ?? null) as Endpoint | null;
     if (found === null || endpoint === null) return null;
@@ -41,11 +41,11 @@ export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<
     unrecognized(method, target) {
       if (decodePath(target) === null) {
         return badRequest(
-          "The path is not valid percent-encoded UTF-8. Write such characters as their bytes: caf%C3%A9.",
+          "The path is not valid percent-encoded UTF-8. Encode the bytes of each character, as in caf%C3%A9.",
         );
       }
       const allowed = METHODS.filter((other) => find(other, target) !== null);
-      // 404 also for a wrong method, since 405 is not among the specified statuses; `Allow` shows the difference.
+      // Also 404 for a wrong method, because the specification has no 405; `Allow` shows the difference.
       const headers = allowed.length === 0 ? {} : { allow: [...allowed, "OPTIONS"].join(", ") };
       const path = printable(plainPath(target), 200);
       return new Problem("NOT_FOUND_ERROR", `Unrecognized request: ${method} ${path}.`, { headers });
@@ -57,8 +57,8 @@ export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<
 type Routes = ReturnType<typeof createFindMyWay>;
 
 /**
- * The routes of the API that a target begins with, built when they are asked for first: those of all APIs together would
- * take a start 10 ms.
+ * Returns the routes of the API that a target begins with, built when first needed: building the routes of all APIs
+ * would add 10 ms to startup.
  */
 function routesByApi(endpoints: readonly Endpoint[]): (target: string) => Routes {
   const byApi = Map.groupBy(endpoints, ({ path }) => firstSegment(path));
@@ -81,12 +81,12 @@ function firstSegment(path: string): string {
   return /^\/*([^/?#]*)/.exec(path)?.[1] ?? "";
 }
 
-/** Repeated and trailing slashes are tolerated: a redirect would lose the body or the key. */
+/** Accepts repeated and trailing slashes: a redirect would lose the body or the key. */
 function buildRoutes(endpoints: readonly Endpoint[]): Routes {
   const routes = createFindMyWay({
     ignoreTrailingSlash: true,
     ignoreDuplicateSlashes: true,
-    // Longer than any request line: a long parameter is the endpoint's 422.
+    // Longer than any request line, so that the endpoint answers a long parameter with a 422.
     maxParamLength: 2 * HEADER_BYTES_MAX,
     querystringParser: () => ({}),
   });
@@ -98,16 +98,16 @@ function buildRoutes(endpoints: readonly Endpoint[]): Routes {
 
 const API_PATH = /^\/+(v\d+|manage|files|mcp|oauth|\.well-known)(\/|$)/;
 
-/** What belongs to an API is answered in its envelope, also on paths that it does not have. */
+/** An API answers in its envelope, also on paths that it does not have. */
 function isOfApi(target: string): boolean {
   return API_PATH.test(decodePath(target) ?? plainPath(target));
 }
 
-/** Decoded, since percent-encoding must not lead past authentication. Null: it is not valid. */
+/** Decodes the path, because percent-encoding must not bypass authentication. Null: the path is not valid. */
 function decodePath(target: string): string | null {
   try {
     return decodeURIComponent(plainPath(target));
   } catch {
-    return null; // which is the answer
+    return null; // not valid
   }
 }

@@ -8,25 +8,25 @@ import type { QueryParameter } from "./query.ts";
 interface RawInput {
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly query: readonly QueryParameter[];
-  /** Parsed JSON; not looked at where the endpoint takes no body. */
+  /** Parsed JSON; ignored if the endpoint has no body. */
   readonly body: unknown;
 }
 
-/** `ignore` gets the name of every part of a request that has no effect. */
+/** Called with the name of every part of a request that has no effect. */
 type Ignore = (name: string) => void;
 
-/** The headers that the endpoint has a rule for. @throws Problem BAD_REQUEST_ERROR. */
+/** Checks the headers that the endpoint has a rule for. @throws Problem BAD_REQUEST_ERROR. */
 export function validateHeaders({ headers = [] }: Endpoint, valuesOf: (name: string) => readonly string[]): void {
   for (const { name, form } of headers) {
     if (form === undefined) continue;
     const values = valuesOf(name.toLowerCase());
-    if (values.length > 1) throw badRequest(`Send the header ${name} once, not twice.`);
+    if (values.length > 1) throw badRequest(`The request has more than one ${name} header. Send one.`);
     if (values[0] !== undefined && !form.pattern.test(values[0])) throw badRequest(`${name} ${form.rule}.`);
   }
 }
 
 /**
- * The shape stage: everything that can be decided without the database, all problems at once.
+ * Checks everything that can be decided without the database, and reports all problems at once.
  * @throws Problem VALIDATION_ERROR with at most 20 issues.
  */
 export function validateInput(
@@ -51,15 +51,15 @@ export function validateInput(
   return input;
 }
 
-/** Of what may stand in place of something that is missing: more would hide it. `X-Ignored` has all. */
+/** How many unknown names a message lists: more would hide what is missing. `X-Ignored` lists all of them. */
 export const UNLISTED_NAMED_MAX = 3;
 
-/** Where something is missing, its place may have been missed: the message then names what the endpoint does not know. */
+/** If something is missing, it may be misspelled or misplaced: adds the names that the endpoint does not know. */
 export function nameUnlistedIn(error: unknown, unlisted: readonly string[]): unknown {
   if (!(error instanceof Problem) || unlisted.length === 0 || !hasMissing(error.data)) return error;
   const { code, message, data, headers } = error;
   const names = unlisted.map(quoteText).join(", ");
-  return new Problem(code, `${message} ${names} ${unlisted.length === 1 ? "is" : "are"} not known here.`, {
+  return new Problem(code, `${message} ${names} ${unlisted.length === 1 ? "is" : "are"} not recognized.`, {
     data,
     headers,
   });
@@ -70,7 +70,7 @@ function hasMissing(data: unknown): boolean {
   return issues.some(({ code }) => code === "required");
 }
 
-/** Most endpoints take no query or no path parameter, and parsing nothing costs as much as parsing something. */
+/** Most endpoints have no query or no path parameters, and parsing nothing costs as much as parsing something. */
 function isEmpty(schema: z.ZodType): boolean {
   return schema instanceof z.ZodObject && Object.keys(schema.shape).length === 0;
 }
@@ -83,7 +83,7 @@ function parse(root: "body" | "query" | "path", schema: z.ZodType, value: unknow
   return undefined;
 }
 
-/** The known parameters, each given once; the others are named as ignored. */
+/** Returns the known parameters, which must be given once each; reports the others as ignored. */
 function readKnown(query: readonly QueryParameter[], shape: object, ignore: Ignore, issues: Issue[]) {
   const known: Record<string, string> = {};
   for (const { name, value, raw } of query) {
@@ -93,13 +93,13 @@ function readKnown(query: readonly QueryParameter[], shape: object, ignore: Igno
       issues.push({ path: ["query", shown], code: "invalid_text", message });
     } else if (!Object.hasOwn(shape, name)) ignore(name);
     else if (Object.hasOwn(known, name)) {
-      issues.push({ path: ["query", name], code: "conflict", message: `${name} was given more than once.` });
+      issues.push({ path: ["query", name], code: "conflict", message: `${name} is given more than once.` });
     } else known[name] = value;
   }
   return known;
 }
 
-/** What a JSON Schema says of the members of a body. */
+/** What a JSON Schema says about the members of a body. */
 interface Members {
   readonly properties?: Readonly<Record<string, Members>>;
   readonly oneOf?: readonly Members[];
@@ -118,7 +118,9 @@ function membersOf(schema: z.ZodType): Members {
   return members;
 }
 
-/** Names the members that are not listed, inside objects and lists too: `runModel`, `inputs.imageInputs[0].name`. */
+/**
+ * Reports members that the schema does not list, also in objects and lists: `runModel`, `inputs.imageInputs[0].name`.
+ */
 function nameUnlisted(members: Members, value: unknown, path: string, ignore: Ignore): void {
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
@@ -136,13 +138,13 @@ function nameUnlisted(members: Members, value: unknown, path: string, ignore: Ig
   }
 }
 
-/** One of several forms is meant when the constants in it fit, such as an image's `type`. */
+/** Whether the value means this form: the form's constants match, such as an image's `type`. */
 function isMeant({ properties = {} }: Members, value: object): boolean {
   const given: ReadonlyMap<string, unknown> = new Map(Object.entries(value));
   return Object.entries(properties).every(([name, one]) => one.const === undefined || one.const === given.get(name));
 }
 
-/** An undecodable known parameter is missing as well; one sentence about it is enough. */
+/** A known parameter that cannot be decoded is also reported as missing; one sentence about it is enough. */
 function withoutRepeats(issues: readonly Issue[]): readonly Issue[] {
   const undecodable = new Set(issues.filter(({ code }) => code === "invalid_text").map(({ path }) => path.join(" ")));
   return issues.filter(({ code, path }) => code !== "required" || !undecodable.has(path.join(" ")));

@@ -13,7 +13,7 @@ export function errorText(problem: Problem): string {
   return JSON.stringify({ status: code, message, data });
 }
 
-/** Headers that belong to a code wherever it is raised; the problem's own headers win. */
+/** Returns the headers that belong to an error code, wherever it is raised; the problem's own headers win. */
 export function problemHeaders(problem: Problem): Headers {
   const headers: Headers = { "x-should-retry": String(isRetryable(problem.code)) };
   if (problem.code === "UNAUTHORIZED_ERROR") headers["www-authenticate"] = "Bearer";
@@ -25,18 +25,18 @@ export function problemHeaders(problem: Problem): Headers {
   return headers;
 }
 
-/** Generated clients repeat every status from 500 up, POST included, unless this header forbids it. */
+/** Generated clients retry every status from 500 up, also of a POST, unless x-should-retry forbids it. */
 function isRetryable(code: ErrorCode): boolean {
   const { retry } = ERRORS[code];
   return retry === "after-delay" || retry === "backoff";
 }
 
-/** An unforeseen failure: the caller learns the request id, the log the rest. */
+/** An unexpected failure: the caller gets the request id, and the log has the details. */
 export function internalError(requestId: string): Problem {
   return new Problem("SERVER_ERROR", `Internal error. If it persists, report request id ${requestId}.`);
 }
 
-/** @throws Error when the envelope is not one the contract knows: a bug where the problem was raised. */
+/** @throws Error if the envelope does not match the contract, which is a bug where the problem was raised. */
 export function checkErrorEnvelope(text: string): void {
   const parsed = errorEnvelopeSchema.safeParse(JSON.parse(text));
   if (!parsed.success) throw new Error(`An error envelope breaks the contract: ${text}`, { cause: parsed.error });

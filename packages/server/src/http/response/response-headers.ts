@@ -1,31 +1,31 @@
-/** Headers of the interface that every answer may carry, in one place. Names in lower case, as they are merged. */
+/** The API's response headers, in one file. Their names are in lower case where they are merged. */
 const ALLOWED_REQUEST_HEADERS =
   "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name";
 
 /**
- * Every response header of the interface that a caller may act on, with what the OpenAPI document says of it. Pages may
- * read all of them: a browser hides what is not exposed, and a client in it would then repeat too early or take a
- * repeated run for a new one.
+ * Every response header that a caller may act on, with its description in the OpenAPI document. Pages may read all of
+ * them: a browser hides headers that are not exposed, so a client in it would retry too early or mistake a replayed run
+ * for a new one.
  */
 export const RESPONSE_HEADERS = {
-  "X-Request-Id": "UUID of this request, made by the server.",
+  "X-Request-Id": "UUID of this request, assigned by the server.",
   RateLimit: 'Requests left in this second: "account";r=4;t=1.',
   "RateLimit-Policy": '5 requests in any second: "account";q=5;w=1.',
-  "X-Ignored": "Names of parts of the request that had no effect, percent-encoded.",
-  "action-require": "update-resources: the hash in cli-agent is not the current one.",
-  "x-should-retry": "true or false: whether the same request may be sent again.",
+  "X-Ignored": "Percent-encoded names of the parts of the request that had no effect.",
+  "action-require": "update-resources: the hash in cli-agent is no longer current.",
+  "x-should-retry": "true or false: whether the client may retry the same request.",
   "Retry-After": "Whole seconds to wait.",
   "retry-after-ms": "Milliseconds to wait.",
   "WWW-Authenticate": "Bearer",
   Location: "Address of the run.",
-  Allow: "Methods the path knows; sent when only the method was wrong.",
-  "Preference-Applied": "The preferences of the header Prefer that were honoured.",
+  Allow: "Methods that the path supports; sent when only the method was wrong.",
+  "Preference-Applied": "The preferences in the header Prefer that the server applied.",
   "Idempotent-Replayed": "true: the run was created by an earlier request with the same Idempotency-Key.",
-  ETag: "Names this version of the answer, for If-None-Match.",
-  "X-Cut": "true: there are more rows than the CSV has.",
+  ETag: "Identifies this version of the response, for If-None-Match.",
+  "X-Cut": "true: there are more rows than the CSV contains.",
   "Set-Cookie": "The session, for a browser.",
 } as const;
-/** Of the management API, which pages of other origins do not reach; and no script may read a cookie that is set. */
+/** Not exposed: the management API is not open to pages of other origins, and no script may read a cookie being set. */
 const OWN_PAGES_HEADERS: ReadonlySet<string> = new Set(["Set-Cookie", "X-Cut"]);
 const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS)
   .filter((name) => !OWN_PAGES_HEADERS.has(name))
@@ -33,7 +33,7 @@ const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS)
 
 export type Headers = Record<string, string | string[]>;
 
-/** Pages of which origins may read the answers: `*`, or the listed one that asks. No credentials either way. */
+/** Returns the CORS headers that let pages read answers: for `*`, or for a listed origin. Never with credentials. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined): Headers {
   const isOpen = origins.includes("*");
   if (origin === undefined) return isOpen ? { "access-control-allow-origin": "*" } : { vary: "Origin" };
@@ -44,7 +44,7 @@ export function corsHeaders(origins: readonly string[], origin: string | undefin
     : { vary: "Origin" };
 }
 
-/** Answer to OPTIONS, whatever the path: without key and not counted. */
+/** The answer to OPTIONS on any path: it needs no key and is not counted. */
 export function preflightHeaders(): Headers {
   return {
     "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
@@ -57,8 +57,8 @@ export function preflightHeaders(): Headers {
 const IGNORED_BYTES_MAX = 1_024;
 
 /**
- * Value of X-Ignored: names percent-encoded by RFC 3986, since a name may be in any script and a raw one would make
- * the header invalid; whole names up to 1,024 bytes. Null when there is none.
+ * Returns the value of X-Ignored: as many whole names as fit into 1,024 bytes, percent-encoded by RFC 3986 because a
+ * name may be in any script, which would make the header invalid. Null: there are no names.
  */
 export function ignoredHeader(names: Iterable<string>): string | null {
   let value = "";
@@ -75,8 +75,8 @@ export function ignoredHeader(names: Iterable<string>): string | null {
 }
 
 /**
- * Whether a client that names a catalogue hash in `cli-agent` must refresh it: the value of `resources_hash=` up to
- * `;`, `,` or white space, else the whole value, differs from the current hash. False when absent or blank.
+ * Whether a client that names a catalogue hash in `cli-agent` must refresh its catalogue. The hash named is the value
+ * of `resources_hash=` up to `;`, `,`, or white space, else the whole header. False when the header is absent or blank.
  */
 export function isOutdatedAgent(cliAgent: string | undefined, currentHash: () => string): boolean {
   const value = cliAgent?.trim() ?? "";

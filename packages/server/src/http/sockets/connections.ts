@@ -6,40 +6,40 @@ import type { Exchange } from "../request/exchange.ts";
 export interface Connections {
   /** Requests without a complete answer. */
   readonly openRequests: number;
-  /** Connections and requests that have come so far: while it stands still, nothing new comes. */
+  /** Connections and requests that have arrived so far. While this does not change, nothing new has arrived. */
   readonly arrivals: number;
-  /** False when nothing more is taken from this connection: as many requests wait on it as may, or it is ending. */
+  /** False if this connection accepts nothing more: too many requests are waiting on it, or it is ending. */
   takesMore(socket: Duplex): boolean;
   add(exchange: Exchange): void;
-  /** True when no other request waits behind this one on its connection. */
+  /** True if no other request waits behind this one on its connection. */
   isLast(exchange: Exchange): boolean;
-  /** True when an answer on this connection has begun: another one would garble it. */
+  /** True if an answer on this connection has begun: another answer would corrupt it. */
   hasBegunAnswer(socket: Duplex): boolean;
   /**
-   * Acts once the requests that came whole on this connection are answered, at once if there are none. Once for each
-   * connection, and not at all when it is ending already.
+   * Calls `action` when all complete requests on this connection are answered, at once if there are none. At most once
+   * per connection, and never if it is already ending.
    */
   afterAnswers(socket: Duplex, action: () => void): void;
-  /** Closes at once the connections that are meant. */
+  /** Closes matching connections at once. */
   closeWhere(isMeant: (socket: Socket, connection: Connection) => boolean): void;
-  /** From now on a connection is closed with its last answer. Resolves when no connection is left. */
+  /** From now on, closes each connection after its last answer. Resolves when no connection is left. */
   closeWithAnswers(): Promise<void>;
 }
 
-/** What others may know of one connection. */
+/** What other modules may know about one connection. */
 interface Connection {
-  /** Requests without a complete answer, in the order in which they came. */
+  /** Requests without a complete answer, in the order of arrival. */
   readonly open: readonly Exchange[];
-  /** When its last answer was sent, by the monotonic clock; null before the first. */
+  /** When its last answer was sent, on the monotonic clock; null before the first. */
   readonly answeredAtMs: number | null;
 }
 
 interface TrackedConnection extends Connection {
   readonly open: Exchange[];
   answeredAtMs: number | null;
-  /** An answer has said so. */
+  /** True: an answer has announced it. */
   isClosing: boolean;
-  /** What ends it once the requests that came whole are answered. */
+  /** What ends the connection when its complete requests are answered. */
   ending: { readonly action: () => void; hasActed: boolean } | null;
 }
 
@@ -56,8 +56,8 @@ function endIfAnswered(socket: Duplex, { open, ending }: TrackedConnection): voi
 }
 
 /**
- * Open connections and their requests. When a connection is lost, the answer of a pipelined request that was not yet
- * due emits no event on Node 20 (on 24 it does; both tried 2026-11), so the connection's own end counts as well.
+ * Tracks open connections and their requests. When a connection is lost, the answer to a pipelined request that was not
+ * yet due emits no event on Node 20 (it does on 24; both tried 2026-11), so the end of the connection counts as well.
  */
 export function trackConnections(server: Server, openMaxEach: number): Connections {
   const connections = new Map<Socket, TrackedConnection>();

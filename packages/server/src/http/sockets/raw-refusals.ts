@@ -1,6 +1,6 @@
 /**
- * The raw socket: what Node refuses before there is a request, and what it would let through. Every refusal is the
- * envelope of a 400 with the connection closed after it, where Node's own answers are bare 400, 408, 417 and 431.
+ * The raw socket: what Node refuses before there is a request, and what it would let through. Node's own answers would
+ * be bare 400, 408, 417, and 431; here every refusal is an error envelope, after which the connection is closed.
  */
 import { STATUS_CODES, type IncomingMessage, type Server } from "node:http";
 import { Socket } from "node:net";
@@ -19,15 +19,15 @@ export interface RawRefusalsSetup {
 }
 
 /**
- * Installs the raw answers, each after the answers that are due on its socket.
- * @returns takes no more requests from a connection on which too many wait already.
+ * Installs the raw answers, each sent after the answers that are due on its socket.
+ * @returns a function that stops reading requests from a connection on which too many are waiting.
  */
 export function installRawRefusals(server: Server, setup: RawRefusalsSetup): (socket: Duplex) => void {
   const { connections } = setup;
   const refuse = (socket: Duplex, problem: Problem) => {
     connections.afterAnswers(socket, () => sendRaw(socket, problem, setup));
   };
-  // A dead parser reports again with every packet.
+  // A failed parser reports again with every packet.
   server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
     if (error.code === "ECONNRESET" || error.code === "EPIPE" || hasAskedNothing(socket)) return socket.destroy();
     return connections.afterAnswers(socket, () => {
@@ -45,14 +45,14 @@ export function installRawRefusals(server: Server, setup: RawRefusalsSetup): (so
   };
 }
 
-/** Browsers open connections ahead: what comes on one is the answer of the request that they send on it next. */
+/** Browsers open connections in advance, and would take anything sent on one for the answer to their next request. */
 function hasAskedNothing(socket: Duplex): boolean {
   return socket instanceof Socket && socket.bytesRead === 0;
 }
 
 /**
- * What still comes is thrown away unread. Node would parse it, and goes on reading however many requests wait, as long
- * as no answers do (24.21): a packet of 64 KiB holds two thousand of them.
+ * Discards what still arrives. Node would parse it, and keeps reading however many requests wait, as long as no answers
+ * do (24.21): a packet of 64 KiB can contain two thousand requests.
  */
 function stopParsing(socket: Duplex): void {
   socket.removeAllListeners("data").on("data", () => {});
@@ -61,14 +61,14 @@ function stopParsing(socket: Duplex): void {
 function tooManyWaiting(): Problem {
   return new Problem(
     "TOO_MANY_REQUESTS_ERROR",
-    "Too many requests wait for their answers on this connection. Wait for answers, or use more connections.",
+    "Too many requests are waiting on this connection. Wait for responses, or use more connections.",
   );
 }
 
 /**
- * A caller may close its side once its request is out, and still read. Node would end the connection before an answer
- * that takes a moment. A caller who has gone looks the same, so the answer has little time. The switch is documented
- * only in Node's source (24.21, lib/_http_server.js).
+ * Answers callers who close their side after sending the request but still read. Node would close the connection before
+ * an answer that takes a moment. A caller who has gone looks the same, so the answer gets little time. The option is
+ * documented only in Node's source (24.21, lib/_http_server.js).
  */
 function answerHalfClosed(server: Server, halfClosedMs: number): void {
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -83,9 +83,9 @@ function answerHalfClosed(server: Server, halfClosedMs: number): void {
 function rawProblem(error: { readonly code?: string | undefined; readonly reason?: string }): Problem {
   const { code = "" } = error;
   if (code === "HPE_HEADER_OVERFLOW")
-    return badRequest("The request line and headers are larger than 16 KiB. Send shorter ones.");
+    return badRequest("The request line and headers together are larger than 16 KiB. Shorten them.");
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return badRequest("The request did not arrive whole in time. Send it again.");
+    return badRequest("The request did not arrive completely in time. Send it again.");
   const reason = error.reason === undefined ? "" : `: ${error.reason}`;
   return badRequest(`The request is not valid HTTP/1.1${reason}.`);
 }
@@ -111,7 +111,7 @@ function sendRaw(socket: Duplex, problem: Problem, setup: RawRefusalsSetup): voi
   setup.log.info({ requestId, route: "-", status, message: problem.message }, "request refused on the socket");
 }
 
-/** What still arrives is thrown away for a while: a reset at once would take the answer from the caller. */
+/** Discards what still arrives for a while: an immediate reset would cost the caller the answer. */
 function closeAfterAnswer(socket: Duplex, lingerMs: number): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), lingerMs);
