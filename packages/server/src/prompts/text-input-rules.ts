@@ -11,13 +11,13 @@ const HIDDEN = /[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]
 export function keyProblem(key: string): string | null {
   const length = codePointLength(key);
   if (length < 1 || length > INPUT_NAME_LENGTH_MAX)
-    return `a key must have 1 to ${INPUT_NAME_LENGTH_MAX} characters, this one has ${length}`;
+    return `a key must have 1 to ${INPUT_NAME_LENGTH_MAX} characters; this one has ${length}`;
   if (key !== key.trim()) return "a key must not start or end with a space";
   if (/\p{Cc}/u.test(key) || !key.isWellFormed()) return "a key must not contain control characters";
   const [hidden] = HIDDEN.exec(key) ?? [];
   if (hidden !== undefined)
     return `a key must not contain the invisible character U+${hidden.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
-  if (key !== key.normalize("NFC")) return "a key must be in Unicode normal form C (composed letters)";
+  if (key !== key.normalize("NFC")) return "a key must be in Unicode normalization form C (composed letters)";
   return key === "__proto__" ? "this key is not allowed" : null;
 }
 
@@ -66,7 +66,7 @@ function typeProblem(field: InputField, value: string): string | null {
   const { min, max } = field.multiple ?? { min: 1, max: LIST_ITEMS_MAX };
   const { length } = splitList(value);
   if (length >= min && length <= max) return null;
-  return `takes ${min === max ? String(min) : `${min} to ${max}`} items, one a line or separated by commas.`;
+  return `must have ${min === max ? String(min) : `${min} to ${max}`} items, one per line or separated by commas.`;
 }
 
 function numberProblem({ min, max }: InputField, value: string): string | null {
@@ -101,7 +101,7 @@ function choicesProblem(
   { min, max }: { readonly min: number; readonly max: number },
 ): ValueProblem | null {
   const range = min === max ? String(min) : `${min} to ${max}`;
-  const text = `takes ${range} of: ${names.join(", ")}, each once, separated by commas.`;
+  const text = `must list ${range} of: ${names.join(", ")}, without repeats, separated by commas.`;
   const fits =
     given.every((name) => names.includes(name)) &&
     new Set(given).size === given.length &&

@@ -36,7 +36,7 @@ describe("what the cache counts of a version", () => {
     expect(faultsOf(file(40))).toEqual([
       expect.objectContaining({
         code: "LIMITS",
-        message: expect.stringMatching(/is 4,1\d\d,\d{3} characters long .* the limit is 4,000,000/),
+        message: expect.stringMatching(/is 4,1\d\d,\d{3} characters long, .* the limit is 4,000,000/),
       }),
     ]);
   });

@@ -80,7 +80,7 @@ describe("a role", () => {
     });
     expect(source?.notes).toEqual([
       expect.stringMatching(
-        /^image-default uses openai\/gpt-image-2\.6-flare for now: about 22 credits a run, about \d+ to \d+ credits when that changes\.$/,
+        /^image-default currently uses openai\/gpt-image-2\.6-flare: about 22 credits per run, or about \d+ to \d+ credits if the model changes\.$/,
       ),
     ]);
     expect(source?.warnings).toEqual([]);
@@ -94,7 +94,7 @@ describe("a role", () => {
     };
     const catalogue = withOverlay({ models: [small], roles: { "text-default": ["sandbox/text", small.model] } });
     const [source] = parsePromptFile(file("model: text-default\nmaxOutputTokens: 2000"), catalogue);
-    expect(source?.notes.join("\n")).toMatch(/about \d to 10 credits when that changes/);
+    expect(source?.notes.join("\n")).toMatch(/or about \d to 10 credits if the model changes/);
   });
 
   test("is said to cost what it costs, where another model would change nothing", () => {
@@ -102,7 +102,7 @@ describe("a role", () => {
       file("model: text-default"),
       withOverlay({ roles: { "text-default": ["sandbox/text"] } }),
     );
-    expect(source?.notes).toEqual(["text-default uses sandbox/text for now: about 1 credit a run."]);
+    expect(source?.notes).toEqual(["text-default currently uses sandbox/text: about 1 credit per run."]);
   });
 
   test("is known to the steps of a prompt too", () => {

@@ -101,7 +101,7 @@ describe("a test of a prompt", () => {
 
 describe("tests of a file", () => {
   test.each([
-    ["{ expect: { matches: '(' } }", /is not a regular expression/],
+    ["{ expect: { matches: '(' } }", /is not a valid regular expression/],
     ["{ inputs: { other: x } }", /tests\[1\]\.inputs\.other: is not an input/],
     ["{ expect: { includes: x } }", /is not a known field/],
   ])("%s are refused", (written, message) => {

@@ -33,19 +33,24 @@ describe("settings of a call", () => {
   });
 
   test.each([
-    ["a reasoning model of OpenAI", "openai/gpt-5.2", "temperature: 0.2", "openai/gpt-5.2 takes no temperature"],
-    ["Responses", "openai/gpt-4.1", "seed: 7", "openai/gpt-4.1 takes no seed"],
-    ["Responses", "openai/gpt-4.1", "stop: END", "openai/gpt-4.1 takes no stop"],
-    ["Claude", "anthropic/claude-haiku-4-5", "temperature: 1.5", "takes at most 1"],
+    [
+      "a reasoning model of OpenAI",
+      "openai/gpt-5.2",
+      "temperature: 0.2",
+      "openai/gpt-5.2 does not support temperature",
+    ],
+    ["Responses", "openai/gpt-4.1", "seed: 7", "openai/gpt-4.1 does not support seed"],
+    ["Responses", "openai/gpt-4.1", "stop: END", "openai/gpt-4.1 does not support stop"],
+    ["Claude", "anthropic/claude-haiku-4-5", "temperature: 1.5", "accepts at most 1"],
     ["Claude", "anthropic/claude-haiku-4-5", "temperature: 0.5\ntopP: 0.5", "temperature or topP, not both"],
-    ["a new Claude", "anthropic/claude-opus-5", "temperature: 0.5", "takes no temperature"],
-    ["Mistral", "mistral/mistral-large-2512", "seed: 1", "takes no seed"],
-    ["Gemini", "google/gemini-2.5-flash", "stop: [a, b, c, d, e, f]", "takes at most 5"],
+    ["a new Claude", "anthropic/claude-opus-5", "temperature: 0.5", "does not support temperature"],
+    ["Mistral", "mistral/mistral-large-2512", "seed: 1", "does not support seed"],
+    ["Gemini", "google/gemini-2.5-flash", "stop: [a, b, c, d, e, f]", "accepts at most 5"],
     ["a model for images", "sandbox/image", "temperature: 0.2", "works only with text models"],
     ["a model for images", "sandbox/image", "messages: [{ user: a }]", "works only with text models"],
     ["any model", "sandbox/text", "temperature: 3", "must be a number from 0 to 2"],
-    ["any model", "sandbox/text", "reasoningEffort: huge", '"huge" is not accepted; accepted: low, medium, high'],
-  ])("that %s does not take are refused: %s, %s", (_name, model, fields, message) => {
+    ["any model", "sandbox/text", "reasoningEffort: huge", '"huge" is not a valid value; accepted: low, medium, high'],
+  ])("that %s does not support are faults: %s, %s", (_name, model, fields, message) => {
     expect(faults(on(model, fields)).join("\n")).toContain(message);
   });
 
@@ -89,7 +94,7 @@ describe("messages", () => {
 
   test("of the system are refused and lead to the instructions", () => {
     expect(faults(textPrompt("x", "messages: [{ system: Be kind. }]"))).toEqual([
-      "messages[1]: has the role system: write that text under instructions",
+      "messages[1]: has the role system: put its text under instructions instead",
     ]);
   });
 
@@ -173,7 +178,7 @@ describe("inputs of a type", () => {
     ["n", "21", "must be at most 20."],
     ["yes", "maybe", "must be true or false."],
     ["day", "2026-02-30", "must be a date such as 2026-01-31."],
-    ["things", "a,b,c,d", "takes 1 to 3 items"],
+    ["things", "a,b,c,d", "must have 1 to 3 items"],
   ])("are checked: %s = %s", (key, value, message) => {
     const { issues } = check({ day: "2026-01-31", things: "a", [key]: value });
     expect(issues).toMatchObject([{ path: ["body", "inputs", "textInputs", key], code: "invalid_value" }]);
@@ -195,15 +200,15 @@ describe("inputs of a type", () => {
   test.each([
     ["{% for a in topic %}{{ a }}{% endfor %}", "inputs: { topic: {} }", '"topic" is not a list'],
     ["{{ things }}", "inputs: { things: { type: list } }", 'write {{ things | join: ", " }}'],
-    ["{% for a in b %}{% for c in d %}{% endfor %}{% endfor %}", "", "cannot stand inside another loop"],
+    ["{% for a in b %}{% for c in d %}{% endfor %}{% endfor %}", "", "Loops cannot be nested."],
     ["{% for a in b limit: 2 %}{% endfor %}", "", "Expected one value"],
-    ["{{ forloop.index }}", "", '"forloop" exists only inside'],
+    ["{{ forloop.index }}", "", '"forloop" is available only inside'],
     [
       "{% for topic in things %}{% endfor %}{{ topic }}",
       "inputs: { topic: {}, things: { type: list } }",
       "is an input",
     ],
-    ["{{ a }}", "inputs: { a: { type: number, options: [x] } }", "go with type: select"],
+    ["{{ a }}", "inputs: { a: { type: number, options: [x] } }", "can be used only with type: select"],
     ["{{ a }}", "inputs: { a: { type: colour } }", "must be one of: text, number"],
   ])("%s is refused", (body, fields, message) => {
     expect(faults(textPrompt(body, fields)).join("\n")).toContain(message);
@@ -264,7 +269,7 @@ x
 
   const schema = "output: { schema: { type: object, properties: { a: { type: string } } } }";
   test.each([
-    ["a model that does not search", "xai/grok-4.7", "webSearch: true", "xai/grok-4.7 does not search the web"],
+    ["a model that does not search", "xai/grok-4.7", "webSearch: true", "xai/grok-4.7 does not support web search"],
     ["a model for images", "sandbox/image", "webSearch: true", "works only with text models"],
     [
       "a fallback that does not search",
@@ -276,10 +281,15 @@ x
       "an older Gemini with a schema",
       "google/gemini-2.5-flash",
       `webSearch: true\n${schema}`,
-      "fit a schema in one call",
+      "follow a schema in one call",
     ],
-    ["Claude with a schema", "anthropic/claude-opus-5", `webSearch: true\n${schema}`, "search in a step before"],
-    ["sources below JSON", "sandbox/text", `webSearch: { sources: true }\n${schema}`, "JSON has no place for them"],
+    ["Claude with a schema", "anthropic/claude-opus-5", `webSearch: true\n${schema}`, "search in an earlier step"],
+    [
+      "sources below JSON",
+      "sandbox/text",
+      `webSearch: { sources: true }\n${schema}`,
+      "which JSON output does not allow",
+    ],
     ["another value", "sandbox/text", "webSearch: often", "must be true, false or { sources: true }, got text"],
     ["another member", "sandbox/text", "webSearch: { deep: true }", "webSearch.deep: is not a known field here"],
   ])("is refused for %s: %s", (_name, model, fields, message) => {

@@ -117,8 +117,8 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
       return other === null ? [] : [estimate(other)];
     });
     const price = estimate(definition);
-    const range = prices.every((other) => other === price) ? "" : `, about ${rangeOf(prices)} when that changes`;
-    return `${role} uses ${model} for now: about ${creditsOf(price)} a run${range}.`;
+    const range = prices.every((other) => other === price) ? "" : `, or about ${rangeOf(prices)} if the model changes`;
+    return `${role} currently uses ${model}: about ${creditsOf(price)} per run${range}.`;
   });
 }
 

@@ -25,32 +25,32 @@ test.each([
   ["gemini-3.8-flahs", "google/gemini-3.8-flash"],
   ["text-defualt", "text-default"],
   ["black-forest-labs/flux-2-pro", "replicate/flux-2-pro"],
-])("an unknown model %s is answered with what may be meant: %s", (typed, meant) => {
+])("the fault for the unknown model %s suggests %s", (typed, meant) => {
   const [fault, ...others] = faultsOf(file(`model: ${typed}`));
   expect(fault).toContain(`model: there is no model "${typed}" on this server. Did you mean ${meant}`);
   expect(others).toEqual([]);
 });
 
-test("an unknown model is answered with a list that every author can read, beside that of operators", () => {
+test("the fault for an unknown model names the model list for every author, and the one for operators", () => {
   expect(faultsOf(file("model: nothing-like-it")).join()).toMatch(
-    /on this server\. "promptd models" lists those that run here, and "promptd admin models list" shows an operator all; roles are text-default, /,
+    /on this server\. "promptd models" lists the models that run here, and an operator can list all with "promptd admin models list"; roles are text-default, /,
   );
 });
 
-test("a model of the sandbox, where that is off, is answered with what brings it back", () => {
+test("the fault for a sandbox model says how to turn the sandbox on when it is off", () => {
   const off = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: false });
   expect(faultsOf(file("model: sandbox/text"), off).join()).toContain(
-    'there is no model "sandbox/text" on this server. The sandbox is off; PROMPTD_SANDBOX=on brings it back. ',
+    'there is no model "sandbox/text" on this server. The sandbox is off; set PROMPTD_SANDBOX=on to enable it. ',
   );
   expect(faultsOf(file("model: sandbox/txt")).join()).not.toContain("is off");
 });
 
-test("an unknown model is answered alike whatever keys the server has", () => {
+test("the fault for an unknown model does not depend on the keys the server has", () => {
   const text = file("model: openai/gpt-5.4-mni");
   expect(faultsOf(text, ALL_KEYS)).toEqual(faultsOf(text, NO_KEY));
 });
 
-test("an unknown model is one fault, and none of images, options or later steps follows from it", () => {
+test("an unknown model is one fault, without further faults about images, options, or later steps", () => {
   const images = "images: [{ label: A }, { label: B }]\noptions: { quality: high }\ncount: 2";
   expect(faultsOf(file(`model: acme/none\n${images}`))).toHaveLength(1);
   const steps = "model: sandbox/image\nsteps:\n  draft: { model: acme/none }\n  paint: {}";
@@ -61,10 +61,10 @@ test("an unknown model is one fault, and none of images, options or later steps 
 test.each([
   ["model: openai/gpt-5.4\nmaxOutputTokens: 16000", 384, 4_096],
   ["model: openai/gpt-5.4\noptions: { reasoningEffort: high }\nmaxOutputTokens: 9000", 7_384, 16_384],
-])("an output limit that leaves too little for reasoning is warned of: %s", (fields, left, usual) => {
+])("an output limit that leaves too little room for reasoning gets a warning: %s", (fields, left, usual) => {
   const [prompt] = parsePromptFile(file(fields), ALL_KEYS);
-  expect(prompt?.warnings).toEqual([expect.stringContaining(`leaves ${left} of the 16384 tokens`)]);
-  expect(prompt?.warnings[0]).toContain(`which may take ${usual}`);
+  expect(prompt?.warnings).toEqual([expect.stringContaining(`leaves ${left} of openai/gpt-5.4's 16384 tokens`)]);
+  expect(prompt?.warnings[0]).toContain(`which may use ${usual}`);
 });
 
 test.each([
@@ -72,33 +72,37 @@ test.each([
   "model: openai/gpt-5.4\noptions: { reasoningEffort: none }\nmaxOutputTokens: 16000",
   "model: openai/gpt-5.4\noptions: { reasoningEffort: xhigh }\nmaxOutputTokens: 300",
   "model: openai/gpt-4.1\nmaxOutputTokens: 16000",
-])("an output limit beside which reasoning has room is not warned of: %s", (fields) => {
+])("an output limit that leaves enough room for reasoning gets no warning: %s", (fields) => {
   expect(
     parsePromptFile(file(fields), ALL_KEYS)[0]?.warnings.filter((each) => each.includes("maxOutputTokens")),
   ).toEqual([]);
 });
 
 const EDIT = "model: openai/gpt-image-2.6-flare\nimages: [{ label: Photo }, { label: What changes, mask: true }]";
-test("a role as a fallback is told to be one, and what a model makes is a plural", () => {
+test("a role is not accepted as a fallback, nor is a model with a different kind of output", () => {
   expect(faultsOf(file("model: sandbox/text\nfallback: [text-default]"))).toEqual([
-    "fallback: text-default is a role: name the models that are to answer",
+    "fallback: text-default is a role: name specific models here",
   ]);
   expect(faultsOf(file("model: sandbox/text\nfallback: [sandbox/image]"))).toEqual([
-    "fallback: sandbox/image makes images, sandbox/text makes text",
+    "fallback: sandbox/image makes images, but sandbox/text makes text",
   ]);
 });
 
-test("a mask is one more image, of a model that takes one, beside an image", () => {
+test("a mask needs a model that accepts one, and another image in the same step", () => {
   expect(parsePromptFile(file(EDIT), ALL_KEYS)[0]?.definition.images).toEqual([
     { label: "Photo", description: "" },
     { label: "What changes", description: "", mask: true },
   ]);
   const faults = (fields: string) => faultsOf(file(fields)).map((fault) => fault.replace(/^images: /, ""));
-  expect(faults(EDIT.replace("openai/gpt-image-2.6-flare", "sandbox/image"))).toEqual(["sandbox/image takes no mask"]);
-  expect(faults(EDIT.replace("{ label: Photo }", "{ mask: true }"))).toEqual([
-    "a step has one mask at most, this one has 2",
+  expect(faults(EDIT.replace("openai/gpt-image-2.6-flare", "sandbox/image"))).toEqual([
+    "sandbox/image does not accept a mask",
   ]);
-  expect(faults(EDIT.replace("{ label: Photo }, ", ""))).toEqual([expect.stringContaining("the step needs one")]);
+  expect(faults(EDIT.replace("{ label: Photo }", "{ mask: true }"))).toEqual([
+    "a step can have at most one mask, but this one has 2",
+  ]);
+  expect(faults(EDIT.replace("{ label: Photo }, ", ""))).toEqual([
+    expect.stringContaining("the step needs another image"),
+  ]);
 });
 
 test("a known model without a key publishes, with a warning", () => {

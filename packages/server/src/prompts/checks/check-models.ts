@@ -69,7 +69,7 @@ function checkModel(model: string, location: FaultLocation, context: StepContext
   if (found.ends !== null) warn(found.ends);
   if (found.kind === "disabled") warn(`${unavailableSentence(model, found)} Runs fail until it is.`);
   if (entry.modality === "text" && isSimulated(entry))
-    warn(`${model} is a sandbox model: the prompt text becomes visible in outputs.`);
+    warn(`${model} is a sandbox model: its outputs show the prompt text.`);
 }
 
 function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
@@ -98,7 +98,7 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
     }),
   };
   if (step.template.text.trim() === "" && step.template.facts.faults.length === 0) {
-    const message = "the template is empty: the text after the front matter is the prompt";
+    const message = "the template is empty: write the prompt after the front matter";
     const line = raw.template?.line ?? raw.line;
     context.faults.add({ line, field: step.template.field, code: "TEMPLATE_SYNTAX", message });
   }
@@ -141,7 +141,7 @@ function checkFallback(
     const location = locationOf("fallback", raw, context);
     const fault = (message: string) => context.faults.add({ ...location, code: "MODEL", message });
     if (Object.hasOwn(context.catalogue.roles, model)) {
-      fault(`${model} is a role: name the models that are to answer`);
+      fault(`${model} is a role: name specific models here`);
       continue;
     }
     checkModel(model, location, context);
@@ -151,13 +151,12 @@ function checkFallback(
     const { masks, pictures } = countImages(step, context);
     const maskFault = maskProblem(masks, pictures, other);
     const searchFault = webSearchFault(step, other);
-    if (model === entry.model) fault(`${model} is the model itself`);
+    if (model === entry.model) fault(`${model} is the model it would stand in for: name another model`);
     else if (other.modality !== entry.modality)
-      fault(`${model} makes ${madeBy(other)}, ${entry.model} makes ${madeBy(entry)}`);
+      fault(`${model} makes ${madeBy(other)}, but ${entry.model} makes ${madeBy(entry)}`);
     else if (maskFault !== null) fault(maskFault);
     else if (searchFault !== null) fault(searchFault);
-    else if (pictures > imagesMax)
-      fault(`${model} takes ${imagesMax === 0 ? "no" : `at most ${imagesMax}`} images, this step sends ${pictures}`);
+    else if (pictures > imagesMax) fault(`${model} ${acceptsImages(imagesMax)}, but this step sends ${pictures}`);
   }
 }
 
@@ -173,7 +172,7 @@ function warnOfShortage(
   const most = entry.limits.maxOutputTokens;
   const name = step.id === ONLY_STEP ? "maxOutputTokens" : `steps.${step.id}.maxOutputTokens`;
   context.warnings.push(
-    `${name} ${tokens} leaves ${left} of the ${most} tokens of ${entry.model} for its reasoning, which may take ${usual}. Answers may stay empty; lower the limit or the effort.`,
+    `${name} ${tokens} leaves ${left} of ${entry.model}'s ${most} tokens for reasoning, which may use ${usual}. Answers may be empty. Lower maxOutputTokens or the reasoning effort.`,
   );
 }
 
@@ -184,9 +183,13 @@ function countImages({ images }: StepDefinition, { prompt }: StepContext) {
 
 function maskProblem(masks: number, pictures: number, { model, inputs }: CatalogueEntry): string | null {
   if (masks === 0) return null;
-  if (inputs?.images?.mask !== true) return `${model} takes no mask`;
-  if (masks > 1) return `a step has one mask at most, this one has ${masks}`;
-  return pictures === 0 ? "a mask says what of another image may change: the step needs one" : null;
+  if (inputs?.images?.mask !== true) return `${model} does not accept a mask`;
+  if (masks > 1) return `a step can have at most one mask, but this one has ${masks}`;
+  return pictures === 0 ? "a mask shows which part of another image may change, so the step needs another image" : null;
+}
+
+function acceptsImages(max: number): string {
+  return max === 0 ? "does not accept images" : `accepts at most ${max} images`;
 }
 
 function checkStepImages(
@@ -201,14 +204,13 @@ function checkStepImages(
   const lineOf = raw.images === null ? context.prompt.lineOf : raw.lineOf;
   const unknown = step.images.findIndex((slot) => slot >= slotsMax);
   if (unknown !== -1) {
-    const message = `names an image slot that does not exist; the prompt has ${slotsMax}`;
+    const message = `refers to an image slot that does not exist; the prompt has ${slotsMax}`;
     context.faults.add({ ...location, line: lineOf("images", unknown), code: "MODEL", message });
   }
   const maskFault = maskProblem(masks, pictures, entry);
   if (maskFault !== null) context.faults.add({ ...location, code: "MODEL", message: maskFault });
   if (pictures > imagesMax) {
-    const takes = imagesMax === 0 ? "takes no images" : `takes at most ${imagesMax} images`;
-    const message = `${entry.model} ${takes}, this step sends ${pictures}`;
+    const message = `${entry.model} ${acceptsImages(imagesMax)}, but this step sends ${pictures}`;
     context.faults.add({ ...location, line: lineOf("images", imagesMax), code: "MODEL", message });
   }
 }
@@ -230,7 +232,11 @@ function checkOptions(
       context.faults.add({ ...location, code: "MODEL", message: `is not an option of ${entry.model}; ${accepted}` });
     } else if (!Object.hasOwn(option.values, value)) {
       const accepted = Object.keys(option.values).join(", ");
-      context.faults.add({ ...location, code: "MODEL", message: `"${value}" is not accepted; accepted: ${accepted}` });
+      context.faults.add({
+        ...location,
+        code: "MODEL",
+        message: `"${value}" is not a valid value; accepted: ${accepted}`,
+      });
     }
   }
 }
@@ -258,7 +264,7 @@ function checkSlotsUsed(steps: readonly StepDefinition[], context: StepContext):
   const used = new Set(steps.flatMap((step) => step.images));
   for (const index of context.prompt.images.keys()) {
     if (used.has(index)) continue;
-    const message = `image ${index + 1} is not sent with any step: the models of this prompt take no images, or steps.<id>.images leaves it out`;
+    const message = `image ${index + 1} is not sent with any step: the prompt's models do not accept images, or steps.<id>.images leaves it out`;
     const line = context.prompt.lineOf("images", index);
     context.faults.add({ line, field: `images[${index + 1}]`, code: "MODEL", message });
   }

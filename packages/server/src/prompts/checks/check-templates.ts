@@ -160,7 +160,7 @@ function checkLists(templates: readonly CheckedTemplate[], inputs: readonly Inpu
   for (const template of templates) {
     for (const read of template.facts.loops) {
       if (lists.has(read.key) || !known.has(read.key)) continue;
-      const message = `"${read.key}" is not a list: a loop goes over an input of type list.`;
+      const message = `"${read.key}" is not a list. A loop must iterate over an input of type list.`;
       addReadFault([template, read], "TEMPLATE_SYNTAX", message, faults);
     }
     for (const read of template.facts.bare) {
@@ -177,14 +177,14 @@ function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplat
   for (const [key, first] of found) {
     if (declared.has(key)) continue;
     const names = [...declared].map((name) => `"${name}"`).join(", ");
-    const message = `"${key}" is used here but not declared under inputs. Declared: ${names === "" ? "none" : names}. Add "${key}: {}" below inputs, or remove it here.`;
+    const message = `"${key}" is used here but not declared under inputs. Declared: ${names === "" ? "none" : names}. Add "${key}: {}" under inputs, or remove it here.`;
     addReadFault(first, "INPUT_UNDECLARED", message, faults);
   }
   // A template that cannot be read may use them.
   if (templates.some((template) => template.facts.faults.length > 0)) return;
   for (const key of declared) {
     if (found.has(key)) continue;
-    const message = "is declared, but no template uses it: use it or remove it";
+    const message = "is declared, but no template uses it. Use it or remove it";
     faults.add({ line: prompt.lineOf("inputs", key), field: `inputs.${key}`, code: "INPUT_UNUSED", message });
   }
 }

@@ -25,22 +25,25 @@ export function checkTextFields(step: StepDefinition, entry: CatalogueEntry, add
     return;
   }
   const { temperature, topP, seed, stop } = settings;
-  const refused = (name: string) => addFault(name, `${entry.model} takes no ${name}: leave it out`);
+  const refused = (name: string) => addFault(name, `${entry.model} does not support ${name}: remove it`);
   if (temperature !== undefined && features.temperatureMax === null) refused("temperature");
   else if (temperature !== undefined && temperature > (features.temperatureMax ?? 0))
-    addFault("temperature", `temperature is ${temperature}; ${entry.model} takes at most ${features.temperatureMax}`);
+    addFault("temperature", `temperature is ${temperature}; ${entry.model} accepts at most ${features.temperatureMax}`);
   if (topP !== undefined && !features.topP) refused("topP");
   else if (topP !== undefined && temperature !== undefined && !features.both && features.temperatureMax !== null)
-    addFault("topP", `${entry.model} takes temperature or topP, not both`);
+    addFault("topP", `${entry.model} accepts temperature or topP, not both`);
   if (seed !== undefined && !features.seed) refused("seed");
   if (stop !== undefined && features.stopMax === 0) refused("stop");
   else if (stop !== undefined && stop.length > features.stopMax)
-    addFault("stop", `stop has ${stop.length} texts; ${entry.model} takes at most ${features.stopMax}`);
+    addFault("stop", `stop has ${stop.length} texts; ${entry.model} accepts at most ${features.stopMax}`);
   if (outputSchema !== undefined) checkSchema(outputSchema, addFault);
   const searchFault = webSearchFault(step, entry);
   if (searchFault !== null) addFault("webSearch", searchFault);
   else if (webSearch?.sources === true && outputSchema !== undefined)
-    addFault("webSearch", "sources stand below a text, and JSON has no place for them: ask for them in the schema");
+    addFault(
+      "webSearch",
+      "sources are listed below the text, which JSON output does not allow: add a field for them to the schema",
+    );
 }
 
 /** Why the model cannot search the web for this step, or null. */
@@ -50,15 +53,16 @@ export function webSearchFault(
 ): string | null {
   if (webSearch === undefined) return null;
   if (terms === undefined)
-    return `${model} does not search the web: most models of OpenAI, Anthropic and Google do, and "promptd admin models list" shows an operator which`;
+    return `${model} does not support web search. Most models from OpenAI, Anthropic, and Google do; an operator can list them with "promptd admin models list"`;
   if (outputSchema === undefined || terms.withSchema === true) return null;
-  return `${model} does not search the web and fit a schema in one call: search in a step before`;
+  return `${model} cannot search the web and follow a schema in one call: search in an earlier step`;
 }
 
 function checkSchema(schema: JsonObject, addFault: AddFault): void {
-  if (schema["type"] !== "object") addFault("output", "output.schema must have type: object, as providers ask of it");
+  if (schema["type"] !== "object")
+    addFault("output", "output.schema must have type: object, because providers require it");
   const untyped = findUntyped(schema, "schema");
-  if (untyped !== null) addFault("output", `output.${untyped} needs a type: without one, any value would fit`);
+  if (untyped !== null) addFault("output", `output.${untyped} needs a type: without one, any value would match`);
   const fault = schemaFault(schema);
   if (fault !== null) addFault("output", `output.schema cannot be used: ${fault}`);
 }

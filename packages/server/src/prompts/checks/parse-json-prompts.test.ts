@@ -156,7 +156,7 @@ describe("the JSON import form", () => {
         line: 3,
         field: "prompts",
         code: "FIELD",
-        message: "has 5,001 prompts; a file may hold 5,000: make several files",
+        message: "has 5,001 prompts; the limit is 5,000 per file. Split them into several files",
       },
     ]);
   });

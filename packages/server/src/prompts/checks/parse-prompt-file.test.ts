@@ -85,11 +85,15 @@ describe("the form of a file", () => {
   });
 
   test.each([
-    ["a field in another column", "images:\n    - label: Photo\n    description: y", "is not indented like"],
+    [
+      "a field in another column",
+      "images:\n    - label: Photo\n    description: y",
+      "indentation does not match the lines it belongs to",
+    ],
     [
       "a line that lost its indentation",
       "images:\n- label: Photo\n    description: y",
-      "belongs to this text by its indentation",
+      "the next line is indented as part of this text",
     ],
     ["a colon in a text", "description: Photo: a room", 'in quotes: description: "Photo: a room"'],
     ["a colon beside a comment", "description: Photo: a room # mine", 'in quotes: description: "Photo: a room"'],
@@ -120,7 +124,7 @@ describe("fields", () => {
     [
       "a misspelt field",
       "tgas: [x]",
-      /tgas: is not a known field here. Did you mean "tags"\? Start a field of your own/,
+      /tgas: is not a known field here. Did you mean "tags"\? Start custom fields with x-/,
     ],
     [
       "an unknown member of an input",
@@ -128,7 +132,7 @@ describe("fields", () => {
       /inputs\.a\.requird: is not a known field here/,
     ],
     ["an id that is no UUID", "id: cat", /id: must be a UUID, got "cat"/],
-    ["a slug with capitals", "slug: Cat", /slug: must have 1 to 120/],
+    ["a slug with capitals", "slug: Cat", /slug: must be 1 to 120/],
     [
       "a long description",
       `description: ${"x".repeat(2_001)}`,
@@ -137,7 +141,7 @@ describe("fields", () => {
     ["eleven tags", `tags: [${"abcdefghijk".split("").join(", ")}]`, /tags: has 11 tags; the limit is 10/],
     ["a default that is no option", "inputs: { a: { options: [x], default: y } }", /must be one of: x/],
     ["an empty default of a select", "inputs: { a: { options: [x], default: '' } }", /no empty choice/],
-    ["multiple without options", "inputs: { a: { multiple: {} } }", /needs options, or type: list/],
+    ["multiple without options", "inputs: { a: { multiple: {} } }", /needs options or type: list/],
     [
       "a comma in a name of a multiple select",
       "inputs: { a: { options: ['x,y'], multiple: {} } }",
@@ -165,18 +169,14 @@ describe("fields", () => {
     ["17 image slots", `images: [${"{}, ".repeat(17)}]`, /has 17 image slots; the limit is 16/],
     ["a count of 5", "count: 5", /count: must be a whole number from 1 to 4/],
     ["a sample of an unknown input", "samples: [{ inputs: { b: x } }]", /samples\[1\]\.inputs\.b: is not an input/],
-    [
-      "a sample image that is not https",
-      "samples: [{ images: ['http://x'] }]",
-      /must be addresses that start with https/,
-    ],
+    ["a sample image that is not https", "samples: [{ images: ['http://x'] }]", /must be URLs that start with https/],
   ])("%s is refused and explained", (_name, fields, message) => {
     expect(messagesOf(textPrompt("{{ a }}", fields)).join("\n")).toMatch(message);
   });
 
   test("promptd, title and model are required", () => {
     expect(messagesOf("---\nslug: x\n---\nHello")).toEqual([
-      "promptd: is required and must be 1: it names the version of the file format",
+      "promptd: is required and must be 1: it is the version of the file format",
       "title: is required",
       "model: is required",
     ]);
@@ -317,7 +317,7 @@ describe("samples and warnings", () => {
   });
 
   test("publishing with the sandbox's text model or a model without a key warns", () => {
-    expect(parseOne(TEA_POEM).warnings.join()).toContain("becomes visible in outputs");
+    expect(parseOne(TEA_POEM).warnings.join()).toContain("its outputs show the prompt text");
     const other = catalogue.entries.find((entry) => !catalogue.isEnabled(entry.model) && entry.status === "active");
     const file = textPrompt("x").replace("sandbox/text", other?.model ?? "");
     expect(parseOne(file).warnings.join()).toContain("is not enabled on this server");

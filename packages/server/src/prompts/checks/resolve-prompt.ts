@@ -82,7 +82,7 @@ function checkLength({ definition }: PlannedVersion, raw: RawPrompt, faults: Fau
   const { length } = JSON.stringify(definition);
   if (length <= PROMPT_LENGTH_MAX) return;
   const [is, most] = [length.toLocaleString("en"), PROMPT_LENGTH_MAX.toLocaleString("en")];
-  const message = `the prompt is ${is} characters long with all its texts, choices and defaults; the limit is ${most}`;
+  const message = `the prompt is ${is} characters long, including all its texts, choices, and defaults; the limit is ${most}`;
   faults.add({ line: raw.line, field: "prompt", code: "LIMITS", message });
 }
 
@@ -124,7 +124,7 @@ function checkSamples(raw: RawPrompt, inputs: readonly InputField[], faults: Fau
       faults.addField(
         sample.lineOf("images"),
         `${field}.images`,
-        `has ${sample.images.length} images; the prompt takes ${raw.images.length}`,
+        `has ${sample.images.length} images; the prompt expects ${raw.images.length}`,
       );
   }
 }
@@ -144,7 +144,7 @@ function isRenderable(work: number, raw: RawPrompt, faults: FaultList, { file }:
   file.workLeft -= work * (1 + raw.samples.length);
   if (wasLeft >= 0 && file.workLeft < 0) {
     const most = RENDERINGS_WORK_MAX.toLocaleString("en");
-    const message = `the prompts of this file up to this one have over ${most} outputs, tags and filters together, counted once more for each sample. Write them into several files`;
+    const message = `the prompts of this file up to this one have more than ${most} outputs, tags, and filters in total, counted again for each sample. Split the file into several`;
     faults.add({ line: raw.line, field: "prompt", code: "LIMITS", message });
   }
   return file.workLeft >= 0;

@@ -20,8 +20,9 @@ export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue,
   const found = [...new Set([...same.map(({ model }) => model), ...near])].slice(0, SUGGESTIONS_MAX);
   const question = found.length === 0 ? "" : `Did you mean ${found.join(" or ")}? `;
   const isOff = name.startsWith("sandbox/") && !known.some((model) => model.startsWith("sandbox/"));
-  const off = isOff ? "The sandbox is off; PROMPTD_SANDBOX=on brings it back. " : "";
-  const lists = '"promptd models" lists those that run here, and "promptd admin models list" shows an operator all';
+  const off = isOff ? "The sandbox is off; set PROMPTD_SANDBOX=on to enable it. " : "";
+  const lists =
+    '"promptd models" lists the models that run here, and an operator can list all with "promptd admin models list"';
   return `${off}${question}${lists}; roles are ${Object.keys(roles).join(", ")}.`;
 }
 

@@ -75,7 +75,7 @@ function readOptions(reader: FieldReader): Record<string, string> {
   const reasoningEffort = reader.text("reasoningEffort", { max: 20 });
   if (reasoningEffort === null) return options;
   if (Object.hasOwn(options, "reasoningEffort"))
-    reader.fault("reasoningEffort", "stands under options too: write it once");
+    reader.fault("reasoningEffort", "is also set under options: set it only once");
   return { ...options, reasoningEffort };
 }
 
@@ -93,7 +93,7 @@ function readStops(reader: FieldReader): string[] | null {
   const stops = reader.texts("stop", { max: 200, mayHaveLines: true, mayBeEmpty: true });
   if (stops === null) return null;
   if (stops.length < 1 || stops.length > STOPS_MAX || stops.includes(""))
-    reader.fault("stop", `must have 1 to ${STOPS_MAX} texts that are not empty`);
+    reader.fault("stop", `must have 1 to ${STOPS_MAX} non-empty texts`);
   return stops.flatMap((stop) => stop ?? []);
 }
 
@@ -114,11 +114,11 @@ function readMessage(reader: FieldReader): RawMessage[] {
   const isSystem = role === "system" || map.entries.some(({ key }) => key === "system");
   if (!isSystem) reader.finish();
   if (isSystem)
-    reader.faults.addField(map.line, reader.path, "has the role system: write that text under instructions");
+    reader.faults.addField(map.line, reader.path, "has the role system: put its text under instructions instead");
   else if (role !== null && role !== "user" && role !== "assistant")
     reader.fault("role", `must be user or assistant, got "${role}"`);
   else if (text === null || given.length > 1)
-    reader.faults.addField(map.line, reader.path, "must have one text, under user or assistant");
+    reader.faults.addField(map.line, reader.path, "must have exactly one text, under user or assistant");
   else return [{ role: role ?? own ?? "user", text }];
   return [];
 }

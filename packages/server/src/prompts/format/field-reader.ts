@@ -157,7 +157,7 @@ export class FieldReader {
     for (const key of unknown.slice(0, UNKNOWN_NAMED_MAX)) {
       const meant = suggestName(key, free);
       const hint = meant === null ? `Known fields: ${known.join(", ")}.` : `Did you mean "${meant}"?`;
-      this.fault(key, `is not a known field here. ${hint} Start a field of your own with x-.`);
+      this.fault(key, `is not a known field here. ${hint} Start custom fields with x-.`);
     }
     const [next, ...others] = unknown.slice(UNKNOWN_NAMED_MAX);
     if (next !== undefined) this.fault(next, `and ${others.length} more are not known fields here.`);
@@ -173,7 +173,7 @@ export const NOT_TEXT = "contains U+0000 or an unpaired surrogate, which is not 
 /** Why a text cannot be stored and shown, or null. */
 function textProblem(text: string, rule: TextRule): string | null {
   if (text.trim() === "" && rule.mayBeEmpty !== true) return "must not be empty";
-  if (rule.mayBeEmpty !== true && !isVisible(text)) return "must have a character that can be seen";
+  if (rule.mayBeEmpty !== true && !isVisible(text)) return "must contain a visible character";
   if (text.includes("\0") || !text.isWellFormed()) return NOT_TEXT;
   if (rule.mayHaveLines !== true && /\p{Cc}/u.test(text)) return "must not contain line breaks or control characters";
   const length = codePointLength(text);

@@ -28,12 +28,12 @@ const closed = (properties: Schema): Schema => ({
 });
 
 const CALL: Readonly<Record<string, Schema>> = {
-  instructions: text("Sent as the model's instructions; Liquid."),
+  instructions: text("Sent as the model's instructions. A Liquid template."),
   options: texts("Run options chosen by the author."),
-  maxOutputTokens: { type: "integer", minimum: 1, description: "The most tokens of the answer." },
-  count: { type: "integer", minimum: 1, maximum: 4, description: "Images to make." },
-  temperature: number("From 0, the likeliest words, to what the model takes.", 0, 2),
-  topP: number("Share of the likeliest words that are drawn from.", 0, 1),
+  maxOutputTokens: { type: "integer", minimum: 1, description: "Maximum number of tokens in the answer." },
+  count: { type: "integer", minimum: 1, maximum: 4, description: "Number of images to make." },
+  temperature: number("From 0 (the likeliest words) to the model's maximum.", 0, 2),
+  topP: number("Share of the likeliest words to choose from.", 0, 1),
   seed: { type: "integer", minimum: 0, description: "The same seed gives the same text, as far as the provider can." },
   stop: oneOrMore("The answer ends before the first of these."),
   reasoningEffort: text("How much the model thinks.", {
@@ -41,7 +41,7 @@ const CALL: Readonly<Record<string, Schema>> = {
   }),
   messages: {
     type: "array",
-    description: "Examples before the prompt, by turns.",
+    description: "Example messages before the prompt, by user and assistant.",
     items: { type: "object", properties: { user: { type: "string" }, assistant: { type: "string" } } },
   },
   output: {
@@ -51,7 +51,7 @@ const CALL: Readonly<Record<string, Schema>> = {
     required: ["schema"],
   },
   webSearch: {
-    description: "The model may search the web; with sources, what it found is listed below the text.",
+    description: "The model may search the web; with sources, the pages it found are listed below the text.",
     anyOf: [
       { type: "boolean" },
       { type: "object", properties: { sources: { type: "boolean" } }, additionalProperties: false },
@@ -67,49 +67,49 @@ const CALL: Readonly<Record<string, Schema>> = {
 };
 
 const INPUT: Readonly<Record<string, Schema>> = {
-  type: text("What callers write; a text on the wire.", { enum: INPUT_TYPES }),
-  label: text("Shown to callers; the key when absent."),
+  type: text("What kind of value callers write. It is always sent as text.", { enum: INPUT_TYPES }),
+  label: text("Shown to callers. Defaults to the key."),
   description: text("Shown to callers."),
-  default: { description: "What is used when the caller gives nothing; without it the input is required." },
-  allowEmpty: { type: "boolean", description: "The empty text is a value." },
-  maxLength: { type: "integer", minimum: 1, description: "Characters." },
+  default: { description: "Used when the caller gives no value. Without a default, the input is required." },
+  allowEmpty: { type: "boolean", description: "Whether empty text is a valid value." },
+  maxLength: { type: "integer", minimum: 1, description: "Maximum number of characters." },
   options: {
-    description: "Choices: a list of names, or names with the text that is inserted.",
-    anyOf: [{ type: "array", items: { type: "string" } }, texts("Name and text.")],
+    description: "Choices: a list of names, or a map from names to the text that is inserted.",
+    anyOf: [{ type: "array", items: { type: "string" } }, texts("The text inserted for each name.")],
   },
   multiple: {
     type: "object",
-    description: "How many choices, or items of a list.",
+    description: "How many choices or list items a value must have.",
     properties: { min: { type: "integer" }, max: { type: "integer" } },
   },
-  min: { type: "number", description: "The least number." },
-  max: { type: "number", description: "The greatest number." },
+  min: { type: "number", description: "The smallest number allowed." },
+  max: { type: "number", description: "The largest number allowed." },
 };
 
 const EXPECTATIONS: Readonly<Record<string, Schema>> = {
-  contains: oneOrMore("Texts that must be in the output."),
-  notContains: oneOrMore("Texts that must not be in it."),
-  matches: text("A regular expression."),
-  schema: { type: "object", description: "JSON Schema of the output." },
-  shorterThan: { type: "integer", minimum: 1, description: "Characters." },
-  judge: oneOrMore("Statements that a model checks."),
-  judgeModel: text("The model that checks; the prompt's own when absent."),
+  contains: oneOrMore("Texts that the output must contain."),
+  notContains: oneOrMore("Texts that the output must not contain."),
+  matches: text("A regular expression that the output must match."),
+  schema: { type: "object", description: "A JSON Schema that the output must match." },
+  shorterThan: { type: "integer", minimum: 1, description: "The output must have fewer characters than this." },
+  judge: oneOrMore("Statements about the output that a model checks."),
+  judgeModel: text("The model that checks them. Defaults to the prompt's model."),
 };
 
-const TEMPLATE = text("The prompt itself, in Liquid; in a *.prompt.md file it stands below the fields.");
+const TEMPLATE = text("The prompt itself, in Liquid. In a *.prompt.md file it goes below the fields.");
 
 const PROMPT: Readonly<Record<string, Schema>> = {
-  id: text("The promptId, to publish a new version of exactly that prompt.", { format: "uuid" }),
+  id: text("The promptId of the prompt that gets a new version.", { format: "uuid" }),
   title: text("Shown to callers.", { maxLength: 120 }),
-  slug: text("Made from the title when absent.", { pattern: "^[a-z0-9-]{1,120}$" }),
-  description: text("What search finds.", { maxLength: 2_000 }),
+  slug: text("Derived from the title if omitted.", { pattern: "^[a-z0-9-]{1,120}$" }),
+  description: text("Search finds the prompt by this text.", { maxLength: 2_000 }),
   tags: {
     type: "array",
-    description: "What search finds too.",
+    description: "Search finds the prompt by these too.",
     items: { type: "string", maxLength: 64 },
     maxItems: 10,
   },
-  model: text("A model of the catalogue, or a role."),
+  model: text("A model from the catalogue, or a role."),
   inputs: {
     type: "object",
     description: "Inputs by key, in order.",
@@ -117,26 +117,29 @@ const PROMPT: Readonly<Record<string, Schema>> = {
   },
   images: {
     type: "array",
-    description: "One slot for each image that a run must bring.",
+    description: "One slot for each image that a run must provide.",
     items: {
       type: "object",
       properties: {
         label: { type: "string" },
         description: { type: "string" },
-        mask: { type: "boolean", description: "It says which part of the other images may change." },
+        mask: {
+          type: "boolean",
+          description: "Whether this image is a mask, which shows what part of the other images may change.",
+        },
       },
     },
   },
   ...CALL,
   steps: {
-    description: "Several model calls, by their ids.",
+    description: "Several model calls, by step id.",
     type: ["object", "array"],
     additionalProperties: { $ref: "#/$defs/step" },
     items: { $ref: "#/$defs/step" },
   },
   samples: {
     type: "array",
-    description: "Inputs and outputs; the first is shown in search.",
+    description: "Example inputs and outputs. Search shows the first one.",
     items: {
       type: "object",
       properties: { inputs: texts("By key."), images: { type: "array" }, outputs: { type: "array" } },
@@ -144,7 +147,7 @@ const PROMPT: Readonly<Record<string, Schema>> = {
   },
   tests: {
     type: "array",
-    description: 'What "promptd prompt test" runs.',
+    description: 'Tests for "promptd prompt test" to run.',
     items: {
       type: "object",
       ...closed({
@@ -162,7 +165,7 @@ const STEP = {
   model: PROMPT["model"] ?? {},
   images: {
     type: "array",
-    description: "Numbers of the image slots that go with this step, from 1.",
+    description: "Numbers of the image slots sent with this step, starting at 1.",
     items: { type: "integer", minimum: 1 },
   },
   ...CALL,
@@ -172,18 +175,18 @@ const STEP = {
 export function promptFileSchema(): Schema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
-    title: "A prompt of promptd",
+    title: "A prompt file for promptd",
     type: "object",
     required: ["promptd", "title", "model"],
     ...closed({
-      promptd: { const: 1, description: "The format." },
+      promptd: { const: 1, description: "Version of the file format." },
       ...PROMPT,
       template: TEMPLATE,
     }),
     $defs: {
       step: {
         type: ["object", "null"],
-        ...closed({ ...STEP, id: text("Its name, where steps are a list."), template: TEMPLATE }),
+        ...closed({ ...STEP, id: text("The step's id, if steps is a list."), template: TEMPLATE }),
       },
     },
   };

@@ -3,11 +3,11 @@ export const FOREIGN_FORMATS = ["openai", "langfuse", "dotprompt", "prompty", "p
 export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
 
 const NAMES: Readonly<Record<ForeignFormat, string>> = {
-  openai: "a prompt of OpenAI",
-  langfuse: "a prompt of Langfuse",
+  openai: "an OpenAI prompt",
+  langfuse: "a Langfuse prompt",
   dotprompt: "a Dotprompt file",
   prompty: "a Prompty file",
-  promptfoo: "a configuration of promptfoo",
+  promptfoo: "a promptfoo configuration",
   mustache: "a Mustache template",
 };
 
@@ -32,5 +32,5 @@ export function recognizeFormat(text: string): ForeignFormat | null {
 export function importHint(text: string): string | null {
   const format = recognizeFormat(text);
   if (format === null) return null;
-  return `This seems to be ${NAMES[format]}: "promptd prompt import --from ${format} FILE --out DIR" makes a prompt file of it.`;
+  return `This appears to be ${NAMES[format]}. To convert it to a prompt file, run "promptd prompt import --from ${format} FILE --out DIR".`;
 }

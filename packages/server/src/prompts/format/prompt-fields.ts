@@ -15,7 +15,7 @@ const SAMPLES_MAX = 10;
 
 export const STEP_ID = /^[a-z][a-z0-9_]{0,31}$/;
 export function notStepId(id: string): string {
-  return `"${id}" is not a valid step id: use a letter, then letters, digits and "_" (a-z, 32 at most)`;
+  return `"${id}" is not a valid step id: start with a lowercase letter, followed by lowercase letters, digits, and "_", 32 characters at most`;
 }
 /** Id of the only step of a file without steps. */
 export const ONLY_STEP = "main";
@@ -67,7 +67,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
   const title = reader.requiredText("title", { max: 120 })?.trim() ?? "";
   const slug = reader.text("slug", { max: 120 });
   if (slug !== null && !/^[a-z0-9-]{1,120}$/.test(slug))
-    reader.fault("slug", `must have 1 to 120 characters out of a-z, 0-9 and "-", got "${slug}"`);
+    reader.fault("slug", `must be 1 to 120 characters from a-z, 0-9, and "-", got "${slug}"`);
   const prompt: RawPrompt = {
     line: map.line,
     lineOf: lineFinder(map),
@@ -92,7 +92,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
 export function checkFormat(reader: FieldReader): void {
   const node = reader.node("promptd");
   if (node?.kind === "number" && node.value === 1) return;
-  reader.fault("promptd", "is required and must be 1: it names the version of the file format");
+  reader.fault("promptd", "is required and must be 1: it is the version of the file format");
 }
 
 function readTags(reader: FieldReader): string[] {
@@ -124,7 +124,7 @@ function readSteps(reader: FieldReader, form: "file" | "json"): RawStep[] | null
 function stepNodes(node: SourceNode, reader: FieldReader): [id: string, value: SourceNode][] {
   if (node.kind === "map") return node.entries.map((entry) => [entry.key, entry.value]);
   if (node.kind !== "list") {
-    reader.fault("steps", `must be a map of step ids, got ${kindName(node)}`);
+    reader.fault("steps", `must be a map from step ids to steps, got ${kindName(node)}`);
     return [];
   }
   return node.items.map((item) => {
@@ -164,7 +164,7 @@ function readSlotNumbers(reader: FieldReader): number[] | null {
       reader.faults.addField(
         item.line,
         reader.fieldPath("images"),
-        "must list numbers of image slots, counted from 1, each once",
+        "must list image slot numbers, starting at 1, without repeats",
       );
     else numbers.push(number);
   }
@@ -173,7 +173,7 @@ function readSlotNumbers(reader: FieldReader): number[] | null {
 
 /** Sample values: `inputs` maps text keys to texts, `images` are addresses. */
 function readSamples(reader: FieldReader): RawSample[] {
-  return (reader.readers("samples", SAMPLES_MAX, "of inputs and outputs") ?? []).map(readSample);
+  return (reader.readers("samples", SAMPLES_MAX, "with inputs and outputs") ?? []).map(readSample);
 }
 
 const SAMPLE_RULE: TextRule = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
@@ -183,7 +183,7 @@ function readSample(reader: FieldReader): RawSample {
   const images = (reader.list("images") ?? []).map((item) => {
     const url = reader.asText(item, "images", { max: 2_048 }) ?? "";
     if (!url.startsWith("https://"))
-      reader.faults.addField(item.line, reader.fieldPath("images"), "must be addresses that start with https://");
+      reader.faults.addField(item.line, reader.fieldPath("images"), "must be URLs that start with https://");
     return url;
   });
   const outputs = (reader.list("outputs") ?? []).map((item) => readSampleOutput(item, reader));

@@ -5,11 +5,11 @@ import { PromptFileError } from "../prompt-fault.ts";
 const messagesOf = (text: string) => faultsOf(text).map(({ field, message }) => `${field}: ${message}`);
 
 test.each([
-  ["a title of invisible characters", 'title: "\\u200B\\u200B"', /^title: must have a character that can be seen$/],
+  ["a title of invisible characters", 'title: "\\u200B\\u200B"', /^title: must contain a visible character$/],
   [
     "a label of invisible characters",
     'inputs: { a: { label: "\\u200B" } }',
-    /^inputs\.a\.label: must have a character/,
+    /^inputs\.a\.label: must contain a visible character/,
   ],
   ["a hidden character in a key", 'inputs: { "to\\u200Bpic": {} }', /not contain the invisible character U\+200B$/m],
   ["a direction in a key", 'inputs: { "a\\u202Eb": {} }', /not contain the invisible character U\+202E$/m],

@@ -68,13 +68,13 @@ function readJson(text: string, faults: FaultList): WrittenPrompt[] {
   const reader = new FieldReader(root, "", faults);
   checkFormat(reader);
   const items = reader.list("prompts");
-  if (reader.node("prompts") === null) reader.fault("prompts", "is required: the list of prompts");
+  if (reader.node("prompts") === null) reader.fault("prompts", "is required and must be a list of prompts");
   reader.finish();
   if ((items ?? []).length > PROMPTS_MAX) {
     const most = PROMPTS_MAX.toLocaleString("en");
     reader.fault(
       "prompts",
-      `has ${items?.length.toLocaleString("en")} prompts; a file may hold ${most}: make several files`,
+      `has ${items?.length.toLocaleString("en")} prompts; the limit is ${most} per file. Split them into several files`,
     );
     return [];
   }
@@ -117,7 +117,7 @@ function splitFrontMatter(text: string, faults: FaultList): FileParts | null {
     lines[0]?.trimEnd() === "---" ? lines.findIndex((line, index) => index > 0 && line.trimEnd() === "---") : -1;
   if (end === -1) {
     const expected =
-      'must begin with a line "---", then the fields in YAML, then another line "---" and the prompt text';
+      'must start with a "---" line, followed by the fields in YAML, another "---" line, and the prompt text';
     const hint = importHint(text);
     const message = hint === null ? expected : `${expected}. ${hint}`;
     faults.add({ line: 1, field: "file", code: "FILE_SYNTAX", message });
@@ -154,14 +154,14 @@ function withBody(prompt: RawPrompt, parts: FileParts, faults: FaultList): RawPr
   if (markers.length === 0 && prompt.steps === null)
     return { ...prompt, template: bodyPart(lines, 0, lines.length, parts.bodyLine) };
   if (markers.length > STEPS_MAX) {
-    const message = `has ${markers.length} parts; a prompt has 1 to ${STEPS_MAX} steps`;
+    const message = `has ${markers.length} parts; a prompt can have 1 to ${STEPS_MAX} steps`;
     faults.add({ line: parts.bodyLine, field: "body", code: "LIMITS", message });
   }
   const first = markers[0]?.index ?? lines.length;
   const stray = lines.slice(0, first).findIndex((line) => line.trim() !== "");
   if (stray !== -1) {
     const message =
-      'a body with steps must begin with a line such as "<!-- step: draft -->"; only blank lines may come before it';
+      'a body with steps must start with a line such as "<!-- step: draft -->"; only blank lines may come before it';
     faults.add({ line: parts.bodyLine + stray, field: "body", code: "FILE_SYNTAX", message });
   }
   const steps = markers.slice(0, MEMBERS_READ_MAX).map(({ id, index }, position): RawStep => {
@@ -180,7 +180,7 @@ function withBody(prompt: RawPrompt, parts: FileParts, faults: FaultList): RawPr
       faults.addField(
         step.line,
         `steps.${step.id}`,
-        `has no part in the body: add a line "<!-- step: ${step.id} -->" and its text below it`,
+        `has no part in the body: add a line "<!-- step: ${step.id} -->", followed by its text`,
       );
   }
   return { ...prompt, steps };

@@ -86,13 +86,14 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
 const FRONT_MATTER = "front matter";
 
 const NO_VALUE_ALLOWED =
-  "the line below belongs to this text by its indentation and has a colon: a field of its own begins in the column of this one, and a text with a colon must be in quotes";
+  "the next line is indented as part of this text, but contains a colon: start a separate field in the same column as this one, or put text that contains a colon in quotes";
 /** What the parser says in the words of the YAML specification. */
 const PLAIN_WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
-  BAD_INDENT: "this line is not indented like the lines that it belongs to: fields of one map begin in the same column",
+  BAD_INDENT:
+    "this line's indentation does not match the lines it belongs to: all fields of a map must start in the same column",
   BLOCK_AS_IMPLICIT_KEY: NO_VALUE_ALLOWED,
   MULTILINE_IMPLICIT_KEY: NO_VALUE_ALLOWED,
-  TAB_AS_INDENT: "a tab cannot indent a line: use spaces",
+  TAB_AS_INDENT: "lines cannot be indented with tabs: use spaces",
 };
 
 /** What of a text is repeated in how to write it. */
@@ -108,7 +109,7 @@ function describeColon(code: ErrorCode, text: string, offset: number): string | 
   const [key = ""] = /[\w.-]+: +$/.exec(text.slice(0, offset)) ?? [];
   const shown = value.length > EXAMPLE_LENGTH_MAX ? `${value.slice(0, EXAMPLE_LENGTH_MAX)}…` : value;
   const quoted = /["\\]/.test(shown) ? `'${shown.replaceAll("'", "''")}'` : `"${shown}"`;
-  return `a text with a colon must be in quotes: ${key}${quoted}`;
+  return `text that contains a colon must be in quotes: ${key}${quoted}`;
 }
 
 /** One slip makes several errors of the parser; what follows the first on its line helps nobody. */
@@ -130,7 +131,7 @@ interface YamlContext {
 function convertYaml(node: unknown, keyOffset: number | null, context: YamlContext): SourceNode {
   const { lineAt, fault } = context;
   const offset = rangeStart(node) ?? keyOffset ?? 0;
-  if (isAlias(node)) fault(offset, "aliases (*name) are not supported in prompt files: write the value again");
+  if (isAlias(node)) fault(offset, "aliases (*name) are not supported in prompt files: repeat the value instead");
   else if (isMap(node) || isSeq(node) || isScalar(node)) {
     if (node.tag !== undefined) fault(offset, `tags such as ${node.tag} are not supported in prompt files`);
     const line = lineAt(isScalar(node) ? offset : (keyOffset ?? offset));

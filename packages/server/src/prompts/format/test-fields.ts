@@ -14,7 +14,7 @@ export interface RawTest extends PromptTest {
 }
 
 export function readTests(reader: FieldReader): RawTest[] {
-  return (reader.readers("tests", TESTS_MAX, "of inputs and expect") ?? []).map(readTest);
+  return (reader.readers("tests", TESTS_MAX, "with inputs and expect") ?? []).map(readTest);
 }
 
 function readTest(reader: FieldReader, index: number): RawTest {
@@ -57,7 +57,10 @@ function readPattern(reader: FieldReader): string | null {
   try {
     return new RegExp(pattern, "u").source === "" ? null : pattern;
   } catch (error) {
-    reader.fault("matches", `is not a regular expression: ${error instanceof Error ? error.message : String(error)}`);
+    reader.fault(
+      "matches",
+      `is not a valid regular expression: ${error instanceof Error ? error.message : String(error)}`,
+    );
     return null;
   }
 }

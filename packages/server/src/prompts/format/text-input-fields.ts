@@ -62,9 +62,9 @@ function readType(reader: FieldReader, choices: readonly Choice[] | null): Input
   const type = INPUT_TYPES.find((each) => each === written);
   if (written !== null && type === undefined)
     reader.fault("type", `must be one of: ${INPUT_TYPES.join(", ")}, got "${written}"`);
-  if (type === "select" && choices === null) reader.fault("type", "is select, which needs options");
+  if (type === "select" && choices === null) reader.fault("type", "is select, but the input has no options");
   if (type !== undefined && type !== "select" && choices !== null)
-    reader.fault("options", `go with type: select, not ${type}`);
+    reader.fault("options", `can be used only with type: select, not ${type}`);
   return type === undefined || type === "text" || type === "select" ? null : type;
 }
 
@@ -82,7 +82,7 @@ function readChoices(reader: FieldReader): Choice[] | null {
   const node = reader.node("options");
   if (node === null) return null;
   if (node.kind !== "map" && node.kind !== "list") {
-    reader.fault("options", `must be a list of names or a map of names and texts, got ${kindName(node)}`);
+    reader.fault("options", `must be a list of names or a map from names to texts, got ${kindName(node)}`);
     return null;
   }
   const pairs: [name: string | null, text: SourceNode, line: number][] =
@@ -99,7 +99,7 @@ function readChoices(reader: FieldReader): Choice[] | null {
       node.kind === "list"
         ? name
         : reader.asText(value, `options.${name}`, { max: 10_000, mayBeEmpty: true, mayHaveLines: true });
-    if (choices.some((choice) => choice.name === name)) fault(`the option "${name}" is used twice here`);
+    if (choices.some((choice) => choice.name === name)) fault(`the option "${name}" is listed twice`);
     else choices.push({ name, text: text ?? "" });
   }
   if (pairs.length < 1 || pairs.length > CHOICES_MAX) reader.fault("options", `must have 1 to ${CHOICES_MAX} options`);
@@ -115,7 +115,7 @@ function readMultiple(
   if (map === null) return null;
   if (type === "list") return readRange(map, reader, LIST_ITEMS_MAX);
   if (choices === null) {
-    reader.fault("multiple", "needs options, or type: list: only those can take several");
+    reader.fault("multiple", "needs options or type: list: other inputs have a single value");
     return null;
   }
   const range = readRange(map, reader, choices.length);
@@ -123,7 +123,7 @@ function readMultiple(
   for (const { name } of commas)
     reader.fault(
       "options",
-      `option "${name}": a comma separates the choices of a multiple select, so a name must not contain one`,
+      `option "${name}": commas separate the choices of a multiple select, so a name must not contain one`,
     );
   return range;
 }
@@ -141,8 +141,5 @@ function checkDefault(field: InputField, reader: FieldReader): void {
   const problem = field.default === null ? null : valueProblem(field, field.default);
   if (problem !== null && field.default?.trim() !== "") reader.fault("default", problem.text);
   if (field.default?.trim() === "" && field.choices !== null && !field.allowEmpty)
-    reader.fault(
-      "default",
-      "an empty default needs allowEmpty: true, since a select has no empty choice. Name an option, or set allowEmpty",
-    );
+    reader.fault("default", "is empty, but a select has no empty choice. Name an option, or set allowEmpty: true");
 }

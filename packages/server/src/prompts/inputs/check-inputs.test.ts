@@ -170,10 +170,10 @@ describe("values", () => {
     ["a,a", false],
     ["a,d", false],
     ["a,", false],
-  ])("a multiple select of 1 to 2 names takes %j: %s", (given, isLegal) => {
+  ])("whether a multiple select of 1 to 2 names accepts %j: %s", (given, isLegal) => {
     const file = textPrompt("{{ x }}", "inputs: { x: { options: [a, b, c], multiple: { min: 1, max: 2 } } }");
     const { issues } = check(file, { text: { x: given } });
-    const message = `Text input "x" takes 1 to 2 of: a, b, c, each once, separated by commas. Got "${given}".`;
+    const message = `Text input "x" must list 1 to 2 of: a, b, c, without repeats, separated by commas. Got "${given}".`;
     expect(issues.map((issue) => issue.message)).toEqual(isLegal ? [] : [message]);
   });
 

@@ -58,7 +58,7 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const hint = hintFor(reader.input.slice(begin, reader.N));
-    addSyntax(facts, begin, `Not a Liquid expression: ${firstLine(error.message)}.${hint}`);
+    addSyntax(facts, begin, `Invalid Liquid expression: ${firstLine(error.message)}.${hint}`);
   }
   return facts;
 }
@@ -82,7 +82,7 @@ export function scanWhen(reader: Tokenizer): ExpressionFacts {
     return facts;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    addSyntax(facts, begin, `Not a list of values: ${firstLine(error.message)}.`);
+    addSyntax(facts, begin, `Invalid list of values: ${firstLine(error.message)}.`);
     return facts;
   }
 }
@@ -104,7 +104,7 @@ function checkGrammar(
   if (tokens.length === 0) return addSyntax(facts, begin, "Expected an expression here.");
   if (form === "value" && tokens.length > 1) {
     const words = tokens.map((token) => token.getText()).join(" ");
-    const message = `Expected one value before the first "|", got "${words}". Read a key with spaces as {{ input["${words}"] }}.`;
+    const message = `Expected one value before the first "|", got "${words}". To read a key that contains spaces, write {{ input["${words}"] }}.`;
     return addSyntax(facts, begin, message);
   }
   let wantsValue = true;
@@ -160,7 +160,8 @@ function scanValue(token: ValueToken, facts: ExpressionFacts): void {
 
 function checkQuote(token: Token, facts: ExpressionFacts): void {
   const text = token.getText();
-  if (text.length < 2 || text.at(-1) !== text[0]) addSyntax(facts, token.begin, `The text ${text} is not closed.`);
+  if (text.length < 2 || text.at(-1) !== text[0])
+    addSyntax(facts, token.begin, `The string ${text} has no closing quote.`);
 }
 
 const LOOP_FIELDS: ReadonlySet<string> = new Set(["index", "index0", "rindex", "first", "last", "length"]);
@@ -173,7 +174,7 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
   }
   const text = token.getText();
   if (token.variable !== undefined || segments.length !== token.props.length || hasJunkInBrackets(token)) {
-    const message = `"${text}": brackets must contain one quoted text, such as input["Child's Age"].`;
+    const message = `"${text}": brackets must contain one quoted string, such as input["Child's Age"].`;
     return addPathFault(facts, token.begin, message);
   }
   const [root, key, ...rest] = segments as [string, ...string[]];
@@ -183,7 +184,7 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
       return;
     }
     const form = root === "input" ? 'input["key"]' : "steps.id";
-    const message = `"${text}": expected one name after "${root}": ${form}.`;
+    const message = `"${text}": expected one name after "${root}", as in ${form}.`;
     return addPathFault(facts, token.begin, message);
   }
   if (root === "forloop" && key !== undefined && LOOP_FIELDS.has(key) && rest.length === 0) {
@@ -194,7 +195,7 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
     facts.reads.push({ kind: "name", key: root, offset: token.begin });
     return;
   }
-  const message = `"${text}": inputs are texts and have no fields. Use a filter (size, first, last), or input["…"].`;
+  const message = `"${text}": inputs are text and have no fields. Use a filter (size, first, last), or write input["…"].`;
   addPathFault(facts, token.begin, message);
 }
 

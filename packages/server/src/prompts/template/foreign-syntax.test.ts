@@ -27,13 +27,13 @@ describe("placeholders of other languages", () => {
     ["an inverted section", "{{^tone}}", "{{^tone}}", "{% if tone == blank %}"],
     ["the end of a section", "{{/tone}}", "{{/tone}}", "{% endif %}"],
     ["the end of a loop", "{{/each}}", "{{/each}}", "{% endfor %}"],
-    ["a partial", "{{> footer }}", "{{> footer }}", "write the text of the partial here"],
+    ["a partial", "{{> footer }}", "{{> footer }}", "Paste the partial's text here"],
     ["a comment", "{{! later }}", "{{! later }}", "{% comment %}"],
     ["an unescaped value", "{{{topic}}}", "{{{topic}}}", "{{ topic }}"],
     ["an unescaped value by &", "{{& topic}}", "{{& topic}}", "{{ topic }}"],
-    ["other delimiters", "{{=<% %>=}}", "{{=<% %>=}}", "Delimiters cannot be changed"],
+    ["other delimiters", "{{=<% %>=}}", "{{=<% %>=}}", "Custom delimiters are not supported"],
     ["a loop variable", "{{@index}}", "{{@index}}", "forloop.index"],
-  ])("%s is a fault with the right spelling", (_name, text, piece, spelling) => {
+  ])("%s is a fault that says how to write it in Liquid", (_name, text, piece, spelling) => {
     expect(found(`a ${text} b`)).toEqual([{ piece, isFault: true, message: expect.stringContaining(spelling) }]);
   });
 
@@ -43,12 +43,15 @@ describe("placeholders of other languages", () => {
     ["a dollar with a default", "${topic:rain}", "{{ topic }}"],
     ["two square brackets", "[[topic]]", "{{ topic }}"],
     ["two angle brackets", "<<topic>>", "{{ topic }}"],
-  ])("%s is a warning with the right spelling, and a fault when an input has the name", (_name, text, spelling) => {
-    const message = expect.stringContaining(spelling);
-    expect(found(`a ${text} b`)).toEqual([{ piece: text, isFault: false, message }]);
-    expect(found(`a ${text} b`, ["other"])).toEqual([{ piece: text, isFault: false, message }]);
-    expect(found(`a ${text} b`, ["topic"])).toEqual([{ piece: text, isFault: true, message }]);
-  });
+  ])(
+    "%s is a warning that says how to write it in Liquid, and a fault when an input has that name",
+    (_name, text, spelling) => {
+      const message = expect.stringContaining(spelling);
+      expect(found(`a ${text} b`)).toEqual([{ piece: text, isFault: false, message }]);
+      expect(found(`a ${text} b`, ["other"])).toEqual([{ piece: text, isFault: false, message }]);
+      expect(found(`a ${text} b`, ["topic"])).toEqual([{ piece: text, isFault: true, message }]);
+    },
+  );
 
   test.each([
     "{topic!r}",
@@ -64,21 +67,21 @@ describe("placeholders of other languages", () => {
     "{topic=}",
     "%(topic)s",
     "%(topic)-10.2f",
-  ])("%s, as Python formats a value, is a warning, and a fault when an input has the name", (text) => {
+  ])("%s, a Python format, is a warning, and a fault when an input has that name", (text) => {
     const message = expect.stringContaining("{{ topic }}");
     expect(found(`a ${text} b`)).toEqual([{ piece: text, isFault: false, message }]);
     expect(found(`a ${text} b`, ["topic"])).toEqual([{ piece: text, isFault: true, message }]);
   });
 
   test.each(["{0}", "{1}", "{0:>10}", "{0.name}", "{0[key]}", "{:>10}", "{!r}", "{:.2f}"])(
-    "%s, a position, is a warning that says how an input is written",
+    "%s, a position, is a warning that says how to write an input",
     (text) => {
-      const message = expect.stringContaining("Write {{ name }} to insert an input.");
+      const message = expect.stringContaining("To insert an input, write {{ name }}.");
       expect(found(`a "${text}" b`, ["topic"])).toEqual([{ piece: text, isFault: false, message }]);
     },
   );
 
-  test("a position that an input has as its name is a fault", () => {
+  test("a position that is also the name of an input is a fault", () => {
     const message = expect.stringContaining('{{ input["0"] }}');
     expect(found("a {0} b", ["0"])).toEqual([{ piece: "{0}", isFault: true, message }]);
   });

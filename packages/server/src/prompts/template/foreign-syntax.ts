@@ -88,9 +88,13 @@ const OWN: Reader = () => ({ message: null, isFault: false });
 /** In this order: the longer form first. */
 const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
   [LIQUID_BLOCK, OWN],
-  [TRIPLE, ([name = ""]) => fault(`Three braces are Mustache. Nothing is escaped here, so two do: ${output(name)}.`)],
+  [
+    TRIPLE,
+    ([name = ""]) =>
+      fault(`Triple braces are Mustache syntax. promptd does not escape values, so use two: ${output(name)}.`),
+  ],
   [SIGIL, ([sigil = "", name = ""]) => fault(sigilMessage(sigil, name.trim()))],
-  [ELSE, ([words = ""]) => fault(`{{${words}}} is Handlebars. Write ${elseTag(words)}.`)],
+  [ELSE, ([words = ""]) => fault(`{{${words}}} is Handlebars syntax. Write ${elseTag(words)}.`)],
   [
     EXPRESSION,
     ([key = ""], declared) => (declared?.has(key.trim()) === true ? OWN([], declared) : fault(NO_EXPRESSIONS)),
@@ -100,15 +104,17 @@ const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
     ([key = ""], declared) =>
       declared?.has(key) === true
         ? OWN([], declared)
-        : fault(`Python's formats do not exist here. Write ${output(key.split(/[!:.[]/)[0] ?? key)}. ${NO_FORMATS}`),
+        : fault(
+            `Python format specifiers are not supported. Write ${output(key.split(/[!:.[]/)[0] ?? key)}. ${NO_FORMATS}`,
+          ),
   ],
   [
     NUMBER,
-    ([key = ""]) => fault(`This prints the number ${key}. Write ${output(key)} to insert an input of that name.`),
+    ([key = ""]) => fault(`This prints the number ${key}. To insert an input with that name, write ${output(key)}.`),
   ],
   [OUTPUT, OWN],
-  [JINJA_COMMENT, () => warning("A Jinja comment is sent to the model. Write {% comment %}…{% endcomment %}.")],
-  [ERB, () => warning(`This is sent to the model as it stands. A placeholder is written {{ name }}. ${MEANT_AS_TEXT}`)],
+  [JINJA_COMMENT, () => warning("This Jinja comment is sent to the model. Write {% comment %}…{% endcomment %}.")],
+  [ERB, () => warning(`This is sent to the model as is. Write placeholders as {{ name }}. ${MEANT_AS_TEXT}`)],
   [DOLLAR, ([name = ""], declared) => placeholder(name.split(":")[0] ?? name, declared)],
   [SQUARE, ([name = ""], declared) => placeholder(name, declared)],
   [ANGLE, ([name = ""], declared) => placeholder(name, declared)],
@@ -119,9 +125,9 @@ const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
 ];
 
 const NO_EXPRESSIONS =
-  'This is an expression of another language. Liquid has filters, as in {{ topic | upcase }} and {{ topic | default: "tea" }}, and {% if topic == "tea" %}…{% else %}…{% endif %}.';
-const NO_FORMATS = "Filters do what formats do elsewhere, as in {{ price | round: 2 }}.";
-const MEANT_AS_TEXT = "If it is meant as text, put it between {% raw %} and {% endraw %}.";
+  'This expression is not Liquid. Use filters, as in {{ topic | upcase }} and {{ topic | default: "tea" }}, or conditions, as in {% if topic == "tea" %}…{% else %}…{% endif %}.';
+const NO_FORMATS = "Use filters to format values, as in {{ price | round: 2 }}.";
+const MEANT_AS_TEXT = "To use it as literal text, wrap it in {% raw %} and {% endraw %}.";
 
 function readPiece(text: string, offset: number, declared: ReadonlySet<string> | null): Piece | null {
   for (const [form, read] of PIECES) {
@@ -149,10 +155,10 @@ function warning(message: string) {
 /** What is written like a placeholder: surely meant as one when an input has its name. */
 function placeholder(name: string | null, declared: ReadonlySet<string> | null) {
   const key = name?.trim().normalize("NFC");
-  const write = `Write ${key === undefined ? "{{ name }}" : output(key)} to insert an input.`;
+  const write = `To insert an input, write ${key === undefined ? "{{ name }}" : output(key)}.`;
   if (key !== undefined && declared?.has(key) === true)
-    return fault(`This is sent to the model as it stands, and "${key}" is an input. ${write} ${MEANT_AS_TEXT}`);
-  return warning(`This is sent to the model as it stands. ${write} ${MEANT_AS_TEXT}`);
+    return fault(`This is sent to the model as is, but "${key}" is an input. ${write} ${MEANT_AS_TEXT}`);
+  return warning(`This is sent to the model as is. ${write} ${MEANT_AS_TEXT}`);
 }
 
 /** A position says nothing about an input's name, unless an input has exactly that one. */
@@ -173,22 +179,22 @@ function sigilMessage(sigil: string, name: string): string {
   const key = keyProblem(argument) === null ? expressionOf(argument) : "name";
   const forms: Readonly<Record<string, string>> = {
     "#": sectionMessage(helper, key),
-    "^": `An inverted section is Mustache. Write {% if ${key} == blank %}…{% endif %}.`,
-    "/": `This end of a section is Mustache. Write {% endif %}${helper === "" && name === "each" ? " or {% endfor %}" : ""}.`,
-    ">": "There are no partials: write the text of the partial here.",
-    "!": "A Mustache comment is written {% comment %}…{% endcomment %} here.",
-    "&": `Nothing is escaped here: write ${output(argument)}.`,
-    "=": "Delimiters cannot be changed here: a placeholder is written {{ name }}.",
-    "@": "Loop variables of Handlebars do not exist: write {{ forloop.index }} inside {% for %}.",
-    $: `Write ${output(argument)}: an input has a name without "$".`,
+    "^": `This is a Mustache inverted section. Write {% if ${key} == blank %}…{% endif %}.`,
+    "/": `This ends a Mustache section. Write {% endif %}${helper === "" && name === "each" ? " or {% endfor %}" : ""}.`,
+    ">": "Partials are not supported. Paste the partial's text here.",
+    "!": "This is a Mustache comment. Write {% comment %}…{% endcomment %}.",
+    "&": `promptd does not escape values. Write ${output(argument)}.`,
+    "=": "Custom delimiters are not supported. Write placeholders as {{ name }}.",
+    "@": "Handlebars loop variables are not supported. Inside {% for %}, write {{ forloop.index }}.",
+    $: `Write ${output(argument)}, without the "$".`,
   };
   return forms[sigil] ?? "This is not Liquid.";
 }
 
 function sectionMessage(helper: string, key: string): string {
-  if (helper === "each") return `{{#each}} is Handlebars. Write {% for item in ${key} %}{{ item }}{% endfor %}.`;
-  if (helper === "unless") return `{{#unless}} is Handlebars. Write {% if ${key} == blank %}…{% endif %}.`;
-  return `A section is Mustache. Write {% if ${key} != blank %}…{% endif %}.`;
+  if (helper === "each") return `{{#each}} is Handlebars syntax. Write {% for item in ${key} %}{{ item }}{% endfor %}.`;
+  if (helper === "unless") return `{{#unless}} is Handlebars syntax. Write {% if ${key} == blank %}…{% endif %}.`;
+  return `This is a Mustache section. Write {% if ${key} != blank %}…{% endif %}.`;
 }
 
 function elseTag(words: string): string {

@@ -51,7 +51,7 @@ describe("rendering", () => {
     const steps = version.definition.steps.map((step) => ({ ...step, messages }));
     const old = { definition: { ...version.definition, steps } };
     const rendered = vi.spyOn(engine, "renderSync");
-    expect(() => renderStep(old, 0, { a: "x" }, {})).toThrow(/^This version of the prompt cannot be run any more: /);
+    expect(() => renderStep(old, 0, { a: "x" }, {})).toThrow(/^This prompt version can no longer run: /);
     expect(rendered).not.toHaveBeenCalled();
   });
 

@@ -86,7 +86,7 @@ function parseStep(step: StepDefinition): ParsedStep {
 /** Publishing refuses such a prompt. A version that was published before could hold a process for a minute. */
 function tooMuchWork(): Problem {
   const most = WORK_MAX.toLocaleString("en");
-  const message = `This version of the prompt cannot be run any more: a step has more than the ${most} outputs, tags and filters that templates may have together. Ask its author for a new version.`;
+  const message = `This prompt version can no longer run: the templates of one step have more than ${most} outputs, tags, and filters in total. Ask its author to publish a new version.`;
   return invalid([{ path: ["body", "promptVersionId"], code: "too_many", message }]);
 }
 

@@ -1,9 +1,9 @@
 /** What an author who knows another language may have meant, where Liquid's own error would be a riddle. */
 const HINTS: readonly (readonly [form: RegExp, hint: string])[] = [
-  [/[“”„‘’]/u, "Quotes are straight here: \" or '."],
-  [/&&|\|\|/, 'Write "and" or "or".'],
-  [/(?<![=!<>])=(?!=)|===/, "Equal is written ==."],
-  [/^[^"']*'[^']*$/, 'An apostrophe begins a text in Liquid: read such a key as input["…"].'],
+  [/[“”„‘’]/u, "Use straight quotes: \" or '."],
+  [/&&|\|\|/, 'Use "and" or "or".'],
+  [/(?<![=!<>])=(?!=)|===/, "To compare for equality, write ==."],
+  [/^[^"']*'[^']*$/, 'An apostrophe starts a string in Liquid. To read a key that contains one, write input["…"].'],
 ];
 
 /** A sentence with a space before it, or nothing. @param piece the expression that is not Liquid. */

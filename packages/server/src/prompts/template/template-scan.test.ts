@@ -56,7 +56,7 @@ test("a template of the longest kind is read: 100,000 characters, 32 blocks deep
   expect(scanTemplate(template.padEnd(100_000)).faults).toEqual([]);
   expect(scanTemplate(template.padEnd(100_001)).faults.map((fault) => fault.code)).toEqual(["LIMITS"]);
   expect(scanTemplate(`{% if a %}${template}{% endif %}`).faults.map((fault) => fault.message)).toEqual([
-    "Tags are nested more than 32 deep.",
+    "Tags are nested more than 32 levels deep.",
   ]);
   expect(scanTemplate(`${template}{% if a == b %}{% endif %}`).faults.map((fault) => fault.message)).toEqual([
     "The template makes 501 comparisons; the limit is 500.",
@@ -91,7 +91,7 @@ describe("what no template may hold", () => {
     [
       "{{ the  topic }}",
       "TEMPLATE_SYNTAX",
-      /Expected one value before .* got "the topic"\. .* as {{ input\["the topic"\] }}\.$/,
+      /Expected one value before .* got "the topic"\. .* write {{ input\["the topic"\] }}\.$/,
     ],
     ["{{ topic other | upcase }}", "TEMPLATE_SYNTAX", /Expected one value before/],
     ["{{ a and b }}", "TEMPLATE_SYNTAX", /Expected one value before/],
@@ -101,26 +101,26 @@ describe("what no template may hold", () => {
     ["{{ topic", "TEMPLATE_SYNTAX", /not closed/],
     ["{% if topic %}", "TEMPLATE_SYNTAX", /not closed/],
     ["{% endif %}", "TEMPLATE_SYNTAX", /tag "endif" is not allowed/],
-    ["{% if a %}{% else %}x{% elsif b %}y{% endif %}", "TEMPLATE_SYNTAX", /never be used/],
-    ["{% unless a %}{% else x %}{% endunless %}", "TEMPLATE_SYNTAX", /takes no arguments/],
+    ["{% if a %}{% else %}x{% elsif b %}y{% endif %}", "TEMPLATE_SYNTAX", /would never run/],
+    ["{% unless a %}{% else x %}{% endunless %}", "TEMPLATE_SYNTAX", /does not accept arguments/],
     ["{% if a b %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "b"/],
-    ["{% if a = 'b' %}{% endif %}", "TEMPLATE_SYNTAX", /Equal is written ==\.$/],
-    ["{% if a && b %}{% endif %}", "TEMPLATE_SYNTAX", /Write "and" or "or"\.$/],
-    ["{{ input[“Child's Age”] }}", "TEMPLATE_SYNTAX", /not closed\. Quotes are straight here/],
-    ["{{ Child's Age | upcase }}", "TEMPLATE_SYNTAX", /not closed\. An apostrophe begins a text .* input\["…"\]/],
+    ["{% if a = 'b' %}{% endif %}", "TEMPLATE_SYNTAX", /To compare for equality, write ==\.$/],
+    ["{% if a && b %}{% endif %}", "TEMPLATE_SYNTAX", /Use "and" or "or"\.$/],
+    ["{{ input[“Child's Age”] }}", "TEMPLATE_SYNTAX", /not closed\. Use straight quotes/],
+    ["{{ Child's Age | upcase }}", "TEMPLATE_SYNTAX", /not closed\. An apostrophe starts a string .* input\["…"\]/],
     ["{% if a %}{% elseif b %}{% endif %}", "TEMPLATE_SYNTAX", /"elseif" is not allowed here\. Write {% elsif … %}\.$/],
     ["{% if a %}{% else if b %}{% endif %}", "TEMPLATE_SYNTAX", /got "if b"\. Write {% elsif … %}\.$/],
     ["{% set x = 1 %}", "TEMPLATE_SYNTAX", /Write {% assign … %}\.$/],
     ["{% if a == %}{% endif %}", "TEMPLATE_SYNTAX", /Expected a value/],
-    ['{% if a == "b %}{% endif %}', "TEMPLATE_SYNTAX", /The text "b is not closed/],
-    ["{% if a == ' %}{% endif %}", "TEMPLATE_SYNTAX", /The text ' is not closed/],
+    ['{% if a == "b %}{% endif %}', "TEMPLATE_SYNTAX", /The string "b has no closing quote/],
+    ["{% if a == ' %}{% endif %}", "TEMPLATE_SYNTAX", /The string ' has no closing quote/],
     ["{% case a %}{% when 'x' 'y' %}{% endcase %}", "TEMPLATE_SYNTAX", /"," or "or"/],
     ["{% case a b %}{% endcase %}", "TEMPLATE_SYNTAX", /Expected one value before/],
-    ["{% case a %}{% when %}{% endcase %}", "TEMPLATE_SYNTAX", /Not a list of values/],
+    ["{% case a %}{% when %}{% endcase %}", "TEMPLATE_SYNTAX", /Invalid list of values/],
     ["{% if a %}{% when b %}{% endif %}", "TEMPLATE_SYNTAX", /tag "when" is not allowed here/],
     ["{% case a %}{% elsif b %}{% endcase %}", "TEMPLATE_SYNTAX", /tag "elsif" is not allowed here/],
     ["{% if a %}{% endunless %}{% endif %}", "TEMPLATE_SYNTAX", /tag "endunless" is not allowed here/],
-    ["{% if a %}{% endif b %}", "TEMPLATE_SYNTAX", /"endif" takes no arguments, got "b"/],
+    ["{% if a %}{% endif b %}", "TEMPLATE_SYNTAX", /"endif" does not accept arguments, got "b"/],
     ["{% if a %}{% else %}{% else %}{% endif %}", "TEMPLATE_SYNTAX", /"else" comes after "else"/],
     ["{% if a %}{% elsif %}{% endif %}", "TEMPLATE_SYNTAX", /Expected an expression/],
     ["{% if a == b == %}{% endif %}", "TEMPLATE_SYNTAX", /value after the last operator/],
@@ -157,24 +157,24 @@ describe("what no template may hold", () => {
     ["{{ topic.length }}", "PATH_ACCESS", /no fields/],
     ["{{ topic.constructor.constructor }}", "PATH_ACCESS", /no fields/],
     ["{{ topic['__proto__'] }}", "PATH_ACCESS", /no fields/],
-    ["{{ input }}", "PATH_ACCESS", /expected one name after "input": input\["key"\]\.$/],
+    ["{{ input }}", "PATH_ACCESS", /expected one name after "input", as in input\["key"\]\.$/],
     ["{{ input | json }}", "PATH_ACCESS", /expected one name after/],
-    ["{{ steps }}", "PATH_ACCESS", /expected one name after "steps": steps\.id\.$/],
+    ["{{ steps }}", "PATH_ACCESS", /expected one name after "steps", as in steps\.id\.$/],
     ["{{ input.a.b }}", "PATH_ACCESS", /expected one name after/],
-    ["{{ input[topic] }}", "PATH_ACCESS", /one quoted text/],
-    ["{{ input[0] }}", "PATH_ACCESS", /one quoted text/],
-    ["{{ [topic] }}", "PATH_ACCESS", /one quoted text/],
-    ["{{ input['a' b] }}", "PATH_ACCESS", /one quoted text/],
-    ["{{ 'text'.size }}", "PATH_ACCESS", /one quoted text/],
-    ["{{ 'text'[topic] }}", "PATH_ACCESS", /one quoted text/],
-    ["{{ a | append: input[b] }}", "PATH_ACCESS", /one quoted text/],
-    ["{% assign x = a | split: ',' %}{{ x[0] }}", "PATH_ACCESS", /one quoted text|no fields/],
+    ["{{ input[topic] }}", "PATH_ACCESS", /one quoted string/],
+    ["{{ input[0] }}", "PATH_ACCESS", /one quoted string/],
+    ["{{ [topic] }}", "PATH_ACCESS", /one quoted string/],
+    ["{{ input['a' b] }}", "PATH_ACCESS", /one quoted string/],
+    ["{{ 'text'.size }}", "PATH_ACCESS", /one quoted string/],
+    ["{{ 'text'[topic] }}", "PATH_ACCESS", /one quoted string/],
+    ["{{ a | append: input[b] }}", "PATH_ACCESS", /one quoted string/],
+    ["{% assign x = a | split: ',' %}{{ x[0] }}", "PATH_ACCESS", /one quoted string|no fields/],
     ["{% assign x = input %}{{ x }}", "PATH_ACCESS", /expected one name after/],
     ["{{ forloop }}", "PATH_ACCESS", /reserved name/],
     ["{% assign input = 'x' %}", "SHADOWED", /reserved/],
     ["{% assign __proto__ = 'x' %}", "SHADOWED", /reserved/],
     ["{% if true %}".repeat(40) + "{% endif %}".repeat(40), "TEMPLATE_SYNTAX", /nested more than 32/],
-    ["[".repeat(50_000).replace(/^/, "{{ input") + " }}", "TEMPLATE_SYNTAX", /Not a Liquid expression|closed/],
+    ["[".repeat(50_000).replace(/^/, "{{ input") + " }}", "TEMPLATE_SYNTAX", /Invalid Liquid expression|closed/],
     ["x".repeat(100_001), "LIMITS", /limit is 100000/],
     [`{% if ${"a contains b or ".repeat(600)} a %}{% endif %}`, "LIMITS", /makes 1200 comparisons; the limit is 500/],
     [`{% case a %}{% when ${"b or ".repeat(600)} b %}{% endcase %}`, "LIMITS", /makes 601 comparisons/],
@@ -211,8 +211,8 @@ describe("a loop", () => {
   });
 
   const form = "A loop must have the form {% for item in things %}.";
-  const one = "A loop goes over one input of type list, without filters.";
-  const outside = '"forloop" exists only inside {% for %}.';
+  const one = "A loop must iterate over one input of type list, without filters.";
+  const outside = '"forloop" is available only inside {% for %}.';
   test.each([
     ["{% for %}{% endfor %}", "TEMPLATE_SYNTAX", form],
     ["{% for item of things %}{% endfor %}", "TEMPLATE_SYNTAX", form],
@@ -282,7 +282,7 @@ describe("a fault names the line of its cause", () => {
 
   test("and an unknown tag gets a list of those that exist", () => {
     expect(scanTemplate("{% cycle %}").faults.map((fault) => fault.message)).toEqual([
-      'The tag "cycle" is not allowed here. Allowed tags: if, unless, case, for, assign, comment, raw, #, and their branches and ends.',
+      'The tag "cycle" is not allowed here. Allowed tags: if, unless, case, for, assign, comment, raw, #, and their branches and end tags.',
     ]);
   });
 
@@ -343,7 +343,7 @@ describe("declarations", () => {
         line: 5,
         field: "inputs.b",
         code: "INPUT_UNUSED",
-        message: "is declared, but no template uses it: use it or remove it",
+        message: "is declared, but no template uses it. Use it or remove it",
       },
     ]);
   });

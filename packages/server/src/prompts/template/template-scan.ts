@@ -101,7 +101,7 @@ class TemplateScan implements TemplateFacts {
   checkWork(): void {
     if (this.work <= this.#workMax) return;
     const most = WORK_MAX.toLocaleString("en");
-    const message = `The templates of the prompt have over ${most} outputs, tags and filters together; a comparison counts as ${COMPARISON_WORK}, and what stands in a loop ${LIST_ITEMS_MAX} times.`;
+    const message = `The prompt's templates have more than ${most} outputs, tags, and filters in total. A comparison counts as ${COMPARISON_WORK}, and everything inside a loop counts ${LIST_ITEMS_MAX} times.`;
     this.fault(0, message, "LIMITS");
   }
 
@@ -134,7 +134,7 @@ class TemplateScan implements TemplateFacts {
     else if (Object.hasOwn(BLOCKS, name)) this.#openBlock(token, reader);
     else if (!this.#readBranch(token, reader)) {
       const meant = meantTag(name, token.args);
-      const allowed = `Allowed tags: ${[...ALLOWED_TAGS].join(", ")}, and their branches and ends.`;
+      const allowed = `Allowed tags: ${[...ALLOWED_TAGS].join(", ")}, and their branches and end tags.`;
       const instead = meant === null ? allowed : `Write {% ${meant} … %}.`;
       this.fault(token.begin, `The tag "${name}" is not allowed here. ${instead}`);
     }
@@ -144,13 +144,13 @@ class TemplateScan implements TemplateFacts {
     if (token.name === "for") this.#readLoop(token, reader);
     this.#open.push({ tag: token.name, hasElse: false });
     if (this.#open.length === NESTING_MAX + 1)
-      this.fault(token.begin, `Tags are nested more than ${NESTING_MAX} deep.`);
+      this.fault(token.begin, `Tags are nested more than ${NESTING_MAX} levels deep.`);
     if (token.name !== "for") this.#add(scanExpression(reader, token.name === "case" ? "value" : "condition"));
   }
 
   /** `{% for item in things %}`: a name, and one input. Loops do not stand in each other, which would multiply them. */
   #readLoop(token: TagToken, reader: Tokenizer): void {
-    if (this.#isInLoop()) this.fault(token.begin, "A loop cannot stand inside another loop.");
+    if (this.#isInLoop()) this.fault(token.begin, "Loops cannot be nested.");
     const name = reader.readIdentifier().getText();
     const word = reader.readIdentifier().getText();
     if (name === "" || word !== "in")
@@ -163,7 +163,7 @@ class TemplateScan implements TemplateFacts {
       facts.faults.length === 0 &&
       (collection === undefined || facts.bare.length !== 1 || collection.kind === "step")
     )
-      this.fault(token.begin, "A loop goes over one input of type list, without filters.");
+      this.fault(token.begin, "A loop must iterate over one input of type list, without filters.");
     else if (collection !== undefined) this.loops.push(collection);
     this.#add({ ...facts, bare: [] });
     if (!this.locals.has(name)) this.locals.set(name, token.begin);
@@ -184,13 +184,13 @@ class TemplateScan implements TemplateFacts {
     if (block === undefined || shape === undefined) return false;
     if (token.name === shape.end) this.#open.pop();
     else if (!shape.branches.includes(token.name)) return false;
-    else if (block.hasElse) this.fault(token.begin, `"${token.name}" comes after "else" and would never be used.`);
+    else if (block.hasElse) this.fault(token.begin, `"${token.name}" comes after "else" and would never run.`);
     if (token.name === "elsif") this.#add(scanExpression(reader, "condition"));
     else if (token.name === "when") this.#add(scanWhen(reader));
     else if (token.args.trim() !== "") {
       const meant = meantTag(token.name, token.args);
       const hint = meant === null ? "" : ` Write {% ${meant} … %}.`;
-      this.fault(token.begin, `"${token.name}" takes no arguments, got "${token.args}".${hint}`);
+      this.fault(token.begin, `"${token.name}" does not accept arguments, got "${token.args}".${hint}`);
     }
     if (token.name === "else") block.hasElse = true;
     return true;
@@ -216,7 +216,7 @@ class TemplateScan implements TemplateFacts {
     this.truthTests.push(...facts.truthTests);
     this.bare.push(...facts.bare);
     for (const offset of this.#isInLoop() ? [] : facts.loopReads)
-      this.fault(offset, '"forloop" exists only inside {% for %}.', "PATH_ACCESS");
+      this.fault(offset, '"forloop" is available only inside {% for %}.', "PATH_ACCESS");
     this.#comparisons += facts.comparisons;
     this.#countWork(facts.filters + facts.comparisons * COMPARISON_WORK);
   }
@@ -224,7 +224,7 @@ class TemplateScan implements TemplateFacts {
   #addRead(read: Read): void {
     if (read.kind === "name" && this.locals.has(read.key)) return;
     if (read.kind === "name" && RESERVED_NAMES.has(read.key)) {
-      const message = `"${read.key}" is a reserved name. Read an input of this name as input["${read.key}"].`;
+      const message = `"${read.key}" is a reserved name. To read an input with this name, write input["${read.key}"].`;
       return this.fault(read.offset, message, "PATH_ACCESS");
     }
     const table = read.kind === "step" ? this.steps : this.inputs;
