@@ -3,15 +3,20 @@ import { isStatementTimeout } from "../platform/database/errors.ts";
 import { addUses } from "../prompts/index.ts";
 import { takeUncountedUses } from "./runs-store.ts";
 
-/** A run's id is made before its insert: it may commit this much later, on a process whose clock is a little behind. */
+/**
+ * A run's id is generated before its insert, so the run may commit this much later, on a process whose clock is
+ * slightly behind.
+ */
 const SETTLE_MS = 15_000;
-/** One statement counts the runs of so much time at first; more after each that succeeded, less after one that timed out. */
+/**
+ * The first statement counts the runs of this much time. The span grows after each success and shrinks after a timeout.
+ */
 const SPAN_MS = 3_600_000;
 
 /**
- * Adds the runs created since the last call to the `uses` of their prompts. Counting here and not in the create
- * transaction keeps a popular prompt from becoming one hot row. A backlog is taken in parts, however much it is: what
- * is too much for one statement would otherwise only grow.
+ * Adds the runs created since the last call to the `uses` of their prompts. Counting them here instead of in the create
+ * transaction keeps a popular prompt's row from becoming a hot spot. A backlog of any size is counted in parts, because
+ * a backlog too large for one statement would otherwise only grow.
  */
 export function createUsesCount(db: Database): (stop?: AbortSignal) => Promise<void> {
   let spanMs = SPAN_MS;
@@ -31,7 +36,7 @@ export function createUsesCount(db: Database): (stop?: AbortSignal) => Promise<v
   };
 }
 
-/** @returns true when nothing is left that is old enough. */
+/** @returns true if nothing is left that is old enough. */
 function countPart(db: Database, spanMs: number): Promise<boolean> {
   return db.tx(async (tx) => {
     const { uses, isAll } = await takeUncountedUses(tx, { settleMs: SETTLE_MS, spanMs });

@@ -1,8 +1,8 @@
-/** A cell that begins so could be run as a formula by a program that opens the file. */
+/** Programs that open the file could run a cell that starts with one of these as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 const SPECIAL = /[",\r\n]/;
 
-/** RFC 4180: a line of names, a line for each row, CRLF. Null is an empty cell. */
+/** RFC 4180: a header line, one line per row, CRLF. Null is an empty cell. */
 export function toCsv<Row extends object>(columns: readonly (keyof Row & string)[], rows: readonly Row[]): string {
   return [columns, ...rows.map((row) => columns.map((column) => row[column]))].map(toCsvLine).join("");
 }

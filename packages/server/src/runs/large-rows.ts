@@ -1,29 +1,29 @@
 /**
- * Inputs and outputs of a run may be megabytes. One rule for everything that reads runs: their sizes are columns
- * (inputs_bytes, outputs_bytes), a statement over many runs reads bodies only within a budget of bytes, and a body that
- * did not come with it is read here, or with the next page.
+ * Inputs and outputs of a run may be megabytes. One rule applies to everything that reads runs: their sizes are columns
+ * (inputs_bytes, outputs_bytes), a statement over many runs reads bodies only within a byte budget, and a body left out
+ * of it is read here, or with the next page.
  *
- * Claims (sql/claim.sql) bring inputs of up to 40 KiB each, waits the smallest outputs up to 4 MiB together, and pages of
- * the list the first outputs up to 16 MiB together.
+ * Claims (sql/claim.sql) include inputs of up to 40 KiB each, waits include the smallest outputs up to 4 MiB in total,
+ * and list pages include the first outputs up to 16 MiB in total.
  */
 import { isUnresponsive, isStatementTimeout } from "../platform/database/errors.ts";
 import type { RunOfAccount } from "./runs-store.ts";
 
 export interface BodyReaderOptions<Body> {
-  /** One statement brings at most so much, unless one run alone is larger. */
+  /** The most that one statement reads, unless a single run is larger. */
   readonly bytesMax: number;
-  /** By run. Through the pool: the pipelined connections, which every request needs, must never wait. */
+  /** By run. Uses the pool: the pipelined connections, which every request needs, must never wait. */
   readonly readBodies: (runs: readonly RunOfAccount[]) => Promise<ReadonlyMap<string, Body>>;
 }
 
 interface BodyRequest {
   readonly run: RunOfAccount;
   readonly bytes: number;
-  /** False: nobody waits for it any more, so it need not be read. */
+  /** False: nobody waits for it any longer, so it need not be read. */
   readonly isWanted: () => boolean;
 }
 
-/** Null when it was not wanted any more. */
+/** Null if it was no longer wanted. */
 export type ReadBody<Body> = (request: BodyRequest) => Promise<Body | null>;
 
 interface Waiting<Body> extends BodyRequest {
@@ -32,8 +32,8 @@ interface Waiting<Body> extends BodyRequest {
 }
 
 /**
- * Reads bodies in parts that take little time each, one part at a time and small bodies first: over a slow line each part
- * has all of it, the other connections of the pool are left to others, and large bodies do not hold up small ones.
+ * Reads bodies in parts that take little time each, one part at a time and small bodies first. On a slow line each part
+ * gets the full bandwidth, the pool's other connections stay free, and large bodies do not delay small ones.
  */
 export function createBodyReader<Body>({ bytesMax, readBodies }: BodyReaderOptions<Body>): ReadBody<Body> {
   let waiting: Waiting<Body>[] = [];
@@ -70,7 +70,7 @@ export function createBodyReader<Body>({ bytesMax, readBodies }: BodyReaderOptio
       }
     } catch (error) {
       const isTooMuch = part.length > 1 && (isStatementTimeout(error) || isUnresponsive(error));
-      // One of them may be what takes so long, so each is read alone, after smaller ones that came since.
+      // One of them may be what takes so long, so each is read alone, after smaller ones that have arrived since.
       if (isTooMuch) waiting.push(...part.map((one) => ({ ...one, bytes: Math.max(one.bytes, bytesMax + 1) })));
       else for (const { reject } of part) reject(error);
     }

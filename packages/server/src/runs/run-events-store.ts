@@ -1,25 +1,25 @@
-/** SQL of following runs (migration 0020): who follows, and the text pieces that workers leave for them. */
+/** SQL for following runs (migration 0020): who follows, and the text pieces that workers leave for followers. */
 import type { RunStatus } from "@promptd/contract";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import type { RunOfAccount } from "./runs-store.ts";
 
-/** A piece of a text output while its model writes it. */
+/** A piece of a text output, written while its model is still writing. */
 export interface TextPiece {
   readonly runId: string;
   /** Index among the outputs of the run. */
   readonly output: number;
-  /** Number of the provider call among those of the output, from 1: a higher one starts the text over. */
+  /** Number of the provider call for this output, starting from 1: a higher number starts the text over. */
   readonly call: number;
   readonly text: string;
 }
 
-/** `id` rises from piece to piece of a run and is never given out again; a decimal number of up to 19 digits. */
+/** `id` increases from piece to piece of a run and is never reused; a decimal number of up to 19 digits. */
 export type StoredPiece = TextPiece & { readonly id: string };
 
-/** Longer than a follower's refresh (run-followers.ts), so that a process that is busy loses no text. */
+/** Longer than a follower's refresh interval (run-followers.ts), so that a busy process loses no text. */
 const FOLLOWED_SECONDS = 60;
 
-/** Asks the workers for the text of these runs while it is written. */
+/** Asks the workers to stream the text of these runs. */
 export async function followRuns(db: Queryable, runIds: readonly string[]): Promise<void> {
   await db.query(
     {
@@ -51,7 +51,7 @@ export async function writePieces(db: Queryable, pieces: readonly TextPiece[]): 
   );
 }
 
-/** Where a follower stands: the last piece it has. */
+/** A follower's position: the last piece it has. */
 interface Position {
   readonly runId: string;
   readonly after: string;
@@ -68,7 +68,7 @@ interface PieceRow {
 
 const PIECES_AT_ONCE = 100;
 
-/** What comes next at each position, in the order of ids; at most 100 pieces each. */
+/** The next pieces at each position, in order of ids; at most 100 pieces each. */
 export async function readPieces(db: Database, positions: readonly Position[]): Promise<StoredPiece[][]> {
   const rows = await db.named<PieceRow>(
     "run_pieces_read",
@@ -93,7 +93,7 @@ export async function readStatuses(db: Database, runs: readonly RunOfAccount[]):
   return new Map(rows.map(({ id, status }) => [id, status]));
 }
 
-/** No run that writes text lives for as long. */
+/** Longer than any run that writes text can live. */
 const STORED_MINUTES = 35;
 
 export async function deleteOldPieces(db: Queryable): Promise<void> {

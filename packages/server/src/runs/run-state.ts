@@ -4,7 +4,7 @@ export function isFinal(status: RunStatus): boolean {
   return status === "succeeded" || status === "failed";
 }
 
-/** What a run shows while it is not final, whatever has already been written. */
+/** The outputs that a run shows: none until it is final, whatever has already been written. */
 export function visibleOutputs(status: RunStatus, outputs: readonly OutputItem[]): readonly OutputItem[] {
   return isFinal(status) ? outputs : [];
 }

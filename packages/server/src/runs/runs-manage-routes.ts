@@ -13,13 +13,13 @@ import { runsRoutes, type RunsRoutesOptions } from "./runs-routes.ts";
 import { samplesManageRoutes } from "./samples-manage-routes.ts";
 import { testRunsManageRoutes } from "./test-runs-manage-routes.ts";
 
-/** What creates, follows and cancels a run is the same as under /v1; what is read is more. */
+/** Creating, following, and canceling a run work as under /v1; reading shows more. */
 export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: Clock }) {
   const { db } = options;
   const { createRun, followRun, cancelRun } = runsRoutes(options);
   return {
     createRun,
-    // The account of the query was chosen by admission.
+    // Admission has chosen the account from the query.
     followRun: ({ params, body }, context) => followRun({ params, body, query: {} }, context),
     cancelRun,
     ...testRunsManageRoutes(options),

@@ -1,4 +1,4 @@
-/** What becomes of the runs of an account that is deleted, and what its export says of them. */
+/** What happens to the runs of a deleted account, and what its export contains about them. */
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { batchesOfAccount } from "./batches/batches-of-account-store.ts";
 
@@ -10,7 +10,7 @@ async function listActiveRuns(db: Queryable, accountId: string, limit: number): 
   return rows.map(({ id }) => id);
 }
 
-/** Removes final runs with all that was stored of them. @returns how many. */
+/** Removes final runs with everything stored for them. @returns how many. */
 async function deleteRuns(db: Database, accountId: string, limit: number): Promise<number> {
   return db.tx(async (tx) => {
     const rows = await tx.query<{ id: string }>(
@@ -26,12 +26,12 @@ async function deleteRuns(db: Database, accountId: string, limit: number): Promi
   });
 }
 
-/** What callers have named their creates by. */
+/** The idempotency keys that callers have used. */
 async function deleteIdempotencyKeys(db: Queryable, accountId: string): Promise<void> {
   await db.query("delete from idempotency_keys where account_id = $1", [accountId]);
 }
 
-/** Runs by id, at most so many bytes of them together, unless the first alone is larger. */
+/** Runs by id, at most `bytesMax` bytes in total, unless the first alone is larger. */
 function listRunsOf(
   db: Queryable,
   accountId: string,
@@ -50,7 +50,7 @@ function listRunsOf(
   );
 }
 
-/** Sums of days, in order. */
+/** Daily sums, in order. */
 function listUsageOf(
   db: Queryable,
   accountId: string,
@@ -64,7 +64,7 @@ function listUsageOf(
   );
 }
 
-/** Under one name: only the deletion and the export of an account use them. */
+/** Exported as one object: only the deletion and the export of an account use them. */
 export const runsOfAccount = {
   listActiveRuns,
   deleteRuns,

@@ -19,16 +19,16 @@ export interface RunsRoutesOptions extends CreateRunOptions {
   readonly hub: WaitingHub;
   readonly followers: RunFollowers;
   readonly newId: () => string;
-  /** Under which this API's runs are reached, such as `https://example.org/v1`. */
+  /** Base URL under which this API's runs are reached, such as `https://example.org/v1`. */
   readonly baseUrl: () => string;
   readonly syncWaitMs: number;
-  /** A run was created and committed, and waits: wake the workers. */
+  /** A run was created and committed, and is waiting: wake the workers. */
   readonly onCreated: (runId: string) => void;
-  /** A run was canceled while a worker had it: notify that worker, and everybody who waits. */
+  /** A run was canceled while a worker had it: notify that worker, and everyone waiting for the run. */
   readonly onCanceled: (runId: string) => void;
 }
 
-/** No proxy may gather or store what is meant for now. */
+/** No proxy may buffer or store live events. */
 const EVENT_STREAM = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-store",
@@ -36,7 +36,7 @@ const EVENT_STREAM = {
 };
 const POLL_AFTER_TIMEOUT_SECONDS = "5";
 const POLL_SECONDS = "2";
-/** With the hub's last poll a caller is still answered within a second of its window's end. */
+/** Together with the hub's last poll, a caller still gets a response within a second after its wait ends. */
 const REPLAY_VIEW_MS_MAX = 500;
 
 export function runsRoutes(options: RunsRoutesOptions) {
@@ -49,7 +49,7 @@ export function runsRoutes(options: RunsRoutesOptions) {
   } satisfies Partial<Handlers>;
 }
 
-/** A run and this request's wait for it. */
+/** A run, and this request's wait for it. */
 interface Awaited {
   readonly runId: string;
   readonly wait: Wait;
@@ -60,7 +60,7 @@ interface Started extends Awaited {
   readonly isReplay: boolean;
 }
 
-/** In two parts, so that the body, which may be 32 MiB, is not retained while the request waits. */
+/** Split into two parts, so that the body, which may be 32 MiB, is not retained while the request waits. */
 export function createRunOf(
   body: CreateRunBody,
   context: RequestContext,
@@ -120,9 +120,9 @@ async function answerCreate(
 }
 
 /**
- * The run as it is for a caller who needs more than its id: a 202 shows it, and the run of an earlier request may have ended
- * long ago, though the last poll did not come to it in time. Null where a 504 has to do: to a new run, in a stop (ten
- * thousand look-ups at once took 12 s and half of them failed, busy machine, 2026-11-21), and without the database.
+ * The current view of a run, for a caller who needs more than its id: a 202 shows the run, and an earlier request's run
+ * may have ended long ago even though the last poll missed it. Null if a 504 must do: for a new run, during shutdown
+ * (ten thousand lookups at once took 12 s and half of them failed, busy machine, 2026-11-21), and without the database.
  */
 async function viewUnfinished(
   { runId, isReplay }: Started,
@@ -141,7 +141,7 @@ async function viewUnfinished(
   }
 }
 
-/** The run when it is final; null when the window is over, the caller has gone or the process stops. */
+/** The run once it is final; null if the wait timed out, the caller disconnected, or the process is stopping. */
 async function awaitEnd(wait: Wait): Promise<Run | null> {
   try {
     await faultPoint("wait.registered");
@@ -153,7 +153,7 @@ async function awaitEnd(wait: Wait): Promise<Run | null> {
   }
 }
 
-/** A run that exists already may have ended before this registration, so the hub polls at once. */
+/** A run that already exists may have ended before this registration, so the hub polls at once. */
 function joinRun(runId: string, context: RequestContext, options: RunsRoutesOptions): Awaited {
   const wait = beginWait(runId, context, options);
   options.hub.wake([runId]);
@@ -170,7 +170,7 @@ function beginWait(runId: string, context: RequestContext, options: RunsRoutesOp
   return wait;
 }
 
-/** How long this request waits, in milliseconds from the arrival of its headers. */
+/** How long this request waits, in milliseconds after its headers arrived. */
 function windowMs(context: RequestContext, options: RunsRoutesOptions): number {
   const preferences = readPreferences(context.header("prefer"));
   if (preferences.waitSeconds !== null) return Math.min(preferences.waitSeconds * 1_000, options.syncWaitMs);
@@ -185,7 +185,7 @@ function stillRunning(runId: string, seconds: number, headers: Readonly<Record<s
   );
 }
 
-/** With `Prefer: wait=N` the answer comes when the run is final, or after N seconds with the current view. */
+/** With `Prefer: wait=N`, responds when the run is final, or after N seconds with the current view. */
 async function retrieve(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
   const preferences = readPreferences(context.header("prefer"));
   const applied = describeApplied(preferences, { creates: false });
@@ -201,7 +201,7 @@ async function retrieve(runId: string, context: RequestContext, options: RunsRou
   return { data: run, headers };
 }
 
-/** The run as server-sent events, from its present state to its end. */
+/** The run as server-sent events, from its current state to its end. */
 async function follow(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<StreamAnswer> {
   const { accountId } = context.caller;
   const run = await getRun(options.db, accountId, runId);

@@ -19,7 +19,7 @@ interface ListRow extends RunRow {
   request_id: string | null;
 }
 
-/** Queued and running ones of the account, counted up to `countMax`. */
+/** Counts the account's queued and running runs, up to `countMax`. */
 export async function countActiveRuns(db: Database, accountId: string, countMax: number): Promise<number> {
   const rows = await db.named(
     "runs_active",
@@ -38,7 +38,7 @@ export async function findRun(db: Database, accountId: string, runId: string): P
   return row === undefined ? null : toRun(row);
 }
 
-/** @throws Problem NOT_FOUND_ERROR, the same for a run that is absent and one of another account. */
+/** @throws Problem NOT_FOUND_ERROR, the same for a missing run and for a run of another account. */
 export async function getRun(db: Database, accountId: string, runId: string): Promise<Run> {
   const run = await findRun(db, accountId, runId);
   if (run === null) throw notFound("run", runId, await describePublicId(db, runId));
@@ -51,20 +51,20 @@ export async function findVersionOfRun(db: Database, accountId: string, runId: s
   return (await db.named<{ id: string }>("run_version", text, [accountId, runId]))[0]?.id ?? null;
 }
 
-/** A run and whose it is: the answer of the batch look-ups of the waiting hub. */
+/** A run and its account: what the waiting hub's batch lookups return. */
 export interface RunOfAccount {
   readonly accountId: string;
   readonly runId: string;
 }
 
 export interface FinishedRun extends RunOfAccount {
-  /** Of its outputs. */
+  /** Size of its outputs. */
   readonly bytes: number;
 }
 
 export interface FinishedRuns {
   readonly read: readonly Run[];
-  /** Final as well, but with outputs that are too large to come with the others (large-rows.ts). */
+  /** Also final, but their outputs are too large to come with the others (large-rows.ts). */
   readonly unread: readonly FinishedRun[];
 }
 
@@ -74,7 +74,10 @@ interface FinishedRow extends Omit<RunRow, "outputs"> {
   outputs: OutputItem[] | null;
 }
 
-/** Those of the given runs that are final, at most 1,000 at a time; the smallest with their outputs, up to `bytesMax`. */
+/**
+ * Those of the given runs that are final, at most 1,000 at a time; the smallest include their outputs, up to
+ * `bytesMax`.
+ */
 export async function findFinishedRuns(
   db: Database,
   runs: readonly RunOfAccount[],
@@ -96,7 +99,7 @@ export async function findFinishedRuns(
   };
 }
 
-/** Whole runs by id, however large. */
+/** Whole runs by id, of any size. */
 export async function readRuns(db: Queryable, runs: readonly RunOfAccount[]): Promise<Map<string, Run>> {
   const rows = await db.query<RunRow>(
     {
@@ -109,7 +112,7 @@ export async function readRuns(db: Queryable, runs: readonly RunOfAccount[]): Pr
   return new Map(rows.map((row) => [row.id, toRun(row)]));
 }
 
-/** The inputs of runs by id, however large. */
+/** The inputs of runs by id, of any size. */
 export async function readInputs(db: Queryable, runs: readonly RunOfAccount[]): Promise<Map<string, unknown>> {
   const rows = await db.query<{ id: string; inputs: unknown }>(
     {
@@ -132,15 +135,15 @@ export async function hasRun(db: Database, accountId: string, runId: string): Pr
 }
 
 export interface RunPage {
-  /** Exclusive upper bound of the id. */
+  /** Exclusive upper bound for the id. */
   readonly before: string;
-  /** Inclusive lower bound of the id. */
+  /** Inclusive lower bound for the id. */
   readonly from: string;
-  /** Exclusive lower bound: given, the page is the one nearest to it. */
+  /** Exclusive lower bound. If given, the page is the one nearest to it. */
   readonly after: string | null;
   readonly status: RunStatus | null;
   readonly rowsMax: number;
-  /** Of outputs. One row is read in any case. */
+  /** Limit for the outputs. One row is always read. */
   readonly bytesMax: number;
 }
 
@@ -150,14 +153,14 @@ interface PageOfRuns {
 }
 
 interface PageRow extends Omit<ListRow, "outputs"> {
-  /** Null: of the rows that show that there are more. */
+  /** Null: for the rows that only show that there are more. */
   outputs: OutputItem[] | null;
 }
 
 /**
- * The rows of a page and one beyond it, newest first, or from `after` on oldest first; those whose outputs are beyond the
- * budget come without them, which reads nothing of these. One text per shape of the query, never
- * `$5 is null or status = $5`: a generic plan could use no index for it.
+ * Reads the rows of a page and one beyond it, newest first, or oldest first starting from `after`. Rows whose outputs
+ * exceed the budget come without outputs, which are then not read at all. Each shape of the query has its own text,
+ * never `$5 is null or status = $5`: a generic plan could use no index for that.
  */
 export async function listRunRows(db: Queryable, accountId: string, page: RunPage): Promise<PageOfRuns> {
   const values: unknown[] = [accountId, page.before, page.from, page.rowsMax, page.bytesMax];
@@ -182,7 +185,7 @@ export async function listRunRows(db: Queryable, accountId: string, page: RunPag
   return { rows: within, hasMore: rows.length > within.length };
 }
 
-/** Outcomes as in sql/create.sql. */
+/** Outcomes of run_cancel (sql/cancel.sql). */
 export type CancelOutcome = "not_found" | "finished" | "canceled_waiting" | "canceled_running";
 
 export async function cancelRunRow(
@@ -202,19 +205,19 @@ export async function cancelRunRow(
 }
 
 export interface UncountedUses {
-  /** Runs per prompt version. */
+  /** Number of runs per prompt version. */
   readonly uses: ReadonlyMap<string, number>;
-  /** False: the span ended before the runs did. */
+  /** False: the span ended before all runs were counted. */
   readonly isAll: boolean;
 }
 
-/** A mark further ahead than this was set by a clock that was wrong, and not by one that is a little off. */
+/** A mark further ahead than this was set by a wrong clock, not by a clock that is slightly off. */
 const MARK_AHEAD_MAX_MS = 60_000;
 
 /**
- * Runs of the next `spanMs` after the mark that are `settleMs` old; moves the mark in the same transaction. The time is
- * the database's. A mark in the future goes back to the present: the runs of a time that comes twice may count twice,
- * and those of a year in which the mark stood ahead would not count at all.
+ * Returns the runs of the next `spanMs` after the mark that are at least `settleMs` old, and moves the mark in the same
+ * transaction. Times are the database's. A mark in the future is moved back to the present: runs of a time that comes
+ * twice may be counted twice, but while a mark stood a year ahead, a whole year of runs would not be counted at all.
  */
 export async function takeUncountedUses(
   tx: Tx,

@@ -5,12 +5,12 @@ import { deleteSample, findSample, requireOwnPrompt, saveSample } from "../promp
 import type { Database } from "../platform/database/database.ts";
 import { findManagedRun } from "./read/managed-runs-store.ts";
 
-/** Reading, decoding and storing one file; longer than that its author does not wait. */
+/** Limit for reading, decoding, and storing one file; its author does not wait longer than that. */
 const TAKE_MS_MAX = 30_000;
-/** Of inputs and output together, as much as the front matter of a file: search shows them in each of its rows. */
+/** For inputs and output together, as much as a file's front matter: search shows them in each of its rows. */
 const TEXTS_BYTES_MAX = 64 * 1_024;
 
-/** A run of its author as what a prompt shows: public from then on, and stored with the prompt. */
+/** Makes an author's run the sample of a prompt: it is public from then on, and stored with the prompt. */
 export function samplesManageRoutes(db: Database, samples: Samples) {
   return {
     setPromptSample: async ({ params: { promptId }, body: { runId } }, { caller }) => {
@@ -20,7 +20,7 @@ export function samplesManageRoutes(db: Database, samples: Samples) {
       if (run === null || run.promptId !== promptId.toLowerCase()) throw notFound("run of this prompt", runId);
       if (run.runStatus !== "succeeded")
         throw refused(`The run is ${run.runStatus}. A sample needs a run that succeeded.`);
-      // Of a prompt with steps the last one makes what it is for.
+      // In a prompt with several steps, the last step makes the result.
       const output = run.outputs.findLast(({ type }) => type !== "error");
       if (output === undefined) throw refused("The run produced nothing that can be shown. Choose another run.");
       const { textInputs } = run.inputs;

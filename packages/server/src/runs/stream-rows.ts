@@ -1,10 +1,10 @@
-/** Answers of many rows, as JSON lines or CSV, written while they are read. */
+/** Responses with many rows, as JSON lines or CSV, written while the rows are read. */
 import { Readable } from "node:stream";
 import type { StreamAnswer } from "../http/endpoint.ts";
 import { walkPages } from "../platform/database/pages.ts";
 import { toCsvLine } from "./csv.ts";
 
-/** How rows become a file. */
+/** How rows are written to a file. */
 export interface LineForm<Row> {
   readonly mediaType: string;
   readonly head: string;
@@ -29,7 +29,7 @@ export function csvForm<Row>(
   };
 }
 
-/** `next` as of `walkPages`. */
+/** `next` as in `walkPages`. */
 export function streamLines<Row>(
   form: LineForm<Row>,
   next: (last: Row | undefined) => Promise<readonly Row[]>,

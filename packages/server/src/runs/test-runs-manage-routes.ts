@@ -5,7 +5,10 @@ import { isFinal } from "./run-state.ts";
 import { createRunOf, type RunsRoutesOptions } from "./runs-routes.ts";
 import { findVersionOfRun, getRun } from "./runs-store.ts";
 
-/** Runs of drafts: durable and counted among the account's active runs like all others, at the price of an author's own runs. */
+/**
+ * Runs of drafts: durable, counted among the account's active runs like all others, and priced like an author's own
+ * runs.
+ */
 export function testRunsManageRoutes(options: RunsRoutesOptions) {
   const { db, catalogue, newId, holdMaxCredits } = options;
   return {
@@ -40,7 +43,7 @@ export function testRunsManageRoutes(options: RunsRoutesOptions) {
   } satisfies Partial<ManageHandlers>;
 }
 
-/** Addresses of images; a path of the author's own disk says nothing here. */
+/** Accepts image addresses only; a path on the author's own disk means nothing on the server. */
 function imagesOf(images: readonly string[]) {
   const unreachable = images.find((image) => !/^https?:\/\//i.test(image));
   if (unreachable === undefined) return images.map((url) => ({ type: "url" as const, url }));

@@ -1,10 +1,10 @@
-/** SQL of the items of batches: stored, started and refused. */
+/** SQL for batch items: storing, starting, and refusing them. */
 import type { BatchItem } from "@promptd/contract";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import type { BatchOfAccount } from "./batches-store.ts";
 import type { CheckedItem } from "./check-items.ts";
 
-/** A statement of more items or characters would take too much of its time limit over a slow line. */
+/** With more items or characters, a statement would use too much of its time limit on a slow line. */
 const INSERT_ITEMS_MAX = 500;
 const INSERT_UNITS_MAX = 1_000_000;
 
@@ -36,7 +36,7 @@ export async function insertItems(
   await flush();
 }
 
-/** The next items to start, in order, with the bytes of their inputs. */
+/** The next items to start, in order, with the size of their inputs. */
 export function listWaitingItems(
   db: Queryable,
   batchId: string,
@@ -44,14 +44,14 @@ export function listWaitingItems(
 ): Promise<{ readonly item: number; readonly bytes: number }[]> {
   const statement = {
     name: "batch_items_next",
-    // The size as it is stored, which is known without reading it.
+    // The stored size, which is known without reading the value.
     text: `select item, coalesce(pg_column_size(inputs), 0) as bytes from batch_items
       where batch_id = $1 and run_id is null and ended_at is null order by item limit $2`,
   };
   return db.query(statement, [batchId, limit]);
 }
 
-/** Null: it has a run or has ended. */
+/** Null: the item has a run or has ended. */
 export async function readItemInputs(
   db: Queryable,
   batchId: string,
@@ -64,7 +64,7 @@ export async function readItemInputs(
   return row?.inputs ?? null;
 }
 
-/** Inside the transaction that creates the run. */
+/** Call it inside the transaction that creates the run. */
 export async function startItem(
   tx: Tx,
   { accountId, batchId }: BatchOfAccount,
@@ -78,7 +78,7 @@ export async function startItem(
   ]);
 }
 
-/** Raised by startItem: the item has a run, or its batch was canceled. */
+/** Raised by startItem: the item already has a run, or its batch was canceled. */
 export const NOT_TO_START = "PD410";
 
 export async function refuseItem(

@@ -3,10 +3,10 @@ import type { Queryable } from "../../platform/database/database.ts";
 import type { BatchOfAccount } from "./batches-store.ts";
 
 export interface ResultsPage {
-  /** Index of the last item before the page; -1: from the first one. */
+  /** Index of the last item before the page; -1: start from the first one. */
   readonly after: number;
   readonly limit: number;
-  /** Of outputs; one item is read in any case. */
+  /** Limit for the outputs; one item is always read. */
   readonly bytesMax: number;
 }
 
@@ -39,7 +39,7 @@ export async function listResults(
 }
 
 interface StoredResult extends Omit<BatchResult, "outputs"> {
-  /** Null: it has no run. */
+  /** Null: the item has no run. */
   readonly outputs: BatchResult["outputs"] | null;
   readonly error: string | null;
 }

@@ -1,4 +1,4 @@
-/** What became of the items of a batch, as JSON lines or CSV. */
+/** The results of a batch's items, as JSON lines or CSV. */
 import type { BatchResult, OutputItem } from "@promptd/contract";
 import type { StreamAnswer } from "../../http/endpoint.ts";
 import type { Database } from "../../platform/database/database.ts";
@@ -15,10 +15,10 @@ const CSV = csvForm<BatchResult>(
   },
 );
 const PAGE = 200;
-/** Outputs of a run may be megabytes. */
+/** The outputs of a run may be megabytes. */
 const PAGE_BYTES_MAX = 4 * 2 ** 20;
 
-/** `accept`: the header as it was sent. `after`: the index of the last item that the caller has; -1: none. */
+/** `accept`: the header as sent. `after`: the index of the last item that the caller has; -1: none. */
 export function streamResults(
   db: Database,
   batch: BatchOfAccount,

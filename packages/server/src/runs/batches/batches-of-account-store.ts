@@ -1,8 +1,8 @@
-/** What becomes of the batches of an account that is deleted, and what its export says of them. */
+/** What happens to the batches of a deleted account, and what its export contains about them. */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import { NOT_PAUSED } from "./batches-store.ts";
 
-/** No item gets a run any more. */
+/** From then on no item gets a run. */
 async function cancelBatches(db: Queryable, accountId: string): Promise<void> {
   await db.query(
     `update batches set status = 'canceled', ${NOT_PAUSED}
@@ -12,7 +12,7 @@ async function cancelBatches(db: Queryable, accountId: string): Promise<void> {
   );
 }
 
-/** With their items, a batch at a time: it has ten thousand at most. */
+/** Deletes batches with their items, one batch at a time: a batch has at most ten thousand items. */
 async function deleteBatches(db: Database, accountId: string): Promise<void> {
   const batches = await db.query<{ id: string }>("select id from batches where account_id = $1", [accountId]);
   for (const { id } of batches) {
@@ -23,10 +23,13 @@ async function deleteBatches(db: Database, accountId: string): Promise<void> {
   }
 }
 
-/** No interface: the build writes it out where its name is not known. */
+/** Not an interface: the build writes it out where its name is not known. */
 type ExportedItem = { readonly batchId: string; readonly index: number };
 
-/** Items with what is stored of their batch, by batch and index; at most so many bytes, unless the first alone has more. */
+/**
+ * Items with the stored data of their batch, by batch and index; at most `bytesMax` bytes, unless the first item alone
+ * is larger.
+ */
 function listItemsOf(
   db: Queryable,
   accountId: string,
@@ -51,5 +54,5 @@ function listItemsOf(
   );
 }
 
-/** Under one name: only the deletion and the export of an account use them. */
+/** Exported as one object: only the deletion and the export of an account use them. */
 export const batchesOfAccount = { cancelBatches, deleteBatches, listItemsOf } as const;

@@ -20,22 +20,22 @@ import { createBatch, type CreateBatchOptions } from "./create-batch.ts";
 
 export interface BatchesRoutesOptions extends CreateBatchOptions, CancelOptions {
   readonly newId: () => string;
-  /** Under which this API's batches are reached, such as `https://example.org/v1`. */
+  /** Base URL under which this API's batches are reached, such as `https://example.org/v1`. */
   readonly baseUrl: () => string;
-  /** There is something to start. */
+  /** Called when there is something to start. */
   readonly onReady: () => void;
 }
 
 export interface CancelOptions {
   readonly db: Database;
   readonly accountLocks: AccountLockQueue;
-  /** A run was canceled: the worker that has it, and everybody who waits, should know. */
+  /** Called when a run was canceled, to notify its worker and everyone waiting for it. */
   readonly onCanceled: (runId: string) => void;
 }
 
-/** Checking ten thousand items takes half a second of the processor: one for each account at a time. */
+/** Checking ten thousand items takes half a second of CPU time, so each account gets one check at a time. */
 const CREATES_AT_ONCE = 4;
-/** As a body waits for memory; meanwhile its batch waits with it. */
+/** The same as a body's wait for memory; the batch stays in memory meanwhile. */
 const CREATE_WAIT_MS = 10_000;
 
 export function batchesRoutes(options: BatchesRoutesOptions) {
@@ -100,7 +100,7 @@ async function create(
   return { status: isReplay ? 200 : 201, data: await getBatch(options.db, { accountId, batchId }), headers };
 }
 
-/** These endpoints take no other credential. */
+/** These endpoints accept no other credential. */
 function keyOf({ caller }: RequestContext): string {
   if (caller.keyId === null) throw new Error("A batch needs the API key that its runs are created with.");
   return caller.keyId;
@@ -110,7 +110,10 @@ async function getBatch(db: Database, batch: BatchOfAccount): Promise<Batch> {
   return orNotFound(await findBatch(db, batch), "batch", batch.batchId);
 }
 
-/** Cancels what was started of a canceled batch, each run as a single one is. What is interrupted is done by a later pass. */
+/**
+ * Cancels the started runs of a canceled batch, each like a single run. If this is interrupted, a later pass finishes
+ * it.
+ */
 export async function cancelRunsOf(batch: BatchOfAccount, options: CancelOptions): Promise<void> {
   const { db, accountLocks, onCanceled } = options;
   for (const runId of await listOpenRuns(db, batch)) {

@@ -1,4 +1,4 @@
-/** SQL of batches but their functions (sql/batches.sql); that of their items stands in batch-items-store.ts. */
+/** SQL for batches, except their functions (sql/batches.sql); the SQL for their items is in batch-items-store.ts. */
 import type { Batch, BatchPause, BatchStatus, Page, PageQuery } from "@promptd/contract";
 import { isoTime } from "../../platform/clock.ts";
 import { queryAnswer } from "../../platform/database/answers.ts";
@@ -23,8 +23,8 @@ export interface NewBatch extends BatchOfAccount {
 }
 
 /**
- * False: another batch has the idempotency key. Creates of an account run one after the other, so that the count of
- * unfinished batches sees every earlier one.
+ * False: another batch has the idempotency key. Creates of one account run one after another, so the count of
+ * unfinished batches includes every earlier one.
  */
 export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
   const rows = await tx.query(
@@ -48,7 +48,7 @@ export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Locks the creates of batches of the account until the transaction ends. @returns how many are unfinished. */
+/** Locks batch creation for the account until the transaction ends. @returns how many batches are unfinished. */
 export async function countOpenBatches(tx: Tx, accountId: string): Promise<number> {
   await tx.query("select pg_advisory_xact_lock(18021, hashtext($1))", [accountId]);
   const text = "select count(*) as n from batches where account_id = $1 and finished_at is null";
@@ -56,7 +56,7 @@ export async function countOpenBatches(tx: Tx, accountId: string): Promise<numbe
   return row?.n ?? 0;
 }
 
-/** Null: the account has no batch of this key. */
+/** Null: the account has no batch with this key. */
 export function findBatchOfKey(
   db: Queryable,
   accountId: string,
@@ -66,7 +66,7 @@ export function findBatchOfKey(
   return queryAnswer(db, text, [accountId, key]);
 }
 
-/** Items that are counted as ended stand in the batch itself; of the few others the runs are asked. */
+/** Items counted as ended are totaled in the batch row; for the few others, the query reads their runs. */
 const COLUMNS = `b.id as "batchId", b.name, b.prompt_version_id as "promptVersionId", b.status as "batchStatus",
   case when b.pause_reason is not null
     then json_build_object('reason', b.pause_reason, 'message', coalesce(b.pause_message, '')) end as pause,
@@ -109,10 +109,10 @@ function toBatch(row: BatchRow): Batch {
 
 export const NOT_PAUSED = "pause_reason = null, pause_message = null, paused_at = null, retry_at = null";
 
-/** False: the account has no such batch. One that has ended stays as it is. */
+/** False: the account has no such batch. A batch that has ended stays unchanged. */
 export async function cancelBatchRow(db: Database, { accountId, batchId }: BatchOfAccount): Promise<boolean> {
   return db.tx(async (tx) => {
-    // For update: it waits for runs that are being created (batch_item_start), which then are seen by what follows.
+    // For update: it waits for runs that are being created (batch_item_start), so that the statements below see them.
     const text = "select 1 from batches where account_id = $1 and id = $2 for update";
     if ((await tx.query(text, [accountId, batchId])).length === 0) return false;
     await tx.query(
@@ -124,7 +124,7 @@ export async function cancelBatchRow(db: Database, { accountId, batchId }: Batch
   });
 }
 
-/** False: the account has no such batch. One that is not paused stays as it is. */
+/** False: the account has no such batch. A batch that is not paused stays unchanged. */
 export async function resumeBatchRow(
   db: Queryable,
   { accountId, batchId }: BatchOfAccount,
@@ -139,7 +139,7 @@ export async function resumeBatchRow(
   return rows.length === 1;
 }
 
-/** Those whose runs are not final. */
+/** The runs of a batch that are not final. */
 export async function listOpenRuns(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `select r.id from batch_items i join runs r on r.account_id = $1 and r.id = i.run_id
@@ -149,31 +149,31 @@ export async function listOpenRuns(db: Queryable, { accountId, batchId }: BatchO
   return rows.map(({ id }) => id);
 }
 
-/** Counts what has ended (sql/batches.sql). */
+/** Counts the items that have ended (sql/batches.sql). */
 export async function collectBatch(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<void> {
   await db.query("select batch_collect($1, $2)", [accountId, batchId]);
 }
 
-/** A batch of which something is still to come, as its starter sees it. */
+/** A batch with work left to do, as the starter sees it. */
 export interface OpenBatch
   extends BatchOfAccount, Pick<NewBatch, "keyId" | "requestId" | "promptVersionId" | "runOptions"> {
   readonly status: BatchStatus;
-  /** Runs of it that are not final, and those of them that no worker has. */
+  /** Runs of the batch that are not final, and how many of them no worker has. */
   readonly unfinished: number;
   readonly waiting: number;
-  /** Runs of it have ended and are not counted yet, or nothing of it is open any more. */
+  /** Some of its runs have ended and are not counted yet, or none of its items is open any longer. */
   readonly isToCollect: boolean;
-  /** Runs of the account that may execute at once. */
+  /** How many runs of the account may execute at once. */
   readonly accountRunsMax: number;
-  /** False: it is paused, and not to be tried now. */
+  /** False: it is paused, and must not be retried yet. */
   readonly isDue: boolean;
 }
 
 const OPEN_BATCHES_MAX = 1_000;
 
 /**
- * Batches of whole accounts behind the given one, since those of an account share a window. `next`: the account behind
- * which there are more; null: these were the last.
+ * Batches of whole accounts after the given account: an account's batches share a window, so they stay together.
+ * `next`: the account after which there are more; null: these were the last.
  */
 export async function listOpenBatches(
   db: Queryable,
@@ -207,11 +207,11 @@ export async function listOpenBatches(
   return { batches: whole, next: whole.at(-1)?.accountId ?? null };
 }
 
-/** A paused batch is tried again after a quarter of the time that it has been paused for, within these. */
+/** A paused batch is retried after a quarter of the time it has been paused for, within these limits. */
 const RETRY_SECONDS_MIN = 5;
 const RETRY_SECONDS_MAX = 3_600;
 
-/** `isForOwner`: only its owner can help, so it is not tried again by itself. */
+/** `isForOwner`: only its owner can resolve it, so it is not retried automatically. */
 export async function pauseBatch(
   db: Queryable,
   { accountId, batchId }: BatchOfAccount,
@@ -227,7 +227,7 @@ export async function pauseBatch(
   );
 }
 
-/** What it was paused for is gone. */
+/** The reason for the pause is gone. */
 export async function unpauseBatch(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<void> {
   await db.query(
     `update batches set status = 'running', ${NOT_PAUSED} where account_id = $1 and id = $2 and status = 'paused'`,

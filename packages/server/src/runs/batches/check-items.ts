@@ -1,6 +1,6 @@
 /**
- * The items of a batch, checked before it is created: all faults at once, each with the index of its item. Ten thousand
- * items take a while, so other work of the process runs in between.
+ * Checks the items of a batch before it is created, and reports all faults at once, each with the index of its item.
+ * Checking ten thousand items takes a while, so other work of the process runs in between.
  */
 import { ISSUES_MAX, quoteText, type BatchItem, type CreateBatchBody, type Issue } from "@promptd/contract";
 import { batchItemSchema, toIssue } from "@promptd/contract/schemas";
@@ -18,7 +18,7 @@ export interface CheckedItem {
   readonly inputs: BatchItem["inputs"];
 }
 
-/** The form of each item, and of its images. @throws Problem VALIDATION_ERROR. */
+/** Checks the form of each item and of its images. @throws Problem VALIDATION_ERROR. */
 export async function parseItems(items: readonly unknown[]): Promise<CheckedItem[]> {
   const faults = new ItemFaults(items.length);
   const parsed: CheckedItem[] = [];
@@ -45,11 +45,11 @@ function sameKey(earlier: number, key: string): string {
 
 export interface FitOptions extends QuoteOptions {
   readonly accountId: string;
-  /** Names a part of the request that has no effect. */
+  /** Reports a part of the request that has no effect. */
   readonly ignore: (name: string) => void;
 }
 
-/** What each item must be for its prompt, and that its run could be paid. @throws Problem VALIDATION_ERROR. */
+/** Checks that each item fits its prompt, and that its run could be paid. @throws Problem VALIDATION_ERROR. */
 export async function fitItems(
   prompt: LivePrompt,
   items: readonly CheckedItem[],
@@ -75,7 +75,7 @@ export async function fitItems(
   faults.throwIfAny();
 }
 
-/** Why a run may not cost what it could cost. */
+/** Issues about a run that could cost more than allowed. */
 function priceIssues(quoteIt: () => unknown): readonly Issue[] {
   try {
     quoteIt();
@@ -86,12 +86,12 @@ function priceIssues(quoteIt: () => unknown): readonly Issue[] {
   }
 }
 
-/** Those of a VALIDATION_ERROR. */
+/** The issues of a VALIDATION_ERROR. */
 export function issuesOf(problem: Problem): readonly Issue[] {
   return (problem.data as { readonly issues: readonly Issue[] }).issues;
 }
 
-/** SHA-256 of what makes two requests the same batch: absent, null and empty members count as equal. */
+/** SHA-256 of whatever identifies the batch: absent, null, and empty members count as equal. */
 export async function fingerprintBatch(
   { promptVersionId, runOptions }: Pick<CreateBatchBody, "promptVersionId" | "runOptions">,
   items: readonly CheckedItem[],
@@ -101,7 +101,7 @@ export async function fingerprintBatch(
   return hash.digest();
 }
 
-/** Collects up to as many issues as one answer holds, and counts the items that have some. The path names the item. */
+/** Collects issues, up to the limit of one response, and counts the items that have any. Paths name the item. */
 class ItemFaults {
   readonly #total: number;
   readonly #issues: Issue[] = [];
@@ -111,7 +111,7 @@ class ItemFaults {
     this.#total = total;
   }
 
-  /** `issues`: as those of a single run, whose body the item is. */
+  /** `issues`: like the issues of a single run whose body is the item. */
   add(index: number, issues: readonly Issue[]): void {
     if (issues.length > 0) this.#items.add(index);
     for (const { path, code, message } of issues) {

@@ -1,4 +1,7 @@
-/** POST /v1/batches: the checks in the order of the specification, then the batch with all its items in one commit. */
+/**
+ * POST /v1/batches: makes the checks in the order of the specification, then commits the batch with all its items at
+ * once.
+ */
 import type { CreateBatchBody } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -18,20 +21,23 @@ export interface BatchRequest extends Pick<
   "accountId" | "batchId" | "keyId" | "requestId" | "idempotencyKey"
 > {
   readonly body: CreateBatchBody;
-  /** Names a part of the request that had no effect. */
+  /** Reports a part of the request that had no effect. */
   readonly ignore: (name: string) => void;
 }
 
 export interface CreatedBatch {
   readonly batchId: string;
-  /** True: the idempotency key had created this batch before. */
+  /** True: an earlier request with this idempotency key created the batch. */
   readonly isReplay: boolean;
 }
 
-/** Its items may take 32 MiB of the database each, and more than a few at once help nobody: they share one window. */
+/**
+ * The items of each may take 32 MiB of the database, and since all of them share one window, having many at once helps
+ * nobody.
+ */
 const OPEN_BATCHES_MAX = 20;
 
-/** @throws Problem 422, 404, 410, 422 of the prompt, or 429, in this order of checks. */
+/** @throws Problem 422, 404, 410, 422 from the prompt, or 429, in this order of checks. */
 export async function createBatch(request: BatchRequest, options: CreateBatchOptions): Promise<CreatedBatch> {
   const { accountId, body, idempotencyKey } = request;
   const items = await parseItems(body.items);
@@ -50,7 +56,7 @@ export async function createBatch(request: BatchRequest, options: CreateBatchOpt
     total: items.length,
   };
   if (await store(options.db, batch, items)) return { batchId: batch.batchId, isReplay: false };
-  // Another request with the same key was quicker.
+  // Another request with the same key was faster.
   const other = await joinBatch(options.db, request, fingerprint);
   if (other === null) throw new Error(`The earlier batch with the key of ${batch.batchId} no longer exists.`);
   return other;
@@ -67,7 +73,7 @@ async function joinBatch(
   return { batchId: earlier.batchId, isReplay: true };
 }
 
-/** False: another batch has its key. */
+/** False: another batch has the key. */
 function store(db: Database, batch: NewBatch, items: readonly CheckedItem[]): Promise<boolean> {
   return db.tx(async (tx) => {
     const open = await countOpenBatches(tx, batch.accountId);

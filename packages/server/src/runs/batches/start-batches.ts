@@ -1,7 +1,7 @@
 /**
- * Starts the items of batches, a few at a time, through the same creation as POST /v1/runs. It works in shifts: a tick,
- * which one process of the installation wins, looks after all batches until it is due again. Were two at it at once, an
- * item would still get one run: its row is locked and written by the transaction that creates the run.
+ * Starts the items of batches, a few at a time, in the same way as POST /v1/runs. It works in shifts: one process of
+ * the installation wins a tick and serves all batches until the tick is due again. Even if two processes did so at
+ * once, an item would get only one run: the transaction that creates the run locks and writes the item's row.
  */
 import type { BatchPause, ErrorCode } from "@promptd/contract";
 import { findAccount, planRequired } from "../../accounts/index.ts";
@@ -25,37 +25,37 @@ export interface BatchStarterOptions {
   readonly log: Log;
   /** A run was created and committed: wake the workers. */
   readonly onCreated: () => void;
-  /** Cancels what still runs of a canceled batch. */
+  /** Cancels the unfinished runs of a canceled batch. */
   readonly cancelRuns: (batch: OpenBatch) => Promise<void>;
 }
 
 export interface BatchStarter {
   readonly tick: Tick;
-  /** Something may be to do. */
+  /** Call it when there may be something to do. */
   readonly wake: () => void;
-  /** A run has ended, perhaps one of a batch. */
+  /** Call it when a run has ended; it may belong to a batch. */
   readonly onRunDone: () => void;
 }
 
-/** So long, too, do batches rest when the process that looks after them is killed. */
+/** Also how long batches pause when the process that serves them is killed. */
 const SHIFT_SECONDS = 3;
-/** A batch that was created elsewhere, and one whose pause is over, are found by polling. */
+/** Polling finds batches created by other processes, and batches whose pause is over. */
 const POLL_MS = 1_000;
-/** While batches run: ends of runs wake it too. */
+/** Used while batches run; the ends of runs wake it too. */
 const BUSY_POLL_MS = 200;
-/** Runs that end together are followed up together. */
+/** Runs that end at about the same time are handled together. */
 const GATHER_MS = 20;
-/** All accounts together. The pool has eight connections. */
+/** For all accounts together. The pool has eight connections. */
 const CREATES_AT_ONCE = 4;
-/** Of inputs in memory, as they are stored; an item with its images may have more, and is then started alone. */
+/** Limit for stored inputs in memory. An item with its images may exceed it, and is then started alone. */
 const INPUTS_BYTES_MAX = 8 * 2 ** 20;
-/** An account whose batch met an error, such as a store of files that is away. */
+/** How long an account rests whose batch hit an error, such as an unavailable file store. */
 const REST_MS = 5_000;
-/** Enough that the next account to be served is known for each that has batches now. */
+/** Enough to remember the next account to serve for every account that has batches now. */
 const ACCOUNTS_MAX = 10_000;
 /**
- * Runs of an account's batches that no worker has yet. Enough to have the next one ready where a run takes a second, and
- * few, since a single run of the same account and model is claimed behind them.
+ * Limit for runs of an account's batches that no worker has yet. Enough to have the next run ready if each takes a
+ * second, and few, because a single run of the same account and model is claimed after them.
  */
 const WAITING_MAX = 4;
 
@@ -70,7 +70,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   const restUntilMs = new Map<string, number>();
   const wake = (): void => alarm.resolve();
 
-  /** One thing at a time for each account. One that is slow holds up no other. */
+  /** One operation at a time per account. A slow account delays no other. */
   function begin({ accountId, batchId }: OpenBatch, work: () => Promise<void>): void {
     const started = creates
       .run(work)
@@ -83,7 +83,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     starting.set(accountId, started);
   }
 
-  /** What can be done now for an account. */
+  /** Does what can be done now for an account. */
   function serve(accountId: string, batches: readonly OpenBatch[], stop: AbortSignal | undefined): void {
     if (starting.has(accountId)) return;
     const canceled = batches.find(({ status, unfinished }) => status === "canceled" && unfinished > 0);
@@ -97,7 +97,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     begin(batch, () => startItems(batch, batch.status === "paused" ? 1 : room, { ...options, memory, stop }));
   }
 
-  /** @returns whether there are batches to look after. */
+  /** @returns whether there are batches to serve. */
   async function pass(stop: AbortSignal | undefined): Promise<boolean> {
     const { db } = options.create;
     const busy = new Set(starting.keys()); // what they start now may not be counted in what is read
@@ -132,15 +132,16 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   return { tick: { name: "batches", everySeconds: SHIFT_SECONDS, run: shift }, wake, onRunDone };
 }
 
-/** One after the other of those that may start something. */
+/** Takes turns among the batches that may start something. */
 function nextDue(batches: readonly OpenBatch[], last: string | undefined): OpenBatch | null {
   const due = batches.filter(({ isDue }) => isDue);
   return due.find(({ batchId }) => last !== undefined && batchId > last) ?? due[0] ?? null;
 }
 
 /**
- * How many runs of the account's batches may be added. Batches take half of what may run at once for an account, so that
- * its single runs always find room; a few more when the shift of one process ends late, into that of the next one.
+ * How many runs of the account's batches may be added. Batches use half of the runs that may execute at once for an
+ * account, so its single runs always find room. There may be a few more if the shift of one process overlaps with the
+ * next one.
  */
 function roomOf(batches: readonly OpenBatch[], activeRunsMax: number): number {
   const accountRunsMax = Math.min(batches[0]?.accountRunsMax ?? 0, activeRunsMax);
@@ -166,7 +167,7 @@ async function startItems(batch: OpenBatch, itemsMax: number, options: Starting)
   }
 }
 
-/** @returns whether the next one may be tried at once. */
+/** @returns whether the next item may be tried at once. */
 async function startOne(batch: OpenBatch, item: number, options: Starting): Promise<boolean> {
   const { create, newId, onCreated } = options;
   const inputs = await readItemInputs(create.db, batch.batchId, item);
@@ -188,7 +189,7 @@ async function startOne(batch: OpenBatch, item: number, options: Starting): Prom
 async function afterRefusal(error: unknown, batch: OpenBatch, item: number, options: Starting): Promise<boolean> {
   if (sqlState(error) === NOT_TO_START) return false; // canceled, or another process is at it
   if (!(error instanceof Problem)) throw error;
-  if (error.code === "TOO_MANY_REQUESTS_ERROR") return false; // other runs of the account have to end first
+  if (error.code === "TOO_MANY_REQUESTS_ERROR") return false; // other runs of the account must end first
   if (reasonOf(error) !== null) {
     await pause(batch, error, options);
     return false;
@@ -211,7 +212,7 @@ const REASONS: Partial<Record<ErrorCode, BatchPause>> = {
   GONE_ERROR: "MODEL_RETIRED",
 };
 
-/** Why nothing of the batch can be started; null: it is about this item, or passes by itself. */
+/** Why nothing of the batch can be started; null: the problem concerns only this item, or resolves itself. */
 function reasonOf(problem: Problem): BatchPause | null {
   const { code, data } = problem;
   if (code === "PAYMENT_REQUIRED_ERROR") return (data as { readonly reason: BatchPause }).reason;

@@ -1,9 +1,10 @@
 /**
- * Queues this process's transactions that lock an account. Creating and canceling a run lock the account until they
- * commit, and somebody else may have that lock for long: a transaction left open, a process that is frozen. A wait in the
- * database takes a connection of the pool that all accounts share, so no attempt waits there for long. The rest of the
- * wait is out here: transactions of a locked account queue, and the first of them retries. While nobody else has the
- * lock there is no queue, and some of an account run side by side.
+ * Queues this process's transactions that lock an account. Creating or canceling a run locks its account until the
+ * commit. Another process may hold that lock for a long time, for example through a transaction left open or because it
+ * is frozen. Waiting inside the database occupies a connection of the pool that all accounts share, so each attempt
+ * waits there only briefly. The rest of the wait happens here: transactions for a locked account queue, and the first
+ * one retries. While nobody else holds the lock there is no queue, and several transactions of an account run side by
+ * side.
  */
 import { AccountLocked, isLockTimeout, isOutage, DatabaseUnresponsive } from "../../platform/database/errors.ts";
 import type { TxOptions } from "../../platform/database/database.ts";
@@ -12,22 +13,24 @@ import { retry } from "../../platform/resilience/retry.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
 
-/** Enough that the next commit waits for the one before, and half of the pool: it has eight connections. */
+/**
+ * Enough that the next commit can queue behind the previous one, but only half of the eight connections in the pool.
+ */
 const SIDE_BY_SIDE_MAX = 4;
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
 /** A queue of commits on a slow disk may take seconds. */
 export const LOCK_TIMEOUT_MS = 30_000;
-/** In a shutdown: enough for what only waits for others of this process, and well before connections are closed. */
+/** During shutdown: enough to wait for other transactions of this process, and well before connections are closed. */
 const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 type Limits = TxOptions & { readonly signal: AbortSignal };
-/** One transaction that locks the account; it is repeated when it did not get the lock. */
+/** One transaction that locks the account. It is repeated if it did not get the lock. */
 type Attempt<Result> = (limits: Limits) => Promise<Result>;
 
-/** An account while somebody here wants to lock it. */
+/** An account that a transaction in this process wants to lock. */
 interface Account {
   readonly permits: Semaphore;
-  /** For those whose account is locked by somebody else. */
+  /** For transactions whose account is locked by another process. */
   readonly queue: Semaphore;
   isLocked: boolean;
   users: number;
@@ -51,19 +54,21 @@ export class AccountLockQueue {
     );
   }
 
-  /** Aborts when those that still wait must be answered, since connections are closed soon. */
+  /** Aborts when waiting callers must be answered because connections are about to close. */
   get stopping(): AbortSignal {
     return this.#shutdown.signal;
   }
 
-  /** Fails all that wait for the account now: what failed before them would fail for them as well. */
+  /** Fails every waiter for the account now: the failure before them would affect them as well. */
   rejectWaiting(accountId: string, cause: unknown): void {
     const account = this.#accounts.get(accountId);
     for (const semaphore of [account?.queue, account?.permits])
       semaphore?.rejectWaiting(new DatabaseUnresponsive(cause));
   }
 
-  /** The process shuts down: what still waits for an account is answered before connections are closed. */
+  /**
+   * Called when the process shuts down: callers that still wait for an account are answered before connections close.
+   */
   drain(): void {
     this.#isDraining = true;
     const end = () => this.#shutdown.abort(new AccountLocked(SHUTDOWN_TIMEOUT_MS));
@@ -107,7 +112,7 @@ async function runLocking<Result>(account: Account, attempt: Attempt<Result>, li
     try {
       return await retry(() => attempt(limits), { on: isLockTimeout, backoff: BACKOFF, signal });
     } catch (error) {
-      // An outage, or a timeout before the attempt, says nothing of the lock.
+      // An outage, or a timeout before the attempt, says nothing about the lock.
       isLocked = isLockTimeout(error) || isOutage(error) || error instanceof AccountLocked;
       throw error;
     } finally {

@@ -2,12 +2,14 @@ import type { Issue } from "@promptd/contract";
 import { checkImageInputs } from "../../files/index.ts";
 import { isPlainObject } from "../../platform/json.ts";
 
-/** Issues about images have the path `body, inputs, imageInputs` and, unless they are about all images, an index. */
+/**
+ * Issues about images have the path `body, inputs, imageInputs`, followed by an index unless they concern all images.
+ */
 const indexOf = ({ path }: Issue) => path[3] ?? "all";
 
 /**
- * Checks images also when another part of the body is at fault. Where the schema has refused an image already, or all
- * of them, nothing more is said about it.
+ * Checks images even when another part of the body is invalid. If the schema already rejected an image, or all images,
+ * no further issues are added for it.
  */
 export function checkImages(body: unknown, issues: readonly Issue[]): readonly Issue[] {
   const images = memberOf(memberOf(body, "inputs"), "imageInputs");

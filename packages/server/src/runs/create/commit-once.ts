@@ -1,6 +1,6 @@
 /**
- * Commits what creates runs, and finds out whether it was committed. This file alone knows of lost connections, accounts
- * that others lock and outcomes that are unknown; the statements are in runs/sql.
+ * Commits the transactions that create runs, and finds out whether they were committed. Only this file handles lost
+ * connections, accounts locked by others, and unknown outcomes. The statements are in runs/sql.
  */
 import type { TxOptions } from "../../platform/database/database.ts";
 import {
@@ -16,23 +16,24 @@ import type { AccountLockQueue } from "./account-lock-queue.ts";
 
 export interface CommitOptions {
   readonly accountLocks: AccountLockQueue;
-  /** Whether it was sent before, with an end that nobody knows. */
+  /** Whether it was sent before with an unknown outcome. */
   readonly isUnknown?: boolean;
 }
 
 const TOO_MANY_CONNECTIONS = "53300";
-/** A database that restarts is back within two seconds or so; a caller should not wait much longer for a 500. */
+/** A restarting database is usually back within about two seconds; a caller should not wait much longer for a 500. */
 const OUTAGE_MS_MAX = 5_000;
 const OUTAGE_BACKOFF = { baseMs: 50, capMs: 500 };
 
-/** The connection was lost, and nobody could find out what became of the commit. */
+/** The connection was lost, and it could not be determined whether the commit succeeded. */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
 /**
- * Calls `commit`, one transaction that must find its runs if they exist: a lost connection leaves its end unknown, and the
- * same ids are then sent again. No answer is given before the outcome is known, or said to be unknown.
+ * Calls `commit`, a single transaction that must find its runs if they already exist: after a lost connection the
+ * outcome is unknown, and the same ids are sent again. Resolves or throws only once the outcome is known, or declared
+ * unknown.
  * @throws the last error of `commit`, or OutcomeUnknown with it as its cause.
  */
 export async function commitOnce<Outcome>(
@@ -64,17 +65,17 @@ export async function commitOnce<Outcome>(
   }
 }
 
-/** True after a refusal, or an error after which nothing can have been committed. */
+/** True for a refusal, or an error after which nothing can have been committed. */
 export function isKnownNotCreated(error: unknown): boolean {
   return isRefusal(error) || isRolledBack(error);
 }
 
-/** The other Problem says that the outcome is unknown. */
+/** A SERVER_ERROR Problem means that the outcome is unknown. */
 export function isRefusal(error: unknown): error is Problem {
   return error instanceof Problem && error.code !== "SERVER_ERROR";
 }
 
-/** A lost connection is repeated for a while. */
+/** Retries after a lost connection, for a limited time. */
 function createRetryRule(): (error: unknown) => boolean {
   let untilMs: number | null = null;
   return (error) => {
@@ -84,7 +85,10 @@ function createRetryRule(): (error: unknown) => boolean {
   };
 }
 
-/** A database that is away, out of connections or failing over is back in a moment; one with a full disk is not. */
+/**
+ * A database that is restarting, out of connections, or failing over recovers in a moment; one with a full disk does
+ * not.
+ */
 export function isTransientFailure(error: unknown): boolean {
   if (isConnectionLoss(error) || error instanceof DatabaseUnresponsive) return true;
   return isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;

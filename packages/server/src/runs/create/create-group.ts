@@ -1,8 +1,8 @@
 /**
- * Each create is a flush of the disk, and one transaction at a time may claim what it creates. So those that come in one
- * iteration of the event loop, or while a statement is under way, go together, of all accounts: one round trip, one flush, and
- * no run that a claim has to look for. When a statement fails, its accounts go apart: each has its creates repeated by itself,
- * so that a lock of one holds up no other.
+ * Groups creates. Each commit flushes the disk, and only one transaction at a time may claim the runs it creates. So
+ * creates of all accounts that arrive in one iteration of the event loop, or while a statement is in progress, are sent
+ * together: one round trip, one flush, and no run that a claim has to search for. When a statement fails, its accounts
+ * are separated, and each account's creates are retried on their own, so that one locked account delays no other.
  */
 import {
   AccountLocked,
@@ -20,39 +20,42 @@ import { createRunRows, type ClaimLease, type CreateOutcome, type RunToCreate } 
 import { LOCK_TIMEOUT_MS } from "./account-lock-queue.ts";
 import { commitOnce, isTransientFailure, type CommitOptions } from "./commit-once.ts";
 
-/** A statement of so many takes some 30 ms; the next group begins as soon as it has ended. */
+/** A statement with this many runs takes about 30 ms; the next group starts as soon as it ends. */
 const RUNS_MAX = 32;
-/** Of inputs as they are stored: over a thin line a statement must end in time. A run with more goes alone. */
+/** Size of stored inputs: on a slow link, a statement must still finish in time. A larger run is sent alone. */
 const INPUTS_BYTES_MAX = 256 * 1_024;
 
-/** Slots of the worker of this process, for runs that are about to be created. */
+/** Slots of this process's worker for runs that are about to be created. */
 export interface Reservation {
   readonly lease: ClaimLease;
-  /** Ends the reservation: these runs were claimed and begin, and the other slots are free. */
+  /** Ends the reservation: the claimed runs begin, and the other slots are free. */
   begin(claimed: readonly RunToCreate[]): void;
-  /** Ends it where nobody knows whether runs were created and claimed. */
+  /** Ends the reservation when it is unknown whether runs were created and claimed. */
   fail(): void;
 }
 
-/** Null: there is no room, or others wait for it. */
+/** Null: there is no room, or other runs are waiting for it. */
 type Reserve = (runs: readonly RunToCreate[]) => Promise<Reservation | null>;
 
 export interface RunCreates {
-  /** From now on runs begin in this process as they are created, where its worker has room: no claim looks for them. */
+  /**
+   * From now on, runs start in this process as soon as they are created if its worker has room, without a separate
+   * claim.
+   */
   claimWith(reserve: Reserve): void;
   /**
-   * @throws what `commitOnce` throws; DatabaseUnresponsive when a group before this run met a failure that it would meet as well;
-   * AccountLocked when it has waited for too long.
+   * @throws what `commitOnce` throws; DatabaseUnresponsive if an earlier group hit a failure that this run would hit as
+   * well; AccountLocked if it waited too long.
    */
   create(run: RunToCreate): Promise<CreateOutcome>;
 }
 
 interface Waiting {
   readonly run: RunToCreate;
-  /** Null: not counted yet, since it has been alone. */
+  /** Null: not counted yet, because it has been alone. */
   bytes: number | null;
   readonly sinceMs: number;
-  /** Whether it was sent, with an end that nobody knows. */
+  /** Whether it was sent with an unknown outcome. */
   isUnknown: boolean;
   readonly resolve: (outcome: CreateOutcome) => void;
   readonly reject: (error: unknown) => void;
@@ -60,7 +63,7 @@ interface Waiting {
 
 export function createRunCreates({ db, accountLocks }: CommitOptions & { readonly db: Database }): RunCreates {
   const waiting: Waiting[] = [];
-  /** By account, while its creates go apart. */
+  /** Creates by account, for accounts that are sent separately. */
   const waitingApart = new Map<string, Waiting[]>();
   let isSending = false;
   let reserve: Reserve = async () => null;
@@ -73,7 +76,7 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
   }
 
   async function sendGroup(group: readonly Waiting[]): Promise<void> {
-    // Locks of several accounts are taken in the order of their ids everywhere.
+    // Everywhere, locks of several accounts are taken in id order.
     const ordered = group.toSorted((a, b) => compareIds(a.run.accountId, b.run.accountId));
     try {
       const runs = ordered.map(({ run }) => run);
@@ -102,7 +105,7 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
     waitingApart.delete(accountId);
   }
 
-  /** One run that the database refuses must not fail the others: each is then created alone. */
+  /** A run that the database refuses must not fail the others, so each one is then created alone. */
   async function createEach(accountId: string, group: readonly Waiting[]): Promise<void> {
     for (const one of group) await createGroup(accountId, [one]).catch(one.reject);
   }
@@ -140,7 +143,7 @@ function rejectAll(creates: readonly Waiting[], error: unknown): void {
   for (const { reject } of creates) reject(error);
 }
 
-/** Whatever else failed would fail for the others as well. */
+/** Any other failure would affect the other creates as well. */
 function isAboutOne(error: unknown): boolean {
   return isRolledBack(error) && (isStatementTimeout(error) || !isOutage(error)) && !(error instanceof AccountLocked);
 }
@@ -172,8 +175,8 @@ async function send(
 }
 
 /**
- * Removes as many as one statement may carry, the first ones, and rejects those that have waited too long before them. What
- * became of a run that was sent must be found out first.
+ * Removes the first creates from the queue, as many as one statement may carry, after rejecting any that have waited
+ * too long. Creates that were already sent are not rejected: their outcome must be found out first.
  */
 function takeGroup(waiting: Waiting[]): readonly Waiting[] {
   const nowMs = performance.now();

@@ -1,6 +1,7 @@
 /**
- * POST /v1/runs: the checks in the order of the specification, then the run, its hold and its Idempotency-Key in one
- * commit. Images of a run that was not created are discarded after the answer: what costs nothing must not fill the disk.
+ * POST /v1/runs: makes the checks in the order of the specification, then commits the run, its hold, and its
+ * Idempotency-Key together. Images of a run that was not created are discarded after the response: requests that cost
+ * nothing must not fill the disk.
  */
 import type { CreateRunBody } from "@promptd/contract";
 import { keyExpired, keyRevoked } from "../../accounts/index.ts";
@@ -33,35 +34,37 @@ import { quote, type Quote, type QuoteOptions } from "./quote.ts";
 export interface CreateRunOptions extends CommitOptions, QuoteOptions {
   readonly db: Database;
   readonly files: Files;
-  /** Of this process. */
+  /** The creates of this process. */
   readonly creates: RunCreates;
   readonly activeRunsMax: number;
   /** True: the version is a frozen draft of the account. */
   readonly isTest?: boolean;
-  /** Commits with the run, or undoes it by throwing. Called again after a lost answer, with the run there already. */
+  /**
+   * Commits with the run, or undoes it by throwing. Called again, with the run already there, if the response was lost.
+   */
   readonly alongside?: (tx: Tx) => Promise<void>;
 }
 
 export interface RunRequest {
   readonly accountId: string;
-  /** Was admitted before the body came, and may have been revoked since; null: no API key was used. */
+  /** Admitted before the body arrived, and possibly revoked since then. Null: no API key was used. */
   readonly keyId: string | null;
   readonly requestId: string;
-  /** Made before the insert: a waiter is registered under it, and an unknown commit is looked up by it. */
+  /** Generated before the insert: the waiter registers under it, and an unknown commit is looked up by it. */
   readonly runId: string;
   readonly body: CreateRunBody;
   readonly idempotency: Idempotency | null;
-  /** True: the caller reads the run's text while it is written. */
+  /** True: the caller reads the run's text while it is being written. */
   readonly isFollowed?: boolean;
-  /** Names a part of the request that had no effect. */
+  /** Reports a part of the request that had no effect. */
   readonly ignore: (name: string) => void;
 }
 
 export interface CreatedRun {
   readonly runId: string;
-  /** True: the idempotency key had created this run before. */
+  /** True: an earlier request with this idempotency key created the run. */
   readonly isReplay: boolean;
-  /** True: the worker of this process has it already, so that nobody has to be told. */
+  /** True: this process's worker already has the run, so no notification is needed. */
   readonly isClaimed: boolean;
 }
 
@@ -82,7 +85,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
     if (recalled === null || !isRefusal(error)) throw error;
     planned = await planAnew(request, options); // the prompt may be unpublished by now, which is to be said first
   }
-  // Before the run exists, so that its first model call is streamed already.
+  // Before the run exists, so that its first model call already streams.
   if (request.isFollowed === true) await followRuns(options.db, [request.runId]);
   try {
     return await storeAndInsert(request, planned, options); // 401, 402, 422 of the key, 429
@@ -98,8 +101,8 @@ function replayOf(runId: string): CreatedRun {
 }
 
 /**
- * The prompt as this process last read it, which saves a round trip: the statement that creates the run compares its terms.
- * Null where it must be read: a request with images may be refused before that statement.
+ * The prompt as this process last read it. This saves a round trip, because the statement that creates the run compares
+ * the prompt's terms. Null if the prompt must be read: a request with images may be refused before that statement runs.
  */
 function recallPrompt({ body }: RunRequest, { db, catalogue, isTest = false }: CreateRunOptions): LivePrompt | null {
   if (isTest || (body.inputs.imageInputs ?? []).length > 0) return null;
@@ -132,12 +135,12 @@ function planRun(request: RunRequest, prompt: LivePrompt, options: CreateRunOpti
   };
 }
 
-/** On what holds now. @throws Problem 404, 410 or 422 */
+/** Plans with the current terms. @throws Problem 404, 410 or 422 */
 async function planAnew(request: RunRequest, options: CreateRunOptions): Promise<PlannedRun> {
   return planRun(request, await getRunnablePrompt(request, options), options);
 }
 
-/** What such a run would cost. Its images do not change that, so they may be missing. @throws Problem 404, 410 or 422. */
+/** What such a run would cost. Images do not affect the price and may be missing. @throws Problem 404, 410 or 422. */
 export async function quoteRun(
   accountId: string,
   body: CreateRunBody,
@@ -151,7 +154,7 @@ export async function quoteRun(
   return { estimate: estimate(), hold };
 }
 
-/** A run of which everything is known but where its images are stored. */
+/** A planned run, complete except for where its images are stored. */
 type PlannedRun = Omit<RunToCreate, "inputs"> & Quote & Pick<CheckedInputs, "textInputs">;
 
 interface AskedPrompt {
@@ -159,7 +162,7 @@ interface AskedPrompt {
   readonly body: Pick<CreateRunBody, "promptVersionId">;
 }
 
-/** What may be run now. @throws Problem 404 or 410. */
+/** Finds the prompt version if it may be run now. @throws Problem 404 or 410. */
 export async function getRunnablePrompt(
   { accountId, body: { promptVersionId } }: AskedPrompt,
   { db, catalogue, isTest = false }: Pick<CreateRunOptions, "db" | "catalogue" | "isTest">,
@@ -191,7 +194,9 @@ function deadlineSeconds(version: LiveVersion, catalogue: Catalogue): number {
   return 60 * Math.max(...modalities.map((modality) => DEADLINE_MINUTES[modality]));
 }
 
-/** Where the first step is one call, that is made as soon as the run begins. Nobody else can follow the run by then. */
+/**
+ * Applies when the first step is a single call made as soon as the run begins. Nobody else can follow the run by then.
+ */
 function countableCall(
   { isFollowed = false }: RunRequest,
   { definition: { steps } }: LiveVersion,
@@ -202,7 +207,7 @@ function countableCall(
   return call && { ...call, isFollowed };
 }
 
-/** Images are durable before their run exists. They stay unless it is known that it never will. */
+/** Images are stored durably before their run exists, and removed only if the run is known never to exist. */
 async function storeAndInsert(
   request: RunRequest,
   planned: PlannedRun,
@@ -223,7 +228,7 @@ async function storeAndInsert(
   }
 }
 
-/** No run is made on terms that do not hold any more: then it is planned anew, as often as they change meanwhile. */
+/** Never creates a run on outdated terms: if the terms changed, it plans again, as often as needed. */
 async function insertOnTerms(
   request: RunRequest,
   planned: PlannedRun,
@@ -236,7 +241,7 @@ async function insertOnTerms(
   return insertOnTerms(request, await planAnew(request, options), images, options);
 }
 
-/** A transaction of its own only where something commits with the run. */
+/** Opens a transaction only if something else commits with the run. */
 function insertRun(
   run: RunToCreate,
   images: readonly StoredImage[],
@@ -255,8 +260,8 @@ function insertRun(
 }
 
 /**
- * Refusals that the transaction would come to as well are given before bytes are stored. It stays the judge, and alone
- * knows of a key that was revoked while the body came.
+ * Makes the refusals that the transaction would make too, before any bytes are stored. The transaction still decides,
+ * and only it knows about a key that was revoked while the body was arriving.
  */
 async function refuseBeforehand(
   run: Pick<PlannedRun, "accountId" | "hold" | "estimate">,
@@ -273,8 +278,8 @@ async function refuseBeforehand(
 }
 
 /**
- * Another request with the same key may have created the run since this one looked, with the last credits or as the last
- * active run: then this one joins it instead of being refused.
+ * Another request with the same idempotency key may have created the run after this one checked, using the last credits
+ * or the last active-run slot. Then this request joins that run instead of being refused.
  */
 async function findEarlierRun(error: unknown, request: RunRequest, db: Database): Promise<string | null> {
   if (!isRefusal(error) || error.code === "UNAUTHORIZED_ERROR" || request.idempotency === null) return null;
@@ -294,7 +299,7 @@ function judge(outcome: Exclude<CreateOutcome, { kind: "other_terms" }>, row: Pl
   return { runId: outcome.runId, isReplay: outcome.kind === "joined", isClaimed: outcome.kind === "claimed" };
 }
 
-/** The prompt is public and the key is the caller's own, so nothing is told that it may not know. */
+/** The prompt is public and the key is the caller's own, so this reveals nothing that the caller may not know. */
 function promptNotAllowed(): Problem {
   return invalid([
     {

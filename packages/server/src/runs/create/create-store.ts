@@ -6,29 +6,29 @@ import { idTimeMs } from "../../platform/ids.ts";
 
 export interface RunToCreate {
   readonly accountId: string;
-  /** The API key that asks; null: none does. */
+  /** The API key of the request; null: none. */
   readonly keyId: string | null;
-  /** The request that asks. */
+  /** The request that creates the run. */
   readonly requestId: string;
   readonly runId: string;
   readonly promptVersionId: string;
   readonly runName: string;
   readonly model: string;
-  /** Credits to hold; null: a free run, which leaves no trace in the ledger. */
+  /** Credits to hold; null: a free run, which leaves no entry in the ledger. */
   readonly hold: number | null;
   readonly prices: unknown;
-  /** On which hold and prices were made; null: a test run, which has none. */
+  /** The terms that hold and prices are based on; null: a test run, which has none. */
   readonly terms: LivePrompt["terms"];
   readonly inputs: unknown;
   readonly runOptions: Readonly<Record<string, string>>;
   readonly deadlineSeconds: number;
   readonly activeRunsMax: number;
   readonly idempotency: { readonly key: string; readonly fingerprint: Buffer } | null;
-  /** Counted with the run where that is claimed; null: when it is made. */
+  /** Counted with the run if the run is claimed at creation; null: counted when the call is made. */
   readonly firstCall: FirstCall | null;
 }
 
-/** Under which the worker of this process claims new runs as they are created: the first `runsMax` of a statement. */
+/** The lease under which this process's worker claims new runs at creation: the first `runsMax` of a statement. */
 export interface ClaimLease {
   readonly workerId: string;
   readonly lane: number;
@@ -37,21 +37,21 @@ export interface ClaimLease {
 }
 
 export type CreateOutcome =
-  /** Claimed: created, and the worker has it already, as its first attempt. */
+  /** Claimed: created, and already held by this process's worker as its first attempt. */
   | { readonly kind: "created" | "claimed" | "joined"; readonly runId: string }
   | { readonly kind: "key_conflict" }
   | { readonly kind: "not_found" }
   /** The terms of the prompt have changed. */
   | { readonly kind: "other_terms" }
   | { readonly kind: "frozen" }
-  /** The account has as many queued and running runs as it may have. */
+  /** The account already has the maximum number of queued and running runs. */
   | { readonly kind: "too_many_active" }
   | { readonly kind: "no_credits"; readonly available: number }
   /** The API key may not run this prompt. */
   | { readonly kind: "not_allowed" }
-  /** The run does not fit into what is left of the API key's monthly cap; the next month begins at `opensAt`. */
+  /** The run does not fit into the rest of the API key's monthly cap; the next month begins at `opensAt`. */
   | { readonly kind: "capped"; readonly left: number; readonly opensAt: Date }
-  /** The API key is not valid any more, since `at`. */
+  /** The API key stopped being valid at `at`. */
   | { readonly kind: "revoked"; readonly at: Date }
   | { readonly kind: "expired"; readonly at: Date };
 
@@ -60,10 +60,10 @@ type CreateRow = { run_id: string | null; available: number | null } & (
   | { outcome: "revoked" | "expired" | "capped"; at: Date }
 );
 
-/** In place of a share of the prompt's own. */
+/** Used when the prompt has no share of its own. */
 const INSTALLATION_SHARE = -1;
 
-/** The run waits in the queue. */
+/** Creates a run that waits in the queue. */
 export async function createRunRow(db: Queryable, run: RunToCreate): Promise<CreateOutcome> {
   const [outcome] = await createRunRows(db, [run], null);
   if (outcome === undefined) throw new Error("A create returned no outcome.");
@@ -71,7 +71,7 @@ export async function createRunRow(db: Queryable, run: RunToCreate): Promise<Cre
 }
 
 /**
- * Runs in the order of their accounts, each as if it were created alone.
+ * Creates runs in account order, each as if it were created alone.
  * @param claim null: they wait in the queue.
  * @returns an outcome for each, in the same order.
  */

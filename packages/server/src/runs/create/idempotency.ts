@@ -11,16 +11,16 @@ export interface Idempotency {
   readonly fingerprint: Buffer;
 }
 
-/** A second header and a malformed key were refused before. */
+/** Duplicate headers and malformed keys were already rejected. */
 export function readIdempotency(context: RequestContext, body: CreateRunBody): Idempotency | null {
   const key = context.header("idempotency-key");
   return key === null ? null : { key, fingerprint: fingerprintOf(body) };
 }
 
 /**
- * Two bodies are the same request when their prompt version, inputs and options are: absent, null and empty members
- * count as equal, the order of members and ignored fields do not count. A text key that the prompt ignores does: a
- * repeat is recognized before its version is read, which may be unpublished by then.
+ * Two bodies are the same request if their prompt version, inputs, and options match. Absent, null, and empty members
+ * count as equal; member order and ignored fields do not count. A text key that the prompt ignores does count: a repeat
+ * is recognized before the prompt version is read, which may be unpublished by then.
  */
 function fingerprintOf(body: CreateRunBody): Buffer {
   const same = {
@@ -34,7 +34,7 @@ function fingerprintOf(body: CreateRunBody): Buffer {
   return createHash("sha256").update(canonicalJson(same)).digest();
 }
 
-/** RFC 8785 for the values JSON.parse can give: members sorted by UTF-16 code units, no white space. */
+/** RFC 8785 for the values that JSON.parse can return: members sorted by UTF-16 code units, no whitespace. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
@@ -42,7 +42,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(",")}}`;
 }
 
-/** The run this key created before, or null. @throws Problem VALIDATION_ERROR when the body was another one. */
+/** The run that this key created earlier, or null. @throws Problem VALIDATION_ERROR if the body differs. */
 export async function findRunByIdempotency(
   db: Database,
   accountId: string,
@@ -58,7 +58,7 @@ export async function findRunByIdempotency(
   return row.run_id;
 }
 
-/** The run that was created with this key, whatever its body was. Null: there is none, or its 24 hours are over. */
+/** The run that was created with this key, whatever its body was. Null: no such run, or its 24 hours are over. */
 export async function findRunByIdempotencyKey(db: Database, accountId: string, key: string): Promise<string | null> {
   const text = "select run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()";
   return (await db.named<{ run_id: string }>("idempotency_find", text, [accountId, key]))[0]?.run_id ?? null;

@@ -4,30 +4,30 @@ import { planSteps, type CheckedInputs, type LivePrompt } from "../../prompts/in
 import { invalid } from "../../platform/problem.ts";
 
 export interface Quote {
-  /** Credits to hold; null: the prices are all zero, or an author runs an own prompt. */
+  /** Credits to hold; null: all prices are zero, or an author runs their own prompt. */
   readonly hold: number | null;
-  /** What a run with these inputs usually costs, which refusals alone say. */
+  /** What a run with these inputs usually costs; only refusals mention it. */
   readonly estimate: () => number;
   readonly prices: RunPrices;
 }
 
-/** What the run costs and who earns of it, as it is now: a later change of a price or a share does not touch it. */
+/** What the run costs and who earns from it, as of now: later changes to prices or shares do not affect it. */
 interface RunPrices extends PriceSnapshot {
-  /** Null: nobody but the operator. */
+  /** Null: only the operator earns. */
   readonly author: Earner | null;
 }
 
 export interface QuoteOptions {
   readonly catalogue: Catalogue;
-  /** A run of this installation may not hold more. */
+  /** The most that a run of this installation may hold. */
   readonly holdMaxCredits: number;
-  /** Of prompts without a share of their own, in percent of what a run costs. */
+  /** For prompts without their own share, as a percentage of the run's cost. */
   readonly authorShare: number;
   /** True: authors pay for runs of their own prompts too. */
   readonly chargesAuthors: boolean;
 }
 
-/** The most that the run can cost. @throws Problem 422 above the most that one run may hold. */
+/** The most that the run can cost. @throws Problem 422 if that exceeds what one run may hold. */
 export function quote(
   accountId: string,
   { version, terms }: LivePrompt,

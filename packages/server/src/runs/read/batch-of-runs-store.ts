@@ -4,11 +4,14 @@ import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 
 export interface RequestOfRun {
   readonly accountId: string;
-  /** Null: of a run that is older than the column. */
+  /** Null: the run is older than the column. */
   readonly requestId: string | null;
 }
 
-/** Between a request's headers and the id of what it creates lie the wait for admission, a body of 32 MiB and its images. */
+/**
+ * Most time between a request's headers and the id of what it creates: waiting for admission, a body of 32 MiB, and its
+ * images.
+ */
 export const REQUEST_SPAN_MS = 10 * 60_000;
 
 export const BATCHES_OF_REQUESTS = {
@@ -22,8 +25,8 @@ export const BATCHES_OF_REQUESTS = {
 } as const;
 
 /**
- * The batches that these requests have created, by request. One statement for a page of runs: each request is looked up
- * among the batches of its account that are of its time, by the primary key.
+ * The batches that these requests created, by request. One statement for a page of runs: it looks each request up by
+ * primary key among its account's batches from around that time.
  */
 export async function findBatchesOfRequests(
   db: Queryable,
@@ -43,7 +46,7 @@ export async function findBatchesOfRequests(
   return new Map(rows.map(({ id, name, request_id: requestId }) => [requestId, { batchId: id, name }]));
 }
 
-/** The rows with the batches that they belong to. */
+/** Adds to each row the batch that it belongs to. */
 export async function withBatches<Row extends Pick<RequestOfRun, "requestId">>(
   db: Queryable,
   rows: readonly Row[],

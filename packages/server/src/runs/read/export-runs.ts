@@ -1,4 +1,4 @@
-/** All runs of an account that filters let through, newest first, as a file. */
+/** All runs of an account that match the filters, newest first, as a file. */
 import type { ExportRunsQuery, ManagedRunRow } from "@promptd/contract/manage";
 import type { StreamAnswer } from "../../http/endpoint.ts";
 import type { Queryable } from "../../platform/database/database.ts";
@@ -29,7 +29,7 @@ const CSV = csvForm<ManagedRunRow>([...COLUMNS, "batchId", "isTest"], (row) => [
 ]);
 const PAGE = 500;
 
-/** A run that is made meanwhile is not in it. */
+/** Runs created during the export are not included. */
 export function exportRuns(db: Queryable, accountId: string, query: ExportRunsQuery): StreamAnswer {
   const { format = "jsonl", account: _account, ...filters } = query;
   const next = async (last: ManagedRunRow | undefined): Promise<readonly ManagedRunRow[]> => {

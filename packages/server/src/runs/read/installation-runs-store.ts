@@ -1,4 +1,6 @@
-/** Runs of all accounts, for operators. No index is ordered by time alone, so every list is bounded by ids, which are. */
+/**
+ * Runs of all accounts, for operators. No index is ordered by time alone, but ids are, so every list is bounded by ids.
+ */
 import type {
   CallOfRun,
   InstallationRun,
@@ -30,7 +32,7 @@ const FOUND = `${COLUMNS}, r.account_id as "accountId", a.email as "accountEmail
 const FOUND_FROM = `${FROM} join accounts a on a.id = r.account_id`;
 const SPAN_MS_DEFAULT = 86_400_000;
 
-/** Of the last day, unless an id or a time says otherwise. */
+/** Lists the last day, unless an id or a time says otherwise. */
 export async function listInstallationRuns(
   db: Queryable,
   query: ListInstallationRunsQuery,
@@ -69,7 +71,7 @@ function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number):
 type FoundDetail = FoundRun &
   Pick<InstallationRun, "version" | "keyName" | "causeDetail" | "runOptions"> & { readonly hold: number | null };
 
-/** Null: there is no such run. */
+/** Null: no such run. */
 export async function findInstallationRun(db: Queryable, runId: string): Promise<InstallationRun | null> {
   const stored = await queryAnswer<FoundDetail>(
     db,

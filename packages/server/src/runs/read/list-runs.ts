@@ -7,12 +7,12 @@ import { hasRun, listRunRows } from "../runs-store.ts";
 import { withBatches } from "./batch-of-runs-store.ts";
 
 const LIMIT_DEFAULT = 10;
-/** Of outputs on one page: fifty runs may have a gigabyte of them. */
+/** Limit for the outputs on one page: fifty runs may have a gigabyte of them. */
 const PAGE_BYTES_MAX = 16 * 2 ** 20;
 const ID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /**
- * Runs of the caller, newest first; fewer than `limit` where their outputs are large. `hasMore`: more rows lie beyond the
- * page in the direction of travel.
+ * Lists the caller's runs, newest first; returns fewer than `limit` if their outputs are large. `hasMore`: there are
+ * more rows beyond the page in the direction of travel.
  * @throws Problem VALIDATION_ERROR for a cursor that is not one of the caller's runs.
  */
 export async function listRuns(db: Database, accountId: string, query: ListRunsQuery): Promise<Page<RunListRow>> {
@@ -31,11 +31,11 @@ export async function listRuns(db: Database, accountId: string, query: ListRunsQ
     query.include === "batch"
       ? (await withBatches(db, found, () => accountId)).map(({ listed, batch }) => ({ ...listed, batch }))
       : found.map(({ listed }) => listed);
-  // Backwards the rows nearest to the cursor were read, oldest first; the page itself is newest first all the same.
+  // Going backward, the query reads the rows nearest to the cursor, oldest first; the page is still newest first.
   return { rows: query.endingBefore === undefined ? rows : rows.toReversed(), hasMore };
 }
 
-/** The schema has refused since not before until, so the range is never upside down. */
+/** The schema has already rejected a `since` that is not before `until`, so the range is never reversed. */
 function readRange({ since, until }: ListRunsQuery): { from: string; before: string } {
   return {
     from: since === undefined ? FIRST_ID : firstIdOfMs(unixTimeMs(since)),
@@ -43,7 +43,7 @@ function readRange({ since, until }: ListRunsQuery): { from: string; before: str
   };
 }
 
-/** Another account's cursor answers like one that does not exist. */
+/** A cursor of another account gets the same response as one that does not exist. */
 async function checkCursors(db: Database, accountId: string, query: ListRunsQuery): Promise<void> {
   for (const name of ["startingAfter", "endingBefore"] as const) {
     const cursor = query[name];

@@ -15,9 +15,9 @@ import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 import { visibleOutputs } from "../run-state.ts";
 import { findBatchesOfRequests, REQUEST_SPAN_MS, withBatches } from "./batch-of-runs-store.ts";
 
-/** A row before the batch that it belongs to was looked up. */
+/** A row before its batch has been looked up. */
 export type ListedRun = Omit<ManagedRunRow, "batch">;
-/** As it is read: when it was created stands in its id. */
+/** A row as read from the database: its creation time is contained in its id. */
 export type StoredRun = Omit<ListedRun, "createdAt">;
 
 export const COLUMNS = `r.id as "runId", r.status as "runStatus", r.run_name as title, v.prompt_id as "promptId",
@@ -27,7 +27,7 @@ export const COLUMNS = `r.id as "runId", r.status as "runStatus", r.run_name as 
     select item ->> 'data' from json_array_elements(r.outputs) item where item ->> 'type' = 'error' limit 1) end as error`;
 export const FROM = `runs r join prompt_versions v on v.id = r.prompt_version_id join prompts p on p.id = v.prompt_id`;
 
-/** Runs of the account that the filters let through. */
+/** Runs of the account that match the filters. */
 export async function listManagedRuns(
   db: Queryable,
   accountId: string,
@@ -35,7 +35,7 @@ export async function listManagedRuns(
 ): Promise<Page<ManagedRunRow>> {
   const values: unknown[] = [accountId];
   const where = ["r.account_id = $1"];
-  // One condition for each filter that is given: a plan for all of them could use no index.
+  // Adds one condition per given filter: a single plan for all of them could use no index.
   const add = (condition: (parameter: string) => string, value: unknown) => {
     if (value !== undefined) where.push(condition(`$${values.push(value)}`));
   };
@@ -67,7 +67,7 @@ export async function listManagedRuns(
   return { ...page, rows: await withBatches(db, page.rows.map(withCreation), () => accountId) };
 }
 
-/** Columns of one run beside those of a list, with what they need in `FROM`. */
+/** Columns for a single run in addition to those of a list, with what they need in `FROM`. */
 export const NAMES = `v.number as version,
   (select k.name from api_keys k where k.account_id = r.account_id and k.id = r.api_key_id) as "keyName"`;
 
@@ -106,7 +106,7 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
   };
 }
 
-/** What is held until the end is neither charged nor given back. */
+/** Credits held until the end are neither charged nor returned. */
 export function receiptOf(
   { credits, finishedAt }: Pick<ListedRun, "credits" | "finishedAt">,
   hold: number | null,
@@ -115,21 +115,21 @@ export function receiptOf(
   return { held: hold, charged, givenBack: hold === null || finishedAt === null ? 0 : hold - charged };
 }
 
-/** Kinds of output: everything else that a call can end with is a failure. */
+/** Kinds of output: anything else that a call can end with is a failure. */
 const OUTPUTS = new Set(["text", "image", "video"]);
 
 type CallTimes = Pick<CallOfRun, "attempt" | "sentAt" | "endedAt" | "outcome">;
 
-/** The end of a call is recorded a moment behind the run, which waits for no record. */
+/** The end of a call is recorded a moment after the end of its run, which does not wait for it. */
 export function endOf({ endedAt }: Pick<CallTimes, "endedAt">, finishedAt: string | null): string | null {
   return endedAt !== null && finishedAt !== null && finishedAt < endedAt ? finishedAt : endedAt;
 }
 
-/** Says when something was called and whether it went well, never what: steps and their models are the author's. */
+/** Shows when something was called and whether it succeeded, never what: steps and their models are the author's. */
 export function timelineOf(run: ListedRun, calls: readonly CallTimes[]): RunMoment[] {
   const { attempts, startedAt, finishedAt } = run;
   const moments: RunMoment[] = [moment("created", run.createdAt, 0)];
-  if (startedAt !== null) moments.push(moment("started", startedAt, 1)); // later attempts show by their calls
+  if (startedAt !== null) moments.push(moment("started", startedAt, 1)); // later attempts show through their calls
   for (const call of calls) {
     const outcome = call.outcome === null ? null : OUTPUTS.has(call.outcome) ? "succeeded" : "failed";
     moments.push({ ...moment("call", call.sentAt, call.attempt), endedAt: endOf(call, finishedAt), outcome });
@@ -142,7 +142,7 @@ function moment(event: RunMoment["event"], at: string, attempt: number): RunMome
   return { at, event, attempt, endedAt: null, outcome: null };
 }
 
-/** When a run was created stands in its id. */
+/** A run's creation time is contained in its id. */
 export function withCreation<Row extends Pick<ListedRun, "runId">>(row: Row): Row & Pick<ListedRun, "createdAt"> {
   return { ...row, createdAt: isoTime(idTimeMs(row.runId)) };
 }

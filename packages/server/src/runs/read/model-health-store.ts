@@ -15,10 +15,13 @@ const BARS = 12;
 const BAR_SECONDS = 300;
 const RECENT = `c.sent_at > promptd_now() - make_interval(secs => ${BARS * BAR_SECONDS})`;
 const IS_OUTPUT = "c.outcome in ('text', 'image', 'video')";
-/** What is known to have failed, and not for what was asked of it. */
+/** Known to have failed, and not because of the request's content. */
 const IS_FAILURE = `c.outcome is not null and not ${IS_OUTPUT} and c.outcome not like 'cancel%' and c.outcome <> 'refused'`;
 
-/** What calls of the last hour came to, by model. The calls are found by their time, in the order of which they lie. */
+/**
+ * Outcomes of the calls of the last hour, by model. The calls are found by their time, which is also their order on
+ * disk.
+ */
 export async function listModelHealth(db: Database): Promise<ModelHealth[]> {
   const [bars, models] = await Promise.all([
     db.query<BarRow>(

@@ -6,7 +6,7 @@ import { idTimeMs } from "../../platform/ids.ts";
 import { reasonForOwner } from "../work/run-outcome.ts";
 
 /**
- * What is reported of a run that has ended: neither its inputs nor its template, and no outputs that are larger than
+ * What is reported about a run that has ended: neither its inputs nor its template, and no outputs larger than
  * `outputBytesMax`. Null: the account has no such run.
  */
 export async function findFinishedRun(

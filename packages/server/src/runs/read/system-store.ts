@@ -3,7 +3,7 @@ import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { firstIdOfMs } from "../../platform/ids.ts";
 
-/** Nobody counts on; a queue of this length is in trouble whatever its exact length. */
+/** Counting stops here: a queue of this length is in trouble, whatever its exact length. */
 const WAITING_MAX = 10_000;
 const FAILURES_SPAN_MS = 3_600_000;
 const FAILURES_MAX = 20;
@@ -33,7 +33,7 @@ function listWorkers(db: Database): Promise<SystemState["workers"]> {
   );
 }
 
-/** Both counts read partial indexes of what is not final. */
+/** Both counts read partial indexes of runs that are not final. */
 async function readQueue(db: Database): Promise<SystemState["queue"]> {
   const queue = await queryAnswer<SystemState["queue"]>(
     db,

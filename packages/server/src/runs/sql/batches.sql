@@ -1,8 +1,8 @@
--- Batches: their items get runs, and the ends of those runs are counted.
+-- Batches: gives their items runs, and counts the ends of those runs.
 
--- Gives an item the run that the same transaction creates. Raises PD410 when the item has another run or has ended, or
--- when its batch was canceled: the run is undone with it. The key-share lock meets the cancel of a batch, which locks it
--- for update: what is started before it is seen by it, and nothing is started after it.
+-- Assigns an item to the run that the same transaction creates. Raises PD410 if the item has another run or has ended,
+-- or if its batch was canceled: the run is then undone too. The key-share lock conflicts with the cancel of a batch,
+-- which locks it for update: the cancel sees every item started before it, and no item is started after it.
 create or replace function batch_item_start(p_account uuid, p_batch uuid, p_item int, p_run uuid)
 returns void language plpgsql as $$
 declare
@@ -19,7 +19,7 @@ begin
   raise exception 'the item is not to be started' using errcode = 'PD410';
 end $$;
 
--- Ends an item that can have no run. True unless it has one, or has ended.
+-- Ends an item that cannot have a run. True unless it has one, or has ended.
 create or replace function batch_item_refuse(p_account uuid, p_batch uuid, p_item int, p_error text)
 returns boolean language plpgsql as $$
 begin
@@ -33,8 +33,8 @@ begin
   return true;
 end $$;
 
--- Counts the items of a batch whose runs have ended, and finishes the batch when nothing of it is open any more. The
--- lock comes first, so that two processes count nothing twice.
+-- Counts the items of a batch whose runs have ended, and finishes the batch when none of its items is open any longer.
+-- Takes the lock first, so that two processes never count an item twice.
 create or replace function batch_collect(p_account uuid, p_batch uuid) returns void language plpgsql as $$
 begin
   perform 1 from batches where account_id = p_account and id = p_batch for no key update;

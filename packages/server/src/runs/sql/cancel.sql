@@ -1,4 +1,4 @@
--- Cancels a run that is not final, at once and for good. Outcomes: not_found, finished, canceled_waiting,
+-- Cancels a run that is not final, immediately and permanently. Outcomes: not_found, finished, canceled_waiting,
 -- canceled_running.
 create or replace function run_cancel(p_account uuid, p_id uuid) returns text language plpgsql as $$
 declare

@@ -1,10 +1,11 @@
 -- Claims up to p_n waiting runs for a worker, round robin over accounts and within the limits of accounts and models.
--- The cost is O(pairs scanned + live runs of the lane), and grows neither with the backlog nor with the inputs: inputs of
--- more than p_inputs bytes come as null, so that no claim takes longer than a statement may. The last row always has the
--- cursor (next_account, next_model; null = end of the circle), even when nothing was claimed.
--- Statistics are of a moment: where they say that nothing waits, every index looks as good as runs_waiting. It alone gives
--- the orders that are asked for, so sorting is off; before PostgreSQL 18 such a plan looks dear enough to be compiled, which
--- would take longer than all the rest. One plan serves every claim, made of indexes alone.
+-- The cost is O(pairs scanned + live runs of the lane), and grows neither with the backlog nor with the inputs: inputs
+-- of more than p_inputs bytes are returned as null, so that no claim takes longer than a statement may. The last row
+-- always has the cursor (next_account, next_model; null = end of the circle), even if nothing was claimed.
+-- Statistics reflect one moment: when they say that nothing waits, every index looks as good as runs_waiting. Only that
+-- index provides the required orders, so sorting is off. Before PostgreSQL 18 such a plan looks expensive enough to be
+-- compiled, which would take longer than everything else, so JIT is off too. A single plan, based on indexes alone,
+-- serves every claim.
 create or replace function run_claim(
   p_worker uuid, p_lane int, p_n int, p_after uuid, p_after_model text, p_lease interval, p_inputs int,
   p_scan int default 300
@@ -17,7 +18,7 @@ create or replace function run_claim(
 declare
   v_now timestamptz;
 begin
-  -- the first statement: the next one then reads a snapshot newer than the lock
+  -- the first statement, so that the next one reads a snapshot newer than the lock
   perform pg_advisory_xact_lock(18017, p_lane);
   -- the key-share lock makes a sweep's delete wait, so no run is claimed for a worker that was swept
   perform 1 from workers w
@@ -75,7 +76,7 @@ begin
     where model_room.free is null or f.in_model <= model_room.free
     order by f.round, f.run_at, f.id limit p_n
   ), own as materialized (
-    -- by primary key, one after the other: conditions in this form lead to no other index
+    -- by primary key, one at a time: conditions in this form lead to no other index
     select r.place from pick k cross join lateral (
       select r.ctid as place from runs r
       where r.account_id = k.account_id and r.id = k.id and num_nonnulls(r.worker, r.finished_at) = 0
@@ -90,20 +91,20 @@ begin
   from (values (1)) one left join taken t on true left join last on true;
 end $$;
 
--- Whether a worker may begin new runs before they are written: it lives, and takes runs. Then the lane is locked until the
--- caller commits, so that no claim counts without these runs; where another transaction has that lock, they take the usual
--- way. Internal: who calls it has seen that nothing else waits.
+-- Whether a worker may begin new runs before they are written: it is alive and accepts runs. If so, the lane stays
+-- locked until the caller commits, so that no claim counts without these runs. If another transaction holds that lock,
+-- the runs take the usual path. Internal: the caller has checked that nothing else waits.
 create or replace function run_may_claim(p_worker uuid, p_lane int, p_lease interval) returns boolean
 language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 begin
   if not pg_try_advisory_xact_lock(18017, p_lane) then return false; end if;
-  -- as in a claim, but who holds the account's credits waits for no sweep
+  -- as in a claim, but a caller that has locked an account's credits does not wait for a sweep
   perform 1 from workers w
     where w.id = p_worker and not w.draining and w.heartbeat_at > promptd_now() - p_lease for key share skip locked;
   return found;
 end $$;
 
--- How many more runs of an account may begin now, as far as the lane's lock lets nobody else claim.
+-- How many more runs of an account may begin now; the lane's lock keeps others from claiming meanwhile.
 create or replace function run_account_room(p_lane int, p_account uuid) returns int
 language plpgsql stable set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 begin
@@ -112,7 +113,7 @@ begin
     - (select count(*)::int from runs r where r.lane = p_lane and r.worker is not null and r.account_id = p_account);
 end $$;
 
--- The same of a model.
+-- The same for a model.
 create or replace function run_model_room(p_lane int, p_model text) returns int
 language plpgsql stable set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 begin
@@ -120,8 +121,8 @@ begin
     - (select count(*)::int from runs r where r.lane = p_lane and r.worker is not null and r.model = p_model);
 end $$;
 
--- How many runs of a lane wait, due or not, counted up to p_max, as the calling statement saw them when it began. As above,
--- runs_waiting alone gives this order.
+-- How many runs of a lane wait, due or not, counted up to p_max, as the calling statement saw them when it began. As
+-- above, only runs_waiting provides this order.
 create or replace function run_waiting(p_lane int, p_max int) returns int
 language plpgsql stable set enable_sort = off set enable_seqscan = off set jit = off
   set plan_cache_mode = force_generic_plan as $$

@@ -1,4 +1,4 @@
--- Records what run_create_on_terms holds for the runs at these places. Internal.
+-- Records what run_create_on_terms holds for the runs at these positions. Internal.
 create or replace function run_holds_record(
   p_places int[], p_budget uuid[], p_posted_after bigint[], p_held_after bigint[], p_month date,
   p_account uuid[], p_id uuid[], p_hold bigint[], p_prices json[]
@@ -11,21 +11,21 @@ begin
   from unnest(p_places) with ordinality h (n, nth);
 end $$;
 
--- Creates runs, holds their credits and takes their idempotency keys in one transaction and one round trip. Each is judged as
--- if it came alone, after those before it. Runs of several accounts come in the order of the accounts' ids, since each account
--- is locked.
--- Outcomes: created; claimed (created, and p_worker, which may be null, has it already, as its first attempt: a repeat is
--- never told so, since that worker may have claimed it meanwhile); joined (the key has made a run before: this is it);
--- key_conflict; not_found; other_terms (the prompt's author's share is not p_author_share any more, on which the hold and
--- prices were made; -1: the installation's, null: whatever it is); not_allowed (the API key may not run this prompt); capped
--- (the run does not fit into what is left of the API key's monthly cap, `available`; the next month begins `at`); no_credits;
--- frozen (the account is); too_many_active (the account has p_max_active runs); revoked, expired (the API key is no longer
--- valid since `at`; null: the caller has no API key). What a key may do is read here, whatever its admission has seen. After a
--- refusal nothing of the run is written.
--- Of a claimed run with a p_call_model the first call is counted here as well, since its worker makes it at once.
--- Runs, holds and calls are inserted together at the end: to begin an insert, with the checks of its table, costs several times
--- what a row does. So what is decided of a run counts those before it besides what is stored. One plan serves every statement:
--- each row is found by its key.
+-- Creates runs, holds their credits, and takes their idempotency keys in one transaction and one round trip. Each run
+-- is judged as if it came alone, after the ones before it. Runs of several accounts must be ordered by account id,
+-- because each account is locked.
+-- Outcomes: created; claimed (created, and p_worker, which may be null, already has it as its first attempt; a repeat
+-- never gets this outcome, because that worker may have claimed the run meanwhile); joined (the key already made a run:
+-- this one); key_conflict; not_found; other_terms (the share of the prompt's author is no longer p_author_share, on
+-- which hold and prices are based; -1: the installation's share, null: any); not_allowed (the API key may not run this
+-- prompt); capped (the run does not fit into the rest of the API key's monthly cap, `available`; the next month begins
+-- `at`); no_credits; frozen (the account is frozen); too_many_active (the account has p_max_active runs); revoked,
+-- expired (the API key is no longer valid since `at`; null: the caller has no API key). What a key may do is read here,
+-- whatever its admission has seen. After a refusal, nothing of the run is written.
+-- For a claimed run with a p_call_model, the first call is counted here too, because its worker makes it at once.
+-- Runs, holds, and calls are inserted together at the end: starting an insert, with its table's checks, costs several
+-- times as much as a row. So each decision about a run also counts the runs before it, in addition to what is stored. A
+-- single plan serves every statement: each row is found by its key.
 create or replace function run_create_on_terms(
   p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
   p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
@@ -40,10 +40,10 @@ declare
   v_may_claim boolean; -- null: nobody has asked yet
   v_account_room int; v_model text; v_model_room int;
   v_month date := date_trunc('month', promptd_now() at time zone 'UTC');
-  -- the runs that are made here, by their places in the arrays, and who has them
+  -- the runs created here, by their positions in the arrays, and which of them are claimed
   v_made int[] := '{}'; v_made_of uuid[] := '{}'; v_claimed boolean[] := '{}'; v_claimed_models text[] := '{}';
-  v_called int[] := '{}'; -- those whose first call is counted
-  -- what is held here and not recorded yet
+  v_called int[] := '{}'; -- runs whose first call is counted
+  -- what is held here but not recorded yet
   v_held int[] := '{}'; v_budgets uuid[] := '{}'; v_posted_after bigint[] := '{}'; v_held_after bigint[] := '{}';
 begin
   for i in 1 .. cardinality(p_id) loop
@@ -51,9 +51,10 @@ begin
     if v_account is distinct from p_account[i] then
       v_account := p_account[i];
       v_account_room := null;
-      -- Creates of an account run one after the other, so that each sees every earlier run, its key, and what is left. The
-      -- lock of the balance is not enough: a free run does not take it. A second call after a lost answer waits here, too,
-      -- until the first one has ended, however slow its commit is. Each statement below has a snapshot of its own, taken after.
+      -- Creates of an account run one after another, so that each one sees every earlier run, its key, and the
+      -- remaining credits. Locking the balance is not enough: a free run does not lock it. A second call after a lost
+      -- response also waits here until the first one has ended, however slow its commit is. Each statement below has
+      -- its own snapshot, taken after the lock.
       perform pg_advisory_xact_lock(18019, hashtext(v_account::text));
     end if;
     if exists (select 1 from runs r where r.account_id = v_account and r.id = p_id[i]) then
@@ -103,7 +104,7 @@ begin
     select count(*) + cardinality(array_positions(v_made_of, v_account)) >= p_max_active[i] into v_is_full from (
       select 1 from runs r where r.account_id = v_account and r.status in ('queued', 'running') limit p_max_active[i]) active;
     if p_hold[i] is not null then
-      -- credits are spoken of first, and nothing may be held for a run that there is no place for
+      -- report missing credits first; nothing may be held for a run that has no room
       if v_is_full then
         v_is_short := p_hold[i] > credits_available(v_account) or credit_is_frozen(v_account);
       else
@@ -179,7 +180,7 @@ begin
   end if;
 end $$;
 
--- The same for programs that read the terms before each create, while they run beside this one or take its place again.
+-- The same for programs that read the terms before each create, while they run beside this one or replace it again.
 create or replace function run_create_calling(
   p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
   p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
@@ -202,7 +203,7 @@ create or replace function run_create_all(
     p_claims_max, '{}', '{}', '{}')
 $$;
 
--- The same for programs that know neither: one run.
+-- The same for programs that do neither: one run.
 create or replace function run_create_claiming(
   p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
   p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,

@@ -1,7 +1,7 @@
--- Fails runs past their deadline, and runs whose dead worker had their last attempt. It waits for no lock. `skipped` are
+-- Fails runs past their deadline, and runs on their last attempt whose worker died. Waits for no lock. `skipped` are
 -- due runs that did not become final, because their row or their credits are locked or because they cannot be settled
--- (`fault` gives the reason for one of them). `is_full`: there may be more; call again, and pass in p_skipped the runs to
--- leave out.
+-- (`fault` gives the reason for one of them). `is_full`: there may be more; call again, and pass the runs to leave out
+-- in p_skipped.
 create or replace function run_fail_due(p_skipped uuid[])
 returns table (failed uuid[], skipped uuid[], is_full boolean, fault text) language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- The end of runs. One plan serves every statement, since planning them took a third of their time; it is right however many
--- rows there are by then: each row is found by its key, or by its place once it is locked.
+-- The end of runs. A single plan serves every statement, because planning took a third of their time. It stays right
+-- however many rows there are: each row is found by its key, or by its location once it is locked.
 
 -- Makes runs final, settles their holds, counts them as used and reports them to webhooks. Internal: the caller has locked and fenced these rows, in id order.
 create or replace function run_settle(
@@ -40,9 +40,9 @@ begin
   return query select unnest(v_id);
 end $$;
 
--- Finishes a batch. The fence is (worker, attempt): a worker that lost its lease matches no row, so it can neither
--- overwrite the next attempt nor charge for it. Runs that are not returned were lost. A second call with the same arrays
--- changes nothing.
+-- Finishes a batch of runs, fenced by (worker, attempt): a worker that lost its lease matches no row, so it can neither
+-- overwrite the next attempt nor charge for it. Runs that are not returned were lost. A second call with the same
+-- arrays changes nothing.
 create or replace function run_finish(
   p_worker uuid, p_account uuid[], p_id uuid[], p_attempt int[], p_ok boolean[], p_credits bigint[],
   p_outputs json[], p_reason text[]

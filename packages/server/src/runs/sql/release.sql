@@ -1,4 +1,4 @@
--- Ways in which a worker returns runs to the queue.
+-- The ways in which a worker returns runs to the queue.
 
 -- Schedules another attempt after a delay. False: no attempt or no time is left, or the worker has lost the run.
 create or replace function run_retry(p_worker uuid, p_account uuid, p_id uuid, p_attempt int, p_delay interval)
@@ -12,7 +12,8 @@ returns boolean language sql as $$
   select exists (select 1 from released)
 $$;
 
--- Returns runs to the queue without counting the attempt: the worker stops, or the provider asked to come back later.
+-- Returns runs to the queue without counting the attempt: the worker is stopping, or the provider asked to come back
+-- later.
 create or replace function run_release(p_worker uuid, p_account uuid[], p_id uuid[], p_attempt int[], p_delay interval)
 returns setof uuid language sql as $$
   update runs r set worker = null, run_at = promptd_now() + p_delay, max_attempts = r.max_attempts + 1
@@ -21,9 +22,9 @@ returns setof uuid language sql as $$
   returning r.id
 $$;
 
--- Returns the runs of a worker that it does not know: it lost the answer of a claim, or dropped them. The lock waits for
--- a claim that is still under way. It is the first statement, so that the update sees what that claim wrote. A run whose
--- row is locked is left for the next call.
+-- Returns runs that a worker holds without knowing it: it lost a claim's response, or dropped the runs. The lock waits
+-- for a claim that is still in progress. It is the first statement, so that the update sees what that claim wrote. A
+-- run whose row is locked is left for the next call.
 create or replace function run_release_unknown(p_worker uuid, p_lane int, p_known uuid[], p_attempt int[]) returns int
 language plpgsql as $$
 declare

@@ -1,8 +1,8 @@
--- Recovery of the runs of dead workers, and of runs that a clock which stepped back has postponed. It touches no credits.
+-- Recovers runs of dead workers, and runs that were postponed because a clock stepped back. Touches no credits.
 
--- Workers that have runs and no row: dead, or swept while they lived. A skip-scan of the index on worker. It reads the
--- runs and not the rows that a sweep just deleted, so that no run is stranded by a skipped lock or by a sweep that died
--- half-way.
+-- Workers that have runs but no row: dead, or swept while alive. A skip scan of the index on worker. It reads the runs
+-- and not the rows that a sweep just deleted, so that no run is stranded by a skipped lock or by a sweep that died
+-- halfway.
 create or replace function run_lost_workers() returns uuid[] language sql as $$
   with recursive seen (worker) as (
     (select r.worker from runs r where r.worker is not null order by r.worker limit 1)
@@ -14,8 +14,8 @@ create or replace function run_lost_workers() returns uuid[] language sql as $$
 $$;
 
 -- Removes workers whose lease has expired, or whose heartbeat lies in the future because the clock stepped back, and
--- returns their runs to the queue, p_batch at a time. It waits for no lock, so a fault of one account does not block the
--- others.
+-- returns their runs to the queue, p_batch at a time. Waits for no lock, so a problem with one account does not block
+-- the others.
 create or replace function run_recover(p_lease interval, p_batch int) returns setof uuid language plpgsql as $$
 declare
   v_dead uuid[];
@@ -36,9 +36,9 @@ begin
     where r.account_id = lost.account_id and r.id = lost.id returning r.id;
 end $$;
 
--- Makes runs due that are scheduled far ahead because the clock stepped back after that time was written. They are found
--- by their deadline, which has an index and is never further away than the longest run takes; a smaller step heals by
--- itself within that time. The time from start to deadline stays the same. It waits for no lock.
+-- Makes runs due that are scheduled far ahead because the clock stepped back after their time was written. They are
+-- found by their deadline, which has an index and is never further away than the longest run takes; a smaller step
+-- resolves itself within that time. The time from start to deadline stays the same. Waits for no lock.
 create or replace function run_reschedule(p_longest interval) returns setof uuid language plpgsql as $$
 declare
   v_now timestamptz := promptd_now();

@@ -1,6 +1,6 @@
--- What was used, from the ends of runs to one row for a day.
+-- Usage, from the ends of runs to one row per day.
 
--- Ended runs with what they used. Tokens and cost are those of every provider call, also of calls that failed.
+-- Ended runs with their usage. Tokens and cost include every provider call, even calls that failed.
 create or replace view usage_of_events as
   select e.id, (e.ended_at at time zone 'UTC')::date as day, e.account_id, e.api_key_id, v.prompt_id, e.model,
     1::bigint as runs, (not e.is_ok)::int::bigint as failed, e.credits, calls.input_tokens, calls.output_tokens,
@@ -14,7 +14,7 @@ create or replace view usage_of_events as
       coalesce(sum(c.cost_micro), 0)::bigint as cost_micro
     from provider_calls c where c.run_id = e.run_id) calls;
 
--- Everything that was used: what is rolled up, and what is not yet. A statement sees each run in one of the two.
+-- All usage: rolled up, and not yet rolled up. A statement sees each run in only one of the two.
 create or replace view usage_of_all as
   select day, account_id, api_key_id, prompt_id, model, runs, failed, credits, input_tokens, output_tokens, cost_micro,
     earned_hundredths from usage_days
@@ -22,9 +22,9 @@ create or replace view usage_of_all as
   select day, account_id, api_key_id, prompt_id, model, runs, failed, credits, input_tokens, output_tokens, cost_micro,
     earned_hundredths from usage_of_events;
 
--- The same by published version, for authors: rolled up, and not yet. Test runs, whose versions have no number, are left
--- out. A run is excused, and did not fail, where its caller ended it, by canceling or by what they gave, or where the
--- model declined what they asked for: that says nothing of the prompt.
+-- The same by published version, for authors: rolled up, and not yet. Test runs, whose versions have no number, are
+-- left out. A run is excused, and did not fail, if its caller ended it, by canceling it or by what they sent, or if the
+-- model declined their request: that says nothing about the prompt.
 create or replace view version_use_of_events as
   select e.id, v.prompt_id, (e.ended_at at time zone 'UTC')::date as day, e.prompt_version_id, 1::bigint as runs,
     (not e.is_ok and not r.is_excused)::int::bigint as failed, e.credits, r.is_excused::int::bigint as excused
@@ -39,8 +39,9 @@ create or replace view version_use_of_all as
   union all
   select prompt_id, day, prompt_version_id, runs, failed, credits, excused from version_use_of_events;
 
--- Moves the oldest p_batch events that ended p_settle ago into the days, in one transaction: each run counts once,
--- whatever dies when. Provider calls may end a little later than their run, so events settle first. Returns how many were moved.
+-- Moves the oldest p_batch events that ended at least p_settle ago into daily rows, in one transaction: each run counts
+-- once, whatever dies when. Provider calls may end slightly after their run, so events settle first. Returns how many
+-- were moved.
 create or replace function usage_roll_up(p_batch int, p_settle interval) returns int language plpgsql as $$
 declare
   v_before timestamptz := promptd_now() - p_settle;

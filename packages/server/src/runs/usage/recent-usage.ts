@@ -4,7 +4,7 @@ import { findUsageOfPrompts, findUsageOfVersions } from "./version-use-store.ts"
 
 const DAYS = 30;
 
-/** What was used in the last 30 days, for slices that show it beside what they own. What has no use is missing. */
+/** Usage of the last 30 days, for slices that show it next to what they own. Items without usage are omitted. */
 export function openUsage(db: Queryable) {
   return {
     usageOfKeys: (accountId: string) => findUsageOfKeys(db, accountId, DAYS),

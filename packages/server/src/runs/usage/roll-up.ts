@@ -4,12 +4,12 @@ import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts
 import { rollUpEvents } from "./usage-store.ts";
 
 const BATCH_MAX = 5_000;
-/** The calls of a run are recorded before it ends, but for a video that was given up. */
+/** The calls of a run are recorded before it ends, except for a video that was given up. */
 const SETTLE_SECONDS = 60;
 
 /**
- * Moves ended runs into the rows of their days. Each transaction moves its runs or none of them, so a process that dies
- * counts nothing twice and leaves nothing out. A batch that takes too long is halved.
+ * Moves ended runs into their daily sums. Each transaction moves all of its runs or none, so a process that dies
+ * neither counts a run twice nor misses one. A batch that takes too long is halved.
  */
 export function createUsageRollUp(db: Database): (stop?: AbortSignal) => Promise<void> {
   const batch = createAdaptiveBatch({ max: BATCH_MAX, isTooLarge: isStatementTimeout });

@@ -15,7 +15,7 @@ import { toCsv } from "../csv.ts";
 import { listEarnings, listUsage, type MeasuredEarnings, type MeasuredUsage } from "./usage-store.ts";
 import { listVersionUse } from "./version-use-store.ts";
 
-/** Of a JSON answer, and of a CSV file. */
+/** Limits for a JSON response, and for a CSV file. */
 const ROWS_MAX = 1_000;
 const CSV_ROWS_MAX = 50_000;
 const DAYS_DEFAULT = 30;
@@ -50,7 +50,7 @@ export function usageManageRoutes(db: Database, clock: Clock) {
 type UsageQuery = ManageShapes["getUsage"]["query"];
 type Format = UsageQuery["format"];
 
-/** @param query `accountId` null: of all accounts. */
+/** @param query `accountId` null: all accounts. */
 async function reportUsage(
   { by: asked = "day", format, accountId, ...span }: UsageQuery & { readonly accountId: string | null },
   showsCost: boolean,
@@ -74,7 +74,7 @@ async function reportUsage(
 
 const SUM = "sum";
 const COST = "cost";
-/** Columns of the CSV file, and what has to be asked by for each. */
+/** Columns of the CSV file, and the dimension that each requires. */
 const USAGE_COLUMNS: readonly (readonly [keyof MeasuredUsage, UsageDimension | typeof SUM | typeof COST])[] = [
   ["day", "day"],
   ["keyId", "key"],
@@ -102,7 +102,7 @@ function rowsMaxOf(format: Format): number {
   return format === "csv" ? CSV_ROWS_MAX : ROWS_MAX;
 }
 
-/** A cut CSV file says so in a header, since its rows have no place for it. */
+/** A truncated CSV file is marked by a header, because its rows have no room for that. */
 function answer<Row extends object>(
   report: Report<Row>,
   columns: readonly (keyof Row & string)[],
@@ -120,7 +120,7 @@ function answer<Row extends object>(
   };
 }
 
-/** The last 30 days, today (UTC) included, where nothing else is asked. */
+/** Defaults to the last 30 days, including today (UTC). */
 function readSpan(
   { from, to }: Pick<UsageQuery, "from" | "to">,
   clock: Clock,

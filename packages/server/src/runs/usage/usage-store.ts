@@ -1,4 +1,4 @@
-/** All SQL of what was used; sql/usage.sql has the views and the rolling up. */
+/** All SQL about usage; sql/usage.sql has the views and the roll-up. */
 import type { EarningsRow, UsageDimension, RecentUsage, UsageRow } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 
@@ -10,13 +10,13 @@ export interface ReportSpan {
 }
 
 export interface UsageRequest extends ReportSpan {
-  /** Null: of all accounts. */
+  /** Null: all accounts. */
   readonly accountId: string | null;
   /** At least one. */
   readonly by: readonly UsageDimension[];
 }
 
-/** Sums over a group of runs; the cost is left out only where it is shown. */
+/** Sums over a group of runs; the cost is always read, and omitted only in responses. */
 export type MeasuredUsage = UsageRow & { readonly costMicro: number };
 
 const COLUMNS: Readonly<Record<UsageDimension, string>> = {
@@ -27,7 +27,7 @@ const COLUMNS: Readonly<Record<UsageDimension, string>> = {
   account: "account_id",
 };
 
-/** By day, then by what has used most. What is not rolled up yet is included. */
+/** Ordered by day, then by highest usage. Includes usage that is not rolled up yet. */
 export function listUsage(db: Queryable, { accountId, from, to, by, rowsMax }: UsageRequest): Promise<MeasuredUsage[]> {
   const ofAccount = accountId === null ? "" : "and u.account_id = $4";
   const shown = (dimension: UsageDimension, column: string, type: string) =>
@@ -61,10 +61,7 @@ export interface MeasuredEarnings extends Omit<EarningsRow, "earned"> {
   readonly earnedHundredths: number;
 }
 
-/**
- * Of an author's prompts, whoever ran them. It names no caller.
- * @param isByDay false: one row for a prompt.
- */
+/** Earnings of an author's prompts, whoever ran them. Names no caller. @param isByDay false: one row per prompt. */
 export function listEarnings(
   db: Queryable,
   authorId: string,
@@ -84,7 +81,7 @@ export function listEarnings(
   );
 }
 
-/** Of an account's keys in the last `days`, today (UTC) included; keys without use are missing. */
+/** Usage of an account's keys in the last `days`, including today (UTC); keys without usage are omitted. */
 export async function findUsageOfKeys(
   db: Queryable,
   accountId: string,
@@ -99,14 +96,14 @@ export async function findUsageOfKeys(
   return new Map(rows.map(({ keyId, ...usage }) => [keyId, usage]));
 }
 
-/** @returns how many ended runs were moved into the days. */
+/** @returns how many ended runs were moved into daily sums. */
 export async function rollUpEvents(db: Database, batch: number, settleSeconds: number): Promise<number> {
   const text = "select usage_roll_up($1, make_interval(secs => $2)) as moved";
   const rows = await db.query<{ moved: number }>(text, [batch, settleSeconds]);
   return rows[0]?.moved ?? 0;
 }
 
-/** Removes the days before the last `days`. */
+/** Removes days older than the last `days`. */
 export async function deleteOldUsage(db: Database, days: number): Promise<void> {
   const before = "day < (promptd_now() at time zone 'UTC')::date - $1::int";
   await db.query(`delete from usage_days where ${before}`, [days]);

@@ -1,14 +1,14 @@
-/** SQL of what authors see of the use of their prompts: by version and day, whoever ran them; it names no caller. */
+/** SQL for the usage that authors see of their prompts: by version and day, whoever ran them; names no caller. */
 import type { PromptUsageRow, RecentUseOfPrompt } from "@promptd/contract/manage";
 import type { Queryable } from "../../platform/database/database.ts";
 import type { ReportSpan } from "./usage-store.ts";
 
 const SUMS = `sum(runs)::bigint as runs, sum(runs - failed - excused)::bigint as succeeded, sum(failed)::bigint as failed,
   sum(credits)::bigint as credits`;
-/** The last `$2` days, today (UTC) included. */
+/** The last `$2` days, including today (UTC). */
 const IS_RECENT = "day > (promptd_now() at time zone 'UTC')::date - $2::int";
 
-/** Of these prompts; those without use are missing. */
+/** Usage of these prompts; prompts without usage are omitted. */
 export async function findUsageOfPrompts(
   db: Queryable,
   promptIds: readonly string[],
@@ -19,7 +19,7 @@ export async function findUsageOfPrompts(
   return toMap(await db.query<RecentUseOfPrompt & { readonly id: string }>(text, [promptIds, days]));
 }
 
-/** Of the versions of a prompt; those without use are missing. */
+/** Usage of the versions of a prompt; versions without usage are omitted. */
 export async function findUsageOfVersions(
   db: Queryable,
   promptId: string,

@@ -1,14 +1,14 @@
-/** What the Prefer header (RFC 7240) asks for. Malformed and unknown preferences are ignored, as the RFC says. */
+/** What the Prefer header (RFC 7240) requests. Malformed and unknown preferences are ignored, as the RFC requires. */
 export interface Preferences {
-  /** Seconds the caller wants to wait; null: as long as the server waits by itself. */
+  /** Seconds the caller wants to wait; null: use the server's default. */
   readonly waitSeconds: number | null;
   readonly respondAsync: boolean;
-  /** The caller will follow the run's events: its text is wanted while it is written. */
+  /** The caller will follow the run's events and wants its text while it is being written. */
   readonly stream: boolean;
 }
 
 const WAIT = /^wait="?(\d{1,9})"?$/i;
-/** A preference or parameter: anything but separators, where a quoted string may hold those. */
+/** A preference or parameter: anything except separators, which may appear only inside a quoted string. */
 const PART = /(?:[^,;"]|"(?:[^"\\]|\\.)*")+|[,;]/g;
 
 export function readPreferences(header: string | null): Preferences {
@@ -22,7 +22,7 @@ export function readPreferences(header: string | null): Preferences {
   };
 }
 
-/** The preferences of a list without their parameters, spaces around `=` removed. */
+/** The preferences in a list, without their parameters and without spaces around `=`. */
 function splitPreferences(header: string): string[] {
   const preferences: string[] = [];
   let isParameter = false;
@@ -33,7 +33,7 @@ function splitPreferences(header: string): string[] {
   return preferences;
 }
 
-/** Value of Preference-Applied, or null when nothing was asked for that can be honoured here. */
+/** Value of Preference-Applied, or null if no requested preference can be honored here. */
 export function describeApplied(preferences: Preferences, honours: { readonly creates: boolean }): string | null {
   const applied = [
     ...(preferences.respondAsync && honours.creates ? ["respond-async"] : []),

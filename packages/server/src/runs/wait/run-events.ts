@@ -1,6 +1,6 @@
 /**
- * A run as a stream of server-sent events: its state, its text while a model writes it, and its end. Text is a preview;
- * what counts comes with the end, whole.
+ * A run as a stream of server-sent events: its state, its text while a model writes it, and its end. The text is a
+ * preview; the final event carries the complete result.
  */
 import type { Run, RunStatus } from "@promptd/contract";
 import type { StoredPiece } from "../run-events-store.ts";
@@ -8,11 +8,11 @@ import { isFinal } from "../run-state.ts";
 import type { Follower } from "./run-followers.ts";
 import type { Wait } from "./wait-for-run.ts";
 
-/** Proxies close what is silent for longer, 30 s mostly. */
+/** Proxies close connections that are silent for longer, usually 30 s. */
 const KEEP_ALIVE_MS = 10_000;
 const RECONNECT_MS = 1_000;
 
-/** `wait` ends with null when the server stops: the caller's client then reconnects, to another process. */
+/** `wait` returns null when the server stops; the caller's client then reconnects to another process. */
 export async function* runEvents(
   run: Run,
   { wait, follower }: { readonly wait: Wait; readonly follower: Follower },
@@ -24,7 +24,7 @@ export async function* runEvents(
     over.abort();
     return follower.interrupt();
   });
-  /** By output: pieces of an earlier call, of a worker that lost its run, come late and are void. */
+  /** By output: late pieces from an earlier call, by a worker that lost the run, are discarded. */
   const calls = new Map<number, number>();
   while (!over.signal.aborted) {
     const news = await follower.next(KEEP_ALIVE_MS);

@@ -1,7 +1,7 @@
 /**
- * The hub of those who follow runs: one statement reads the new text of all followers that are ready for it, one a second
- * looks for text and states whose notification was lost, and one every 20 s keeps the workers streaming. A follower that
- * reads slowly holds nothing but its position.
+ * The hub for followers of runs. One statement reads new text for all followers that are ready for it, one per second
+ * checks for text and states whose notification was lost, and one every 20 s keeps the workers streaming. A slow
+ * follower holds nothing but its position.
  */
 import type { RunStatus } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
@@ -10,16 +10,16 @@ import { isFinal } from "../run-state.ts";
 import { followRuns, readPieces, readStatuses, type StoredPiece } from "../run-events-store.ts";
 import type { RunOfAccount } from "../runs-store.ts";
 
-/** `pieces` in order; `status` null: it is as before. */
+/** `pieces` in order; `status` null: unchanged. */
 export interface News {
   readonly pieces: readonly StoredPiece[];
   readonly status: RunStatus | null;
 }
 
 export interface Follower {
-  /** What is new, or null after `waitMs` without news, and at once when the follower was interrupted. */
+  /** Returns the news, or null after `waitMs` without news. Returns null at once if the follower was interrupted. */
   next(waitMs: number): Promise<News | null>;
-  /** Ends a `next` under way and all later ones with null. */
+  /** Ends the current `next` and all later ones with null. */
   interrupt(): void;
   close(): void;
 }
@@ -74,7 +74,7 @@ export class RunFollowers {
     };
   }
 
-  /** There may be new text of these runs; ids that nobody follows here cost nothing. */
+  /** There may be new text for these runs; ids that nobody follows here cost nothing. */
   wake(runIds: readonly string[]): void {
     for (const runId of runIds) for (const one of this.#byRun.get(runId) ?? []) one.isDue = true;
     this.#read();
@@ -109,7 +109,7 @@ export class RunFollowers {
     this.#timer = null;
   }
 
-  /** One statement at a time; what becomes due meanwhile is in the next one. */
+  /** Runs one statement at a time; followers that become due meanwhile are included in the next one. */
   #read(): void {
     if (this.#reading !== null) return;
     const due = [...this.#following].filter((one) => one.isDue && one.deliver !== null).slice(0, READ_TOGETHER_MAX);
@@ -148,7 +148,7 @@ export class RunFollowers {
     this.#refresh([...this.#byRun.keys()]);
   }
 
-  /** One statement at a time: of two answers the older could come last, and a run would seem to go back. */
+  /** One statement at a time: otherwise an older response could arrive last, and a run would seem to go backward. */
   async #readStatuses(): Promise<void> {
     const ready = [...this.#following].filter((one) => one.deliver !== null);
     if (ready.length === 0 || this.#isReadingStatuses) return;

@@ -1,9 +1,9 @@
 /**
- * The hub of waiting requests. A request registers before its run is inserted, so no end of a run can be missed. Ends
- * come from the worker of this process with the run itself, or from others as notifications. These are gathered for one
- * tick of the event loop, then one query answers them all; once a second the hub polls, since notifications may be lost.
- * What is too large for that query is read afterwards, in parts. One timer ends all waits that reached their time, after
- * a last poll: ten thousand timers would cost more than the waits.
+ * The hub of waiting requests. A request registers before its run is inserted, so it cannot miss the run's end. Ends
+ * arrive from this process's worker with the run itself, or from other processes as notifications. Notifications are
+ * gathered for one iteration of the event loop, then one query answers them all. The hub also polls once a second,
+ * because notifications may be lost. Outputs too large for that query are read afterwards, in parts. One timer ends all
+ * waits that time out, after a last poll: ten thousand timers would cost more than the waits.
  */
 import type { Run } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
@@ -13,9 +13,9 @@ import { createBodyReader, type ReadBody } from "../large-rows.ts";
 import { findFinishedRuns, readRuns, type FinishedRun, type RunOfAccount } from "../runs-store.ts";
 
 export interface Wait {
-  /** The final run, or null when the time was over, the wait was canceled or the process shuts down. */
+  /** The final run, or null if the wait timed out, was canceled, or ended because the process is shutting down. */
   readonly finished: Promise<Run | null>;
-  /** `finished` resolves with null. */
+  /** Makes `finished` resolve with null. */
   cancel(): void;
 }
 
@@ -26,10 +26,10 @@ export interface WaitRequest extends RunOfAccount {
 
 const POLL_MS = 1_000;
 const TIMER_MS = 50;
-/** A caller is answered within a second of its window's end, also when the database is silent. */
+/** A caller gets a response within a second after its wait ends, even if the database does not respond. */
 const LAST_POLL_MS_MAX = 300;
 const QUERY_RUNS_MAX = 1_000;
-/** Of outputs, in one statement: few milliseconds for those behind it, and for the event loop. */
+/** Total size of outputs in one statement: a few milliseconds for the event loop and the queries behind it. */
 const QUERY_BYTES_MAX = 4 * 2 ** 20;
 
 interface Waiter {
@@ -42,7 +42,7 @@ export class WaitingHub {
   readonly #db: Database;
   readonly #log: Log;
   readonly #failures: FailureLog;
-  /** By run. Nearly always one of each, so an array and not a set, which is four times as large. */
+  /** By run. Nearly every run has one waiter, so this is an array: a set would be four times as large. */
   readonly #waiters = new Map<string, readonly Waiter[]>();
   readonly #woken = new Set<string>();
   #waiting = 0;
@@ -71,7 +71,7 @@ export class WaitingHub {
     return this.#waiting;
   }
 
-  /** True: the process shuts down, and nobody waits here any more. */
+  /** True: the process is shutting down, and nobody waits here any longer. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
@@ -104,12 +104,12 @@ export class WaitingHub {
     });
   }
 
-  /** Polls every waiting run when the timer next fires, or after the poll under way: notifications may have been lost. */
+  /** Polls every waiting run when the timer next fires, or after the current poll: notifications may have been lost. */
   pollAll(): void {
     this.#polledMs = -Infinity;
   }
 
-  /** Ends all waits at once and begins no new ones: the process shuts down. */
+  /** Ends all waits at once and accepts no new ones: the process is shutting down. */
   drain(): void {
     this.#isDraining = true;
     this.#endAll(() => true);
@@ -119,7 +119,7 @@ export class WaitingHub {
     return this.#waiters.get(runId) ?? [];
   }
 
-  /** Ends the waits for a run that are meant. */
+  /** Ends the waits for a run that `isMeant` selects. */
   #end(runId: string, run: Run | null, isMeant: (waiter: Waiter) => boolean): void {
     const waiters = this.#waitersOf(runId);
     const ended = waiters.filter(isMeant);
@@ -169,7 +169,7 @@ export class WaitingHub {
     this.#reads.set(runId, read);
   }
 
-  /** Ends the waits that have reached their time, each with its run when a last poll finds it final. */
+  /** Ends the waits that timed out. A last poll first checks whether their runs are final. */
   async #endDue(nowMs: number): Promise<void> {
     if (this.#isPollingDue) return;
     const isDue = (waiter: Waiter) => waiter.untilMs <= nowMs;
@@ -187,7 +187,7 @@ export class WaitingHub {
     await Promise.all(runIds.flatMap((runId) => this.#reads.get(runId) ?? []));
   }
 
-  /** One at a time: a database that is slow is not asked the same again before it has answered. */
+  /** One poll at a time: a slow database is not asked again before it has responded. */
   async #pollAllWhenDue(nowMs: number): Promise<void> {
     if (this.#isPollingAll || nowMs - this.#polledMs < this.#pollMs) return;
     this.#polledMs = nowMs;

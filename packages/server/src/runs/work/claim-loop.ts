@@ -6,11 +6,11 @@ import { CIRCLE_START, claimRuns, LeaseLost, releaseUnknownRuns, type ClaimedRun
 import type { Lease } from "./lease.ts";
 
 const CLAIM_MAX = 200;
-/** Of the 5 s that a claim may take: a claim of twice as many runs is then far from too much. */
+/** Out of the 5 s that a claim may take: below this, a claim of twice as many runs is still well within the limit. */
 const QUICK_MS = 1_000;
-/** A statement whose connection was lost has ended, one way or the other, this long after. */
+/** A statement whose connection was lost has ended one way or the other by this time. */
 const SUSPECT_MS = 15_000;
-/** This worker lives, so no sweep would ever free runs that it has and does not know of, whatever made it so. */
+/** This worker is alive, so no sweep would ever free runs that it holds without knowing it, whatever the cause. */
 const CHECK_EVERY_MS = 30_000;
 
 export interface ClaimerOptions {
@@ -27,34 +27,35 @@ export interface ClaimerOptions {
 export interface Claimer {
   /** There may be something to claim, and room for it. */
   readonly wake: () => void;
-  /** A run of this worker has ended: its slot is free, and room under limits. Claims only if something waits for that. */
+  /** A run of this worker ended: its slot is free, as is its room under limits. Claims only if runs wait for that. */
   readonly onFreed: () => void;
-  /** Nothing waits here that a new run would pass, as far as the last claim knows, and no claim is under way. */
+  /** As far as the last claim knows, no queued run would be overtaken by a new one, and no claim is in progress. */
   readonly isQuiet: boolean;
-  /** Runs may be this worker's that it does not know of: an answer was lost. */
+  /** A response was lost, so this worker may hold runs that it does not know of. */
   readonly suspect: () => void;
-  /** Resolves when no claim is under way. */
+  /** Resolves when no claim is in progress. */
   untilIdle(): Promise<void>;
 }
 
 /**
- * Claims until the slots are full or a whole circle over the waiting accounts brought nothing more. One claim is under
- * way at a time; a wake during it makes it start over once more.
+ * Claims until the slots are full, or until a full round over the waiting accounts brings nothing more. Only one claim
+ * is in progress at a time; a wake during a claim makes it start over once more.
  */
 export function createClaimer(options: ClaimerOptions): Claimer {
   let claiming: Promise<void> | null = null;
   let isWokenAgain = false;
   let cursor = CIRCLE_START;
   /**
-   * Runs waited that the last claim did not take, or it is not known. What begins to wait later is notified to every worker,
-   * so while it is false no end of a run needs a claim: without load that was every second claim.
+   * True if the last claim left runs waiting, or if that is unknown. Runs that start waiting later are announced to
+   * every worker, so while this is false the end of a run needs no claim. Without load, every second claim used to be
+   * such a claim.
    */
   let mayBeWaiting = true;
-  /** During the claim that is under way, which may not have seen the room. */
+  /** Whether a slot was freed during the current claim, which may not have seen the room. */
   let hasFreed = false;
   /**
-   * A claim that was too much for the database or the line to it takes half as many runs the next time, down to one:
-   * the same runs asked for again would stop the queue. More again after each that was quick.
+   * If a claim is too large for the database or the connection to it, the next claim takes half as many runs, down to
+   * one: repeating the same claim would stop the queue. After each quick claim the batch grows again.
    */
   const batch = createAdaptiveBatch({
     max: CLAIM_MAX,
@@ -76,7 +77,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       const claim = () => claimRuns(options.db, lease, { runsMax, after: cursor });
       const { runs, next, isMoreWaiting } = await batch.run(claim, runsMax);
       failures.worked();
-      // The lease was lost meanwhile: these runs belong to an id that is no longer ours, and are swept with its others.
+      // The lease was lost meanwhile: these runs belong to the old id, and are swept with its other runs.
       if (options.lease.workerId !== workerId) return;
       for (const run of runs) options.begin(run);
       cursor = next ?? CIRCLE_START;
@@ -120,8 +121,8 @@ export function createClaimer(options: ClaimerOptions): Claimer {
 }
 
 /**
- * Runs that this worker has and does not know of, after an answer that was lost. They are looked for before anything else
- * is claimed, until a look has succeeded that was later than the statement can have been under way.
+ * Finds runs that this worker holds without knowing it, after a lost response. It looks for them before it claims
+ * anything else, until a check has succeeded that came later than the lost statement can have been in progress.
  */
 function createUnknownRuns({ db, log, lease, known }: Pick<ClaimerOptions, "db" | "log" | "lease" | "known">) {
   let suspectUntilMs = 0;

@@ -1,6 +1,6 @@
 /**
- * The statements that claim runs (runs/sql). A claim is known by its worker and its attempt, and every later statement
- * about the run is fenced by both: a worker that lost its lease can still send them, and they change nothing.
+ * The statements that claim runs (runs/sql). A claim is identified by its worker and attempt, and every later statement
+ * about the run is fenced by both: a worker that lost its lease can still send statements, but they change nothing.
  */
 import type { CountedCall } from "../../models/index.ts";
 import type { Queryable } from "../../platform/database/database.ts";
@@ -13,10 +13,10 @@ import { readInputs } from "../runs-store.ts";
 export interface ClaimedRun {
   readonly accountId: string;
   readonly runId: string;
-  /** Id under which it was claimed; with `attempt` it is the fence. */
+  /** The worker id that claimed the run; together with `attempt` it forms the fence. */
   readonly workerId: string;
   readonly attempt: number;
-  /** Both on this process's monotonic clock (`performance.now()`): its wall clock may be wrong, or be set. */
+  /** Both use this process's monotonic clock (`performance.now()`): its wall clock may be wrong, or be changed. */
   readonly claimedMs: number;
   readonly deadlineMs: number;
   readonly promptVersionId: string;
@@ -24,10 +24,10 @@ export interface ClaimedRun {
   /** Null: a free run. */
   readonly hold: number | null;
   readonly prices: unknown;
-  /** Null: too large to come with the claim; they are read when the run begins. */
+  /** Null: too large to come with the claim; read when the run begins. */
   readonly inputs: unknown;
   readonly runOptions: Readonly<Record<string, string>>;
-  /** Its first call, where that was counted as the run was created. */
+  /** Its first call, if that was counted when the run was created. */
   readonly counted: CountedCall | null;
 }
 
@@ -41,11 +41,13 @@ export interface Claim {
   readonly runs: readonly ClaimedRun[];
   /** Null: the circle is complete, start again. */
   readonly next: ClaimCursor | null;
-  /** Runs wait that were not given, for a limit's room or for their time. May be true in vain, when others took them. */
+  /**
+   * Runs are waiting that were not claimed because of a limit or their start time. May be wrong if others took them.
+   */
   readonly isMoreWaiting: boolean;
 }
 
-/** The lease ran out and the runs belong to others: the worker needs a new id. */
+/** The lease expired and its runs belong to other workers: this worker needs a new id. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
@@ -69,7 +71,7 @@ interface ClaimRow {
 export const LANE = 0; // one lane; more of them are a matter of scale, and the statements already know them
 export const CIRCLE_START: ClaimCursor = { account: "00000000-0000-0000-0000-000000000000", model: "" };
 const LEASE_LOST = "PD001";
-/** 200 runs of this size are 8 MiB, which take 0.7 s of a statement's 5 s over a line of 100 Mbit/s. */
+/** 200 runs of this size are 8 MiB, which take 0.7 s of a statement's 5 s on a 100 Mbit/s link. */
 const CLAIMED_INPUTS_BYTES_MAX = 40 * 1_024;
 
 /** @throws LeaseLost. */
@@ -131,10 +133,10 @@ function toClaimedRun(row: ClaimRow, workerId: string, sentMs: number): ClaimedR
   ];
 }
 
-/** How much a claim does not know of inputs that it left out: too much to be read together with others. */
+/** Stands for the unknown size of inputs that a claim left out: too large to be read together with others. */
 const LARGE_INPUTS_BYTES = Number.MAX_SAFE_INTEGER;
 
-/** Reads the inputs that were too large to come with the claim, one run's after the other. @throws the signal's reason. */
+/** Reads inputs that were too large to come with the claim, one run at a time. @throws the signal's reason. */
 export function createInputsReader(db: Queryable): (run: ClaimedRun, signal: AbortSignal) => Promise<unknown> {
   const readBody = createBodyReader({ bytesMax: CLAIMED_INPUTS_BYTES_MAX, readBodies: (runs) => readInputs(db, runs) });
   return async (run, signal) => {
@@ -144,9 +146,9 @@ export function createInputsReader(db: Queryable): (run: ClaimedRun, signal: Abo
 }
 
 /**
- * Releases the runs that this worker has in the database and does not know of, above all those of a claim whose answer
- * was lost. It waits for a claim that is still under way in the database; call it while this worker claims nothing.
- * @returns how many there were.
+ * Releases the runs that this worker holds in the database without knowing it, mainly those of a claim whose response
+ * was lost. It waits for a claim that is still in progress in the database. Call it while this worker claims nothing.
+ * @returns how many runs it released.
  */
 export async function releaseUnknownRuns(
   db: Queryable,
@@ -162,17 +164,17 @@ export async function releaseUnknownRuns(
   return row?.given ?? 0;
 }
 
-/** From then on the database refuses this worker's claims, also one that is still on its way there. */
+/** From then on the database refuses this worker's claims, even one that is already on its way. */
 export async function stopClaiming(db: Queryable, workerId: string): Promise<void> {
   await db.query("update workers set draining = true where id = $1", [workerId]);
 }
 
-/** Where a limit that follows the pace of a server begins. */
+/** Initial limit for models whose limit adapts to their server's pace. */
 const PACED_START = 2;
 
 /**
- * The most runs of each model that may run at once in the whole installation, by the catalogue of this release. A limit
- * that follows its server keeps what was found, within `max`.
+ * The most runs of each model that may run at once in the whole installation, from this release's catalogue. A limit
+ * that adapts to its server keeps the value it has found, within `max`.
  */
 export async function writeModelLimits(
   db: Queryable,
@@ -192,8 +194,8 @@ export async function writeModelLimits(
 }
 
 /**
- * Changes a limit that follows its server, unless another worker has changed it meanwhile, or the present one is not
- * even reached: then more would be allowed unseen.
+ * Changes a limit that adapts to its server, unless another worker changed it in the meantime or runs do not even reach
+ * the current limit: then a higher limit would be untested.
  * @returns the limit that is in force.
  */
 export async function adaptModelLimit(

@@ -19,12 +19,12 @@ export interface DrainOptions {
   readonly sweep: Sweep;
 }
 
-/** For releasing what is left, and once more for removing the worker's row. */
+/** Time to release the remaining runs, and the same again to remove the worker's row. */
 const SHUTDOWN_MS = 5_000;
 
 /**
- * Claims nothing more, lets runs finish for up to `graceMs` from now, releases the rest, and removes the worker. However
- * slow the database is, it takes no longer than the grace and twice `SHUTDOWN_MS`.
+ * Claims nothing more, lets runs finish for up to `graceMs` from now, releases the rest, and removes the worker.
+ * However slow the database is, this takes at most the grace period plus twice `SHUTDOWN_MS`.
  */
 export async function drain(options: DrainOptions, graceMs: number): Promise<void> {
   const { slots, lease, sweep } = options;
@@ -48,7 +48,9 @@ async function untilAllEnded({ claimer, slots }: DrainOptions): Promise<void> {
   while (slots.ends.length > 0) await Promise.all(slots.ends); // as may a create
 }
 
-/** Whatever this worker has in the database, also what a claim brings in later than its grace. */
+/**
+ * Releases whatever this worker holds in the database, including runs from a claim that arrives after its grace period.
+ */
 async function releaseAll({ upkeep, lease, notifications, slots, log }: DrainOptions): Promise<void> {
   try {
     const released = await releaseUnknownRuns(upkeep, lease.workerId, []);

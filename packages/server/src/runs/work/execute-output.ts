@@ -4,7 +4,7 @@ import { retry, type RetryOptions } from "../../platform/resilience/retry.ts";
 import { errorItem, type RunItem } from "./output-items.ts";
 import type { Postponed } from "./run-outcome.ts";
 
-/** What an output item is made with. */
+/** The dependencies for making an output item. */
 export interface ItemContext {
   readonly catalogue: Catalogue;
   readonly caller: ModelCaller;
@@ -14,14 +14,14 @@ export interface ItemContext {
 const STORE_BACKOFF = { baseMs: 500, capMs: 10_000 };
 const NOT_STORED = "The result could not be stored. You were not charged for it.";
 
-/** Asks a model for one item, and stores the file that it makes. @throws StorageFailure. */
+/** Calls a model for one item, and stores the file it makes. @throws StorageFailure. */
 export async function executeItem(
   request: ModelRequest,
   { catalogue, caller, files }: ItemContext,
   signal: AbortSignal,
 ): Promise<RunItem | Postponed> {
   const makesFile = catalogue.find(request.model)?.modality !== "text";
-  // What cannot be stored must not be paid for.
+  // Do not pay for output that cannot be stored.
   if (makesFile && !(await files.isReady())) throw new StorageFailure("Files cannot be stored.");
   const answer = await caller.call(request, signal);
   if (answer.kind === "later") return { kind: "postponed", delayMs: answer.delayMs };
@@ -46,8 +46,8 @@ interface StoreOptions extends Pick<RetryOptions, "nowMs" | "sleep"> {
 }
 
 /**
- * Stores what a model made. An image has been paid for and exists nowhere else, so this process retains it until the
- * storage works again or the run's deadline comes; a video waits at its provider, and its run is postponed.
+ * Stores what a model made. An image has been paid for and exists nowhere else, so this process holds it until storage
+ * works again or the run reaches its deadline. A video stays available at its provider, so its run is postponed.
  */
 export async function storeWithRetries(
   output: GeneratedFile,

@@ -1,6 +1,6 @@
 /**
- * Executes one claimed run: its inputs and images are loaded, its steps run in order, and the items that were delivered
- * are priced. A model that fails is a result of the run and becomes an error item.
+ * Executes one claimed run: loads its inputs and images, runs its steps in order, and prices the delivered items. A
+ * model failure is a result of the run and becomes an error item.
  */
 import { isStorageFailure, type LoadedImage, type StoredImage } from "../../files/index.ts";
 import {
@@ -39,11 +39,11 @@ import {
 import { failed, NO_USABLE_OUTPUT, type Postponed, type RunOutcome, type RunResult } from "./run-outcome.ts";
 import type { PieceWriter } from "./text-pieces.ts";
 
-/** What runs are executed with. */
+/** The dependencies for executing runs. */
 export interface ExecutionContext extends ItemContext {
   readonly db: Database;
   readonly log: Log;
-  /** For those who follow a run: nothing waits for it. */
+  /** For followers of a run: nothing waits for it. */
   readonly pieces: Pick<PieceWriter, "add">;
   readonly findVersion: (promptVersionId: string) => Promise<LiveVersion | null>;
   /** Whose `sandbox:` lines the sandbox obeys. */
@@ -53,18 +53,18 @@ export interface ExecutionContext extends ItemContext {
 /** Never throws. */
 export type ExecuteRun = (run: ClaimedRun, signal: AbortSignal) => Promise<RunOutcome>;
 
-/** Inputs as the run's row has them: filled with defaults, images as addresses and file ids. */
+/** Inputs as stored in the run's row: filled with defaults, with images as addresses and file ids. */
 interface StoredInputs {
   readonly textInputs: Readonly<Record<string, string>>;
   readonly images: readonly StoredImage[];
 }
 
-/** Long enough that waiting runs cost the database little, short enough that the end of an outage is noticed soon. */
+/** Long enough that waiting runs cost the database little, short enough to notice the end of an outage soon. */
 const STORAGE_RETRY_MS = 5_000;
-/** How soon a run is offered again that needs a process with a newer catalogue. */
+/** Delay before a run that needs a process with a newer catalogue is offered again. */
 const NEWER_PROCESS_RETRY_MS = 5_000;
 
-/** An outage of the disk or the bucket postpones a run: it costs no attempt, and no model is called again. */
+/** An outage of the disk or the bucket postpones a run: it uses no attempt, and no model is called again. */
 export function createExecutor(context: ExecutionContext): ExecuteRun {
   const readInputs = createInputsReader(context.db);
   return async (run, signal) => {
@@ -76,13 +76,16 @@ export function createExecutor(context: ExecutionContext): ExecuteRun {
       if (isStorageFailure(error)) return awaitStorage(run);
       return { kind: isOutage(error) ? "interrupted" : "crashed", error };
     } finally {
-      // Before anybody else may have the run.
+      // Before any other worker may have the run.
       if (run.counted !== null) await context.caller.withdraw(run.counted);
     }
   };
 }
 
-/** Offers the run again, or ends it when that would come after its deadline: the sweep, which ends it then, knows no cause. */
+/**
+ * Offers the run again, or ends it if its deadline would pass first: the sweep that ends it then would not know the
+ * cause.
+ */
 function awaitStorage(run: ClaimedRun): RunOutcome {
   if (leftMs(run) > 2 * STORAGE_RETRY_MS) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
   const message = "The run did not finish in time and was stopped. You were not charged.";
@@ -116,12 +119,15 @@ async function execute(
   }
 }
 
-/** Accepted by a process whose catalogue is newer, as in a deploy: one of those can execute it, nearly until the deadline. */
+/**
+ * Accepted by a process with a newer catalogue, as during a deployment: only such a process can execute it, nearly
+ * until the deadline.
+ */
 function namesUnknownModel(version: LiveVersion, { catalogue }: ExecutionContext): boolean {
   return version.definition.steps.some((step) => availability(catalogue, step.model).kind === "unknown");
 }
 
-/** A model may have been retired or disabled while the run waited. Free: nothing was called. */
+/** A model may have been retired or disabled while the run waited. The run is free: no model was called. */
 function findUnusableModel(run: ClaimedRun, version: LiveVersion, { catalogue }: ExecutionContext): string | null {
   for (const [index, { model }] of version.definition.steps.entries()) {
     const found = availability(catalogue, model);
@@ -145,9 +151,9 @@ interface Execution {
 interface Step {
   readonly index: number;
   readonly definition: StepDefinition;
-  /** Outputs of the steps before it. */
+  /** Outputs of the previous steps. */
   readonly texts: Readonly<Record<string, string>>;
-  /** Null: the run has one item, which no other attempt needs. */
+  /** Null: the run has a single item, which no other attempt needs. */
   readonly earlier: readonly DeliveredItem[] | null;
 }
 
@@ -178,7 +184,7 @@ function errorItems({ index, definition }: Pick<Step, "index" | "definition">, f
   return Array.from({ length: definition.count }, (_, item) => errorItem(index, item, fault));
 }
 
-/** Items of one step run side by side and settle one by one: one that fails does not take the others with it. */
+/** The items of a step run side by side and settle independently: one failure does not affect the others. */
 async function executeStep(execution: Execution, step: Step): Promise<RunItem[] | Postponed> {
   const { run, version, images, context, signal } = execution;
   const { index, definition, earlier } = step;
@@ -232,13 +238,13 @@ function withMask(image: LoadedImage | undefined, slot: ImageSlot | undefined) {
   return [slot?.mask === true ? { ...image, isMask: true } : image];
 }
 
-/** Those whose price was held for the run, whatever the catalogue says now. */
+/** The fallbacks whose price was held for the run, whatever the catalogue says now. */
 function fallbacksOf(run: ClaimedRun, index: number): readonly string[] {
   const { fallbacks = [] } = run.prices as PriceSnapshot;
   return fallbacks.flatMap(({ step, model }) => (step === index ? [model] : []));
 }
 
-/** With the real texts of earlier steps a prompt may become too long: a fault of this run, not of the worker. */
+/** The real texts of earlier steps may make a prompt too long: that is the run's failure, not the worker's. */
 function render({ version, inputs }: Execution, { index, texts }: Step) {
   try {
     return renderStep(version, index, inputs.textInputs, texts);
@@ -248,12 +254,12 @@ function render({ version, inputs }: Execution, { index, texts }: Step) {
   }
 }
 
-/** Only delivered items are charged; a run without one has failed and costs nothing. */
+/** Only delivered items are charged; a run without any has failed and costs nothing. */
 function resultOf(run: ClaimedRun, items: readonly RunItem[], { log }: ExecutionContext): RunResult {
   const delivered = items.filter(isDelivered);
   const ok = delivered.length > 0;
   const usages = delivered.map((item) => item.usage);
-  const lastStep = items.at(-1)?.step; // the one that the prompt's own model makes
+  const lastStep = items.at(-1)?.step; // made by the prompt's own model
   return {
     ok,
     outputs: items.map((item) => item.output),
@@ -264,7 +270,7 @@ function resultOf(run: ClaimedRun, items: readonly RunItem[], { log }: Execution
   };
 }
 
-/** No more than was held; what is above that is the operator's loss. */
+/** At most the held amount; the operator bears anything above it. */
 function priceOf(run: ClaimedRun, delivered: readonly StepUsage[], log: Log): number {
   const prices = run.prices as PriceSnapshot;
   const { ceiling } = prices;

@@ -1,10 +1,10 @@
 /**
- * Writes the results of runs in batches: one transaction makes up to 200 runs final, captures or releases their holds and
- * records their files. The fence is (worker, attempt), so a worker that lost its lease changes nothing.
+ * Writes run results in batches: one transaction makes up to 200 runs final, captures or releases their holds, and
+ * records their files. Writes are fenced by (worker, attempt), so a worker that lost its lease changes nothing.
  *
- * A batch that meets a lock is taken apart, so that it holds up no other account: each account's results go to a queue of
- * its own, which first tries them together, then one by one, since a single run may be locked, and then in batches that
- * grow again. Whatever is locked, an account waits for one lock at a time.
+ * A batch that meets a lock is split, so that it delays no other account. Each account's results go to a queue of their
+ * own. That queue first tries them together, then one by one, because a single run may be locked, and then in batches
+ * that grow again. An account waits for only one lock at a time.
  */
 import type { Run } from "@promptd/contract";
 import { setTimeout as pause } from "node:timers/promises";
@@ -24,7 +24,7 @@ import type { RunResult } from "./run-outcome.ts";
 type Finished = "written" | "lost";
 
 export interface Finisher {
-  /** Resolves after the commit. Database errors are retried until `signal` says that the run is no longer ours. */
+  /** Resolves after the commit. Retries database errors until `signal` says that this worker no longer owns the run. */
   finish(run: ClaimedRun, result: RunResult, signal: AbortSignal): Promise<Finished>;
 }
 
@@ -38,7 +38,7 @@ interface Ending {
 }
 
 const BATCH_MAX = 200;
-/** Of those that meet no lock: what comes while one is written goes with the next one. */
+/** Limit for batches without locks: results that arrive while one is being written go into the next one. */
 const BATCHES_IN_FLIGHT_MAX = 1;
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
 
@@ -46,14 +46,14 @@ export interface FinisherOptions {
   readonly db: Database;
   readonly files: Pick<Files, "recordOutputs">;
   readonly log: Log;
-  /** Called after the commit with the runs that it made final: whoever waits for them here need not read them. */
+  /** Called after the commit with the runs that it made final, so that waiters in this process need not read them. */
   readonly onWritten: (runs: readonly Run[]) => void;
-  /** Called after that with the runs that are final, or may be. */
+  /** Called next, with the runs that are final or may be. */
   readonly onFinished: (runIds: readonly string[]) => void;
 }
 
 export function createFinisher(options: FinisherOptions): Finisher {
-  /** By account, while results that met a lock are still to be written. */
+  /** By account, while results that met a lock still have to be written. */
   const lockQueues = new Map<string, Ending[]>();
   const fails = "run results cannot be written; each write is retried";
   const writes = createFailureLog(options.log, fails, "run results can be written again");
@@ -72,13 +72,13 @@ export function createFinisher(options: FinisherOptions): Finisher {
     if (outcome === "failed") retryAlone(ours);
   }
 
-  /** One result that the database refuses must not hold up the others: after a failure each is written alone. */
+  /** A result that the database refuses must not delay the others: after a failure each result is written alone. */
   function retryAlone(endings: readonly Ending[]): void {
     const delayMs = fullJitterDelayMs(Math.max(...endings.map(({ attempts }) => attempts)), BACKOFF);
     setTimeout(() => endings.forEach((ending) => void writeTogether([ending])), delayMs);
   }
 
-  /** In front of those that are known to fail. */
+  /** Puts these in front of results that are known to fail. */
   function queueByAccount(endings: readonly Ending[]): void {
     for (const [accountId, own] of Map.groupBy(endings, ({ run }) => run.accountId)) {
       const queue = lockQueues.get(accountId);
@@ -123,13 +123,13 @@ export function createFinisher(options: FinisherOptions): Finisher {
   };
 }
 
-/** Together in front, and one alone behind the others, which may be free. */
+/** Puts a group at the front, but a single result behind the others, which may not be locked. */
 function putBack(queue: Ending[], batch: readonly Ending[]): void {
   if (batch.length > 1) queue.unshift(...batch);
   else queue.push(...batch);
 }
 
-/** @returns those that are still ours; the others are answered. */
+/** Resolves the ones that were lost. @returns the ones that this worker still owns. */
 function dropLost(endings: readonly Ending[]): Ending[] {
   for (const { signal, resolve } of endings) if (signal.aborted) resolve("lost");
   return endings.filter(({ signal }) => !signal.aborted);
@@ -153,21 +153,21 @@ async function tryWrite(
 }
 
 function answer(endings: readonly Ending[], written: ReadonlySet<string>, options: FinisherOptions): void {
-  // A run that this attempt did not write may be final by an earlier one whose answer was lost.
+  // If this attempt did not write the run, an earlier try whose response was lost may have made it final.
   const mayBeFinal = endings.filter(({ run, attempts }) => written.has(run.runId) || attempts > 1);
   options.onWritten(endings.filter(({ run }) => written.has(run.runId)).map(toRun));
   options.onFinished(mayBeFinal.map(({ run }) => run.runId));
   for (const { run, resolve } of endings) resolve(written.has(run.runId) ? "written" : "lost");
 }
 
-/** As it was written. */
+/** The run as it was written. */
 function toRun({ run, result }: Ending): Run {
   const { ok, outputs, credits } = result;
   const tokens = ok && run.hold !== null ? Math.min(Math.max(credits, 0), run.hold) : 0;
   return { runId: run.runId, outputs, runStatus: ok ? "succeeded" : "failed", tokens };
 }
 
-/** @returns ids of the runs that were still ours and are final now. */
+/** @returns ids of the runs that this worker still owned and that are final now. */
 async function write(endings: readonly Ending[], options: FinisherOptions): Promise<Set<string>> {
   const ofWorkers = Map.groupBy(endings, ({ run }) => run.workerId);
   const [only, ...others] = ofWorkers.keys();
@@ -185,7 +185,7 @@ async function writeAlone(workerId: string, endings: readonly Ending[], { db }: 
   return new Set(await finishRows({ query: (...statement) => db.once(...statement) }, workerId, endings));
 }
 
-/** What is written with the ends commits with them. */
+/** Whatever is written with the ends commits with them. */
 function writeInTransaction(
   ofWorkers: ReadonlyMap<string, readonly Ending[]>,
   endings: readonly Ending[],
@@ -211,12 +211,12 @@ function writeInTransaction(
   );
 }
 
-/** What few runs have, and the statement of all ends leaves out. */
+/** Fields that few runs have, so the statement for all ends leaves them out. */
 function hasRare({ answeredBy, detail }: RunResult): boolean {
   return answeredBy !== undefined || detail !== undefined;
 }
 
-/** Of runs that this transaction has ended, and so holds. */
+/** For runs that this transaction has ended, and so holds locked. */
 async function writeRare(tx: Tx, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return;
   await tx.query(

@@ -1,8 +1,8 @@
 /**
- * The lease of a worker process: one row, renewed three times per lease, and more often after a heartbeat that failed.
- * When the database says that the worker was swept, or when no heartbeat has succeeded for five sixths of the lease, the
- * lease counts as lost: everything is dropped before another worker may claim it, and the next contact with the database
- * takes a new id. The old row is swept like that of a dead process.
+ * The lease of a worker process: one row, renewed three times per lease, and more often after a failed heartbeat. The
+ * lease counts as lost if the database says that the worker was swept, or if no heartbeat has succeeded for five sixths
+ * of the lease. The worker then drops everything before another worker may claim it, and takes a new id at its next
+ * contact with the database. The old row is swept like that of a dead process.
  */
 import { hostname } from "node:os";
 import type { Database, Queryable } from "../../platform/database/database.ts";
@@ -12,20 +12,23 @@ import { VERSION } from "../../platform/version.ts";
 import type { ClaimedRun } from "./claim.ts";
 
 export interface LeaseOptions {
-  /** A connection of its own: a heartbeat must never wait behind other work. */
+  /** A separate connection: a heartbeat must never wait behind other work. */
   readonly heartbeats: Database;
   readonly log: Log;
   readonly newId: () => string;
   readonly leaseMs: number;
-  /** The runs of this worker are no longer its own. */
+  /** This worker no longer owns its runs. */
   readonly onLost: () => void;
-  /** After each heartbeat that succeeded; `mayJudge`: the contact before it succeeded too, so others could renew in between. */
+  /**
+   * Called after each successful heartbeat. `mayJudge`: the previous contact succeeded too, so other workers had time
+   * to renew.
+   */
   readonly onHeartbeat: (mayJudge: boolean) => Promise<void>;
 }
 
 export interface Lease {
   readonly workerId: string;
-  /** False between losing the lease and having a new one: claim nothing. */
+  /** False between losing the lease and getting a new one: claim nothing. */
   readonly isHeld: boolean;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -41,7 +44,7 @@ export function createLease(options: LeaseOptions): Lease {
   let isHeld = false;
   let renewedMs = 0;
   let triedMs = 0;
-  /** Heartbeats that succeeded, without one that failed between them. */
+  /** Successful heartbeats since the last failure. */
   let goodInARow = 0;
   let renewing: Promise<void> | null = null;
   const failures = createFailureLog(log, "heartbeats fail; retrying", "heartbeats succeed again");
@@ -74,7 +77,10 @@ export function createLease(options: LeaseOptions): Lease {
     workerId = options.newId();
     options.onLost();
   }
-  /** After an outage every moment counts for the runs of workers that died in it: no waiting for the regular heartbeat. */
+  /**
+   * After an outage, every moment counts for runs whose workers died in it, so this does not wait for the next
+   * heartbeat.
+   */
   function check(): void {
     const nowMs = performance.now();
     if (isHeld && nowMs - renewedMs > leaseMs * FENCE_SHARE) lose("the database did not answer in time");
@@ -109,7 +115,9 @@ export function createLease(options: LeaseOptions): Lease {
   };
 }
 
-/** Writes the worker's row, on the connection that will carry its heartbeats; a row whose answer was lost is written again. */
+/**
+ * Writes the worker's row on the connection that will carry its heartbeats; repeats the write if the response was lost.
+ */
 export async function registerWorker(heartbeats: Queryable, workerId: string, version: string): Promise<void> {
   await heartbeats.query(
     `insert into workers (id, host, os_pid, backend_pid, backend_start, version)
@@ -120,7 +128,7 @@ export async function registerWorker(heartbeats: Queryable, workerId: string, ve
   );
 }
 
-/** @returns false when this worker was swept. */
+/** @returns false if this worker was swept. */
 export async function sendHeartbeat(heartbeats: Queryable, workerId: string): Promise<boolean> {
   await faultPoint("beat.before");
   const [row] = await heartbeats.query<{ alive: boolean }>(
@@ -134,7 +142,9 @@ export async function removeWorker(db: Queryable, workerId: string): Promise<voi
   await db.query("delete from workers where id = $1", [workerId]);
 }
 
-/** Which of these attempts are no longer ours: canceled, or swept and claimed by another worker. It waits for no lock. */
+/**
+ * Finds attempts that this worker no longer owns: canceled, or swept and claimed by another worker. Waits for no lock.
+ */
 export async function findLostRuns(
   heartbeats: Queryable,
   workerId: string,

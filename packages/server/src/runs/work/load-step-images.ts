@@ -7,9 +7,9 @@ import type { Postponed } from "./run-outcome.ts";
 type StepImages =
   | {
       readonly kind: "loaded";
-      /** By model: models differ in what they take, so images are fitted per model. */
+      /** By model: models accept different images, so images are fitted per model. */
       readonly bySlot: ReadonlyMap<string, readonly LoadedImage[]>;
-      /** Releases their memory; call it when the run needs them no more. */
+      /** Releases their memory; call it when the run no longer needs them. */
       release(): void;
     }
   | { readonly kind: "refused"; readonly message: string; readonly detail?: string | undefined }
@@ -24,8 +24,8 @@ interface RunImages {
 const MEMORY_RETRY_MS = 2_000;
 
 /**
- * Loads a run's images once per model that takes some. Memory for them is reserved first: a worker may have
- * claimed hundreds of runs of 20 MiB each, and what has been read cannot be refused any more.
+ * Loads a run's images once for each model that accepts images. Memory for them is reserved first: a worker may have
+ * claimed hundreds of runs of 20 MiB each, and images that have been read can no longer be refused.
  */
 export async function loadStepImages(
   run: RunImages,

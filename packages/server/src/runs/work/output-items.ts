@@ -6,20 +6,20 @@ import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { ClaimedRun } from "./claim.ts";
 
-/** One output item of a run, from the answer of its model to its row. */
+/** One output item of a run, from the model's response to the database row. */
 export interface RunItem {
   readonly step: number;
   readonly item: number;
-  /** Of the type `error` when the model failed, or when what it made cannot be published. */
+  /** Has type `error` if the model failed, or if its output cannot be published. */
   readonly output: OutputItem;
   /** Null: it failed, and costs nothing. */
   readonly usage: StepUsage | null;
   readonly file: StoredFile | null;
-  /** Of an error, for the operator: what `output` says to the caller in words of its own. */
+  /** For an error: the cause for the operator. `output` has the message for the caller. */
   readonly cause?: string;
 }
 
-/** An item that exists: JSON-safe, so that a later attempt reads it instead of paying again. */
+/** A delivered item: JSON-safe, so that a later attempt can read it instead of paying again. */
 export type DeliveredItem = RunItem & { readonly usage: StepUsage };
 
 export function isDelivered(item: RunItem): item is DeliveredItem {
@@ -46,10 +46,10 @@ export async function readDelivered(db: Database, run: ClaimedRun): Promise<Deli
 }
 
 /**
- * Fenced by (worker, attempt): a worker that lost its lease saves nothing. The lock makes the end of the run wait until
- * the item can be seen, and be deleted with the others; it is the only one held here while another is waited for, and
- * the end of a run takes it first as well. An outage is waited for, since an item that is not saved would be asked of its
- * model, and paid, once more.
+ * Saves a delivered item, fenced by (worker, attempt): a worker that lost its lease saves nothing. The lock makes the
+ * run's end wait until the item is visible and can be deleted with the others. It is the only lock held here while
+ * waiting for another, and the run's end takes it first as well. An outage is waited out, because an unsaved item would
+ * be requested from its model, and paid for, again.
  */
 export async function saveDelivered(
   db: Queryable,

@@ -1,36 +1,36 @@
 import type { OutputItem } from "@promptd/contract";
 import type { StoredFile } from "../../files/index.ts";
 
-/** What a run that is final shows and costs. */
+/** What a final run shows and costs. */
 export interface RunResult {
   readonly ok: boolean;
   readonly outputs: readonly OutputItem[];
-  /** Actual price; the smaller of it and the hold is captured. */
+  /** Actual price; the lower of the price and the hold is captured. */
   readonly credits: number;
   /** Why it failed, for the operator; null when it succeeded. */
   readonly reason: string | null;
-  /** More of that, in a sentence; absent: nothing. */
+  /** Further detail in one sentence; absent: none. */
   readonly detail?: string | undefined;
   readonly files: readonly StoredFile[];
-  /** The model that answered in place of the prompt's own; absent: that one. */
+  /** The fallback model that answered; absent: the prompt's own model answered. */
   readonly answeredBy?: string | undefined;
 }
 
-/** A provider, a disk or this process needs time to recover; nothing is wrong with the run, and no attempt is counted. */
+/** A provider, a disk, or this process needs time to recover; the run is fine, and no attempt is counted. */
 export type Postponed = { readonly kind: "postponed"; readonly delayMs: number };
 
-/** Everything that may become of one attempt at a run; settle.ts says what each means. */
+/** Every possible outcome of one attempt at a run; settle.ts says what each means. */
 export type RunOutcome =
   | { readonly kind: "finished"; readonly result: RunResult }
   | Postponed
-  /** A bug, or something else that nobody foresaw. */
+  /** A bug, or another unforeseen failure. */
   | { readonly kind: "crashed"; readonly error: unknown }
-  /** Our database went away. */
+  /** The connection to the database was lost. */
   | { readonly kind: "interrupted"; readonly error: unknown }
-  /** Canceled, released or claimed by another worker: whoever did that has settled the run. */
+  /** Canceled, released, or claimed by another worker, which has settled the run already. */
   | { readonly kind: "revoked" };
 
-/** A model has failed; why is for the operator alone, such as a provider's account without credit. */
+/** A model failed. Only the operator sees why, for example that a provider account has no credit. */
 export const NO_USABLE_OUTPUT = "no_usable_output";
 
 const OWNERS_REASONS: ReadonlySet<string> = new Set([
@@ -43,7 +43,7 @@ const OWNERS_REASONS: ReadonlySet<string> = new Set([
   "image_unusable",
 ]);
 
-/** What the owner of a run hears of why it failed. */
+/** The failure reason that the run's owner sees. */
 export function reasonForOwner(reason: string | null): string | null {
   return reason === null || OWNERS_REASONS.has(reason) ? reason : NO_USABLE_OUTPUT;
 }

@@ -1,5 +1,5 @@
 /**
- * Writes what became of one attempt at a run. All of it is fenced by (worker, attempt).
+ * Writes the outcome of one attempt at a run. All writes are fenced by (worker, attempt).
  *
  * | outcome     | attempts left | status              | money                      | next owner                          |
  * |-------------|---------------|---------------------|----------------------------|-------------------------------------|
@@ -10,7 +10,7 @@
  * | crashed     | none          | failed              | freed                      | none                                |
  * | revoked     | any           | written already by the cancel, the sweep or the drain that revoked it                 |||
  *
- * Uncounted: the run gets one attempt more. settle.test.ts walks this table on the real database.
+ * Uncounted: the run gets one more attempt. settle.test.ts checks this table against the real database.
  */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
@@ -59,7 +59,9 @@ export async function settle(
   }
 }
 
-/** This worker lives, so no sweep would ever free a run that it failed to release: it retries while the run is its own. */
+/**
+ * This worker is alive, so no sweep would ever free a run that it failed to release: it retries while it owns the run.
+ */
 async function writeUntilKnown(
   write: () => Promise<unknown>,
   runId: string,
@@ -86,7 +88,9 @@ async function finish(
   );
 }
 
-/** Another attempt after a delay. @returns false when none is left, or the run is no longer ours. */
+/**
+ * Schedules another attempt after a delay. @returns false if none is left, or if this worker no longer owns the run.
+ */
 export async function retryRun(db: Queryable, run: ClaimedRun, delayMs: number): Promise<boolean> {
   const [row] = await db.query<{ given: boolean }>(
     "select run_retry($1, $2, $3, $4, make_interval(secs => $5::float8 / 1000)) as given",
@@ -95,7 +99,10 @@ export async function retryRun(db: Queryable, run: ClaimedRun, delayMs: number):
   return row?.given === true;
 }
 
-/** Offers the run to any worker after a delay, and counts no attempt. @returns false when the run is no longer ours. */
+/**
+ * Offers the run to any worker after a delay, without counting an attempt. @returns false if this worker no longer owns
+ * the run.
+ */
 export async function releaseRun(db: Queryable, run: ClaimedRun, delayMs: number): Promise<boolean> {
   const rows = await db.query("select run_release($1, $2, $3, $4, make_interval(secs => $5::float8 / 1000))", [
     run.workerId,

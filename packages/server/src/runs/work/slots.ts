@@ -2,7 +2,7 @@ import { setImmediate as nextImmediate } from "node:timers/promises";
 import { RunGone } from "../../models/index.ts";
 import type { ClaimedRun } from "./claim.ts";
 
-/** A run that is about to be created, as the attempt that it would be. */
+/** A run that is about to be created, as the attempt it would become. */
 type Expected = Pick<ClaimedRun, "runId" | "attempt">;
 
 interface Slot {
@@ -51,7 +51,7 @@ export class Slots {
     return [...this.#expected.keys()].flat();
   }
 
-  /** Keeps slots for runs that may begin here. @returns what frees them, to be called in any case. */
+  /** Reserves slots for runs that may begin here. @returns a function that frees them, which must always be called. */
   expect(runs: readonly Expected[]): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#expected.set(runs, promise);
@@ -62,7 +62,7 @@ export class Slots {
     };
   }
 
-  /** Resolve when the runs of now have ended here, and it is known which of the expected ones began; they never reject. */
+  /** Resolve when the current runs have ended and it is known which expected runs began; they never reject. */
   get ends(): Promise<void>[] {
     return [...[...this.#slots.values()].map((slot) => slot.done), ...this.#expected.values()];
   }
@@ -70,10 +70,10 @@ export class Slots {
   begin(run: ClaimedRun): void {
     if (this.#isClosed) return; // released with the rest
     const controller = new AbortController();
-    // The statement that creates the next runs is sent before the work of these begins.
+    // Send the statement that creates the next runs before these runs begin their work.
     const work = nextImmediate().then(() => this.#options.work(run, controller.signal));
     const done = work.finally(() => {
-      // A run that was lost and claimed again has another slot by now, which this end must not free.
+      // A run that was lost and claimed again has a new slot by now, which must not be freed here.
       if (this.#slots.get(run.runId) === slot) this.#slots.delete(run.runId);
       this.#options.onFreed();
     });
@@ -81,7 +81,7 @@ export class Slots {
     this.#slots.set(run.runId, slot);
   }
 
-  /** The run was canceled, or is no longer ours. @param attempt only this one; null: whichever it is. */
+  /** The run was canceled, or this worker no longer owns it. @param attempt drops only this attempt; null: any. */
   drop(runId: string, attempt: number | null = null): void {
     const slot = this.#slots.get(runId);
     if (attempt === null || slot?.run.attempt === attempt) slot?.controller.abort(new RunGone());
@@ -91,7 +91,7 @@ export class Slots {
     for (const { controller } of this.#slots.values()) controller.abort();
   }
 
-  /** Begins no more runs. */
+  /** From now on, begins no more runs. */
   close(): void {
     this.#isClosed = true;
   }

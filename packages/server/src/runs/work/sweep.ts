@@ -1,7 +1,7 @@
 /**
- * The sweep: requeues the runs of dead workers, lets runs start that only a clock that stepped back delays, and fails
- * those past their deadline. It runs by itself on a connection of its own: nothing that it meets delays a heartbeat, and
- * it waits neither for the pool nor for anybody's lock.
+ * The sweep: requeues the runs of dead workers, starts runs that are delayed only because a clock stepped back, and
+ * fails runs past their deadline. It runs independently on its own connection: nothing it encounters delays a
+ * heartbeat, and it waits neither for the pool nor for any lock.
  */
 import { hostname } from "node:os";
 import type { Queryable } from "../../platform/database/database.ts";
@@ -18,13 +18,16 @@ export interface SweepOptions {
 }
 
 export interface Sweep {
-  /** Begins a sweep, unless one is under way. Only after good heartbeats: right after an outage every worker looks dead. */
+  /**
+   * Starts a sweep unless one is in progress. Call it only after good heartbeats: right after an outage every worker
+   * looks dead.
+   */
   begin(): void;
-  /** Resolves when no sweep is under way. */
+  /** Resolves when no sweep is in progress. */
   untilIdle(): Promise<void>;
 }
 
-/** No backlog of lost or of due runs keeps a sweep from its other steps; the rest comes with the next sweep. */
+/** No backlog of lost or due runs keeps a sweep from its other steps; the rest is left to the next sweep. */
 const ROUNDS_MAX = 10;
 const RECOVERED_AT_ONCE = 500;
 const BOOT_LEASE_MS = 3_600_000;
@@ -32,7 +35,10 @@ const BOOT_LEASE_MS = 3_600_000;
 export function createSweep(options: SweepOptions): Sweep {
   const { upkeep, log, leaseMs } = options;
   let sweeping: Promise<void> | null = null;
-  /** Carried over sweeps until all that is due has been tried once: many locked runs never hide those behind them. */
+  /**
+   * Carried over between sweeps until everything due has been tried once, so that many locked runs never hide the ones
+   * behind them.
+   */
   let skipped: readonly string[] = [];
   let loggedFault: string | null = null;
   const failures = createFailureLog(log, "sweeps fail; each heartbeat starts another one", "sweeps succeed again");
@@ -84,7 +90,7 @@ export function createSweep(options: SweepOptions): Sweep {
   };
 }
 
-/** Requeues a batch of the runs of dead workers; one process does it at a time. */
+/** Requeues a batch of runs of dead workers. Only one process does so at a time. */
 async function recoverRuns(upkeep: Queryable, leaseMs: number): Promise<readonly string[]> {
   await faultPoint("sweep.before_commit");
   const rows = await upkeep.query<{ id: string }>(
@@ -95,8 +101,8 @@ async function recoverRuns(upkeep: Queryable, leaseMs: number): Promise<readonly
 }
 
 /**
- * Embedded database only: workers of this machine whose connection is gone are dead, without waiting for a lease.
- * @returns a first batch of their runs; the others come with the sweeps.
+ * Embedded database only: workers of this machine whose connection is gone are dead, without waiting for the lease.
+ * @returns a first batch of their runs; later sweeps return the rest.
  */
 export async function recoverAtBoot(upkeep: Queryable): Promise<readonly string[]> {
   await upkeep.query("select worker_boot_sweep($1)", [hostname()]);
@@ -105,14 +111,14 @@ export async function recoverAtBoot(upkeep: Queryable): Promise<readonly string[
 
 interface DueRuns {
   readonly failed: readonly string[];
-  /** Tried and not ended: locked by somebody, or broken. */
+  /** Tried but not ended: locked by another transaction, or broken. */
   readonly skipped: readonly string[];
   readonly isFull: boolean;
   /** Why one of them cannot be ended. */
   readonly fault: string | null;
 }
 
-/** Ends a batch of runs past their deadline, without those that were skipped before; one process does it at a time. */
+/** Ends a batch of runs past their deadline, except the ones skipped before. Only one process does so at a time. */
 async function failDueRuns(upkeep: Queryable, skipped: readonly string[]): Promise<DueRuns> {
   const [row] = await upkeep.query<DueRuns>(
     `select failed, skipped, is_full as "isFull", fault from run_fail_due($1)`,

@@ -1,6 +1,7 @@
 /**
- * Passes the text of followed runs on while it is written. Pieces are gathered for a moment and written together for all
- * runs of the process; nothing waits for them, and what cannot be written is dropped: the whole text comes with the end.
+ * Passes on the text of followed runs while it is being written. Pieces are gathered for a moment and written together
+ * for all runs of the process. Nothing waits for them, and pieces that cannot be written are dropped: the whole text
+ * comes with the end of the run.
  */
 import type { Queryable } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
@@ -8,23 +9,23 @@ import { writePieces, type TextPiece } from "../run-events-store.ts";
 
 export interface PieceWriter {
   add(piece: TextPiece): void;
-  /** Resolves when everything added so far is written or dropped. */
+  /** Resolves when everything added so far has been written or dropped. */
   flush(): Promise<void>;
 }
 
-/** Short enough to read like typing, long enough that a fast model costs twelve statements a second. */
+/** Short enough to read like typing, long enough that a fast model costs only twelve statements a second. */
 const GATHER_MS = 80;
-/** Beyond it the database is too slow for the models, and pieces are dropped. */
+/** Above this, the database is too slow for the models, and pieces are dropped. */
 const UNWRITTEN_CHARS_MAX = 4 * 2 ** 20;
 
 export function createPieceWriter(options: {
   readonly db: Queryable;
   readonly log: Log;
-  /** Called with runs whose followers can read on. */
+  /** Called with runs whose followers have more to read. */
   readonly onWritten: (runIds: readonly string[]) => void;
 }): PieceWriter {
   const { db, log, onWritten } = options;
-  /** By run, output and call: what was added to one since the last write is one piece. */
+  /** Keyed by run, output, and call: everything added to one key since the last write forms one piece. */
   let unwritten = new Map<string, TextPiece>();
   let chars = 0;
   let timer: NodeJS.Timeout | null = null;
@@ -67,7 +68,10 @@ function keyOf({ runId, output, call }: TextPiece): string {
   return `${runId} ${output} ${call}`;
 }
 
-/** A surrogate pair may arrive in halves: the first one waits for the second. The database takes neither half, nor NUL. */
+/**
+ * A surrogate pair may arrive in halves: the first half waits for the second. The database accepts neither lone halves
+ * nor NUL.
+ */
 function splitPieces(pieces: readonly TextPiece[]): { readonly whole: TextPiece[]; readonly rest: TextPiece[] } {
   const whole: TextPiece[] = [];
   const rest: TextPiece[] = [];

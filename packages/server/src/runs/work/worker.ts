@@ -1,6 +1,6 @@
 /**
- * The worker of a process: claims runs into its free slots, executes them, settles what became of them, and sweeps what
- * dead workers left behind. Notifications wake it, and it polls once a second.
+ * The worker of a process: claims runs into its free slots, executes them, settles their outcomes, and sweeps the runs
+ * of dead workers. Notifications wake it, and it also polls once a second.
  */
 import { CountedCall } from "../../models/index.ts";
 import type { Database } from "../../platform/database/database.ts";
@@ -21,20 +21,20 @@ import { createSweep, recoverAtBoot, type Sweep } from "./sweep.ts";
 
 export interface WorkerOptions {
   readonly db: Database;
-  /** A connection of its own for heartbeats: nothing else may delay them. */
+  /** A separate connection for heartbeats: nothing else may delay them. */
   readonly heartbeats: Database;
-  /** Another one for what must not wait for the pool. */
+  /** Another connection, for work that must not wait for the pool. */
   readonly upkeep: Database;
   readonly notifications: Notifications;
   readonly log: Log;
   readonly newId: () => string;
   readonly concurrency: number;
   readonly leaseMs: number;
-  /** True for the embedded database: dead workers of this machine are known by their connections. */
+  /** True for the embedded database: dead workers on this machine are recognized by their connections. */
   readonly isLocalDatabase: boolean;
   readonly execute: ExecuteRun;
   readonly finisher: Finisher;
-  /** Called with runs that became final outside of an execution (deadline, lost worker). */
+  /** Called with runs that became final outside an execution (deadline, lost worker). */
   readonly onFailed: (runIds: readonly string[]) => void;
 }
 
@@ -42,8 +42,8 @@ const POLL_MS = 1_000;
 const POLL_JITTER_MS = 200;
 const GATHER_MS = 4;
 /**
- * On a busy machine some claims take as long. A new run that waits for one here spares the claim that would look for it; one
- * that is queued meanwhile wakes the next claim, so that each run would meet one.
+ * On a busy machine some claims take this long. A new run that waits here for such a claim saves the claim that would
+ * search for it. A run that was queued instead would wake the next claim, so that every run would meet one.
  */
 const QUIET_MS_MAX = 50;
 
@@ -107,8 +107,8 @@ export class Worker {
   }
 
   /**
-   * Slots for runs that this process is about to create: they begin as they are created, and nobody has to look for them.
-   * One statement at a time has them, since one transaction at a time may claim.
+   * Reserves slots for runs that this process is about to create: they begin as they are created, without a claim. Only
+   * one statement at a time has them, because only one transaction at a time may claim.
    */
   async reserve(runs: readonly RunToCreate[]): Promise<Reservation | null> {
     if (!this.#mayReserve) return null;
@@ -121,7 +121,7 @@ export class Worker {
     return {
       lease: { workerId, lane: LANE, leaseMs: this.#options.leaseMs, runsMax: expected.length },
       begin: (claimed) => {
-        // The lease was lost meanwhile: these runs belong to an id that is no longer ours, and are swept with its others.
+        // The lease was lost meanwhile: these runs belong to the old id, and are swept with its other runs.
         if (this.#lease.workerId === workerId)
           for (const run of claimed) this.#slots.begin(toFirstAttempt(run, workerId, sentMs));
         free();
@@ -146,7 +146,7 @@ export class Worker {
     if (this.#gatherTimer !== null) clearTimeout(this.#gatherTimer);
   }
 
-  /** It also frees room under the limits of its account and model. Slots that free together claim together. */
+  /** Also frees room under the limits of its account and model. Slots that free up together claim together. */
   #onFreed(): void {
     this.#gatherTimer ??= setTimeout(() => {
       this.#gatherTimer = null;
@@ -155,13 +155,14 @@ export class Worker {
   }
 
   async #onHeartbeat(mayJudge: boolean): Promise<void> {
-    // After an outage those that live need a moment to renew. A worker that could not for most of a lease has dropped its
-    // runs by itself, so nothing is lost by judging soon; waiting for a whole lease of good heartbeats left the runs of
-    // dead workers waiting for 32 s (p99) where no worker lived that long (1 kill in 4 s, lease 6 s, 2026-11-21).
+    // After an outage, living workers need a moment to renew. A worker that could not renew for most of a lease has
+    // already dropped its own runs, so judging soon loses nothing. Waiting for a whole lease of good heartbeats left
+    // the runs of dead workers waiting for 32 s (p99) where no worker lived that long (1 kill every 4 s, lease 6 s,
+    // 2026-11-21).
     if (mayJudge) this.#sweep.begin();
     const { runs } = this.#slots;
     if (runs.length === 0) return;
-    // By attempt: a run may have been released and claimed again while the database was asked.
+    // By attempt: a run may have been released and claimed again while the query ran.
     for (const { runId, attempt } of await findLostRuns(this.#options.heartbeats, this.#lease.workerId, runs))
       this.#slots.drop(runId, attempt);
   }
@@ -174,7 +175,7 @@ export class Worker {
   }
 }
 
-/** As a claim would have read it. */
+/** The run as a claim would have read it. */
 function toFirstAttempt(run: RunToCreate, workerId: string, sentMs: number): ClaimedRun {
   const { accountId, runId, promptVersionId, model, hold, prices, inputs, runOptions, deadlineSeconds, firstCall } =
     run;
