@@ -1,4 +1,4 @@
-/** The people of an installation: who may come in, with what, and what they did. */
+/** The people of an installation: who may sign in, how, and what they did. */
 import type { Features } from "@promptd/contract/manage";
 import { findAccountByName } from "../accounts/index.ts";
 import type { Authenticators, Endpoint, WriteAudit } from "../http/endpoint.ts";
@@ -31,7 +31,7 @@ import { createLazySessions } from "./sign-in/lazy-sessions.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
 
 export interface PeopleOptions extends MailerOptions {
-  /** Null: no mail server is set. */
+  /** Null: no mail server is configured. */
   readonly mailer: Mailer | null;
   /** The server's secret. */
   readonly secret: Buffer;
@@ -46,7 +46,7 @@ export interface People {
     ReturnType<typeof membersManageRoutes> &
     OAuth["handlers"];
   readonly writeAudit: WriteAudit;
-  /** Rows of the audit log for requests under /manage/auth. */
+  /** Audit log rows for requests under /manage/auth. */
   readonly auditAuth: AuditAuth;
   /** The authorization server for programs. */
   readonly oauthEndpoints: readonly Endpoint[];
@@ -129,7 +129,7 @@ function newAccountOf({ db, newId, config }: PeopleOptions): PersonalAccountOpti
   };
 }
 
-/** Tells the owners of an account that a webhook was disabled; without a mail server nobody. */
+/** Notifies the owners of an account that a webhook was disabled; does nothing without a mail server. */
 export function webhookMails(mailer: Mailer | null) {
   return async (tx: Tx, accountId: string, webhook: Parameters<typeof webhookDisabledMail>[0]): Promise<void> => {
     if (mailer === null) return;
@@ -138,7 +138,10 @@ export function webhookMails(mailer: Mailer | null) {
   };
 }
 
-/** By mail; without mail through an operator, who sees who has asked. The log of a development start has the link. */
+/**
+ * Sends a reset link by mail. Without mail, operators see who requested one; on a local start the log contains the
+ * link.
+ */
 async function sendReset(
   { email, link }: { readonly email: string; readonly link: string },
   { db, config, log, mailer }: PeopleOptions,
@@ -149,7 +152,10 @@ async function sendReset(
   else log.warn({ email }, "a password reset was requested; create a link in the console, under Operator, People");
 }
 
-/** By a new password. Without mail the link came by hand, and shows nothing of the address. */
+/**
+ * Records that a new password was set. Without mail the link was handed over by a person, and proves nothing about the
+ * address.
+ */
 async function noteReset(
   personId: string,
   address: string | null,
@@ -160,7 +166,7 @@ async function noteReset(
   await writeEntry({ ...nothing, actor: "none", personId, action: "resetPassword", address, outcome: "SUCCESS" });
 }
 
-/** The services by which people may sign in. */
+/** The services that people may sign in with. */
 function servicesOf(config: Config): SignInServices {
   const of = (name: "github" | "google", clientId: string | null) => {
     const clientSecret = config.secret(`${name.toUpperCase()}_CLIENT_SECRET`);
@@ -176,7 +182,7 @@ function oidcOf(config: Config): OidcProvider | null {
   return { discoveryUrl: `${issuer}/.well-known/openid-configuration`, clientId, clientSecret };
 }
 
-/** The second follows on the first, and comes also for an answer that is of no use. */
+/** The second warning follows the first, and also appears for an unusable response. */
 const DISCOVERY_FAILED = /^Discovery fetch failed/;
 const DISCOVERY_FAULT = /discovery (left no|did not provide)/;
 const DISCOVERY_MS = 10_000;
@@ -186,7 +192,10 @@ interface LibraryWarning {
   readonly rest: readonly unknown[];
 }
 
-/** Of a discovery document the library says neither where it asked nor why that failed: it is asked for once more. */
+/**
+ * The library reports neither the discovery document's address nor why fetching it failed, so this fetches it once
+ * more.
+ */
 function logWarning({ message, rest }: LibraryWarning, oidc: OidcProvider | null, log: Log): void {
   if (oidc === null || !(DISCOVERY_FAILED.test(message) || DISCOVERY_FAULT.test(message))) {
     log.warn({ rest }, `better-auth: ${message}`);
@@ -205,8 +214,8 @@ async function logOidcFault({ discoveryUrl }: OidcProvider, fault: string, log: 
 }
 
 /**
- * Why somebody may not sign up by themselves; null: they may. Who is invited and comes by a sign-in service that has
- * confirmed the address needs no password: they read the mail that the link went to.
+ * Why somebody may not sign up on their own; null: they may. An invited person who arrives through a sign-in service
+ * that has confirmed the address needs no password: they receive the mail that the invitation link went to.
  */
 async function refuseSignUp(
   { email, isVerified }: { readonly email: string; readonly isVerified: boolean },

@@ -1,16 +1,19 @@
-/** SQL of accounts and people that leave. */
+/** SQL for accounts and people that leave. */
 import type { Person, PersonOfInstallation } from "@promptd/contract/manage";
 import { queryAnswer } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 
-/** Whose own account it is, locked; null: it was made for nobody alone. */
+/** The person whose personal account this is, locked; null: it is not a personal account. */
 export function lockPersonOf(tx: Tx, accountId: string): Promise<Pick<Person, "personId" | "email"> | null> {
   const text = `select u.id as "personId", u.email from account_members m join auth_users u on u.id = m.person_id
      where m.account_id = $1 and m.is_personal for update of u`;
   return queryAnswer(tx, text, [accountId]);
 }
 
-/** Names of the accounts that would have no owner without this person. Their owners are locked: none of them leaves meanwhile. */
+/**
+ * Names of the accounts that would have no owner without this person. Locks their owners, so that none of them leaves
+ * meanwhile.
+ */
 export async function listOrphans(
   tx: Tx,
   { personId, accountId }: { personId: string; accountId: string },
@@ -31,7 +34,7 @@ export async function listOrphans(
   return rows.map(({ name }) => name);
 }
 
-/** Nobody acts in the account from the commit on: not by membership, token, invitation or one-time link. */
+/** From the commit on, nobody acts in the account: not by membership, token, invitation, or one-time link. */
 export async function removeAccess(tx: Tx, accountId: string): Promise<void> {
   await tx.query("delete from management_tokens where account_id = $1", [accountId]);
   await tx.query("delete from invitations where account_id = $1", [accountId]);
@@ -39,14 +42,17 @@ export async function removeAccess(tx: Tx, accountId: string): Promise<void> {
   await tx.query("delete from account_members where account_id = $1", [accountId]);
 }
 
-/** The person with sessions, ways in, passkeys and tokens, and mails and invitations to their address. */
+/**
+ * Removes the person, with sessions, ways to sign in, passkeys, and tokens, and any mails and invitations to their
+ * address.
+ */
 export async function removePerson(tx: Tx, { personId, email }: Pick<Person, "personId" | "email">): Promise<void> {
   await tx.query("delete from auth_users where id = $1", [personId]);
   await tx.query("delete from invitations where email = $1", [email]);
   await tx.query("delete from mails where recipient = $1", [email]);
 }
 
-/** True: the address has its benefits for the first time. */
+/** True: the address gets its benefits for the first time. */
 export async function noteBenefits(db: Queryable, addressHash: Buffer): Promise<boolean> {
   const rows = await db.query(
     "insert into sign_up_benefits (address_hash) values ($1) on conflict do nothing returning 1",
@@ -55,7 +61,7 @@ export async function noteBenefits(db: Queryable, addressHash: Buffer): Promise<
   return rows.length === 1;
 }
 
-/** Tokens of an account without what opens anything, and whose they are. */
+/** Tokens of an account with their owners, without their secrets. */
 export function listTokensOfAccount(db: Queryable, accountId: string): Promise<Record<string, unknown>[]> {
   return db.query(
     `select id as "tokenId", person_id as "personId", name, display, scopes, created_at as "createdAt",
@@ -75,14 +81,14 @@ export function listInvitationsOfAccount(db: Queryable, accountId: string): Prom
 
 export interface PersonReport extends Omit<PersonOfInstallation, "linkAskedAt" | "createdAt"> {
   readonly isVerified: boolean;
-  /** Ways in, such as `credential` (a password), `github` or `passkey`. */
+  /** Ways to sign in, such as `credential` (a password), `github`, or `passkey`. */
   readonly signsInBy: readonly string[];
   readonly hasSecondFactor: boolean;
   readonly sessions: number;
   readonly accounts: readonly { readonly accountId: string; readonly email: string; readonly role: string }[];
 }
 
-/** All that an operator should see of a person; null: there is none. */
+/** Everything an operator should see about a person; null: no such person. */
 export function describePerson(db: Queryable, personId: string | null): Promise<PersonReport | null> {
   return queryAnswer(
     db,

@@ -1,4 +1,4 @@
-/** What leaves with an account: the ways into it, and the person whose own it is. */
+/** What leaves with an account: every way into it, and the person whose personal account it is. */
 import { createHash } from "node:crypto";
 import type { Database, Tx } from "../platform/database/database.ts";
 import { invalid } from "../platform/problem.ts";
@@ -14,10 +14,10 @@ import {
 import { listMembers, lockOperators } from "./members-store.ts";
 
 /**
- * Ends every way into an account. Who owns it alone leaves the installation with it.
+ * Ends every way into an account. If it is a personal account, its person leaves the installation too.
  * @param actorId the person who asks for it; null: an operator.
- * @throws Problem VALIDATION_ERROR when somebody else would be left without an owner, or all without an operator, and
- *   when it is another person's own account: with it goes their sign-in everywhere.
+ * @throws Problem VALIDATION_ERROR if another account would be left without an owner, or the installation without an
+ * operator, or if this is another person's personal account: deleting it would end that person's sign-in everywhere.
  */
 export async function endAccountAccess(tx: Tx, accountId: string, actorId: string | null): Promise<void> {
   const operators = await lockOperators(tx);
@@ -41,8 +41,8 @@ export async function endAccountAccess(tx: Tx, accountId: string, actorId: strin
 }
 
 /**
- * An address as its sign-up benefits are remembered by: without what follows a plus sign, which makes as many addresses as
- * anybody likes of one mailbox.
+ * The form in which an address is remembered for sign-up benefits: without anything after a plus sign, because that
+ * would give any number of addresses to one mailbox.
  */
 export function addressHash(email: string): Buffer {
   const [local = "", domain = ""] = email.toLowerCase().split("@");
@@ -51,7 +51,7 @@ export function addressHash(email: string): Buffer {
     .digest();
 }
 
-/** Members, tokens and invitations of an account, for its export. */
+/** The members, tokens, and invitations of an account, for its export. */
 export async function describeAccess(db: Database, accountId: string): Promise<Record<string, unknown>> {
   const [members, tokens, invitations] = await Promise.all([
     listMembers(db, accountId),

@@ -5,9 +5,9 @@ import { hasOperator } from "./people-store.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
 /**
- * The way in of the first operator. On this machine alone every start makes one, since nobody else can read its terminal;
- * elsewhere only until there is an operator.
- * @param started a server that listens, and under which address people reach it.
+ * Makes the first operator's way in. On a server that only this machine reaches, every start makes one, since nobody
+ * else can read its terminal; elsewhere only until there is an operator.
+ * @param started a listening server, with the address at which people reach it.
  */
 export async function makeWelcome(
   { db, listenUrl, publicUrl }: { db: Database; listenUrl: string | null; publicUrl: string | null },
@@ -21,7 +21,7 @@ export async function makeWelcome(
   return welcomeLink(publicUrl ?? listenUrl, code);
 }
 
-/** True: only this machine reaches the server, and what is in it is nobody's but this user's. */
+/** True: only this machine reaches the server, and its data belongs to this user alone. */
 export function isLocal({ DATABASE_URL, HOST, PROMPTD_PUBLIC_URL, isProduction }: Config): boolean {
   if (DATABASE_URL !== null || isProduction || !isLoopback(HOST)) return false;
   return PROMPTD_PUBLIC_URL === null || isLoopback(new URL(PROMPTD_PUBLIC_URL).hostname);

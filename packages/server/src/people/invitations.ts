@@ -1,6 +1,6 @@
 /**
- * Invitations: a link that makes somebody a member of an account, or lets them in with an account of their own. Whoever
- * opens the link is taken for the invited: it goes to their address, or by hand.
+ * Invitations: a link that makes somebody a member of an account, or gives them an account of their own. Anyone who
+ * opens the link is taken to be the invited person: it goes to their address, or is handed over in person.
  */
 import type { Accepted, CreatedInvitation, Invitation } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
@@ -24,7 +24,7 @@ import { hashCode } from "./sign-in-codes.ts";
 
 const CODE_BYTES = 16;
 const DAYS = 7;
-/** Of one account in these days: nobody fills the mailboxes of strangers, or the operator's mail server. */
+/** Per account within these days: nobody may flood strangers' mailboxes or the operator's mail server. */
 const INVITATIONS_MAX = 50;
 
 export async function invite(
@@ -46,7 +46,7 @@ function tooManyInvitations(): Problem {
   return invalid([{ path: ["body", "email"], code: "too_many", message }]);
 }
 
-/** Who invites, and to which account, as a mail and the page of the link name them. */
+/** The inviting person and the account, as a mail and the link's page name them. */
 async function describeInvitation(
   db: Database,
   { accountId, invitedBy }: { readonly accountId: string | null; readonly invitedBy: string },
@@ -65,8 +65,9 @@ interface Acceptance {
 }
 
 /**
- * Lets somebody new in. Who is known here has to sign in first: an invitation is no way into what is theirs.
- * @throws Problem NOT_FOUND_ERROR for a code that is of no use, VALIDATION_ERROR for a password that does not do.
+ * Lets a new person in. A person who already exists must sign in first: an invitation does not open their existing
+ * access.
+ * @throws Problem NOT_FOUND_ERROR for an invalid code, VALIDATION_ERROR for an unacceptable password.
  */
 export async function acceptInvitation(
   body: { readonly code: string; readonly name?: string | undefined; readonly password?: string | undefined },
@@ -86,7 +87,7 @@ export async function acceptInvitation(
   if (name === undefined || password === undefined) return { data: { kind: "set_up", ...offer }, cookies: [] };
   const fault = passwordFault(password);
   if (fault !== null) throw invalid([{ path: ["body", "password"], code: "invalid_value", message: fault }]);
-  // What went out by mail alone was opened by who reads the mail of this address.
+  // A link that was only mailed was opened by somebody who receives the mail of this address.
   const personId = await sessions.createPerson({ email, name, password, isVerified: isMailed });
   if (personId === null) return signInFirst; // the same form, sent twice
   const invitation = await admitMember(hash, personId, options);
@@ -94,7 +95,7 @@ export async function acceptInvitation(
   return { data: { kind: "signed_in", personId, accountId: invitation.accountId }, cookies };
 }
 
-/** The account of the invitation, for the person of its address. @throws Problem as for a code of no use. */
+/** Returns the invitation's account, for the person with its address. @throws Problem as for an invalid code. */
 export async function joinAccount(code: string, personId: string, options: PeopleContext): Promise<string | null> {
   const { db } = options;
   const hash = hashCode(code);
@@ -107,7 +108,10 @@ export async function joinAccount(code: string, personId: string, options: Peopl
   return (await admitMember(hash, personId, options)).accountId;
 }
 
-/** In one transaction: a code that has made nobody a member still works. @throws Problem when somebody was first. */
+/**
+ * Runs in one transaction: a code that has made nobody a member stays valid. @throws Problem if somebody else was
+ * first.
+ */
 async function admitMember(hash: Buffer, personId: string, { db, newAccount }: PeopleContext): Promise<Invitation> {
   return db.tx(async (tx) => {
     const invitation = await useInvitation(tx, hash, personId);
@@ -125,7 +129,7 @@ async function requireOpen(db: Database, hash: Buffer): Promise<OpenInvitation> 
   return invitation;
 }
 
-/** Unknown, used, revoked and expired codes are all the same. */
+/** Unknown, used, revoked, and expired codes all get the same response. */
 function uselessCode(): Problem {
   return new Problem(
     "NOT_FOUND_ERROR",

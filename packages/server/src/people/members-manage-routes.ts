@@ -27,7 +27,7 @@ export function membersManageRoutes(options: PeopleContext) {
   return { ...membersOf(options), ...invitationsOf(options), ...peopleOf(options) };
 }
 
-/** What names the member in a request: a parameter, or the account in which somebody acts. */
+/** What identifies the member in a request: a parameter, or the account that the person acts in. */
 const PERSON = ["path", "personId"] as const;
 const CHOSEN = ["header", ACCOUNT_HEADER] as const;
 
@@ -54,8 +54,8 @@ function membersOf({ db }: PeopleContext) {
 }
 
 /**
- * Also who leaves by themselves. @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR where they have to stay.
- * @param path of what names the person in the request.
+ * Also removes people who leave on their own. @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR if they must stay.
+ * @param path the path of what names the person in the request.
  */
 function removeMember(db: Database, { accountId, personId }: MemberOfAccount, path: Issue["path"]): Promise<Member> {
   return db.tx(async (tx) => {

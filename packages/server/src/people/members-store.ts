@@ -19,7 +19,7 @@ export function listMembers(db: Queryable, accountId: string): Promise<Member[]>
   return queryAnswers(db, `${MEMBERS} order by m.created_at, u.id`, [accountId]);
 }
 
-/** The members of an account, locked: of two owners who remove each other one stays. */
+/** The members of an account, locked: if two owners remove each other, one of them stays. */
 export function lockMembers(tx: Tx, accountId: string): Promise<Member[]> {
   return queryAnswers(tx, `${MEMBERS} order by m.person_id for update of m`, [accountId]);
 }
@@ -51,9 +51,10 @@ export interface InvitationToInsert extends Omit<OpenInvitation, `${string}At`> 
 }
 
 /**
- * Locks the account's row, so that two callers cannot pass the bound together. What the address was sent before ends: who
- * has lost a link gets a new one in its place.
- * @returns null when the account has invited `max` in these days. Those to the installation have no bound.
+ * Locks the account's row, so that two callers cannot exceed the limit together. Earlier invitations to the same
+ * address end: a person who lost a link gets a new one instead.
+ * @returns null if the account has already sent `max` invitations in these days. Invitations to the installation have
+ * no limit.
  */
 export async function insertInvitation(tx: Tx, given: InvitationToInsert, max: number): Promise<Invitation | null> {
   await tx.query("select 1 from accounts where id = $1 for no key update", [given.accountId]);
@@ -97,7 +98,10 @@ export function listInvitations(db: Queryable, accountId: string, query: PageQue
   });
 }
 
-/** Those to the installation that nobody has accepted or revoked, and whose people have not come in another way since. */
+/**
+ * Invitations to the installation that nobody has accepted or revoked, and whose people have not joined in another way
+ * since.
+ */
 export function listPersonInvitations(
   db: Queryable,
   query: PageQuery & { readonly q?: string | undefined },
@@ -115,7 +119,7 @@ export function listPersonInvitations(
 }
 
 /**
- * @param accountId null: of the installation.
+ * @param accountId null: an invitation to the installation.
  * @returns null: there is no such invitation, or it was accepted.
  */
 export function revokeInvitation(db: Queryable, accountId: string | null, id: string): Promise<Invitation | null> {
@@ -128,26 +132,26 @@ export function revokeInvitation(db: Queryable, accountId: string | null, id: st
 }
 
 export interface OpenInvitation extends Invitation {
-  /** True: nobody but who reads the mail of the address has its link. */
+  /** True: only people who read the address's mail have the link. */
   readonly isMailed: boolean;
   readonly invitedBy: string;
 }
 
-/** Null: there is no such code, or it is of no use any more. */
+/** Null: there is no such code, or it is no longer valid. */
 export function findOpenInvitation(db: Queryable, codeHash: Buffer): Promise<OpenInvitation | null> {
   const text = `select ${INVITATION}, is_mailed as "isMailed", invited_by as "invitedBy" from invitations
     where code_hash = $1 and ${IS_OPEN}`;
   return queryAnswer(db, text, [codeHash]);
 }
 
-/** True: an invitation that went to this address is open. */
+/** True: an invitation to this address is open. */
 export async function hasInvitation(db: Queryable, email: string): Promise<boolean> {
   return (
     (await db.query(`select 1 from invitations where email = lower($1) and ${IS_OPEN} limit 1`, [email])).length > 0
   );
 }
 
-/** Of two who accept at once one does. Null: somebody was first. */
+/** If two people accept at once, only one succeeds. Null: somebody else was first. */
 export function useInvitation(db: Queryable, codeHash: Buffer, personId: string): Promise<Invitation | null> {
   return queryAnswer(
     db,
@@ -173,7 +177,7 @@ export function listPeople(
   });
 }
 
-/** Every operator, locked, so that the last one stays. */
+/** All operators, locked, so that the last one stays. */
 export async function lockOperators(tx: Tx): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     "select id from auth_users where is_operator and frozen_at is null order by id for update",
@@ -181,7 +185,7 @@ export async function lockOperators(tx: Tx): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Null: there is no such person. */
+/** Null: no such person. */
 export function updatePerson(
   tx: Tx,
   personId: string,

@@ -1,6 +1,6 @@
 /**
- * Admission to the management API: the session cookie or a management token, with the person's account and rate in one
- * statement. Nothing is cached: a session that has ended and a token that was revoked count from their commit on.
+ * Admission to the management API: checks the session cookie or management token, the person's account, and the rate
+ * limit in one statement. Nothing is cached: ended sessions and revoked tokens are rejected from their commit on.
  */
 import type { Unauthorized } from "@promptd/contract";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
@@ -64,7 +64,7 @@ async function admitBySession(
   const token = readSessionCookie(headers("cookie"), publicUrl(), secret);
   if (token === null) return { ...refused(TEXTS.nothing), isAbsent: true };
   const [header, ...others] = headers(ACCOUNT_HEADER.toLowerCase());
-  // A write is asked for the header itself: any page can make a browser follow a link.
+  // A write needs the header itself: any page can make a browser follow a link.
   const asked = header ?? (SAFE_METHODS.has(request.method) ? (request.accountAsked ?? undefined) : undefined);
   if (others.length > 0 || (asked !== undefined && !isUuid(asked))) {
     return { ...refused(""), problem: badRequest(`${ACCOUNT_HEADER} must be the id of one account.`) };
@@ -78,7 +78,9 @@ async function admitBySession(
   return judge(row, { credential: "session", accountAsked: accountId }, config);
 }
 
-/** Where only a session is taken, or both: the text follows what was sent instead of a cookie. */
+/**
+ * For endpoints that accept a session, alone or among others: the text depends on what was sent instead of a cookie.
+ */
 function refuseAuthorization(authorization: readonly string[]): Refusal {
   const shown = bearerOf(authorization);
   const isKey = shown !== null && hasKeyForm(shown);
@@ -88,8 +90,8 @@ function refuseAuthorization(authorization: readonly string[]): Refusal {
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /**
- * A browser sends the cookie along whoever has made the page. What no other page can do is to send a header of its own
- * making, or to hide where it is from.
+ * A browser sends the cookie whichever site made the page. What another site's page cannot do is send a custom header,
+ * or hide its origin.
  */
 function forgeryProblem({ method, headers }: AdmissionRequest, hasAccount: boolean, publicUrl: string): Problem | null {
   if (SAFE_METHODS.has(method)) return null;
@@ -103,7 +105,7 @@ function forgeryProblem({ method, headers }: AdmissionRequest, hasAccount: boole
     : null;
 }
 
-/** Whether a page of another origin has sent this request; no page can hide where it is from. */
+/** Whether a page of another origin sent this request; no page can hide its origin. */
 export function isForeignOrigin(
   { origin, host }: { readonly origin: string | undefined; readonly host: string | undefined },
   publicUrl: string,

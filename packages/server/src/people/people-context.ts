@@ -12,15 +12,15 @@ export interface PeopleContext {
   readonly db: Database;
   readonly newId: () => string;
   readonly sessions: Sessions;
-  /** Signs session cookies and the challenges of passkeys. */
+  /** Signs session cookies and passkey challenges. */
   readonly secret: string;
-  /** Signs the ids of programs that ask for access. */
+  /** Signs the ids of programs that request access. */
   readonly clientsKey: Buffer;
   readonly publicUrl: () => string;
-  /** Null: there is no mail server. Operators change addresses, and who invites gets the link. */
+  /** Null: there is no mail server. Operators change addresses, and inviters get the link. */
   readonly mailer: Mailer | null;
   readonly features: () => Features;
   readonly writeEntry: WriteEntry;
-  /** What the account of a new person begins with. */
+  /** What a new person's account starts with. */
   readonly newAccount: PersonalAccountOptions;
 }

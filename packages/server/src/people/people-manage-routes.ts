@@ -58,15 +58,17 @@ export function peopleManageRoutes(options: PeopleContext) {
   } satisfies Partial<ManageHandlers>;
 }
 
-/** Who acts. @throws Error where the endpoint takes no session and no token, which is a bug of its entry. */
+/**
+ * The acting person. @throws Error if the endpoint accepts neither a session nor a token, which is a bug in its entry.
+ */
 export function actorOf({ caller }: RequestContext): Actor {
   if (caller.actor === undefined) throw new Error("The endpoint was admitted without a person.");
   return caller.actor;
 }
 
 /**
- * Where a session that the request begins is.
- * @throws Problem where a page of another origin would sign its visitor in, as whoever it likes.
+ * The browser in which the request begins a session.
+ * @throws Problem if a page of another origin tries to sign its visitor in, as a person of its choice.
  */
 export function browserOf(context: RequestContext, { publicUrl }: Pick<PeopleContext, "publicUrl">): BrowserOfSession {
   const [origin, host] = [context.header("origin") ?? undefined, context.header("host") ?? undefined];
@@ -76,7 +78,7 @@ export function browserOf(context: RequestContext, { publicUrl }: Pick<PeopleCon
   return { address: context.address, userAgent: context.header("user-agent") };
 }
 
-/** The person who acts, and the account they act in. */
+/** The acting person, and the account they act in. */
 export function ownerOf(context: RequestContext): MemberOfAccount {
   return { personId: actorOf(context).personId, accountId: context.caller.accountId };
 }
@@ -86,12 +88,12 @@ async function describeSession(context: RequestContext, { db, features }: People
   const { accountId } = context.caller;
   const [person, accounts] = await Promise.all([findPerson(db, personId), listAccountsOfPerson(db, personId)]);
   if (person === null) throw new Error("The person of an admitted session does not exist.");
-  // A token is for one account and says nothing of the others.
+  // A token is for one account and reveals nothing about the others.
   const shown = credential === "token" ? accounts.filter((account) => account.accountId === accountId) : accounts;
   return { credential, person, accountId, accounts: shown, scopes, features: features() };
 }
 
-/** Loaded when a passkey is first used: a start does not wait for it. */
+/** Loaded when a passkey is first used, so that startup does not wait for it. */
 const loadPasskeys = () => import("./sign-in/passkeys.ts");
 
 export function passkeysManageRoutes(options: PeopleContext) {
@@ -133,7 +135,7 @@ export function passkeysManageRoutes(options: PeopleContext) {
   } satisfies Partial<ManageHandlers>;
 }
 
-/** Every answer that does not do is refused with one text: nobody learns which passkeys there are. */
+/** All unacceptable responses get the same text, so that nobody learns which passkeys exist. */
 function passkeyRefusal(message: string): Problem {
   return invalid([{ path: ["body", "response"], code: "invalid_value", message }]);
 }

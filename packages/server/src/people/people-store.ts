@@ -3,7 +3,7 @@ import type { Scope } from "@promptd/contract";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 
-/** What a session or a token admits to; see sql/key-plan-and-rate-limit.sql. */
+/** What a session or a token admits to; see sql/admit-people.sql. */
 export interface AdmittedRow {
   readonly person_id: string;
   readonly is_operator: boolean;
@@ -50,7 +50,7 @@ export async function findPersonByEmail(db: Queryable, email: string): Promise<s
   return row?.id ?? null;
 }
 
-/** Whose session it is, by the token in its cookie; null: it has ended. */
+/** The person of a session, by the token in its cookie; null: the session has ended. */
 export async function findPersonOfSession(db: Queryable, token: string): Promise<string | null> {
   const [row] = await db.query<{ user_id: string }>(
     "select user_id from auth_sessions where token = $1 and expires_at > promptd_now()",
@@ -59,7 +59,10 @@ export async function findPersonOfSession(db: Queryable, token: string): Promise
   return row?.user_id ?? null;
 }
 
-/** Those that go on, the last used first. `token`: of the one that asks; null: it shows no cookie of ours. */
+/**
+ * Active sessions, last used first. `token`: the token of the requesting session; null: the request has no session
+ * cookie of ours.
+ */
 export function listSessions(db: Queryable, personId: string, token: string | null): Promise<ListedSession[]> {
   return queryAnswers(
     db,
@@ -86,7 +89,7 @@ export async function deleteSessions(db: Queryable, personId: string): Promise<n
   return (await db.query("delete from auth_sessions where user_id = $1 returning 1", [personId])).length;
 }
 
-/** The personal account first, then the others in the order in which the person came to them. */
+/** The personal account first, then the others in the order in which the person joined them. */
 export function listAccountsOfPerson(db: Queryable, personId: string): Promise<AccountOfPerson[]> {
   return db.query<AccountOfPerson>(
     `select a.id as "accountId", coalesce(a.display_name, a.username, a.email) as name, a.email, m.role,
@@ -97,7 +100,7 @@ export function listAccountsOfPerson(db: Queryable, personId: string): Promise<A
   );
 }
 
-/** What a person may do in an account. Null: nothing, since they are no member, or frozen. */
+/** A person's role in an account. Null: none, because they are not a member or are frozen. */
 export async function findRole(db: Queryable, personId: string, accountId: string): Promise<MemberRole | null> {
   const [row] = await db.query<{ role: MemberRole }>(
     `select m.role from account_members m join auth_users u on u.id = m.person_id
@@ -111,7 +114,7 @@ export interface LockedPerson extends Pick<Person, "personId" | "email" | "name"
   readonly isVerified: boolean;
 }
 
-/** Locks a person, so that what depends on their accounts is decided once. */
+/** Locks a person, so that decisions about their accounts are made one at a time. */
 export function lockPerson(tx: Tx, personId: string): Promise<LockedPerson | null> {
   const text = `select id as "personId", email, name, email_verified as "isVerified" from auth_users where id = $1 for update`;
   return queryAnswer(tx, text, [personId]);
@@ -121,12 +124,12 @@ export async function makeOperator(db: Queryable, personId: string): Promise<voi
   await db.query("update auth_users set is_operator = true where id = $1", [personId]);
 }
 
-/** A person asks operators for a link to a new password. */
+/** Records that a person asked operators for a link to set a new password. */
 export async function noteAskedLink(db: Queryable, email: string): Promise<void> {
   await db.query("update auth_users set link_asked_at = promptd_now() where email = $1", [email]);
 }
 
-/** Nobody has to answer the person any more: they have a link, or are in. */
+/** Ends the person's request for a link: they have a link, or are signed in. */
 export async function clearAskedLink(db: Queryable, personId: string): Promise<void> {
   await db.query("update auth_users set link_asked_at = null where id = $1 and link_asked_at is not null", [personId]);
 }
@@ -134,7 +137,7 @@ export async function clearAskedLink(db: Queryable, personId: string): Promise<v
 const ASKED_SPAN = "7 days";
 const PEOPLE_MAX = 20;
 
-/** Who waits for a link, the longest first. */
+/** People waiting for a link, the longest wait first. */
 export function listAskedLinks(db: Queryable): Promise<AskedLink[]> {
   return queryAnswers(
     db,
@@ -148,7 +151,7 @@ export async function hasOperator(db: Queryable): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Who is a member already becomes an owner, when that is what is given, and stays what they are otherwise. */
+/** Adds a member. An existing member becomes an owner if that role is given, and otherwise keeps their role. */
 export async function insertMember(
   db: Queryable,
   member: {
@@ -165,7 +168,7 @@ export async function insertMember(
   );
 }
 
-/** An owner of the account, whose personal one it is if anybody's; null: it has none. */
+/** An owner of the account, preferably the person whose personal account it is; null: it has no owner. */
 export async function findPersonOfAccount(db: Queryable, accountId: string): Promise<string | null> {
   const [row] = await db.query<{ person_id: string }>(
     `select person_id from account_members where account_id = $1 and role = 'owner'
@@ -175,7 +178,7 @@ export async function findPersonOfAccount(db: Queryable, accountId: string): Pro
   return row?.person_id ?? null;
 }
 
-/** The account that is a person's own; null: there is none. */
+/** A person's personal account; null: there is none. */
 export async function findPersonalAccount(db: Queryable, personId: string): Promise<string | null> {
   const text = "select account_id from account_members where person_id = $1 and is_personal";
   return (await db.query<{ account_id: string }>(text, [personId]))[0]?.account_id ?? null;
@@ -190,7 +193,7 @@ export async function listOwnerEmails(db: Queryable, accountId: string): Promise
   return rows.map(({ email }) => email);
 }
 
-/** Operators who have no way to sign in again once their session ends. */
+/** Operators who cannot sign in again once their session ends. */
 export function listOperatorsWithoutSignIn(db: Queryable): Promise<{ personId: string; email: string }[]> {
   return db.query(
     `select u.id as "personId", u.email from auth_users u
@@ -224,7 +227,7 @@ export function findCode(db: Queryable, hash: Buffer): Promise<SignInCode | null
   return queryAnswer(db, text, [hash]);
 }
 
-/** Of two who use a code at once, one gets it. */
+/** If two requests use a code at once, only one gets it. */
 export function useCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
   return queryAnswer(
     db,
@@ -234,7 +237,7 @@ export function useCode(db: Queryable, hash: Buffer): Promise<SignInCode | null>
   );
 }
 
-/** What has expired, for a tick: sessions, codes and verifications. */
+/** Removes expired sessions, codes, and verifications; called by a tick. */
 export async function pruneExpired(db: Queryable): Promise<void> {
   await db.query("delete from auth_sessions where expires_at < promptd_now()");
   await db.query("delete from auth_verifications where expires_at < promptd_now()");

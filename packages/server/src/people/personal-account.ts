@@ -16,17 +16,17 @@ import {
 export interface PersonalAccountOptions {
   readonly db: Database;
   readonly newId: () => string;
-  /** What a new account begins with. */
+  /** What a new account starts with. */
   readonly credits: number;
   readonly plan: Plan;
-  /** True: they are for people who have confirmed their address alone. */
+  /** True: only people who have confirmed their address get these. */
   readonly needsVerification: boolean;
 }
 
 /**
- * Makes the account that a person has for themselves, unless there is one: at every sign-in, so that a person whose
- * sign-up ended half-way gets it at the next. An account of the same address that an operator has made stays untouched:
- * an address alone proves nothing.
+ * Makes a person's personal account unless it exists. Called at every sign-in, so that a person whose sign-up was
+ * interrupted gets it at the next one. An account with the same address that an operator made stays untouched: an
+ * address alone proves nothing.
  */
 export async function ensurePersonalAccount(personId: string, options: PersonalAccountOptions): Promise<void> {
   await options.db.tx(async (tx) => {
@@ -39,8 +39,8 @@ export async function ensurePersonalAccount(personId: string, options: PersonalA
 const AS_EVERYBODY: InvitationTerms = { plan: null, credits: null };
 
 /**
- * Makes the account of who accepts an invitation, with what it gives. Where there is one already, as after an acceptance
- * that ended half-way, it gets the credits and the plan, and nothing is taken from it.
+ * Makes the account of a person who accepts an invitation, with what the invitation grants. If the account already
+ * exists, as after an interrupted acceptance, it gets the credits and the plan, and loses nothing.
  */
 export async function admitInvited(
   tx: Tx,
@@ -58,7 +58,7 @@ export async function admitInvited(
   await grantCredits(tx, { ...grant, reason: "given with the invitation", expiresAt: null });
 }
 
-/** Null: an operator has made an account of this address. */
+/** Null: an operator has already made an account with this address. */
 async function makePersonalAccount(
   tx: Tx,
   person: LockedPerson,
@@ -78,7 +78,7 @@ async function makePersonalAccount(
   return accountId;
 }
 
-/** What everybody new gets, once for an address: also with an invitation that gives something else. */
+/** What every new person gets, once per address, even in addition to an invitation that grants something else. */
 async function takeBenefits(
   tx: Tx,
   person: LockedPerson,
@@ -90,7 +90,7 @@ async function takeBenefits(
   return isEntitled ? { credits, plan } : { credits: 0, plan: "none" };
 }
 
-/** Makes an account that nobody owns yet the person's own. Somebody else's stays theirs. */
+/** Makes an account without an owner the person's own. An account of another person stays theirs. */
 export async function adoptAccount(db: Database, personId: string, accountId: string): Promise<void> {
   await db.tx(async (tx) => {
     await lockPerson(tx, personId);

@@ -1,7 +1,7 @@
 /**
- * One-time codes: the link that a first start prints, and the one of `promptd admin sign-in-link`. Where only this machine
- * reaches the server a code signs in at once; everywhere else it leads to a set-up that asks for a password first, so
- * that a link in a log or a chat is not yet a way in for good.
+ * One-time codes: the link that a first start prints, and the link from `promptd admin sign-in-link`. If only this
+ * machine reaches the server, a code signs in at once. Everywhere else it leads to a setup page that asks for a
+ * password first, so that a link in a log or a chat does not give permanent access.
  */
 import type { Issue } from "@promptd/contract";
 import type { Welcome, WelcomeBody } from "@promptd/contract/manage";
@@ -36,9 +36,9 @@ export async function mintCode(db: Queryable, code: SignInCode): Promise<string>
 }
 
 /**
- * Signs in with a code, after the set-up where that is asked for.
- * @throws Problem NOT_FOUND_ERROR for a code that is unknown, used or expired, which are all the same; VALIDATION_ERROR
- * for an address or a password that does not do, with the code still good.
+ * Signs in with a code, after the setup if one is required.
+ * @throws Problem NOT_FOUND_ERROR for a code that is unknown, used, or expired, which are indistinguishable;
+ * VALIDATION_ERROR for an invalid address or password, in which case the code stays valid.
  */
 export async function welcome(
   body: WelcomeBody,
@@ -63,7 +63,7 @@ interface SetUp {
   readonly password: string;
 }
 
-/** The person of the code, made if need be, with the password, the account and the flag that it gives. */
+/** The person of the code, created if necessary, with the password, account, and operator flag that the code grants. */
 async function settlePerson(
   code: SignInCode,
   found: { known: string | null; email: string | null; setUp: SetUp | null; body: WelcomeBody },
@@ -81,7 +81,7 @@ async function settlePerson(
   return personId;
 }
 
-/** Of an installation without a demo account, which only its own machine reaches. */
+/** For an installation without a demo account that only its own machine reaches. */
 const LOCAL_OPERATOR = "operator@promptd.invalid";
 
 async function knownPerson(db: Database, code: SignInCode) {
@@ -96,7 +96,7 @@ async function accountEmail(db: Database, { accountId }: SignInCode): Promise<st
   return accountId === null ? null : ((await findAccount(db, accountId))?.email ?? null);
 }
 
-/** @throws Problem VALIDATION_ERROR with all that is wrong. */
+/** @throws Problem VALIDATION_ERROR with everything that is wrong. */
 async function checkSetUp(
   body: WelcomeBody,
   { email: decided, isKnown, db }: { readonly email: string | null; readonly isKnown: boolean; readonly db: Database },
@@ -118,7 +118,7 @@ function issue(name: "email" | "password", message: string): Issue {
   return { path: ["body", name], code: "invalid_value", message };
 }
 
-/** The code stands in the fragment, which no browser sends and no log sees. */
+/** The code is in the fragment, which browsers never send and logs never contain. */
 export function welcomeLink(url: string, code: string): string {
   return `${url}/welcome#${code}`;
 }

@@ -10,7 +10,7 @@ import { lockPerson } from "./people-store.ts";
 const COLUMNS = `id as "tokenId", name, display, account_id as "accountId", scopes, created_at as "createdAt",
   expires_at as "expiresAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"`;
 
-/** `owner`: whose tokens, a person's for one account. */
+/** Lists a person's tokens for one account (`owner`). */
 export function listTokens(db: Queryable, owner: MemberOfAccount, query: PageQuery): Promise<Page<Token>> {
   return readPage(db, query, {
     what: "token",
@@ -23,7 +23,10 @@ export function listTokens(db: Queryable, owner: MemberOfAccount, query: PageQue
 
 const TOKENS_PER_PERSON_MAX = 50;
 
-/** A new token, whole for the only time. @throws Problem when the person has as many live ones as they may have. */
+/**
+ * Creates a token; this is the only time it is returned whole. @throws Problem if the person already has the maximum
+ * number of active tokens.
+ */
 export async function createToken(
   db: Database,
   newId: () => string,
@@ -43,7 +46,7 @@ interface TokenToInsert extends MemberOfAccount, NewToken {
   readonly display: string;
 }
 
-/** Locks the person, whose tokens are counted. Null: they have as many live ones as they may have. */
+/** Locks the person, whose tokens are counted. Null: they already have the maximum number of active tokens. */
 async function insertToken(tx: Tx, token: TokenToInsert): Promise<Token | null> {
   await lockPerson(tx, token.personId);
   return queryAnswer(
@@ -67,7 +70,7 @@ async function insertToken(tx: Tx, token: TokenToInsert): Promise<Token | null> 
   );
 }
 
-/** Once: a token that is revoked already stays at its first time. Null: the owner has no such token. */
+/** Revokes once: a token that is already revoked keeps its first revocation time. Null: the owner has no such token. */
 export function revokeToken(db: Queryable, owner: MemberOfAccount, tokenId: string): Promise<Token | null> {
   return queryAnswer(
     db,

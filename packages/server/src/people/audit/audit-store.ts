@@ -26,19 +26,19 @@ export async function insertAudit(db: Queryable, row: AuditRow): Promise<void> {
   );
 }
 
-/** Endpoints that change nothing and give no file away. Commands that read end in "show". */
+/** Endpoints that change nothing and return no file. Commands that read end in "show". */
 const READS = Object.entries<EndpointEntry>(MANAGE_ENDPOINTS)
   .filter(([, { method, file }]) => method === "GET" && file === undefined)
   .map(([name]) => name);
 
-/** Words of a page without their spaces, as actions are written: `Create key` finds `createKey`. */
+/** Compares the words of a page without spaces, as actions are written: `Create key` finds `createKey`. */
 const SAYS = `position(replace(lower($6), ' ', '') in replace(lower(e.action), ' ', '')) > 0
   or position(lower($6) in u.email) > 0 or position(lower($6) in lower(u.name)) > 0
   or position(lower($6) in e.address) > 0 or position(lower($6) in e.subject) > 0
   or position(replace(lower($6), ' ', '_') in lower(e.outcome)) > 0
   or e.subject in (select audit_subjects_named($6))`;
 
-/** What was done in the account, and what operators have done to it: at a terminal it may be named by its address. */
+/** Everything done in the account or to it by operators, who may name it by its address at a terminal. */
 const IS_OF_ACCOUNT = `e.account_id = $3
   or lower(e.subject) collate "C" = $3::text
   or lower(e.subject) collate "C" = (select a.email from accounts a where a.id = $3)`;
@@ -67,14 +67,14 @@ export function listAudit(db: Queryable, query: ManageShapes["listAudit"]["query
   });
 }
 
-/** `createKey` for `Create key`: a page shows actions as words. */
+/** Turns `Create key` into `createKey`: a page shows actions as words. */
 function camelCase(words: string): string {
   return words.toLowerCase().replaceAll(/ +(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 const PRUNE_BATCH = 1_000;
 
-/** Removes what is older than the log is kept. */
+/** Removes rows that are older than the log's retention period. */
 export async function pruneAudit(db: Queryable, days: number, stop?: AbortSignal): Promise<void> {
   const text = `delete from audit_entries where id in (
       select id from audit_entries where at < promptd_now() - make_interval(days => $1) order by at limit ${PRUNE_BATCH})

@@ -13,15 +13,15 @@ export interface AuditOptions {
   readonly newId: () => string;
 }
 
-/** Writes a row as it is. Never rejects. */
+/** Writes a row unchanged. Never rejects. */
 export type WriteEntry = (entry: Omit<AuditRow, "auditId">) => Promise<void>;
 
-/** The writer of the audit log for requests. */
+/** Writes the audit log for requests. */
 export function createAuditWriter(writeEntry: WriteEntry): WriteAudit {
   return ({ caller, personId, ...rest }) => writeEntry({ ...actorOf(caller, personId), ...rest });
 }
 
-/** A row that cannot be written is in the log of the process instead, in full. */
+/** If a row cannot be written, the process log contains it in full instead. */
 export function createEntryWriter(options: AuditOptions): WriteEntry {
   return (entry) => write(options, entry);
 }
@@ -36,16 +36,16 @@ function actorOf(
   return { actor: credential, personId, tokenId, accountId: caller.accountId };
 }
 
-/** A command at the operator's terminal, and whom or what it is about. */
+/** A command at the operator's terminal, with the person or thing it affects. */
 export interface OperatorCommand {
   readonly name: string;
   readonly subject: string | null;
 }
 
-/** Commands that read no more than lists, files and the catalogue leave no row. */
+/** Commands that only read lists, files, or the catalogue leave no row. */
 const READS = /\b(list|check|diff|validate|preview)$|^admin models show$/;
 
-/** Leaves a row for a command once it has ended, however it ended. @returns what the command does. */
+/** Writes a row for a command once it has ended, however it ended. @returns the command's result. */
 export async function auditCommand<Result>(
   result: Promise<Result>,
   { command, ...options }: AuditOptions & { readonly command: OperatorCommand | null },
@@ -60,7 +60,7 @@ export async function auditCommand<Result>(
   return result;
 }
 
-/** A key may be named by itself to be revoked. */
+/** A command may name a key to revoke by the key itself. */
 function withoutSecret(subject: string): string {
   return hasKeyForm(subject) || hasTokenForm(subject) ? displayOf(subject) : subject;
 }

@@ -1,12 +1,13 @@
 /**
- * Whoever signs up by themselves confirms their address before the first sign-in, where there is mail. The link in the mail
- * leads to a page: programs that open links of mails must confirm nothing and sign nobody in, so a person does.
+ * If there is mail, people who sign up on their own confirm their address before their first sign-in. The link in the
+ * mail leads to a page where the person confirms it: programs that open links in mails must not confirm anything or
+ * sign anybody in.
  */
 const PATH = "/verify-email";
-/** Of the console. */
+/** A page of the console. */
 const PAGE = "/confirm-address";
 
-/** What better-auth has to know of it. `send`: null where nobody has to confirm anything. */
+/** What better-auth has to know about it. `send`: null if nobody has to confirm anything. */
 export function confirmationOf(send: ((email: string, link: string) => Promise<void>) | null, url: string) {
   if (send === null) return {};
   return {
@@ -27,15 +28,16 @@ interface Asked {
 }
 
 /**
- * Where a request to confirm an address is sent that no script of our pages has made: opening a link adds no such header,
- * and pages of other origins may not. Null: it is one of ours, or about something else.
+ * Where to redirect a confirmation request that did not come from a script on our pages: opening a link does not send
+ * the header that our scripts send, and pages of other origins may not send it. Null: the request came from our pages,
+ * or is about something else.
  */
 export function confirmationPage({ path, query, headers }: Asked, url: string): string | null {
   if (path !== PATH || headers?.get("content-type") === "application/json") return null;
   return pageOf(url, typeof query?.["token"] === "string" ? query["token"] : "");
 }
 
-/** The token stands in the fragment, which no browser sends and no log sees. */
+/** The token is in the fragment, which browsers never send and logs never contain. */
 function pageOf(url: string, token: string): string {
   return `${url}${PAGE}#${token}`;
 }

@@ -1,9 +1,9 @@
-/** The mails that promptd sends, as plain text: every mail client shows it, and nothing in it can be scripted. */
+/** The mails that promptd sends, as plain text: every mail client shows it, and it cannot contain scripts. */
 import type { MailText } from "./mails-store.ts";
 
 export function invitationMail(given: {
   readonly link: string;
-  /** Shown name of the account; null: the installation itself. */
+  /** Display name of the account; null: the invitation is to the installation itself. */
   readonly account: string | null;
   readonly invitedBy: string;
   readonly days: number;
@@ -61,7 +61,7 @@ export function newAddressMail(link: string): MailText {
   };
 }
 
-/** To the address that somebody wants and somebody has: only who reads its mail learns that. */
+/** Sent to an address that somebody requested but that is already taken: only people who read its mail learn that. */
 export function addressTakenMail(): MailText {
   return {
     kind: "address_taken",
@@ -73,7 +73,7 @@ export function addressTakenMail(): MailText {
   };
 }
 
-/** To the address before. */
+/** Sent to the previous address. */
 export function addressChangedMail(to: string): MailText {
   return {
     kind: "address_changed",
@@ -85,7 +85,7 @@ export function addressChangedMail(to: string): MailText {
   };
 }
 
-/** To the owners of the account. */
+/** Sent to the owners of the account. */
 export function webhookDisabledMail({ url, reason }: { readonly url: string; readonly reason: string }): MailText {
   return {
     kind: "webhook_disabled",
@@ -102,7 +102,7 @@ function lines(...paragraphs: readonly string[]): string {
   return `${paragraphs.join("\n\n")}\n`;
 }
 
-/** Names are what people call themselves: they must not add lines, and so sentences of their own, to a mail. */
+/** People choose their own names: names must not add lines, and thus their own sentences, to a mail. */
 function oneLine(name: string): string {
   return name
     .replaceAll(/[\p{C}\s]+/gu, " ")

@@ -1,6 +1,7 @@
 /**
- * Mail goes out after the request that asks for it: the request writes a row, so that no mail server can hold it up and
- * no crash loses the mail. The process that wrote the row delivers it at once, and a tick tries again what failed.
+ * Mail is sent after the request that causes it: the request only writes a row, so no mail server can delay it and no
+ * crash loses the mail. The process that wrote the row delivers the mail right away, and a tick retries failed
+ * deliveries.
  */
 import type { Config } from "../../platform/config/config.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
@@ -17,27 +18,27 @@ export interface MailerOptions {
 }
 
 export interface Mailer {
-  /** Resolves when the mail will be delivered whatever happens to this process; that is before it is delivered. */
+  /** Resolves once the mail will be delivered whatever happens to this process, which is before it is delivered. */
   send(recipient: string, text: MailText): Promise<void>;
-  /** Writes a mail with what it is about, in one transaction. It is delivered after that, by `deliverSoon` or a tick. */
+  /** Writes a mail in the same transaction as the change it reports. `deliverSoon` or a tick delivers it afterwards. */
   write(tx: Tx, recipient: string, text: MailText): Promise<void>;
   deliverSoon(): void;
-  /** Delivers what is due, one mail after the other. */
+  /** Delivers due mails one after another. */
   deliverDue(stop?: AbortSignal): Promise<void>;
 }
 
-/** Seconds until the next attempt, by how many have failed. Links of a reset live for an hour. */
+/** Seconds until the next attempt, by number of failures. Reset links are valid for an hour. */
 const RETRY_SECONDS: readonly number[] = [10, 60, 300, 1_200];
 /** Longer than any attempt takes. */
 const ATTEMPT_SECONDS = 120;
 const FAULT_LENGTH_MAX = 300;
 
-/** One for a process. Null: no mail server is set. */
+/** One per process. Null: no mail server is configured. */
 export function openMailer(options: MailerOptions): Mailer | null {
   const { db, log, newId, config } = options;
   const { PROMPTD_SMTP_URL: url, PROMPTD_MAIL_FROM: from } = config;
   if (url === null || from === null) return null;
-  // At the first delivery: most processes never send a mail.
+  // Loaded at the first delivery: most processes never send mail.
   const openSmtp = async () => (await import("./smtp.ts")).createSmtp({ url, from });
   let opened: Promise<SendMail> | null = null;
   let delivering: Promise<void> | null = null;

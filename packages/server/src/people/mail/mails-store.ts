@@ -2,7 +2,7 @@ import type { MailState } from "@promptd/contract/manage";
 import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 
-/** What a mail says. */
+/** The content of a mail. */
 export interface MailText {
   readonly kind:
     | "invitation"
@@ -19,7 +19,7 @@ export interface MailText {
 export interface DueMail extends Pick<MailText, "subject" | "body"> {
   readonly id: string;
   readonly recipient: string;
-  /** The one that begins now included. */
+  /** Including the attempt that begins now. */
   readonly attempts: number;
 }
 
@@ -37,8 +37,8 @@ export async function insertMail(
 }
 
 /**
- * The mail that is due longest. It is not due again for `seconds`, within which the attempt ends: if this process dies,
- * another one tries then. Null: none is due.
+ * Takes the mail that has been due longest. It is not due again for `seconds`, which is longer than the attempt takes:
+ * if this process dies, another one retries after that. Null: no mail is due.
  */
 export function takeDueMail(db: Queryable, seconds: number): Promise<DueMail | null> {
   return queryAnswer(
@@ -55,7 +55,7 @@ export async function noteSent(db: Queryable, mailId: string): Promise<void> {
   await db.query("update mails set sent_at = promptd_now(), body = null, fault = null where id = $1", [mailId]);
 }
 
-/** @param retrySeconds when it is tried again; null: it is given up. */
+/** @param retrySeconds delay until the next attempt; null: the mail is given up. */
 export async function noteFault(
   db: Queryable,
   mailId: string,
@@ -72,7 +72,7 @@ export async function noteFault(
 
 const GIVEN_UP_SPAN = "7 days";
 
-/** What an operator should know of mail. */
+/** The state of mail for operators. */
 export async function readMailState(db: Queryable): Promise<MailState> {
   const counts = await queryAnswer<Pick<MailState, "waiting" | "givenUp">>(
     db,
@@ -88,7 +88,7 @@ export async function readMailState(db: Queryable): Promise<MailState> {
 
 const STORED_DAYS = 30;
 
-/** Addresses are stored no longer than an operator may want to know what became of a mail. */
+/** Addresses are stored only as long as an operator may want to know what happened to a mail. */
 export async function pruneMails(db: Queryable): Promise<void> {
   await db.query("delete from mails where created_at < promptd_now() - make_interval(days => $1)", [STORED_DAYS]);
 }

@@ -1,4 +1,4 @@
-/** Delivery over SMTP, by nodemailer: the only file that imports it. */
+/** Delivers mail over SMTP with nodemailer: the only file that imports it. */
 import { createTransport } from "nodemailer";
 import { isLoopback } from "../../platform/config/config.ts";
 
@@ -6,17 +6,17 @@ interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Stays the same over attempts, so that a mail that arrives twice can be recognized. */
+  /** Stays the same across attempts, so that duplicate mails can be recognized. */
   readonly messageId: string;
 }
 
-/** @throws Error when the server did not take the mail. */
+/** @throws Error if the server did not accept the mail. */
 export type SendMail = (mail: Mail) => Promise<void>;
 
-/** So that programs that answer mails by themselves leave it alone (RFC 3834). */
+/** So that programs that answer mail automatically ignore it (RFC 3834). */
 const HEADERS = { "Auto-Submitted": "auto-generated" };
 
-/** An attempt ends within their sum, plus the silence that a server may keep between two answers. */
+/** An attempt ends within the sum of these, plus the time a server may stay silent between two responses. */
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 20_000;
 
@@ -37,14 +37,14 @@ export function createSmtp({ url, from }: { readonly url: string; readonly from:
     { from, disableFileAccess: true, disableUrlAccess: true },
   );
   return async ({ to, subject, text, messageId }) => {
-    // As an object: a text would be taken apart at commas.
+    // An object, because a plain text would be split at commas.
     await transport.sendMail({ to: { name: "", address: to }, subject, text, messageId, headers: HEADERS });
   };
 }
 
 /**
- * True: a password would cross a network. Whoever stands between may take STARTTLS out of the server's answer, so the mail
- * is not sent without. The address may end in `?requireTLS=false`, which wins over what is said here.
+ * True: a password would be sent over a network. An attacker on the path could remove STARTTLS from the server's
+ * response, so without TLS the mail is not sent. The address may end in `?requireTLS=false`, which overrides this.
  */
 function hasPasswordToProtect(url: string): boolean {
   const { password, hostname } = new URL(url);

@@ -1,6 +1,6 @@
 /**
- * Programs that ask for access by OAuth. They register themselves (RFC 7591), and what they said of themselves is in
- * their id, signed: nothing is stored for a program that nobody lets in.
+ * Programs that request access through OAuth. They register themselves (RFC 7591), and their registration data is
+ * contained in their signed id: nothing is stored for a program that nobody grants access.
  */
 import type { Client } from "@promptd/contract/manage";
 import { createHmac } from "node:crypto";
@@ -22,7 +22,7 @@ const registrationSchema = z.object({
   redirect_uris: z.array(z.string().max(URI_LENGTH_MAX)).min(1).max(URIS_MAX),
 });
 
-/** @returns what the program said of itself, or a sentence that says what is wrong with it. */
+/** @returns the registration data, or a sentence that says what is wrong with it. */
 export function readRegistration(body: unknown): RegisteredClient | string {
   const parsed = registrationSchema.safeParse(body);
   if (!parsed.success)
@@ -33,13 +33,13 @@ export function readRegistration(body: unknown): RegisteredClient | string {
   return { name: plainName(name), redirectUris };
 }
 
-/** It is shown to people as it is. */
+/** People see the name unchanged. */
 function plainName(name: string): string {
   const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
   return plain === "" ? "A program" : Array.from(plain).slice(0, NAME_LENGTH_MAX).join("").trim();
 }
 
-/** Schemes that a browser runs or reads. */
+/** Schemes that a browser executes or reads. */
 const REFUSED_SCHEMES = new Set(["javascript:", "data:", "vbscript:", "file:", "blob:", "about:", "filesystem:"]);
 const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
 
@@ -59,7 +59,9 @@ function signatureOf(payload: string, key: Buffer): Buffer {
   return createHmac("sha256", key).update(payload).digest().subarray(0, SIGNATURE_BYTES);
 }
 
-/** The program of an id, if it may be led to this address. Null: the id is not one of ours, or the address is another. */
+/**
+ * The program with this id, if it may be redirected to this address. Null: the id is not ours, or the address differs.
+ */
 export function findClient(clientId: string, redirectUri: string, key: Buffer): Client | null {
   const [payload = "", signature = ""] = clientId.split(".");
   if (!isSameSecret(Buffer.from(signature, "base64url"), signatureOf(payload, key))) return null;
@@ -67,7 +69,7 @@ export function findClient(clientId: string, redirectUri: string, key: Buffer): 
   return redirectUris.some((uri) => isSameAddress(uri, redirectUri)) ? { name, redirectUri } : null;
 }
 
-/** A program on this machine may listen on another port every time (RFC 8252, 7.3). */
+/** A program on this machine may listen on a different port each time (RFC 8252, 7.3). */
 function isSameAddress(registered: string, asked: string): boolean {
   if (registered === asked) return true;
   if (!URL.canParse(asked)) return false;

@@ -1,8 +1,8 @@
 /**
- * The authorization server for programs that speak OAuth 2.1, such as hosts of agents: code with PKCE, for programs
- * without a secret. The token is an API key of the account with a cap and an expiry, or a management token of the person
- * where the program asked for its scopes, so that admission, revocation and lists are those of all keys and tokens.
- * Statuses and bodies are those of the protocol.
+ * The authorization server for programs that use OAuth 2.1, such as agent hosts: authorization code with PKCE, for
+ * programs without a secret. The token is an API key of the account with a cap and an expiry, or a management token of
+ * the person if the program requested its scopes. Admission, revocation, and lists are therefore the same as for all
+ * keys and tokens. Statuses and bodies follow the protocol.
  */
 import type { Scope } from "@promptd/contract";
 import { createHash } from "node:crypto";
@@ -24,20 +24,20 @@ const METADATA_PATH = "/.well-known/oauth-authorization-server";
 const REGISTER_PATH = "/oauth/register";
 const TOKEN_PATH = "/oauth/token";
 const AUTHORIZE_PATH = "/oauth/authorize";
-/** Of the console. */
+/** A page of the console. */
 const CONSENT_PAGE = "/authorize";
 const BODY_BYTES_MAX = 16 * 1024;
 
-/** What a person has agreed to, until the program takes it. */
+/** What a person agreed to, until the program fetches it. */
 export interface Authorization {
   readonly accountId: string;
-  /** Who has agreed. */
+  /** The person who agreed. */
   readonly personId: string;
   readonly clientId: string;
   readonly clientName: string;
   readonly redirectUri: string;
   readonly codeChallenge: string;
-  /** Of the API key of the account, or of the management token of the person, that the program gets. */
+  /** Terms of the API key of the account, or of the management token of the person, that the program gets. */
   readonly terms: { readonly monthlyCap: number | null } | { readonly scopes: readonly Scope[] };
   readonly days: number;
 }
@@ -56,7 +56,7 @@ export function oauthEndpoints(people: PeopleContext): Endpoint[] {
       handle: async (_input, { request }) => ({
         status: 302,
         text: "",
-        // The page reads what stands behind the number sign as it is.
+        // The page reads everything after the number sign unchanged.
         headers: { location: `${publicUrl()}${CONSENT_PAGE}#${rawQuery(request.url ?? "")}` },
       }),
     }),
@@ -75,11 +75,11 @@ export function oauthEndpoints(people: PeopleContext): Endpoint[] {
 
 const WITH_BODY = { method: "POST", bodyBytesMax: BODY_BYTES_MAX, takesBytes: true } as const;
 
-/** From one address within a minute. Many people may share one, and each adds a program now and then. */
+/** Per address and minute. Many people may share an address, and each adds a program now and then. */
 const REQUESTS_MAX = { register: 20, token: 60 } as const;
 const WINDOW_MS = 60_000;
 
-/** The handler of an endpoint that asks for no credential, with a limit for each address. */
+/** The handler of an endpoint without credentials, with a limit per address. */
 function limited(
   db: Database,
   what: keyof typeof REQUESTS_MAX,
@@ -143,10 +143,10 @@ function refusal(error: string, description: string): TextAnswer {
 const GRANT_REFUSED =
   "The code is not valid. A code works once, for a short time, and only for the program that requested it.";
 const DAY_SECONDS = 86_400;
-/** Another text is refused without a question to the database. */
+/** Any other text is rejected without a database query. */
 const CODE_FORM = /^[A-Za-z0-9_-]{43}$/;
 
-/** Under which the authorization of a code is stored until the program takes it. */
+/** The key under which a code's authorization is stored until the program fetches it. */
 export function identifierOf(code: string): string {
   return `oauth-code:${code}`;
 }
@@ -155,7 +155,7 @@ async function exchange(form: URLSearchParams, people: PeopleContext): Promise<T
   if (form.get("grant_type") !== "authorization_code") {
     return refusal("unsupported_grant_type", "Only authorization_code is supported.");
   }
-  // Taken whatever follows: a code that was shown with a wrong verifier is of no use to anybody any more.
+  // Taken in any case: a code that was sent with a wrong verifier is no longer valid for anybody.
   const authorization = await takeAuthorization(form.get("code") ?? "", people);
   if (authorization === null || !isOfCaller(authorization, form)) return refusal("invalid_grant", GRANT_REFUSED);
   if (!(await mayStillGive(authorization, people))) return refusal("invalid_grant", GRANT_REFUSED);
@@ -178,24 +178,24 @@ function isOfCaller(authorization: Authorization, form: URLSearchParams): boolea
     .update(form.get("code_verifier") ?? "")
     .digest();
   const isVerified = isSameSecret(given, Buffer.from(codeChallenge, "base64url"));
-  // Programs of OAuth 2.1 leave the address out: the verifier has bound the code to whoever began.
+  // OAuth 2.1 programs omit the address: the verifier binds the code to the program that started.
   const isSameAddress = [null, redirectUri].includes(form.get("redirect_uri"));
   return isVerified && isSameAddress && form.get("client_id") === clientId;
 }
 
-/** The authorization of a code, once. Null: there is none, or its time is over. */
+/** The authorization of a code, returned only once. Null: there is none, or it has expired. */
 async function takeAuthorization(code: string, { sessions }: PeopleContext): Promise<Authorization | null> {
   const stored = CODE_FORM.test(code) ? await sessions.takeOnce(identifierOf(code)) : null;
   return stored === null ? null : (JSON.parse(stored) as Authorization);
 }
 
-/** False: since then the person has lost the access that they agreed to share. */
+/** False: the person has since lost the access that they agreed to share. */
 async function mayStillGive({ personId, accountId, terms }: Authorization, { db }: PeopleContext): Promise<boolean> {
   const role = await findRole(db, personId, accountId);
   return role === "owner" || (role === "member" && "scopes" in terms);
 }
 
-/** An API key or a management token. @throws Problem when the account or the person has too many. */
+/** Creates an API key or a management token. @throws Problem if the account or the person has too many. */
 async function createSecret(
   { accountId, personId, clientName: name, terms, days }: Authorization,
   { db, newId }: PeopleContext,

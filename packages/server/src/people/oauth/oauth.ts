@@ -1,4 +1,4 @@
-/** Access for programs by OAuth: what a person decides in the console, and what the program does before and after. */
+/** OAuth access for programs: what a person decides in the console, and what the program does before and after. */
 import { CARRIED_CODE, type ClientRequest } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
 import type { Endpoint, ManageHandlers } from "../../http/endpoint.ts";
@@ -14,7 +14,7 @@ export interface OAuth {
 }
 
 const CODE_BYTES = 32;
-/** A browser leads it back at once; a person who carries it to another machine types it there. */
+/** A browser returns the code at once; a person who carries it to another machine types it in there. */
 const CODE_SECONDS = 60;
 const CARRIED_CODE_SECONDS = 600;
 

@@ -4,12 +4,12 @@ import type { AuditAuth } from "./sign-in-audit.ts";
 
 const METHODS = ["GET", "POST"] as const;
 const BODY_BYTES_MAX = 64 * 1024;
-/** Of the connection, not of the request; Node makes its own. */
+/** These describe the connection, not the request; Node sets its own. */
 const HOP_HEADERS = new Set(["connection", "transfer-encoding", "content-length", "keep-alive", "upgrade", "expect"]);
 
 /**
- * Everything under /manage/auth as better-auth speaks it: its own paths, statuses and bodies, which are no envelopes. Pages
- * sign in and out here; what a person does once they are in is under /manage/v1.
+ * Everything under /manage/auth in better-auth's own form: its paths, statuses, and bodies, which are not envelopes.
+ * Pages sign in and out here; everything a signed-in person does is under /manage/v1.
  */
 export function authEndpoint(
   { sessions, auditAuth }: { readonly sessions: Pick<Sessions, "handle">; readonly auditAuth: AuditAuth },
@@ -50,7 +50,7 @@ async function toAnswer(response: Response): Promise<TextAnswer> {
   return { status: response.status, text: isJson ? withoutTokens(text) : text, headers };
 }
 
-/** The token of a session is in its cookie, which no script of a page can read. */
+/** A session's token is only in its cookie, which no script of a page can read. */
 function withoutTokens(json: string): string {
   if (json === "") return json;
   return JSON.stringify(JSON.parse(json), (name, value) => (name === "token" ? undefined : value));

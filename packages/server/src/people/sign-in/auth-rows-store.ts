@@ -1,6 +1,7 @@
 /**
- * Rows of the auth_ tables, by the statements that better-auth asks for: it names table, columns and conditions, we make
- * the SQL. So it runs on our connections, with our time limits, and needs no driver and no query builder of its own.
+ * Rows of the auth_ tables, for the statements that better-auth requests: it names table, columns, and conditions, and
+ * we write the SQL. So it runs on our connections, with our time limits, and needs no driver or query builder of its
+ * own.
  */
 import { isUuid } from "../../platform/ids.ts";
 import type { Queryable } from "../../platform/database/database.ts";
@@ -28,13 +29,13 @@ type Row = Record<string, unknown>;
 
 const TABLE = /^auth_[a-z_]+$/;
 const COLUMN = /^[a-z][a-z_]*$/;
-/** Columns of the type uuid, which no other text can be compared with. */
+/** Columns of type uuid, which cannot be compared with any other text. */
 const UUID_COLUMNS: ReadonlySet<string> = new Set(["id", "user_id"]);
 
-/** How many of the rows that the conditions hold for. */
+/** How many of the matching rows to affect. */
 type Count = "one" | "all";
 
-/** @param columnOf the column of a field in an order: all but orders come with the names of columns. */
+/** @param columnOf the column of a field to sort by: everything else comes with column names. */
 export function authRows(db: Queryable, columnOf: (model: string, field: string) => string) {
   const select = async ({ model, where, limit, offset, sortBy }: ManyTarget): Promise<Row[]> => {
     const values: unknown[] = [];
@@ -112,7 +113,10 @@ function column(name: string): string {
   return `"${name}"`;
 }
 
-/** At most one row, locked first, so that of two who want it one gets it; the conditions must hold under the lock too. */
+/**
+ * At most one row, locked first, so that only one of two competing requests gets it; the conditions must still hold
+ * under the lock.
+ */
 function oneOf({ model, where }: Target, values: unknown[]): string {
   const locked = `id = (select id from ${table(model)}${whereOf(where, values)} limit 1 for update)`;
   return ` where ${[locked, ...conditions(where, values)].join(" and ")}`;
@@ -123,7 +127,7 @@ function whereOf(where: Target["where"], values: unknown[]): string {
   return all.length === 0 ? "" : ` where ${all.join(" and ")}`;
 }
 
-/** All of the AND conditions hold, and one of the OR conditions where there are any. */
+/** All AND conditions must hold, and at least one of the OR conditions if there are any. */
 function conditions(where: Target["where"] = [], values: unknown[]): string[] {
   const all = where.filter(({ connector }) => connector !== "OR").map((one) => condition(one, values));
   const some = where.filter(({ connector }) => connector === "OR").map((one) => condition(one, values));

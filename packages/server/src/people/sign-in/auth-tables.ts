@@ -1,4 +1,4 @@
-/** The tables of our migrations as better-auth names them: model by model, field by column. */
+/** The tables of our migrations, mapped to better-auth's names: model by model, field by column. */
 
 const SESSION_SECONDS = 30 * 86_400;
 const REFRESH_SECONDS = 86_400;
@@ -42,7 +42,7 @@ export const MODELS = {
   },
 } as const;
 
-/** Codes of an authenticator app. What they are made from is encrypted with the secret. */
+/** Codes from an authenticator app. The secret that generates them is stored encrypted. */
 export const TWO_FACTOR_TABLES = {
   user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
   twoFactor: {

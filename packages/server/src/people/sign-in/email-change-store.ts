@@ -3,7 +3,7 @@ import type { Queryable, Tx } from "../../platform/database/database.ts";
 
 /**
  * Null: there is no such person, or they are frozen.
- * @returns a mark that changes with the password; null: there is none.
+ * @returns `passwordMark`: a mark that changes with the password; null: the person has no password.
  */
 export function findPersonWithAddress(
   db: Queryable,
@@ -30,8 +30,8 @@ export async function isAddressTaken(db: Queryable, email: string, personId: str
 }
 
 /**
- * The address by which a person signs in. Links that were sent to the one before are dead. `isVerified`: the person has
- * shown that they read its mail. False: somebody else has it.
+ * Changes the address that a person signs in with. Links sent to the previous address stop working. `isVerified`: the
+ * person has shown that they read its mail. False: somebody else has the address.
  */
 export async function changePersonEmail(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function changePersonEmail(
   return true;
 }
 
-/** Whoever sets a password by a link that went to their address reads its mail. */
+/** Records that the person reads the address's mail, because they set a password through a link sent to it. */
 export async function confirmAddress(db: Queryable, personId: string): Promise<void> {
   await db.query("update auth_users set email_verified = true, updated_at = promptd_now() where id = $1", [personId]);
 }

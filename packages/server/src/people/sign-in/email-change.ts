@@ -1,6 +1,6 @@
 /**
- * Another address for a person. They ask for it themselves where there is mail: a link goes to the new address, and once
- * it is opened they sign in by that one. An operator changes it without a link.
+ * Changes a person's address. If there is mail, people change it themselves: a link goes to the new address, and once
+ * it is opened they sign in with that address. An operator changes it without a link.
  */
 import type { ChangedEmail, EmailChangeRequest, RequestedEmailChange } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
@@ -18,10 +18,12 @@ import { changePersonEmail, findPersonWithAddress, isAddressTaken } from "./emai
 
 const CODE_BYTES = 16;
 const LINK_SECONDS = 3_600;
-/** In an hour: nobody tries passwords with somebody's open session, or fills the mailboxes of strangers. */
+/** Per hour: nobody may try passwords through an open session, or flood strangers' mailboxes. */
 const ASKED_MAX = 10;
 
-/** What a link stands for. It is dead once the address or the password is another: somebody else may have asked for it. */
+/**
+ * The content of a link. It stops working once the address or password changes: somebody else may have requested it.
+ */
 const changeSchema = z.object({
   personId: z.string(),
   from: z.string(),
@@ -30,8 +32,9 @@ const changeSchema = z.object({
 });
 
 /**
- * Sends a link to the new address. Whether somebody has that already is said to its mailbox alone.
- * @throws Problem VALIDATION_ERROR without mail, for a wrong password, for the address of now, and too often.
+ * Sends a link to the new address. Whether the address is already taken is only revealed to its mailbox.
+ * @throws Problem VALIDATION_ERROR without mail, for a wrong password, for the current address, and after too many
+ * requests.
  */
 export async function requestEmailChange(
   personId: string,
@@ -63,7 +66,10 @@ export async function requestEmailChange(
   return { personId, email: to, expiresAt };
 }
 
-/** @throws Problem NOT_FOUND_ERROR for a link that is of no use, whatever the reason; VALIDATION_ERROR: taken by now. */
+/**
+ * @throws Problem NOT_FOUND_ERROR for an invalid link, whatever the reason; VALIDATION_ERROR if the address has been
+ * taken meanwhile.
+ */
 export async function confirmEmailChange(code: string, { db, sessions, mailer }: PeopleContext): Promise<ChangedEmail> {
   const taken = await sessions.takeOnce(nameOf(code));
   if (taken === null) throw uselessLink();
@@ -78,7 +84,7 @@ export async function confirmEmailChange(code: string, { db, sessions, mailer }:
   return { personId, email: to };
 }
 
-/** Of the person, and of the account that is their own. @throws Problem VALIDATION_ERROR when somebody has it. */
+/** Changes the address of the person and of their personal account. @throws Problem VALIDATION_ERROR if it is taken. */
 export async function changeEmail(
   tx: Tx,
   personId: string,

@@ -1,6 +1,6 @@
 import type { Sessions, SessionsOptions } from "./sessions.ts";
 
-/** Ways in whose library is loaded when they are first used: neither a start nor an operator's command has to wait for it. */
+/** Loads the sign-in library at first use: neither startup nor an operator command has to wait for it. */
 export function createLazySessions(options: SessionsOptions): Sessions {
   let made: Promise<Sessions> | null = null;
   const get = () => (made ??= import("./sessions.ts").then(({ createSessions }) => createSessions(options)));

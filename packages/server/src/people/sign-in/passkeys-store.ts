@@ -6,7 +6,7 @@ import { lockPerson } from "../people-store.ts";
 const COLUMNS = `id as "passkeyId", coalesce(name, 'Passkey') as name, backed_up as "isBackedUp", created_at as "createdAt",
   last_used_at as "lastUsedAt"`;
 
-/** What a signature is checked with. */
+/** What is needed to check a signature. */
 export interface StoredCredential {
   readonly passkeyId: string;
   readonly personId: string;
@@ -38,7 +38,10 @@ export interface PasskeyToInsert extends StoredCredential {
   readonly aaguid: string;
 }
 
-/** Locks the person, whose passkeys are counted. Null: the credential is known already, or the person has as many passkeys as they may have. */
+/**
+ * Locks the person, whose passkeys are counted. Null: the credential is already registered, or the person has the
+ * maximum number of passkeys.
+ */
 export async function insertPasskey(tx: Tx, given: PasskeyToInsert, max: number): Promise<Passkey | null> {
   await lockPerson(tx, given.personId);
   return queryAnswer(
@@ -79,7 +82,7 @@ export function findCredential(db: Queryable, credentialId: string): Promise<Sto
   );
 }
 
-/** False: the same signature, or one of a copy of the passkey, came first. */
+/** False: the same signature, or a signature by a copy of the passkey, came first. */
 export async function noteUse(
   db: Queryable,
   passkeyId: string,
@@ -93,7 +96,7 @@ export async function noteUse(
   return rows.length === 1;
 }
 
-/** Of two answers to one challenge one gets through. */
+/** If two responses use the same challenge, only one is accepted. */
 export async function useChallenge(db: Queryable, challenge: Buffer, seconds: number): Promise<boolean> {
   const rows = await db.query(
     `insert into passkey_challenges (challenge, expires_at) values ($1, promptd_now() + make_interval(secs => $2))

@@ -1,6 +1,6 @@
 /**
- * Passkeys (WebAuthn), by @simplewebauthn/server: the only file that imports it. better-auth's own plugin stands on other
- * versions of its parts than better-auth itself (docs/decisions/2026-11-23-passkeys.md).
+ * Passkeys (WebAuthn), through @simplewebauthn/server: the only file that imports it. better-auth's own plugin requires
+ * other versions of its dependencies than better-auth itself (docs/decisions/2026-11-23-passkeys.md).
  */
 import type { CredentialJson, Passkey, Person } from "@promptd/contract/manage";
 import {
@@ -28,10 +28,10 @@ import {
 } from "./passkeys-store.ts";
 
 const PASSKEYS_PER_PERSON_MAX = 20;
-/** What a person may take to find a key and touch it. */
+/** Time for a person to find and touch a security key. */
 const CHALLENGE_SECONDS = 300;
 
-/** What a browser needs to make a passkey for this person. */
+/** What a browser needs to create a passkey for this person. */
 export async function creationOptions(
   owner: Person,
   party: RelyingParty,
@@ -50,13 +50,13 @@ export async function creationOptions(
       id: credentialId,
       ...transportsOf(transports),
     })),
-    // The passkey alone signs in, so it must know the person, and verify that it is them.
+    // The passkey alone signs in, so it must identify the person and verify that it is them.
     authenticatorSelection: { residentKey: "required", userVerification: "required" },
   });
   return { ...options };
 }
 
-/** Null: the browser's answer is not one to a challenge of ours for this person, or there are too many passkeys. */
+/** Null: the browser's response does not match a challenge of ours for this person, or there are too many passkeys. */
 export async function addPasskey(
   given: { readonly personId: string; readonly name: string; readonly response: CredentialJson },
   party: RelyingParty,
@@ -88,7 +88,7 @@ export async function addPasskey(
   return db.tx((tx) => insertPasskey(tx, { ...row, deviceType, isBackedUp, aaguid }, PASSKEYS_PER_PERSON_MAX));
 }
 
-/** What a browser needs to sign in: any passkey of this server will do, and says whose it is. */
+/** What a browser needs to sign in: any passkey of this server is accepted, and identifies its person. */
 export async function requestOptions(party: RelyingParty, { secret }: PeopleContext): Promise<CredentialJson> {
   const options = await generateAuthenticationOptions({
     rpID: party.id,
@@ -99,7 +99,7 @@ export async function requestOptions(party: RelyingParty, { secret }: PeopleCont
   return { ...options };
 }
 
-/** The person whose passkey has answered; null: none of ours has, whatever was wrong. */
+/** The person whose passkey responded; null: it is not one of ours, for whatever reason. */
 export async function findSignedIn(
   response: CredentialJson,
   party: RelyingParty,
@@ -133,7 +133,7 @@ function transportsOf(list: StoredCredential["transports"]): { transports?: Auth
 const RANDOM_BYTES = 16;
 const TIME_BYTES = 8;
 
-/** Random bytes, when it ends, and our signature of both for this person; "": for whoever signs in. */
+/** Random bytes, the expiry, and our signature over both for this person; "": for anyone signing in. */
 function mintChallenge(personId: string, secret: string): Uint8Array<ArrayBuffer> {
   const head = Buffer.alloc(RANDOM_BYTES + TIME_BYTES);
   randomBytes(RANDOM_BYTES).copy(head);
@@ -153,7 +153,7 @@ function signatureOf(head: Buffer, personId: string, secret: string): Buffer {
   return createHmac("sha256", secret).update("challenge of a passkey").update(head).update(personId).digest();
 }
 
-/** The challenge of a checked answer. False: it was answered before. */
+/** Uses up the challenge of a checked response. False: it was answered before. */
 async function takeChallenge(response: CredentialJson, db: Database): Promise<boolean> {
   const { clientDataJSON } = response["response"] as { readonly clientDataJSON: string };
   const { challenge } = JSON.parse(Buffer.from(clientDataJSON, "base64url").toString()) as {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Queryable } from "../../platform/database/database.ts";
 import { countAttempt, forgetAttempts } from "./rate-limit-store.ts";
 
-/** NIST SP 800-63B-4, section 3.1.1.2: 15 where a password stands alone, 8 beside a second factor. 12 is between them. */
+/** NIST SP 800-63B-4, section 3.1.1.2: at least 15 without a second factor, 8 with one. 12 is in between. */
 export const PASSWORD_LENGTHS = { min: 12, max: 128 } as const;
 
 /** What is wrong with a new password; null: nothing. */
@@ -12,14 +12,14 @@ export function passwordFault(password: string): string | null {
   return password.length > max ? `password must have at most ${max} characters.` : null;
 }
 
-/** In an hour, for one email address. NIST SP 800-63B-4, section 3.2.2, allows 100 failures in a row. */
+/** Per hour and email address. NIST SP 800-63B-4, section 3.2.2, allows 100 consecutive failures. */
 const TRIES_MAX = 50;
 const TRIES_WINDOW_MS = 3_600_000;
 
 /**
- * Counts a try of somebody's password, whoever tries it from wherever: many addresses may guess for one person. An address
- * that nobody has counts as well, so that the answer does not say who is here.
- * @returns why it is refused; null: it is not.
+ * Counts an attempt at a person's password, from whatever address: many addresses may guess for one person. Attempts
+ * for an unknown email address count too, so that the response does not reveal who has an account.
+ * @returns why the attempt is refused; null: it is allowed.
  */
 export async function countPasswordTry(db: Queryable, email: string): Promise<string | null> {
   const { count, msLeft } = await countAttempt(db, triesOf(email), TRIES_WINDOW_MS);
@@ -28,12 +28,12 @@ export async function countPasswordTry(db: Queryable, email: string): Promise<st
   return `There were ${TRIES_MAX} password attempts for this address within an hour, which is the limit. Try again in ${minutes} min, sign in without a password, or set a new one.`;
 }
 
-/** Who has set a new password by a link has the mailbox: they need not wait for those who guessed. */
+/** A person who set a new password through a link owns the mailbox, and need not wait because others guessed. */
 export async function forgetPasswordTries(db: Queryable, email: string): Promise<void> {
   await forgetAttempts(db, triesOf(email));
 }
 
-/** Hashed: people type other things than addresses, too. */
+/** Hashed, because people also type things that are not addresses. */
 function triesOf(email: string): string {
   return `password:${createHash("sha256").update(email.trim().toLowerCase()).digest("base64url")}`;
 }

@@ -1,13 +1,13 @@
 import type { Queryable } from "../../platform/database/database.ts";
 
 export interface Asked {
-  /** How often within the window, this time included. */
+  /** Number of attempts within the window, including this one. */
   readonly count: number;
-  /** Until the window ends. */
+  /** Time until the window ends. */
   readonly msLeft: number;
 }
 
-/** Counts how often something was asked for, in the rows by which sign-in is limited too. The window begins with the first time. */
+/** Counts attempts, in the same rows that limit sign-ins. The window begins with the first attempt. */
 export async function countAttempt(db: Queryable, key: string, windowMs: number): Promise<Asked> {
   const [row] = await db.query<Asked>(
     `insert into auth_rate_limits as asked (id, key, count, last_request)
@@ -22,7 +22,10 @@ export async function countAttempt(db: Queryable, key: string, windowMs: number)
   return row ?? { count: 1, msLeft: windowMs };
 }
 
-/** Limits requests of addresses, as better-auth asks for it. Its own would remove every row that is older than a minute. */
+/**
+ * Limits requests per address, in the form better-auth requires. Its own limiter would remove every row older than a
+ * minute.
+ */
 export function limiterOfAttempts(db: Queryable) {
   return {
     async consume(key: string, { window, max }: { readonly window: number; readonly max: number }) {

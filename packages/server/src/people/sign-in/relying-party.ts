@@ -1,15 +1,15 @@
 import { isIP } from "node:net";
 import { isLoopback } from "../../platform/config/config.ts";
 
-/** This server as passkeys know it: a domain and the origin of its pages. */
+/** This server as passkeys identify it: a domain, and the origin of its pages. */
 export interface RelyingParty {
   readonly id: string;
   readonly origin: string;
 }
 
 /**
- * Browsers make passkeys for a domain, over https or on the machine itself, where the domain is localhost. Null: the
- * address is a bare number, or not secure, so that no browser would.
+ * Browsers create passkeys for a domain, over https, or on the machine itself under the domain localhost. Null: the
+ * address is a bare IP address or not secure, so no browser would create one.
  */
 export function relyingPartyOf(publicUrl: string): RelyingParty | null {
   const url = new URL(publicUrl);

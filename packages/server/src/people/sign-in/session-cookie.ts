@@ -1,4 +1,4 @@
-/** The session cookie: its name, and the token in it, without better-auth, which only a sign-in has to load. */
+/** The session cookie: its name and token. Does not load better-auth, which only a sign-in needs. */
 import { createHmac } from "node:crypto";
 import { isLoopback } from "../../platform/config/config.ts";
 import { isSameSecret } from "../../platform/secrets.ts";
@@ -11,7 +11,7 @@ export function readSessionCookie(cookies: readonly string[], url: string, secre
   return value === null ? null : verified(value, secret);
 }
 
-/** Everywhere but on this machine: nothing stands between a browser and a loopback address. */
+/** True everywhere except on this machine: nothing stands between a browser and a loopback address. */
 export function isSecure(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || !isLoopback(hostname);

@@ -1,6 +1,6 @@
 /**
- * Sessions and ways in, by better-auth: the only file that imports it. It speaks HTTP under /manage/auth, where pages sign
- * in and out, and gives the rest of the slice two acts: make a person, and begin a session.
+ * Sessions and ways to sign in, through better-auth: the only file that imports it. It serves HTTP under /manage/auth,
+ * where pages sign in and out, and gives the rest of the slice two actions: create a person, and begin a session.
  */
 import type { AuthContext } from "better-auth";
 import { betterAuth } from "better-auth/minimal";
@@ -29,9 +29,9 @@ interface SignInService {
 }
 export type SignInServices = Partial<Record<"github" | "google", SignInService>>;
 
-/** An OpenID Connect provider of the operator's choice. */
+/** An OpenID Connect provider that the operator has chosen. */
 export interface OidcProvider extends SignInService {
-  /** Where its discovery document is. */
+  /** The address of its discovery document. */
   readonly discoveryUrl: string;
 }
 
@@ -39,59 +39,61 @@ export interface SessionsOptions {
   readonly db: Database;
   readonly log: Log;
   readonly newId: () => string;
-  /** Signs cookies and encrypts what better-auth keeps secret; 32 bytes or more. */
+  /** Signs cookies and encrypts better-auth's secrets; at least 32 bytes. */
   readonly secret: string;
-  /** Under which people reach the server; known for certain once it listens. */
+  /** The address at which people reach the server; known for certain once it listens. */
   readonly publicUrl: () => string;
-  /** Sign-in services that have settings, by name. */
+  /** Configured sign-in services, by name. */
   readonly services: SignInServices;
   readonly oidc: OidcProvider | null;
   readonly onLibraryWarning: (message: string, rest: readonly unknown[]) => void;
   /**
-   * Whether somebody may sign up by themselves. @returns the reason why not.
-   * @param person `isVerified`: a sign-in service says that the address is theirs.
+   * Whether somebody may sign up on their own. @returns the reason why not.
+   * @param person `isVerified`: a sign-in service confirms that the address is theirs.
    */
   readonly refuseSignUp: (person: { readonly email: string; readonly isVerified: boolean }) => Promise<string | null>;
   /** Called at each sign-in, before its session exists. */
   readonly onSignIn: (personId: string) => Promise<void>;
-  /** False: operators hand over what would be mailed. */
+  /** False: operators hand over what would otherwise be mailed. */
   readonly hasMail: boolean;
-  /** Somebody may set a new password by this link, once, within an hour. */
+  /** A person may set a new password through this link, once, within an hour. */
   readonly onResetAsked: (email: string, link: string) => Promise<void>;
-  /** Somebody has set a new password by such a link. */
+  /** A person has set a new password through such a link. */
   readonly onPasswordReset: (personId: string, address: string | null) => Promise<void>;
-  /** Somebody who has signed up confirms their address by this link; null: nobody has to. */
+  /** A person who signed up confirms their address through this link; null: no confirmation is required. */
   readonly onVerificationAsked: ((email: string, link: string) => Promise<void>) | null;
 }
 
-/** Header that carries the peer's address to better-auth: one of the caller's own could be made up. */
+/** Header that passes the peer's address to better-auth: callers could fake a header of their own. */
 const ADDRESS_HEADER = "x-promptd-address";
 
 export interface Sessions {
-  /** Answers a request under /manage/auth. `address`: of the peer. */
+  /** Handles a request under /manage/auth. `address`: the peer's address. */
   handle(request: Request, address: string): Promise<Response>;
-  /** Makes a person, whose address and password the caller has checked. Null: somebody has the address by now. */
+  /** Creates a person whose address and password the caller has checked. Null: the address has been taken meanwhile. */
   createPerson(person: {
     readonly email: string;
     readonly name: string;
-    /** Null: without one. */
+    /** Null: no password. */
     readonly password: string | null;
-    /** True: it is certain that the address is theirs. */
+    /** True: the address is certainly theirs. */
     readonly isVerified: boolean;
   }): Promise<string | null>;
-  /** False: it is another, or the person has none. */
+  /** False: the password differs, or the person has none. */
   isPasswordOf(personId: string, password: string): Promise<boolean>;
-  /** Gives a person a password, whatever they had before, and ends their sessions. */
+  /** Sets a person's password, whatever it was before, and ends their sessions. */
   setPassword(personId: string, password: string): Promise<void>;
-  /** Stores a text for so long, under a secret name of which only the hash is stored. */
+  /** Stores a text for this long under a secret name, of which only the hash is stored. */
   storeOnce(name: string, text: string, seconds: number): Promise<void>;
-  /** Takes what was stored; of several who ask at once one gets it. Null: there is nothing, or its time is over. */
+  /**
+   * Takes the stored text; only one of several concurrent callers gets it. Null: nothing is stored, or it has expired.
+   */
   takeOnce(name: string): Promise<string | null>;
-  /** Begins a session. @returns the values of Set-Cookie that make a browser part of it. */
+  /** Begins a session. @returns the Set-Cookie values that make a browser part of it. */
   signIn(personId: string, browser: BrowserOfSession): Promise<string[]>;
 }
 
-/** Where a session begins, as its person sees it in a list. */
+/** Where a session begins, as shown to its person in a list. */
 export interface BrowserOfSession {
   readonly address: string;
   readonly userAgent: string | null;
@@ -99,7 +101,7 @@ export interface BrowserOfSession {
 
 export function createSessions(options: SessionsOptions): Sessions {
   let made: { readonly url: string; readonly auth: ReturnType<typeof createAuth> } | null = null;
-  /** Made at the first use, and again when the address has changed, which it does when the port becomes known. */
+  /** Created at first use, and again if the address has changed, as it does when the port becomes known. */
   const get = () => {
     const url = options.publicUrl();
     if (made?.url !== url) made = { url, auth: createAuth(options, url) };
@@ -153,7 +155,7 @@ function createAuth(options: SessionsOptions, url: string) {
     secret,
     database: adapterOf(options.db),
     ...MODELS,
-    // A page that this server gave is of our origin whatever name it was reached by, such as localhost.
+    // A page served by this server has our origin, whatever name it was reached by, such as localhost.
     trustedOrigins: (request) => (request === undefined ? [] : ownOrigins(request)),
     emailAndPassword: {
       enabled: true,
@@ -169,12 +171,12 @@ function createAuth(options: SessionsOptions, url: string) {
     ...confirmationOf(options.onVerificationAsked, url),
     hooks: { before: beforeActions(options, url) },
     disabledPaths: DISABLED_PATHS,
-    // A token of a reset opens an account for an hour, so that only its hash is stored.
+    // A reset token opens an account for an hour, so only its hash is stored.
     verification: { ...MODELS.verification, storeIdentifier: "hashed" },
     socialProviders: options.services,
     rateLimit: { enabled: true, customStorage: limiterOfAttempts(options.db) },
     advanced: {
-      // What these leave out is left out by itself where NODE_ENV is "test".
+      // Where NODE_ENV is "test", better-auth skips these checks unless they are requested.
       disableOriginCheck: false,
       disableCSRFCheck: false,
       cookiePrefix: COOKIE_PREFIX,
@@ -202,7 +204,7 @@ function createAuth(options: SessionsOptions, url: string) {
       twoFactor({ issuer: "promptd", schema: TWO_FACTOR_TABLES }),
     ],
     telemetry: { enabled: false },
-    // It calls what callers do wrong errors; its own are in `onError`.
+    // The library also logs callers' mistakes as errors; its own errors arrive in `onError`.
     logger: { level: "warn", log: (_level, message, ...rest) => options.onLibraryWarning(message, rest) },
     onAPIError: {
       onError: (error) => {
@@ -214,8 +216,8 @@ function createAuth(options: SessionsOptions, url: string) {
 }
 
 const DISABLED_PATHS = [
-  "/verify-password", // nothing of ours asks there, and it bounds nobody who tries passwords with a session left open
-  // They name sessions by their tokens, /manage/v1/sessions by their ids.
+  "/verify-password", // unused here, and it has no limit for password attempts through an open session
+  // These name sessions by their tokens; /manage/v1/sessions names them by id.
   "/list-sessions",
   "/revoke-session",
 ];
@@ -223,9 +225,9 @@ const DISABLED_PATHS = [
 const OWN_PATH = "virtual:";
 
 /**
- * Any OpenID Connect provider, by its discovery document. The plugin would ask for that at its start, without a time
- * limit, and everybody's sign-in would wait for it; here it asks when somebody signs in with this provider, for ten
- * seconds at most, as it does by itself where its start has failed.
+ * Supports any OpenID Connect provider through its discovery document. The plugin would fetch that at startup, without
+ * a time limit, and everyone's sign-in would wait for it. Here it is fetched when somebody signs in with this provider,
+ * for at most ten seconds, which is also what the plugin does after a failed start.
  */
 function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider) {
   const provider = {
@@ -241,7 +243,7 @@ function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider) {
 }
 
 const CHANGE_PATH = "/change-password";
-/** Where a password is tried: all but codes. */
+/** Paths where a password is tried: all except codes. */
 const PASSWORD_PATH = /^\/(sign-in\/email|change-password|two-factor\/(?!verify-).+)$/;
 const NAMING_PATHS = new Set<string | undefined>(["/sign-up/email", "/update-user"]);
 const RESET_PATH = "/request-password-reset";
@@ -249,16 +251,16 @@ const RESET_SECONDS = 3_600;
 const RESET_BYTES = 16;
 
 /**
- * Bounds how often the password of one person is tried, from whatever addresses.
+ * Limits how often a person's password is tried, from any number of addresses.
  *
- * Answers every request for a reset at once and the same, before anybody is looked up: neither the answer nor its time
- * says who has an account here. What better-auth does at this path would take longer for those it knows.
+ * Answers every reset request immediately and identically, before looking anybody up: neither the response nor its
+ * timing reveals who has an account here. better-auth's own handling would take longer for known people.
  *
- * Has every change of a password end all other sessions: it would be in vain while that of a thief goes on.
+ * Makes every password change end all other sessions: it would be useless while a thief's session continues.
  *
- * Takes names alone that others may be shown.
+ * Accepts only names that others may be shown.
  *
- * Leads whoever opens the link of a confirmation by itself to its page.
+ * Redirects people who open a confirmation link directly to its page.
  */
 function beforeActions({ db, log, hasMail, onResetAsked }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
@@ -292,7 +294,7 @@ function nameOf(body: { readonly name?: unknown } | undefined): { readonly name:
   throw new APIError("BAD_REQUEST", { code: "NAME_REFUSED", message: read.fault });
 }
 
-/** The token that better-auth takes once for a new password; null: nobody has this address. */
+/** The token that better-auth accepts once for a new password; null: nobody has this address. */
 async function beginReset(
   store: Pick<AuthContext["internalAdapter"], "findUserByEmail" | "createVerificationValue">,
   email: string,
@@ -305,7 +307,7 @@ async function beginReset(
   return token;
 }
 
-/** Acts that no request reaches: they have no path. */
+/** Actions that no request can reach: they have no path. */
 const ownActions = {
   id: "promptd",
   endpoints: {
@@ -376,7 +378,7 @@ const ownActions = {
 function adapterOf(db: Database) {
   type Create = Parameters<typeof createAdapterFactory>[0]["adapter"];
   const rowsOf: Create = ({ getFieldName }) =>
-    // Its types promise rows of whatever type is asked for, which no database can know.
+    // Its types promise rows of whichever type the caller names, which no database can guarantee.
     authRows(db, (model, field) => getFieldName({ model, field })) as ReturnType<Create>;
   const config = {
     adapterId: "promptd",

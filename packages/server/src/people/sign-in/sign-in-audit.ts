@@ -1,6 +1,6 @@
 /**
- * Rows of the audit log for what better-auth answers under /manage/auth: who signs in, tries to, or signs out, and what
- * people change about their ways in. All other rows come from the entries of the contract.
+ * Audit log rows for what better-auth handles under /manage/auth: who signs in, tries to, or signs out, and how people
+ * change their ways to sign in. All other rows come from the contract's entries.
  */
 import { z } from "zod";
 import type { Database } from "../../platform/database/database.ts";
@@ -9,14 +9,14 @@ import type { PeopleContext } from "../people-context.ts";
 import { findPersonByEmail, findPersonOfSession } from "../people-store.ts";
 import { readSessionCookie } from "./session-cookie.ts";
 
-/** Answers a request and leaves its row. */
+/** Handles a request and writes its row. */
 export type AuditAuth = (
   asked: { readonly request: Request; readonly address: string; readonly requestId: string },
   answer: () => Promise<Response>,
 ) => Promise<Response>;
 
 const ROOT = "/manage/auth";
-/** What begins a session. */
+/** Paths that begin a session. */
 const WAYS_IN = [
   "/sign-in/email",
   "/sign-up/email",
@@ -25,7 +25,7 @@ const WAYS_IN = [
   "/oauth2/callback/",
   "/two-factor/verify",
 ];
-/** What people do about themselves while they are signed in. */
+/** What people change about themselves while signed in. */
 const CHANGES: Readonly<Record<string, string>> = {
   "/sign-out": "signOut",
   "/change-password": "changePassword",
@@ -69,14 +69,14 @@ export function createSignInAudit(people: PeopleContext): AuditAuth {
 
 type Row = Omit<Parameters<WriteEntry>[0], "actor" | "personId" | "action" | "outcome">;
 
-/** Not waited for: the time of an answer says nothing of who has an account here. */
+/** Not awaited: the response time must not reveal who has an account here. */
 async function noteReset(sent: Request, { db, writeEntry }: PeopleContext, row: Row): Promise<void> {
   const personId = await personNamed(sent, db);
   if (personId !== null)
     await writeEntry({ ...row, actor: "none", personId, action: "requestPasswordReset", outcome: "SUCCESS" });
 }
 
-/** Not waited for, as above. A password of somebody unknown is nobody's; a code comes after the right password. */
+/** Not awaited, as above. A password for an unknown address has no person; a code comes after the correct password. */
 async function noteRefusal(sent: Request, { db, writeEntry }: PeopleContext, row: Row): Promise<void> {
   const isCode = new URL(sent.url).pathname.includes("/two-factor/");
   const personId = isCode ? null : await personNamed(sent, db);
@@ -84,7 +84,7 @@ async function noteRefusal(sent: Request, { db, writeEntry }: PeopleContext, row
     await writeEntry({ ...row, actor: "none", personId, action: "signIn", outcome: "UNAUTHORIZED_ERROR" });
 }
 
-/** The person of the address in a body; null: nobody has it, or it has none. */
+/** The person with the address in a body; null: no such person, or no address. */
 async function personNamed(sent: Request, db: Database): Promise<string | null> {
   try {
     const { success, data } = z.object({ email: z.string() }).safeParse(await sent.json());

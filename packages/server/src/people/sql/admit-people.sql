@@ -1,7 +1,7 @@
--- Admission to the management API: session or token, person, account, role and rate limit in one statement.
+-- Admission to the management API: session or token, person, account, role, and rate limit in one statement.
 
--- What a session's token admits to. p_account: the account asked for; null: the personal one. No row: there is no such
--- session, or it has expired. account_id is null when the person is not a member of the account asked for.
+-- What a session's token admits to. p_account: the requested account; null: the personal one. No row: there is no such
+-- session, or it has expired. account_id is null if the person is not a member of the requested account.
 create or replace function admit_session(p_token text, p_account uuid, p_limit int)
 returns table (
   person_id uuid, is_operator boolean, is_frozen boolean, token_id uuid, scopes text[], revoked_at timestamptz,

@@ -1,5 +1,5 @@
--- What people call what an ID of the audit log is of. Null: nothing has it any more, or nothing of it has a name. A run
--- is looked for among those of the account that acted, by its key.
+-- The display name of whatever has this ID in the audit log. Null: nothing has the ID any longer, or it has no name. A
+-- run is searched for by its key among the runs of the account that acted.
 create or replace function audited_name(p_id uuid, p_account uuid) returns text language sql stable as $$
   select coalesce(
     (select u.email from auth_users u where u.id = p_id),
@@ -14,7 +14,7 @@ create or replace function audited_name(p_id uuid, p_account uuid) returns text 
     (select r.run_name from runs r where r.account_id = p_account and r.id = p_id))
 $$;
 
--- The list of a row of the audit log with names in the place of IDs. Null: nothing in it has a name.
+-- The subject list of an audit log row, with names in place of IDs. Null: nothing in it has a name.
 create or replace function audit_subject_name(p_subject text, p_account uuid) returns text language sql stable as $$
   select string_agg(coalesce(named.name, named.text), ', ' order by named.place)
   from (
@@ -24,7 +24,7 @@ create or replace function audit_subject_name(p_subject text, p_account uuid) re
   having bool_or(named.name is not null)
 $$;
 
--- What of which the name of today has a text in it: the other way around. Runs have no names worth a search.
+-- IDs of everything whose current name contains a text: the reverse lookup. Names of runs are not worth a search.
 create or replace function audit_subjects_named(p_text text) returns setof text language sql stable as $$
   select u.id::text from auth_users u where position(lower(p_text) in u.email) > 0
   union all select a.id::text from accounts a where position(lower(p_text) in lower(a.email)) > 0
