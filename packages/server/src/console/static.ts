@@ -1,6 +1,6 @@
 /**
- * The files of the console, as its build left them. They are read once, all together, with the first page that is asked
- * for, into memory: a build that replaces them while the server runs cannot mix two versions in one page.
+ * The console's built files. They are all read into memory at the first page request, so a build that replaces them
+ * while the server runs cannot mix two versions in one page.
  */
 import { createHash } from "node:crypto";
 import { access, readdir, readFile } from "node:fs/promises";
@@ -11,19 +11,19 @@ import { takesBrotli } from "../http/response/compress.ts";
 import { Problem } from "../platform/problem.ts";
 
 interface ConsoleOptions {
-  /** Where the build stands: `index.html` and what it loads. */
+  /** The directory of the build: `index.html` and the files it loads. */
   readonly directory: string;
-  /** Under which callers reach the server, and so what the addresses of generated files begin with. */
+  /** The address at which callers reach the server, and with which addresses of generated files begin. */
   readonly publicUrl: () => string;
 }
 
 interface StaticFile {
   readonly type: string;
   readonly plain: Buffer;
-  /** As the build compressed it; null: it would not be smaller. */
+  /** The file as the build compressed it; null: compression would not make it smaller. */
   readonly brotli: Buffer | null;
   readonly etag: string;
-  /** True: the name holds a hash of the content. */
+  /** True: the name contains a hash of the content. */
   readonly isImmutable: boolean;
 }
 
@@ -53,7 +53,7 @@ export async function consoleEndpoint(options: ConsoleOptions): Promise<Endpoint
     });
     const files = await reading;
     const path = pathOf(context.request.url ?? "/");
-    // Every other path is a page of the application, which finds its way by itself; a missing asset is not.
+    // Every other path is a page of the application, which does its own routing; a missing asset is not a page.
     const file = files.get(path) ?? (HASHED.test(path) ? undefined : files.get(INDEX));
     if (file === undefined) throw missingAsset();
     return answerFile(file, context, options.publicUrl());
@@ -88,13 +88,13 @@ async function readStatic(path: string, whole: string, type: string, brotli: str
   };
 }
 
-/** A file that is not there: the console is not built. */
+/** A missing file means that the console is not built. */
 function orFalse(error: unknown): false {
   if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
   throw error;
 }
 
-/** Without the query, decoded; a path that is no valid encoding names no file. */
+/** The decoded path without the query; a path with invalid encoding names no file. */
 function pathOf(url: string): string {
   const [path = "/"] = url.split("?");
   try {
@@ -124,7 +124,9 @@ function answerFile(file: StaticFile, context: ServerContext, publicUrl: string)
   return { status: 200, headers, body: context.request.method === "HEAD" ? null : Readable.from([bytes]) };
 }
 
-/** What a page may load and who may show it: its own files, and pictures and videos of runs. No inline script runs. */
+/**
+ * What a page may load, and who may embed it: its own files, and pictures and videos of runs. No inline script runs.
+ */
 function pageHeaders(publicUrl: string): Record<string, string> {
   const media = `'self' blob: ${new URL(publicUrl).origin}`;
   const policy = {

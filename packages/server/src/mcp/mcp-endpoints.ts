@@ -1,7 +1,7 @@
 /**
- * /mcp: the prompts of the server as tools, over streamable HTTP and without sessions that a process would have to
- * remember. A tool works through /v1 with the caller's own key, so that key, rate limit and plan are those of every
- * request. Statuses and bodies are those of the protocol once the caller is admitted.
+ * /mcp: the server's prompts as tools, over streamable HTTP, without sessions that a process would have to remember. A
+ * tool calls /v1 with the caller's own key, so the key, rate limit, and plan apply as for every other request. After
+ * admission, statuses and bodies follow the protocol.
  */
 import type { HttpMcp } from "@promptd/mcp";
 import { Readable } from "node:stream";
@@ -21,22 +21,22 @@ import { challengeOf, MCP_PATH, metadataEndpoints } from "./resource-metadata.ts
 
 export interface McpOptions extends CallSetup {
   readonly newId: () => string;
-  /** Origins whose pages may call beside the server's own; `*` is none of them. */
+  /** Origins, besides the server's own, whose pages may call /mcp; `*` is not supported. */
   readonly origins: readonly string[];
-  /** The account's run that was created with this idempotency key; null: there is none yet. */
+  /** The account's run that was created with this idempotency key; null: none yet. */
   readonly findRunByIdempotencyKey: (accountId: string, key: string) => Promise<string | null>;
 }
 
-/** Images come as Base64, as in a body of POST /v1/runs. */
+/** Images are sent as Base64, as in a body of POST /v1/runs. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
-/** A call may be canceled before its run is made. */
+/** A call may be canceled before its run is created. */
 const CANCEL_POLL = { everyMs: 100, timeoutMs: 3_000 };
 
 export function mcpEndpoints(options: McpOptions): Endpoint[] {
   const { log, publicUrl } = options;
   const onError = (err: Error) => log.debug({ err }, "an MCP message was refused");
   let opened: Promise<HttpMcp> | null = null;
-  // Its SDK is loaded with the first message: a start does not wait for it.
+  // The SDK is loaded with the first message, so that startup does not wait for it.
   const mcp = () =>
     (opened ??= import("@promptd/mcp").then(({ createHttpMcp }) => createHttpMcp({ version: VERSION, onError })));
 
@@ -65,7 +65,9 @@ export function mcpEndpoints(options: McpOptions): Endpoint[] {
   return [endpoint, ...metadataEndpoints(publicUrl)];
 }
 
-/** A page that reached the server by a name of its own (DNS rebinding) must not speak for the person who opened it. */
+/**
+ * A page that reached the server through its own host name (DNS rebinding) must not act for the person who opened it.
+ */
 function isAllowedOrigin(origin: string | null, { origins, publicUrl }: McpOptions): boolean {
   return origin === null || origin === new URL(publicUrl()).origin || origins.includes(origin);
 }
@@ -96,12 +98,12 @@ function isInitialize(message: unknown): boolean {
   return typeof message === "object" && message !== null && (message as Message).method === "initialize";
 }
 
-/** A host in a page reads the name of its session. */
+/** Hosts that run in a page must be able to read the session's name. */
 function sessionHeaders(session: string): Record<string, string> {
   return { [SESSION_HEADER]: session, "access-control-expose-headers": "Mcp-Session-Id" };
 }
 
-/** The request that a notification of a client cancels; null: it is no such notification. */
+/** The request that a client's notification cancels; null: it is not a cancellation. */
 function cancelledRequest(message: unknown): string | number | null {
   if (typeof message !== "object" || message === null) return null;
   const { method, params } = message as Message;
@@ -109,7 +111,7 @@ function cancelledRequest(message: unknown): string | number | null {
   return typeof requestId === "string" || typeof requestId === "number" ? requestId : null;
 }
 
-/** The process that waits for the run learns of its end as it does of every other. */
+/** The process that waits for the run learns of its end in the usual way. */
 async function cancelRun(requestId: string | number, context: ServerContext, options: McpOptions): Promise<void> {
   const { accountId } = context.caller;
   try {

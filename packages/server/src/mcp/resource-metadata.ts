@@ -1,15 +1,18 @@
-/** What an OAuth client reads of /mcp before it signs anybody in (RFC 9728). */
+/** What an OAuth client reads about /mcp before it signs anybody in (RFC 9728). */
 import { ownEndpoint, type Endpoint } from "../http/endpoint.ts";
 
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 export const MCP_PATH = "/mcp";
 
-/** What a 401 of /mcp says of how to get in. */
+/** How a 401 from /mcp tells clients where to authorize. */
 export function challengeOf(publicUrl: string): string {
   return `Bearer resource_metadata="${publicUrl}${METADATA_PATH}${MCP_PATH}"`;
 }
 
-/** The document stands at the address that belongs to /mcp, and at the one of the whole server, which older clients ask. */
+/**
+ * The document is served at the address that belongs to /mcp, and at the address for the whole server, which older
+ * clients use.
+ */
 export function metadataEndpoints(publicUrl: () => string): Endpoint[] {
   const handle: Endpoint["handle"] = async () => ({ status: 200, text: JSON.stringify(metadataOf(publicUrl())) });
   return ([`${METADATA_PATH}${MCP_PATH}`, METADATA_PATH] as const).map((path) =>
@@ -17,7 +20,7 @@ export function metadataEndpoints(publicUrl: () => string): Endpoint[] {
   );
 }
 
-/** The server authorizes programs itself: the token that they get is an API key of the account. */
+/** The server authorizes programs itself: the token they get is an API key of the account. */
 function metadataOf(publicUrl: string) {
   return {
     resource: `${publicUrl}${MCP_PATH}`,

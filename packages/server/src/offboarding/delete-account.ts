@@ -1,10 +1,10 @@
 /**
- * The deletion of an account, in two parts. The first is one transaction, after which nobody acts in the account: keys,
- * tokens and sessions are dead in every process, no run that costs can begin, and its names are gone. The second removes
- * what it had. It is done by whichever process finds it undone, in steps that may be repeated, so that no crash leaves
- * something behind.
+ * Deletes an account in two parts. The first is one transaction, after which nobody acts in the account: keys, tokens,
+ * and sessions stop working in every process, no run that costs credits can begin, and the account's names are gone.
+ * The second part removes the account's data. Whichever process finds it unfinished continues it, in steps that can be
+ * repeated, so that no crash leaves anything behind.
  *
- * The journal and the daily sums of usage stay, under the account's id alone.
+ * The journal and the daily usage sums remain, identified only by the account's id.
  */
 import type { DeletedAccount } from "@promptd/contract/manage";
 import { pseudonymizeAccount, revokeAllKeys } from "../accounts/index.ts";
@@ -24,7 +24,7 @@ export interface DeletionPorts {
   readonly db: Database;
   readonly log: Log;
   readonly files: AccountFiles;
-  /** A run was canceled: the worker that has it, and everybody who waits, should know. */
+  /** A run was canceled: notify its worker and everyone waiting for it. */
   readonly onCanceled: (runId: string) => void;
 }
 
@@ -40,7 +40,7 @@ const BATCH = 200;
 
 /**
  * Ends every way into the account, in one transaction.
- * @throws Problem NOT_FOUND_ERROR when it is deleted already; VALIDATION_ERROR while others need its person.
+ * @throws Problem NOT_FOUND_ERROR if it is already deleted; VALIDATION_ERROR while others need its person.
  */
 export function beginDeletion(db: Database, { accountId, prompts, actorId }: DeletionRequest): Promise<DeletedAccount> {
   return db.tx(async (tx) => {
@@ -55,7 +55,7 @@ export function beginDeletion(db: Database, { accountId, prompts, actorId }: Del
   });
 }
 
-/** Goes on with every deletion that is not finished. */
+/** Continues every unfinished deletion. */
 export async function finishDeletions(ports: DeletionPorts, stop?: AbortSignal): Promise<void> {
   for (const deletion of await listOpenDeletions(ports.db)) {
     if (stop?.aborted === true) return;
@@ -65,7 +65,7 @@ export async function finishDeletions(ports: DeletionPorts, stop?: AbortSignal):
   }
 }
 
-/** Held credits are given back before runs go: a run that is gone could not explain its hold. */
+/** Held credits are returned before runs are deleted: a deleted run could not explain its hold. */
 async function removeContent(
   { accountId, prompts }: DeletedAccount,
   ports: DeletionPorts,
@@ -107,7 +107,7 @@ async function cancelAll(accountId: string, { db, onCanceled }: DeletionPorts): 
   }
 }
 
-/** What is left cannot be spent by anybody. The journal says so. */
+/** Nobody can spend the remaining credits, and the journal records that they were written off. */
 async function writeOffCredits(db: Database, accountId: string): Promise<void> {
   const available = await availableCredits(db, accountId);
   if (available === 0) return;

@@ -3,10 +3,10 @@ import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 
 const COLUMNS = `account_id as "accountId", prompts, asked_at as "askedAt", finished_at as "finishedAt"`;
-/** A request that was admitted before the deletion has ended by then, and with it whatever it still made. */
+/** Requests admitted before the deletion have ended by then, and so has anything they were still creating. */
 const LAST_REQUESTS = "1 minute";
 
-/** Null: the account is deleted already. */
+/** Null: the account is already deleted. */
 export function insertDeletion(
   tx: Tx,
   accountId: string,
@@ -27,7 +27,7 @@ export function listOpenDeletions(db: Queryable): Promise<DeletedAccount[]> {
   return queryAnswers(db, `select ${COLUMNS} from account_deletions where finished_at is null order by asked_at`);
 }
 
-/** Finished a minute after it began at the earliest: until then something may still have been made. */
+/** A deletion finishes at the earliest a minute after it began: until then something may still have been created. */
 export async function finishDeletion(db: Queryable, accountId: string): Promise<boolean> {
   const rows = await db.query(
     `update account_deletions set finished_at = promptd_now()

@@ -1,6 +1,6 @@
 /**
- * Everything of an account as one archive, written while it is read: no part of it is ever held as a whole. Lists are JSON
- * lines in numbered files. It is not one snapshot: what is made meanwhile may be missing.
+ * Exports everything of an account as one archive, written while it is read: no part of it is ever held in memory as a
+ * whole. Lists are JSON lines in numbered files. The export is not one snapshot: data created meanwhile may be missing.
  */
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
@@ -49,7 +49,7 @@ files/                images and videos that are still stored; files/list.jsonl 
 All times are in UTC.
 `;
 
-/** A .tar.gz as a stream. @throws Problem NOT_FOUND_ERROR. */
+/** Exports an account as a .tar.gz stream. @throws Problem NOT_FOUND_ERROR. */
 export async function exportAccount(accountId: string, ports: ExportPorts): Promise<Readable> {
   orNotFound(await findAccount(ports.db, accountId), "account", accountId);
   const tar = Readable.from(writeTar(entriesOf(accountId, ports), ports.clock.nowMs() / 1_000), { objectMode: false });
@@ -100,7 +100,7 @@ async function* promptEntries(accountId: string, { db }: ExportPorts): AsyncGene
   }
 }
 
-/** Lists in numbered files, a page each. */
+/** Lists as numbered files, one page each. */
 async function* listEntries(accountId: string, { db }: ExportPorts): AsyncGenerator<TarEntry> {
   const bounds = { limit: PAGE, bytesMax: PAGE_BYTES_MAX };
   yield* numbered("runs", (last?: { readonly runId: string }) =>

@@ -8,7 +8,7 @@ import { findDeletion } from "./deletions-store.ts";
 import { exportAccount, type ExportPorts } from "./export-account.ts";
 
 export interface OffboardingOptions extends ExportPorts {
-  /** Goes on with deletions that have begun: at once, so that nobody waits for the next tick. */
+  /** Continues deletions that have begun: called at once, so that nobody waits for the next tick. */
   readonly finishDeletions: () => Promise<void>;
 }
 

@@ -1,10 +1,12 @@
-/** Archives in the ustar form (POSIX.1-1988), written as they are read: an entry needs to know its size, not its bytes. */
+/**
+ * Archives in ustar format (POSIX.1-1988), written while they are read: an entry must know its size, but not its bytes.
+ */
 import type { Readable } from "node:stream";
 
 export interface TarEntry {
-  /** Path in the archive, of ASCII letters, digits and ./-_ alone. */
+  /** Path in the archive, with only ASCII letters, digits, and ./-_ characters. */
   readonly name: string;
-  /** Of the content, in bytes. */
+  /** Size of the content, in bytes. */
   readonly size: number;
   readonly content: Iterable<Uint8Array> | AsyncIterable<Uint8Array> | Readable;
 }
@@ -14,7 +16,7 @@ const NAME_MAX = 100;
 const PREFIX_MAX = 155;
 const NAME = /^[\w./-]+$/;
 
-/** @throws Error when an entry gives more or fewer bytes than it said: nothing that follows could be read. */
+/** @throws Error if an entry provides more or fewer bytes than it announced: nothing after it would be readable. */
 export async function* writeTar(entries: AsyncIterable<TarEntry>, atSeconds: number): AsyncGenerator<Uint8Array> {
   for await (const entry of entries) {
     yield headerOf(entry, atSeconds);
@@ -39,7 +41,7 @@ function headerOf({ name, size }: TarEntry, atSeconds: number): Buffer {
   header.write(octal(0, 8), 116);
   header.write(octal(size, 12), 124);
   header.write(octal(Math.floor(atSeconds), 12), 136);
-  header.write("        ", 148); // the sum is taken over blanks in its own field
+  header.write("        ", 148); // the checksum is computed with blanks in its own field
   header.write("0", 156);
   header.write("ustar\x0000", 257);
   header.write(prefix, 345);
@@ -48,7 +50,7 @@ function headerOf({ name, size }: TarEntry, atSeconds: number): Buffer {
   return header;
 }
 
-/** A long path stands in two fields, divided at a slash. */
+/** A long path is stored in two fields, split at a slash. */
 function split(name: string): readonly [prefix: string, rest: string] {
   if (!NAME.test(name)) throw new Error(`"${name}" is not a valid archive path.`);
   if (name.length <= NAME_MAX) return ["", name];

@@ -1,9 +1,9 @@
 /**
- * Sends what is due. Every worker process does: it polls the table, which is the queue, and claims what it has permits
- * for. At most a quarter of the permits goes to one account, and half of those to one of its webhooks, so that a receiver
- * that hangs holds up nobody else; all webhooks that are failing share half of the permits. A delivery is made at least
- * once: an attempt whose process dies is due again when its lease has passed, and a receiver knows an event again by its
- * `webhook-id`.
+ * Sends due deliveries. Every worker process polls the table, which is the queue, and claims as many deliveries as it
+ * has permits for. An account gets at most a quarter of the permits, and each of its webhooks at most half of those, so
+ * that a receiver that hangs delays nobody else. All failing webhooks together share half of the permits. A delivery is
+ * made at least once: if the process dies during an attempt, the delivery is due again when its lease has passed, and
+ * the receiver recognizes the event by its `webhook-id`.
  */
 import type { FinishedRunData } from "@promptd/contract/manage";
 import type { GuardedPost, PostOutcome } from "../files/index.ts";
@@ -25,23 +25,26 @@ export interface DelivererOptions {
   readonly clock: Clock;
   readonly vault: SecretVault;
   readonly poster: GuardedPost;
-  /** Tells the owners of the account, in the transaction that disables it. */
+  /** Notifies the owners of the account, in the transaction that disables the webhook. */
   readonly onDisabled: (
     tx: Tx,
     accountId: string,
     webhook: { readonly url: string; readonly reason: string },
   ) => Promise<void>;
-  /** In tests: how often it looks. */
+  /** In tests: the polling interval. */
   readonly pollMs?: number | undefined;
-  /** Null: the run is gone. */
+  /** Null: the run no longer exists. */
   readonly readRun: (accountId: string, runId: string) => Promise<FinishedRunData | null>;
 }
 
 export interface Deliverer {
   start(): void;
-  /** Claims and sends all that is due now; resolves when no more is, and while the last attempts may still be under way. */
+  /**
+   * Claims and sends everything due now; resolves when nothing more is due, although the last attempts may still be in
+   * progress.
+   */
   deliverDue(): Promise<void>;
-  /** Lets attempts end for a moment, and makes those that do not due again. */
+  /** Gives attempts a moment to end, and makes unfinished deliveries due again. */
   stop(): Promise<void>;
 }
 
@@ -49,11 +52,14 @@ const POLL_MS = 1_000;
 const PERMITS = 32;
 const OF_ACCOUNT_MAX = PERMITS / 4;
 const OF_WEBHOOK_MAX = OF_ACCOUNT_MAX / 2;
-/** Longer than any attempt takes with what is written after it. */
+/** Longer than any attempt takes, including what is written after it. */
 const LEASE_SECONDS = 60;
-/** Until the next attempt, by how many have failed: ten attempts within a day. */
+/** Seconds until the next attempt, by number of failures: ten attempts within a day. */
 const RETRY_SECONDS: readonly number[] = [5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200];
-/** A process that cannot open the secret leaves the event to others: in a rotation they are a restart behind or ahead. */
+/**
+ * A process that cannot open the secret leaves the event to others: during a rotation they may have restarted earlier
+ * or later.
+ */
 const UNREADABLE_SECONDS = 60;
 const GIVE_UP = { days: 3, reason: "No delivery has succeeded for 3 days." };
 const STOP_TIMEOUT_MS = 2_000;
@@ -68,15 +74,18 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let after = START;
   let sweeping: Promise<void> | null = null;
   let isStopping = false;
-  /** What an end makes room for may wait behind what the sweep under way has passed: it then starts over. */
+  /**
+   * Deliveries that now have room may be behind the point that the current round has passed, so a wake makes it start
+   * over.
+   */
   let wakes = 0;
   let timer: NodeJS.Timeout | undefined;
   const fails = "deliveries cannot be claimed; retrying every second";
   const failures = createFailureLog(log, fails, "deliveries can be claimed again");
 
-  /** @returns whether there may be more that is due. */
+  /** @returns whether more deliveries may be due. */
   const claimOnce = async (): Promise<boolean> => {
-    (await permits.acquire({ signal: stopping.signal })).release(); // waits until one is free
+    (await permits.acquire({ signal: stopping.signal })).release(); // wait until one is free
     const wakesBefore = wakes;
     const { claimed, next } = await claimDeliveries(db, {
       atMost: PERMITS - live.size,
@@ -89,7 +98,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     failures.worked();
     after = next ?? START;
     for (const delivery of claimed) {
-      // Forgotten before its permit is free: whoever gets the permit counts what is under way.
+      // Removed before its permit is free: whoever gets the permit counts the attempts in progress.
       const forget = () => {
         const wasFull = isFull(delivery, live.values());
         live.delete(sending);
@@ -135,7 +144,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
 }
 
-/** Of a webhook or an account that is full, more may wait than was claimed. */
+/** If a webhook or an account is at its limit, more of its deliveries may be waiting than were claimed. */
 function isFull({ accountId, webhookId }: ClaimedDelivery, live: Iterable<ClaimedDelivery>): boolean {
   const own = [...live].filter((one) => one.accountId === accountId);
   const ofWebhook = own.filter((one) => one.webhookId === webhookId);
@@ -154,7 +163,7 @@ async function attempt(delivery: ClaimedDelivery, options: DelivererOptions, sto
   if (outcome.state === "failed") log.info({ deliveryId, webhookId, fault: outcome.fault }, "a delivery has failed");
 }
 
-/** Only what may disable the webhook needs a transaction: the mail about it must not be lost. */
+/** Only an outcome that may disable the webhook needs a transaction: the mail about it must not be lost. */
 function settle(delivery: ClaimedDelivery, outcome: AttemptOutcome, { db, onDisabled }: DelivererOptions) {
   if (!outcome.isFailing) return settleAttempt(db, delivery, outcome, GIVE_UP);
   return db.tx(async (tx) => {

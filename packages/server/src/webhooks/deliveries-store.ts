@@ -1,4 +1,4 @@
-/** SQL of deliveries: what is claimed, what became of it, and what is shown of it. */
+/** SQL for deliveries: claiming them, recording their outcomes, and showing them. */
 import type { Delivery, DeliveryState, Page, PageQuery } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable } from "../platform/database/database.ts";
@@ -14,25 +14,25 @@ export interface ClaimedDelivery {
   readonly event: Delivery["event"];
   readonly runId: string | null;
   readonly data: unknown;
-  /** Rises with every claim: the fence of the outcome. */
+  /** Increases with every claim: the fence for the outcome. */
   readonly attempt: number;
   /** Attempts before the last repeat. */
   readonly attemptsBefore: number;
   readonly createdAt: Date;
   readonly url: string;
   readonly secret: Buffer;
-  /** Null: it does not sign any more. */
+  /** Null: it no longer signs. */
   readonly previousSecret: Buffer | null;
 }
 
 export interface ClaimRequest {
   readonly atMost: number;
-  /** What this process is sending. */
+  /** Deliveries that this process is sending. */
   readonly live: readonly Pick<ClaimedDelivery, "accountId" | "webhookId">[];
   readonly ofAccountMax: number;
   readonly ofWebhookMax: number;
   readonly leaseSeconds: number;
-  /** Where the round over accounts and webhooks goes on. */
+  /** Where the round over accounts and webhooks continues. */
   readonly after: WebhookOfAccount;
 }
 
@@ -78,15 +78,15 @@ export interface AttemptOutcome {
   readonly statusCode: number | null;
   readonly fault: string | null;
   readonly durationMs: number;
-  /** Until the next attempt; 0 where there is none. */
+  /** Seconds until the next attempt; 0 if there is none. */
   readonly retrySeconds: number;
-  /** Whether the receiver is to blame. */
+  /** Whether the receiver caused the failure. */
   readonly isFailing: boolean;
-  /** Why the webhook is disabled at once; null: it is not. */
+  /** Why the webhook is disabled immediately; null: it is not. */
   readonly gone: string | null;
 }
 
-/** `lost`: another attempt has overtaken this one. `disabled`: the webhook is disabled from now on. */
+/** `lost`: another attempt has overtaken this one. `disabled`: the webhook was disabled by this outcome. */
 export async function settleAttempt(
   db: Queryable,
   { deliveryId, attempt }: Pick<ClaimedDelivery, "deliveryId" | "attempt">,
@@ -134,7 +134,7 @@ export function listDeliveries(
   });
 }
 
-/** All of an account, oldest first. */
+/** All deliveries of an account, oldest first. */
 export function listDeliveriesOf(
   db: Queryable,
   accountId: string,
@@ -164,8 +164,8 @@ export async function insertDelivery(
 }
 
 /**
- * Makes it due now, with the whole schedule before it; one that is being sent at this moment stays as it is.
- * Null: the webhook has no such delivery.
+ * Makes a delivery due now, with its whole retry schedule ahead; a delivery that is being sent right now stays
+ * unchanged. Null: the webhook has no such delivery.
  */
 export function repeatDelivery(db: Queryable, webhookId: string, deliveryId: string): Promise<Delivery | null> {
   return queryAnswer(
@@ -178,10 +178,7 @@ export function repeatDelivery(db: Queryable, webhookId: string, deliveryId: str
   );
 }
 
-/**
- * Events that each webhook hears of once, by their subject.
- * @returns how many deliveries were made.
- */
+/** Inserts events that each webhook receives only once per subject. @returns how many deliveries were made. */
 export async function insertNotices(
   db: Queryable,
   event: Delivery["event"],
@@ -198,12 +195,12 @@ export async function insertNotices(
 
 const BATCH = 2_000;
 
-/** Gives up what waits for webhooks that are disabled. */
+/** Gives up pending deliveries of disabled webhooks. */
 export async function giveUpDeliveries(db: Queryable, fault: string, stop?: AbortSignal): Promise<void> {
   await doInBatches(BATCH, () => count(db, "select webhook_give_up($1, $2) as n", [BATCH, fault]), stop);
 }
 
-/** Deletes deliveries made before a moment, and webhooks that were removed. */
+/** Deletes deliveries made before a given time, and removed webhooks. */
 export async function pruneDeliveries(db: Queryable, beforeMs: number, stop?: AbortSignal): Promise<void> {
   const values = [firstIdOfMs(beforeMs), BATCH];
   await doInBatches(BATCH, () => count(db, "select webhook_prune($1, $2) as n", values), stop);

@@ -1,10 +1,11 @@
-/** Signatures by the specification Standard Webhooks 1.0 (https://www.standardwebhooks.com). */
+/** Signatures according to Standard Webhooks 1.0 (https://www.standardwebhooks.com). */
 import { createHmac } from "node:crypto";
 
 /**
- * @param id the same at every attempt, by which a receiver knows an event again.
- * @param sentAt of this attempt, seconds since 1970.
- * @param secrets the present one, and while a roll is fresh the one before: a receiver needs one signature that fits.
+ * @param id the same for every attempt, so that a receiver can recognize the event.
+ * @param sentAt the time of this attempt, in seconds since 1970.
+ * @param secrets the current one, and for a while after a roll the previous one: a receiver needs only one matching
+ * signature.
  */
 export function signatureHeaders(
   { id, sentAt, body }: { readonly id: string; readonly sentAt: number; readonly body: string },

@@ -1,6 +1,7 @@
 /**
- * Secrets of webhooks. The server must read them to sign, so they are not hashed but sealed: AES-256-GCM with a key that
- * comes from the server's secret, bound to the webhook's id. The form is that of Standard Webhooks: `whsec_` and Base64.
+ * Webhook secrets. The server must read them to sign, so they are sealed instead of hashed: AES-256-GCM with a key
+ * derived from the server's secret, bound to the webhook's id. Their format follows Standard Webhooks: `whsec_` and
+ * Base64.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { deriveKey } from "../platform/secrets.ts";
@@ -18,14 +19,17 @@ export function writtenSecret(secret: Buffer): string {
 }
 
 export interface SecretVault {
-  /** Names the key that seals now, at the beginning of everything sealed. */
+  /** Identifies the current sealing key, at the beginning of everything sealed. */
   readonly keyId: Buffer;
   seal(webhookId: string, secret: Buffer): Buffer;
-  /** Null: no key of this process opens it; the server's secret was lost, or this process has not heard of a rotation. */
+  /**
+   * Null: no key of this process opens it. The server's secret was lost, or this process does not know about a
+   * rotation.
+   */
   open(webhookId: string, sealed: Buffer): Buffer | null;
 }
 
-/** @param others secrets before a rotation: what they sealed is opened too. */
+/** @param others secrets from before a rotation: anything they sealed can be opened too. */
 export function createSecretVault(secret: Buffer, others: readonly Buffer[]): SecretVault {
   const current = keyOf(secret);
   const keys = [current, ...others.map(keyOf)];

@@ -29,7 +29,7 @@ const WEBHOOKS_MAX = 10;
 const OVERLAP_HOURS = 24;
 const DISABLED_BY_OWNER = "An owner of the account disabled it.";
 
-/** Webhooks of the chosen account. Another account's webhook and none give the same 404. */
+/** Webhooks of the chosen account. A webhook of another account gets the same 404 as a missing one. */
 export function webhooksManageRoutes(options: WebhooksRoutesOptions) {
   return { ...webhookHandlers(options), ...deliveryHandlers(options), ...alertHandlers(options) };
 }

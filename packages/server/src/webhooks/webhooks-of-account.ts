@@ -6,8 +6,8 @@ import { listWebhooksOf, removeWebhooksOf } from "./webhooks-store.ts";
 export const webhooksOfAccount = {
   listWebhooks: listWebhooksOf,
   listDeliveries: listDeliveriesOf,
-  /** Nothing is sent any more. */
+  /** Stops all sending. */
   removeAll: removeWebhooksOf,
-  /** Deletes what was removed, of every account. */
+  /** Deletes removed webhooks, of all accounts. */
   deleteRemoved: (db: Queryable, stop: AbortSignal | undefined) => pruneDeliveries(db, 0, stop),
 };

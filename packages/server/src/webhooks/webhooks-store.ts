@@ -1,4 +1,4 @@
-/** SQL of webhooks and of the alert of credits (migration 0029). */
+/** SQL for webhooks and for credit alerts (migration 0029). */
 import type { CreditsAlert, ManageShapes, Page, PageQuery, Webhook, WebhookEventName } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
@@ -28,7 +28,7 @@ export function findWebhook(db: Queryable, { accountId, webhookId }: WebhookOfAc
   return queryAnswer(db, text, [webhookId, accountId]);
 }
 
-/** Locks the account, whose webhooks are counted. Null: it has as many as it may have. */
+/** Locks the account, whose webhooks are counted. Null: it already has the maximum number. */
 export async function insertWebhook(
   tx: Tx,
   webhook: WebhookOfAccount & Pick<Webhook, "url" | "events"> & { readonly sealedSecret: Buffer },
@@ -44,7 +44,7 @@ export async function insertWebhook(
   );
 }
 
-/** Absent members stay as they are. A webhook that is enabled begins with a clean record. */
+/** Absent members stay unchanged. A webhook that is enabled starts with a clean record. */
 export function updateWebhook(
   db: Queryable,
   { accountId, webhookId }: WebhookOfAccount,
@@ -62,7 +62,7 @@ export function updateWebhook(
   );
 }
 
-/** The present secret becomes the previous one, which signs for `hours` more. */
+/** The current secret becomes the previous one, which signs for another `hours` hours. */
 export function replaceSecret(
   db: Queryable,
   { accountId, webhookId }: WebhookOfAccount,
@@ -78,7 +78,7 @@ export function replaceSecret(
   );
 }
 
-/** Hides it at once, without its secrets; a tick deletes the row when its deliveries are gone. */
+/** Hides the webhook at once and removes its secrets; a tick deletes the row when its deliveries are gone. */
 export function removeWebhook(db: Queryable, { accountId, webhookId }: WebhookOfAccount): Promise<Webhook | null> {
   return queryAnswer(
     db,
@@ -88,7 +88,7 @@ export function removeWebhook(db: Queryable, { accountId, webhookId }: WebhookOf
   );
 }
 
-/** All of an account, and its alert. Nothing is sent any more. */
+/** Removes all webhooks of an account, and its alert. Nothing is sent from then on. */
 export async function removeWebhooksOf(tx: Tx, accountId: string): Promise<void> {
   await tx.query(
     `update webhooks set removed_at = promptd_now(), secret = '', previous_secret = null
@@ -103,7 +103,7 @@ export function listWebhooksOf(db: Queryable, accountId: string): Promise<Webhoo
   return queryAnswers(db, text, [accountId]);
 }
 
-/** Accounts with a webhook that is enabled and wants the event. */
+/** Accounts with an enabled webhook that wants the event. */
 export async function listAccountsThatWant(db: Queryable, event: WebhookEventName): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `select distinct account_id as id from webhooks
@@ -119,7 +119,7 @@ export interface SealedSecrets {
   readonly previousSecret: Buffer | null;
 }
 
-/** What is not sealed with this key; at most a few hundred rows at a time. */
+/** Secrets that are not sealed with this key; at most a few hundred rows at a time. */
 export function listSealedWithOthers(db: Queryable, keyId: Buffer): Promise<SealedSecrets[]> {
   return db.query<SealedSecrets>(
     `select id as "webhookId", secret, previous_secret as "previousSecret" from webhooks
@@ -130,7 +130,7 @@ export function listSealedWithOthers(db: Queryable, keyId: Buffer): Promise<Seal
   );
 }
 
-/** Leaves a webhook alone that was rolled meanwhile. */
+/** Skips a webhook that was rolled meanwhile. */
 export async function replaceSealed(db: Queryable, before: SealedSecrets, after: SealedSecrets): Promise<void> {
   await db.query(
     `update webhooks set secret = $3, previous_secret = $4 where id = $1 and secret = $2 and removed_at is null`,
@@ -142,7 +142,7 @@ export function findAlert(db: Queryable, accountId: string): Promise<CreditsAler
   return queryAnswer(db, `select below, is_low as "isLow" from webhook_alerts where account_id = $1`, [accountId]);
 }
 
-/** Another threshold is compared anew. */
+/** A new threshold is compared afresh. */
 export async function writeAlert(db: Queryable, accountId: string, below: number): Promise<CreditsAlert> {
   const [row] = await db.query<CreditsAlert>(
     `insert into webhook_alerts as a (account_id, below) values ($1, $2)

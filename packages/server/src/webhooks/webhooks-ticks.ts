@@ -1,4 +1,4 @@
-/** What is done for webhooks from time to time, by one process of the installation. */
+/** Periodic work for webhooks, done by one process of the installation. */
 import type { ModelRetiringData } from "@promptd/contract/manage";
 import { DAY_MS, type Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -44,7 +44,7 @@ export function webhooksTicks(options: WebhooksTicksOptions): Tick[] {
   ];
 }
 
-/** After a rotation of the server's secret: seals with the present one what the one before has sealed. */
+/** After a rotation of the server's secret: reseals with the current secret whatever the previous one sealed. */
 export async function resealSecrets({ db, vault }: Pick<WebhooksTicksOptions, "db" | "vault">): Promise<void> {
   for (const before of await listSealedWithOthers(db, vault.keyId)) {
     const after = resealed(before, vault);
@@ -52,7 +52,7 @@ export async function resealSecrets({ db, vault }: Pick<WebhooksTicksOptions, "d
   }
 }
 
-/** Null: a secret that is needed cannot be opened. */
+/** Null: a required secret cannot be opened. */
 function resealed({ webhookId, secret, previousSecret }: SealedSecrets, vault: SecretVault): SealedSecrets | null {
   const present = vault.open(webhookId, secret);
   const before = previousSecret === null ? null : vault.open(webhookId, previousSecret);
@@ -64,7 +64,9 @@ function resealed({ webhookId, secret, previousSecret }: SealedSecrets, vault: S
   };
 }
 
-/** An event for authors whose live prompts call a model that ends soon, once for each version, model and day of its end. */
+/**
+ * An event for authors whose live prompts call a model that retires soon, once per version, model, and retirement day.
+ */
 export async function noteRetiringModels({ db, clock, catalogue }: Omit<WebhooksTicksOptions, "vault">): Promise<void> {
   const nowMs = clock.nowMs();
   const untilMs = nowMs + RETIRING_DAYS * DAY_MS;

@@ -1,9 +1,9 @@
--- Claims up to p_n deliveries that are due, round robin over accounts, and within one over its webhooks. p_account_max and
--- p_webhook_max bound what one of them has under way in this process; p_account and p_webhook have one entry for each
--- delivery that is. Webhooks of all accounts that are failing share half of what the process sends at once: receivers that
--- hang leave room for the others, however many they are. What is claimed is due again after p_lease: a process that dies is
--- followed then. The last row always has the cursor (next_account, next_webhook; null = end of the circle), even when
--- nothing was claimed.
+-- Claims up to p_n due deliveries, round robin over accounts, and within an account over its webhooks. p_account_max
+-- and p_webhook_max limit how many of them this process may have in progress; p_account and p_webhook have one entry
+-- per delivery in progress. All failing webhooks, whatever their accounts, share half of what the process sends at
+-- once, so that receivers that hang leave room for the others, however many they are. A claimed delivery is due again
+-- after p_lease, so that others take over from a process that dies. The last row always has the cursor (next_account,
+-- next_webhook; null = end of the circle), even if nothing was claimed.
 create or replace function webhook_claim(
   p_n int, p_account uuid[], p_webhook uuid[], p_account_max int, p_webhook_max int, p_lease interval,
   p_after_account uuid, p_after_webhook uuid, p_scan int default 300

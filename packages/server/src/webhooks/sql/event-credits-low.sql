@@ -1,5 +1,5 @@
--- Compares the credits of accounts with their thresholds. An account that has fallen below its own gets one event, and
--- the next one when it has been above again, an hour later at the earliest: holds come and go with every run.
+-- Compares the credits of accounts with their thresholds. An account that has fallen below its threshold gets one
+-- event, and the next one only after it has been above again, at least an hour later: holds come and go with every run.
 -- Returns how many events were made.
 create or replace function webhook_credits_compared() returns int language plpgsql as $$
 declare

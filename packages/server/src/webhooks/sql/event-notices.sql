@@ -1,5 +1,5 @@
--- Events about subjects that each webhook hears of once. `p_data` by the account that it is for, and the subject's name.
--- Returns how many events were made.
+-- Makes events about subjects that each webhook receives only once. `p_data` by the receiving account and the subject's
+-- name. Returns how many events were made.
 create or replace function webhook_noticed(p_event text, p_account uuid[], p_subject text[], p_data json[]) returns int
 language plpgsql as $$
 declare

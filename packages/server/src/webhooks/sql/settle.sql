@@ -1,8 +1,9 @@
--- What became of attempts.
+-- The outcomes of attempts.
 
--- Writes the outcome of an attempt. The fence is its number: an attempt that was overtaken by another one changes nothing.
--- p_state 'pending': it is tried again after p_retry. p_is_failing: the receiver is to blame, and is disabled after
--- p_give_up without a success, or at once when it says for what reason (p_gone). Outcomes: lost, settled, disabled.
+-- Writes the outcome of an attempt, fenced by the attempt's number: an attempt that was overtaken by another one
+-- changes nothing. p_state 'pending': it is retried after p_retry. p_is_failing: the receiver caused the failure, and
+-- its webhook is disabled after p_give_up without a success, or at once if p_gone gives a reason. Outcomes: lost,
+-- settled, disabled.
 create or replace function webhook_settle(
   p_id uuid, p_attempt int, p_state text, p_status int, p_fault text, p_ms int, p_retry interval,
   p_is_failing boolean, p_gone text, p_give_up interval, p_give_up_reason text
@@ -15,7 +16,7 @@ begin
     fault = p_fault, duration_ms = p_ms
     where id = p_id and attempts = p_attempt and state = 'pending' and is_sending returning webhook_id into v_webhook;
   if not found then return 'lost'; end if;
-  if p_state = 'delivered' then -- most often there is nothing to write: the row is then not locked
+  if p_state = 'delivered' then -- usually there is nothing to write, and the row is not locked
     update webhooks set failing_since = null where id = v_webhook and failing_since is not null;
     return 'settled';
   end if;
@@ -26,7 +27,7 @@ begin
   return case when found then 'disabled' else 'settled' end;
 end $$;
 
--- Gives up what waits for webhooks that are disabled, p_batch at a time. Returns how many were given up.
+-- Gives up pending deliveries of disabled webhooks, p_batch at a time. Returns how many were given up.
 create or replace function webhook_give_up(p_batch int, p_fault text) returns int language sql as $$
   with given_up as (
     update webhook_deliveries d set state = 'failed', is_sending = false, fault = coalesce(d.fault, p_fault)
@@ -40,8 +41,8 @@ create or replace function webhook_give_up(p_batch int, p_fault text) returns in
   select count(*)::int from given_up
 $$;
 
--- Deletes what is older than p_before (the first id of a moment), webhooks that were removed, with all they have, and
--- secrets that sign no more; p_batch rows at a time. Returns how many deliveries went.
+-- Deletes deliveries older than p_before (the first id of a moment), removed webhooks with all their data, and secrets
+-- that no longer sign, p_batch rows at a time. Returns how many deliveries were deleted.
 create or replace function webhook_prune(p_before uuid, p_batch int) returns int language plpgsql as $$
 declare
   v_deleted int;
