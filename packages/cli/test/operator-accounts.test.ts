@@ -85,7 +85,7 @@ describe("promptd admin user create", () => {
     const { code, stdout, stderr } = await run(argv, installation.environment);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toBe(
-      "An account with this email address or user name exists already. Use that account, or give another address and name.\n",
+      "An account with this email address or user name already exists. Use that account, or choose another address and name.\n",
     );
     expect(await admin("credits", "grant", "--user", "twice@example.org", "--amount", "1")).toEqual({ credits: 6 });
   });
@@ -230,7 +230,7 @@ describe("promptd admin credits grant", () => {
       code: 1,
       stdout: "",
       stderr:
-        "The expiry 2001-01-01T00:00:00.000Z is in the past: these credits could not be spent, so nothing was granted. Give a later time, or none for credits that never expire.\n",
+        "The expiry 2001-01-01T00:00:00.000Z is in the past, so nothing was granted. Choose a later time, or leave the expiry out for credits that never expire.\n",
     });
     expect(await ask("select 1 from credit_transfers where account_id = $1", [userId])).toEqual([]);
   });
@@ -273,14 +273,14 @@ describe("promptd admin credits grant", () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: "",
-      stderr: `The idempotency key "invoice-8" was used on ${today} for ${used}. Nothing was granted; use another key.\n`,
+      stderr: `The idempotency key "invoice-8" was already used on ${today} for ${used}. Nothing was granted; use another key.\n`,
     });
     expect(await grant(user, 1)).toEqual({ credits: amount + 1 });
   });
 });
 
 const NO_USER = (name: string) =>
-  `No account has the email address or id "${name}". promptd admin account list shows all accounts, promptd admin user create --email <E> makes one.\n`;
+  `No account has the email address or id "${name}". List all accounts with "promptd admin account list", or create one with "promptd admin user create --email <E>".\n`;
 const USER_REQUIRED = "--user is required.\nExample: --user ada@example.org\n";
 const AMOUNT = (got: string) => `--amount must be a whole number from 1 to 1000000000000, got "${got}".\n`;
 const NO_ID = (got: string) =>
@@ -289,8 +289,7 @@ const TIME_FAULT = (flag: string, got: string) =>
   `${flag} must be a time such as 2027-01-31T18:00:00Z, got "${got}".\n`;
 
 /** What was typed, and all of stderr. */
-const NAME_KEY =
-  'Name it by its id or by what is displayed of it, which "promptd admin key list" shows, or give the whole key.\n';
+const NAME_KEY = 'Name it by its id or display form, which "promptd admin key list" shows, or pass the whole key.\n';
 const REFUSALS: readonly (readonly [string, string])[] = [
   ["user create", "--email is required.\nExample: --email ada@example.org\n"],
   ["user create --email nobody", '"nobody" is not a valid email address. Expected one such as ada@example.org.\n'],
@@ -319,7 +318,7 @@ const REFUSALS: readonly (readonly [string, string])[] = [
     "key revoke",
     '"promptd admin key revoke" needs <keyId|display|key|->.\nUsage: promptd admin key revoke <keyId|display|key|->\n',
   ],
-  ["key revoke laptop", `No API key is displayed so, and none is this text itself. ${NAME_KEY}`],
+  ["key revoke laptop", `No API key has this display form or value. ${NAME_KEY}`],
   [`key revoke ${NOBODY_ID}`, `No API key has the id "${NOBODY_ID}". ${NAME_KEY}`],
   [`key roll ${NOBODY_ID}`, `No API key has the id "${NOBODY_ID}". ${NAME_KEY}`],
   [`key roll ${NOBODY_ID} --overlap 2161`, "--overlap must be at most 2160 hours, got 2161.\n"],
@@ -330,7 +329,7 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ["prompt share x --percent 5", NO_ID("x")],
   [
     "key create --user a@b.c --expires 2001-01-01",
-    "The expiry 2001-01-01T00:00:00.000Z is in the past: no request with this key would be admitted, so none was created. Give a later time, or none for a key that never expires.\n",
+    "The expiry 2001-01-01T00:00:00.000Z is in the past, so no key was created. Choose a later time, or leave the expiry out for a key that never expires.\n",
   ],
   [`prompt share ${NOBODY_ID} --percent 5`, `No prompt has the id "${NOBODY_ID}".\n`],
   [`prompt share ${NOBODY_ID}`, "--percent is required.\nExample: --percent 70\n"],
@@ -469,9 +468,9 @@ describe("promptd admin ledger adjust", () => {
   test.each([
     [
       "-11",
-      "An adjustment of -11 would leave less than is held for runs; 10 credits are available. Nothing was adjusted.\n",
+      "An adjustment of -11 would leave fewer credits than are held for runs; 10 credits are available. Nothing was adjusted.\n",
     ],
-    ["0", "The balance is what its journal says, so an adjustment of 0 changes nothing.\n"],
+    ["0", "The balance already matches its journal, so an adjustment of 0 changes nothing.\n"],
   ])("of %s of an account with 10 credits is refused, and writes nothing", async (amount, sentence) => {
     const { userId } = await createUser(`adjust${amount}@example.org`, "--credits", "10");
     expect(await adjust(userId, amount)).toEqual({ code: 1, stdout: "", stderr: sentence });

@@ -259,7 +259,7 @@ describe("promptd admin prompt publish", () => {
       code: 1,
       stdout: "",
       stderr:
-        'No account has the email address or id "ghost@example.org". promptd admin account list shows all accounts, promptd admin user create --email <E> makes one.\n',
+        'No account has the email address or id "ghost@example.org". List all accounts with "promptd admin account list", or create one with "promptd admin user create --email <E>".\n',
     });
   });
 

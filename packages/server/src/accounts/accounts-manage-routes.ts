@@ -5,7 +5,7 @@ import { notFound, orNotFound } from "../platform/problem.ts";
 import { setPlan } from "./accounts.ts";
 import { findListedAccount, listAccounts, updateAccountName } from "./accounts-store.ts";
 
-/** What operators see and decide of accounts, and what an owner calls theirs. */
+/** What operators see and decide about accounts, and how owners rename theirs. */
 export function accountsManageRoutes(db: Database) {
   return {
     listAccounts: async ({ query }) => ({ data: await listAccounts(db, query) }),

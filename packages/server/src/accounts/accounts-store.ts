@@ -9,26 +9,26 @@ export interface Account {
   readonly username: string | null;
   readonly displayName: string | null;
   readonly userFlags: number;
-  /** Infinity: without an end; -Infinity: never had a plan. */
+  /** Infinity: the plan has no end; -Infinity: the account never had a plan. */
   readonly proUntil: Date | number;
   readonly isPro: boolean;
 }
 
-/** An address that nobody has: what a deleted account is called from then on. */
+/** The address that an account has once it is deleted; nobody owns it. */
 const NOBODY = "'deleted-' || id || '@promptd.invalid'";
 const IS_NOT_DELETED = `email <> ${NOBODY}`;
 
 const COLUMNS = `id as "accountId", email, username, display_name as "displayName", user_flags as "userFlags",
   pro_until as "proUntil", pro_until > promptd_now() as "isPro"`;
 
-/** A deleted one too: its id stays, for the journal and for what others have seen. */
+/** Also finds deleted accounts: their ids stay, for the journal and for what others have seen. */
 export async function findAccount(db: Database, accountId: string): Promise<Account | null> {
   return (
     (await db.named<Account>("account_get", `select ${COLUMNS} from accounts where id = $1`, [accountId]))[0] ?? null
   );
 }
 
-/** By email address or, when `who` is a UUID, by id. A deleted account is none. */
+/** Finds an account by email address or, if `who` is a UUID, by id. Ignores deleted accounts. */
 export async function findAccountByName(db: Queryable, who: string): Promise<Account | null> {
   const rows = await db.query<Account>(
     `select ${COLUMNS} from accounts where (email = lower($1) or id::text = lower($1)) and ${IS_NOT_DELETED}`,
@@ -42,7 +42,7 @@ export interface NewAccount extends Pick<Account, "accountId" | "email" | "usern
   readonly proUntil: string;
 }
 
-/** @returns false when the email address or the user name is taken. */
+/** @returns false if the email address or the user name is taken. */
 export async function insertAccount(db: Queryable, account: NewAccount): Promise<boolean> {
   const rows = await db.query(
     `insert into accounts (id, email, username, display_name, pro_until) values ($1, lower($2), $3, $4, $5)
@@ -52,23 +52,23 @@ export async function insertAccount(db: Queryable, account: NewAccount): Promise
   return rows.length > 0;
 }
 
-/** False: the account is deleted. */
+/** @returns false if the account is deleted. */
 export async function updateAccountName(db: Queryable, accountId: string, name: string): Promise<boolean> {
   const text = `update accounts set display_name = $2 where id = $1 and ${IS_NOT_DELETED} returning 1`;
   return (await db.query(text, [accountId, name])).length > 0;
 }
 
-/** An account that is deleted meanwhile gets none. */
+/** Sets the end of a plan, unless the account has been deleted meanwhile. */
 export async function updatePlan(db: Queryable, accountId: string, proUntil: string): Promise<void> {
   await db.query(`update accounts set pro_until = $2 where id = $1 and ${IS_NOT_DELETED}`, [accountId, proUntil]);
 }
 
-/** A plan that lasts ends now. One that has ended, or never was (-infinity), stays as it is: they are different 402s. */
+/** Ends a current plan now. A past or missing plan (-infinity) stays as it is, because the two have different 402s. */
 export async function endPlan(db: Queryable, accountId: string): Promise<void> {
   await db.query("update accounts set pro_until = least(pro_until, promptd_now()) where id = $1", [accountId]);
 }
 
-/** Sets bits of `userFlags` (USER_FLAGS of the contract); those that are set already cost no write. */
+/** Sets bits of `userFlags` (USER_FLAGS in the contract); writes nothing if they are already set. */
 export async function addUserFlags(db: Queryable, accountId: string, flags: number): Promise<void> {
   const text = "update accounts set user_flags = user_flags | $2 where id = $1 and user_flags & $2 <> $2";
   await db.query(text, [accountId, flags]);
@@ -76,7 +76,7 @@ export async function addUserFlags(db: Queryable, accountId: string, flags: numb
 
 const EMAILS_MAX = 10_000;
 
-/** Addresses of about a length, the newest first. */
+/** Lists addresses of about this length, newest first. */
 export async function listEmails(db: Queryable, length: number, around: number): Promise<string[]> {
   const rows = await db.query<{ email: string }>(
     `select email from accounts where length(email) between $1 and $2 and ${IS_NOT_DELETED} order by id desc limit ${EMAILS_MAX}`,
@@ -89,7 +89,7 @@ const LISTED = `id as "accountId", email, coalesce(display_name, username) as na
   case when pro_until > promptd_now() then 'pro' else 'none' end as plan,
   case when isfinite(pro_until) then pro_until end as "planUntil", created_at as "createdAt"`;
 
-/** Accounts whose address or name has `q` in it, newest first; no deleted ones. */
+/** Lists accounts whose address or name contains `q`, newest first, without deleted accounts. */
 export function listAccounts(
   db: Queryable,
   query: PageQuery & { readonly q?: string | undefined },
@@ -104,19 +104,19 @@ export function listAccounts(
   });
 }
 
-/** As an operator sees it. A deleted account is none. */
+/** Finds an account as an operator sees it. Ignores deleted accounts. */
 export function findListedAccount(db: Queryable, accountId: string): Promise<AccountOfInstallation | null> {
   return queryAnswer(db, `select ${LISTED} from accounts where id = $1 and ${IS_NOT_DELETED}`, [accountId]);
 }
 
-/** False: another account has the address. */
+/** @returns false if another account has the address. */
 export async function changeAccountEmail(tx: Tx, accountId: string, email: string): Promise<boolean> {
   const text = `update accounts set email = lower($2) where id = $1
     and not exists (select 1 from accounts other where other.email = lower($2) and other.id <> $1) returning 1`;
   return (await tx.query(text, [accountId, email])).length > 0;
 }
 
-/** Takes every name from an account, and its plan. Its id stays, for the journal and for what others have seen. */
+/** Removes an account's names and plan. Its id stays, for the journal and for what others have seen. */
 export async function pseudonymizeAccount(tx: Tx, accountId: string): Promise<void> {
   await tx.query(
     `update accounts set email = ${NOBODY}, username = null, display_name = null, user_flags = 0, pro_until = '-infinity'

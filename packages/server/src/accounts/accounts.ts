@@ -24,7 +24,7 @@ export interface CreateAccount {
   readonly plan: Plan;
 }
 
-/** @throws Problem VALIDATION_ERROR when the address is not valid, or it or the user name is taken. */
+/** @throws Problem VALIDATION_ERROR if the address is not valid, or the address or user name is taken. */
 export async function createAccount(db: Queryable, newId: () => string, account: CreateAccount): Promise<string> {
   if (!EMAIL.test(account.email)) {
     throw new Problem(
@@ -43,35 +43,35 @@ export async function createAccount(db: Queryable, newId: () => string, account:
   if (!created)
     throw new Problem(
       "VALIDATION_ERROR",
-      "An account with this email address or user name exists already. Use that account, or give another address and name.",
+      "An account with this email address or user name already exists. Use that account, or choose another address and name.",
     );
   return accountId;
 }
 
-/** By email address or account id. @throws Problem NOT_FOUND_ERROR, also for a deleted account. */
+/** Gets an account by email address or id. @throws Problem NOT_FOUND_ERROR, also for a deleted account. */
 export async function getAccountByName(db: Database, who: string): Promise<Account> {
   const account = await findAccountByName(db, who);
   if (account !== null) return account;
   const near = await nearestEmail(db, who);
   const next =
     near === null
-      ? "promptd admin account list shows all accounts, promptd admin user create --email <E> makes one."
+      ? 'List all accounts with "promptd admin account list", or create one with "promptd admin user create --email <E>".'
       : `Did you mean ${near}?`;
   throw new Problem("NOT_FOUND_ERROR", `No account has the email address or id "${who}". ${next}`);
 }
 
-/** The same, and a deleted account by its id: what stays of it can be read, and its ledger be repaired. */
+/** Also gets a deleted account by its id, so that its remains can be read and its ledger repaired. */
 export async function getAccountEvenDeleted(db: Database, who: string): Promise<Account> {
   const account = isUuid(who) ? await findAccount(db, who) : null;
   return account ?? getAccountByName(db, who);
 }
 
-/** The address that is most like the one typed; null: none is like it. */
+/** Returns the address most similar to the typed text; null: none is similar. */
 async function nearestEmail(db: Database, typed: string): Promise<string | null> {
   return suggestName(typed.toLowerCase(), await listEmails(db, typed.length, SLIPS_MAX), SLIPS_MAX);
 }
 
-/** `until`: milliseconds since 1970, null = without an end. A plan of "none" ends at once. */
+/** `untilMs`: milliseconds since 1970; null: no end. The plan "none" ends the current plan at once. */
 export async function setPlan(
   db: Queryable,
   accountId: string,

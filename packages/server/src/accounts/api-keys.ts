@@ -1,7 +1,7 @@
 import { hash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** A prefix, 30 random base62 characters (178 bits) and the base62 CRC-32 of all before it. */
+/** After the prefix: 30 random base62 characters (178 bits), then the base62 CRC-32 of everything before it. */
 const BODY = /^[0-9A-Za-z]{36}$/;
 const KEY_PREFIX = "pd_";
 const TOKEN_PREFIX = "pdm_";
@@ -13,7 +13,7 @@ export function mintApiKey(): string {
   return mint(KEY_PREFIX);
 }
 
-/** A management token: like an API key, with a prefix of its own, so that neither is taken for the other. */
+/** Makes a management token: like an API key, but with its own prefix, so that the two cannot be confused. */
 export function mintToken(): string {
   return mint(TOKEN_PREFIX);
 }
@@ -24,8 +24,8 @@ function mint(prefix: string): string {
 }
 
 /**
- * Whether a text can be a key at all. It saves the database a query for typing errors and scans. It is not a barrier
- * to an attacker, since the check characters are public.
+ * Whether a text can be a key at all. This saves the database a query for typing errors and scans. It does not stop
+ * attackers, because how to compute the check characters is public.
  */
 export function hasKeyForm(text: string): boolean {
   return hasForm(text, KEY_PREFIX);
@@ -40,12 +40,15 @@ function hasForm(text: string, prefix: string): boolean {
   return text.slice(-CHECK_CHARACTERS) === checkCharacters(text.slice(0, -CHECK_CHARACTERS));
 }
 
-/** SHA-256 of a key or token, 32 bytes. No slow hash: the input already has 178 random bits, and a slow one would be a way to flood us. */
+/**
+ * Returns the SHA-256 of a key or token, 32 bytes. A slow hash is not needed, because the input has 178 random bits,
+ * and it would let callers overload the server.
+ */
 export function hashApiKey(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }
 
-/** What may be shown of a key after its creation: the first 8 and the last 4 characters. */
+/** Returns what may be shown of a key after its creation: the first eight and the last four characters. */
 export function displayOf(key: string): string {
   return `${key.slice(0, 8)}…${key.slice(-4)}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Admission to /v1: key, plan and rate limit in one statement, decided from the headers alone. Requests that arrive in
- * one iteration of the event loop share a statement (measured 2026-11: 5.7 times the rate of one statement each).
- * Nothing about a key is cached: a revocation counts for every statement that starts after its commit.
+ * Admission to /v1: checks key, plan, and rate limit in one statement, from the headers alone. Requests that arrive in
+ * the same event loop iteration share a statement (measured 2026-11: 5.7 times the rate of one statement each). Nothing
+ * about a key is cached: a revocation applies to every statement that starts after it commits.
  */
 import type { Admission, AdmissionRequest } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -22,23 +22,23 @@ export interface AdmissionOptions {
   readonly scope: "account" | "key";
   /** False: no plan is required. */
   readonly plans: boolean;
-  /** For tests, which advance their own clock meanwhile. */
+  /** For tests, which advance their own clock instead. */
   readonly sleep?: (ms: number) => Promise<unknown>;
 }
 
 export interface AdmissionControl {
   readonly admit: (request: Pick<AdmissionRequest, "authorization" | "address">) => Promise<Admission>;
-  /** Writes when keys were last used, which otherwise happens once a minute. */
+  /** Writes when keys were last used, which is otherwise written once a minute. */
   close(): Promise<void>;
 }
 
-/** A key that was revoked or has expired has rank 0: it is not counted. */
+/** A revoked or expired key has rank 0, because it is not counted. */
 interface AdmissionRow {
   nth: number;
   key_id: string;
   account_id: string;
   revoked_at: Date | null;
-  /** Null: it is valid. */
+  /** Null: the key has not expired. */
   expired_at: Date | null;
   /** Null: the plan is valid. */
   pro_until: Date | number | null;
@@ -51,16 +51,16 @@ interface AdmissionRow {
   wait_us: number;
 }
 
-/** One for each pipelined connection: a third would be smaller than one that waits, and no sooner there. */
+/** One per pipelined connection: a third batch would be smaller than a waiting one and would not arrive sooner. */
 const BATCHES_IN_FLIGHT_MAX = 2;
 const KEY_USE_MS = 60_000;
 const BATCH_MAX = 500;
-/** 64 callers were one batch, and process and database waited for each other. A larger crowd costs less together. */
+/** As one batch, 64 callers made process and database wait for each other. More callers cost less in one batch. */
 const BATCH_ALTERNATE = 32;
 /**
- * A request that comes this much too early waits until the window has room instead of being refused, and waits again if
- * another request was admitted first. A caller that sends exactly five a second has timers and a network that jitter;
- * without this the exact window refused 13 % of its requests (measured 2026-11). The window stays exact.
+ * A request that arrives at most this much too early is not refused: it waits until the window has room, and waits
+ * again if another request was admitted first. Timers and networks jitter: without this, the exact window refused 13 %
+ * of the requests of a caller that sent exactly five per second (measured 2026-11). The window itself stays exact.
  */
 const EARLY_US_MAX = 250_000;
 const WAITS_MAX = 2;
@@ -70,8 +70,8 @@ const TEXTS = {
   form: 'The Authorization header must have the form "Bearer <API_KEY>".',
   tooLong: 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".',
   token:
-    'A management token ("pdm_…") was sent. This address takes an API key ("pd_…"): send "Authorization: Bearer <API_KEY>".',
-  invalid: "The API key is not valid. Check it, create a new one, or ask the account's owner for it.",
+    'The request has a management token ("pdm_…"), but this endpoint needs an API key ("pd_…"). Send "Authorization: Bearer <API_KEY>".',
+  invalid: "The API key is not valid. Check it, create a new one, or ask the account's owner for one.",
   noPlan: "The API needs a Pro plan. Ask an operator of this server for one.",
   lapsed: "Your Pro plan has ended. Ask an operator of this server to renew it.",
 };
@@ -80,7 +80,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   const { db, clock, log, limitPerSecond } = options;
   const lookUp = createKeyReader(options);
   const used = new Map<string, number>();
-  /** As many requests of one scope may wait as a second admits: the rest of a flood is refused at once. */
+  /** Per scope, as many requests may wait as a second admits; the rest of a flood is refused at once. */
   const waits = createSemaphore({ permits: Infinity, keyShareMax: limitPerSecond });
 
   async function admit(request: { readonly authorization: readonly string[] }): Promise<Admission> {
@@ -93,7 +93,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     if (keyId !== null) used.set(keyId, clock.nowMs());
     return admission;
   }
-  /** Checks a request that is slightly early again when the window should have room. */
+  /** Checks a slightly early request again when the window should have room. */
   async function askAgain(hash: Buffer, early: AdmissionRow): Promise<AdmissionRow | null> {
     const permit = waits.tryAcquire({ key: options.scope === "key" ? early.key_id : early.account_id });
     if (permit === null) return early;
@@ -113,7 +113,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     const uses = new Map(used);
     used.clear();
     await recordKeyUse(db, uses).catch((error: unknown) =>
-      log.warn({ err: error }, "the times of key use were not written"),
+      log.warn({ err: error }, "could not record when keys were last used"),
     );
   }
   const timer = setInterval(() => void flush(), KEY_USE_MS).unref();
@@ -126,11 +126,11 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   };
 }
 
-/** The key of exactly one well-formed header, or the 401 that says what is wrong. */
+/** Returns the key of the one well-formed header, or the 401 that says what is wrong. */
 function readKey(authorization: readonly string[]): string | Problem {
   const [header] = authorization;
   if (header === undefined || header.trim() === "") return unauthorized(TEXTS.missing);
-  // One of two headers is meant for another service, and guessing which could leak the other.
+  // One of the headers may be meant for another service. Guessing which could leak the other.
   if (authorization.length > 1) {
     const text = `The request has ${authorization.length} Authorization headers. Send one: "Authorization: Bearer <API_KEY>".`;
     return unauthorized(text);
@@ -165,14 +165,14 @@ export function keyRevoked(at: Date): Problem {
 
 export function keyExpired(at: Date): Problem {
   const when = `${at.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
-  return unauthorized(`This API key expired on ${when}. Create a new one, or ask the account's owner for it.`);
+  return unauthorized(`This API key expired on ${when}. Create a new one, or ask the account's owner for one.`);
 }
 
 function unauthorized(text: string): Problem {
   return new Problem("UNAUTHORIZED_ERROR", text, { headers: { "www-authenticate": "Bearer" } });
 }
 
-/** One second is always enough: the window is one second long. The exact wait is in a header of its own. */
+/** One second is always enough, because the window is one second long. retry-after-ms has the exact wait. */
 export function overLimit(waitUs: number, options: Pick<AdmissionOptions, "limitPerSecond">): Problem {
   const waitMs = Math.min(1_000, Math.ceil(waitUs / 1_000));
   const requests = options.limitPerSecond === 1 ? "1 request" : `${options.limitPerSecond} requests`;
@@ -181,7 +181,7 @@ export function overLimit(waitUs: number, options: Pick<AdmissionOptions, "limit
   });
 }
 
-/** `proUntil`: as the database gives it; -Infinity: never had a plan. */
+/** `proUntil`: as the database returns it; -Infinity: the account never had a plan. */
 export function planRequired(proUntil: Date | number): Problem {
   const hadPlan = Number(proUntil) !== Number.NEGATIVE_INFINITY;
   return new Problem("PAYMENT_REQUIRED_ERROR", hadPlan ? TEXTS.lapsed : TEXTS.noPlan, {
@@ -189,13 +189,13 @@ export function planRequired(proUntil: Date | number): Problem {
   });
 }
 
-/** A request takes part in the next statement of its kind; two at most are in flight. */
+/** Reads keys in batches: a request joins the next statement, and at most two statements are in flight. */
 function createKeyReader({
   db,
   limitPerSecond,
   scope,
 }: AdmissionOptions): (hash: Buffer) => Promise<AdmissionRow | null> {
-  // Admission fails closed: a limit that opens when the database is down is not a limit.
+  // Admission fails closed: a limit that is lifted when the database is down is not a limit.
   const send = async (hashes: readonly Buffer[]) => {
     const rows = await db.named<AdmissionRow>(
       "admit_requests",

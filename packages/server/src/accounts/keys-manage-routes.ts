@@ -18,14 +18,14 @@ export interface KeysRoutesOptions {
   readonly db: Database;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Of the last 30 days; keys without use are missing. */
+  /** Usage of the last 30 days; keys without any are missing. */
   readonly usageOfKeys: (accountId: string) => Promise<ReadonlyMap<string, RecentUsage>>;
 }
 
 const OVERLAP_HOURS_DEFAULT = 24;
 const UNUSED: RecentUsage = { runs: 0, failed: 0, credits: 0 };
 
-/** Keys of the chosen account. Another account's key and none give the same 404. */
+/** Keys of the chosen account. Another account's key gets the same 404 as a key that does not exist. */
 export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOptions) {
   const show = async (accountId: string, key: ApiKey | null, keyId: string): Promise<Key> => {
     if (key === null) throw notFound("API key", keyId);
@@ -68,7 +68,7 @@ export function keysManageRoutes({ db, clock, newId, usageOfKeys }: KeysRoutesOp
   } satisfies Partial<ManageHandlers>;
 }
 
-/** Only what was given. */
+/** Contains only what was given. */
 function toTerms({ name, expiresAt, monthlyCap, promptIds }: KeyChanges): Partial<KeyTerms> {
   return {
     ...(name === undefined ? {} : { name }),

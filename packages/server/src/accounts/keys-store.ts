@@ -1,14 +1,14 @@
-/** All SQL of API keys but their admission (sql/key-plan-and-rate-limit.sql) and their part in creating a run (runs/sql/create.sql). */
+/** All SQL for API keys, except admission (sql/key-plan-and-rate-limit.sql) and creating runs (runs/sql/create.sql). */
 import type { Page, PageQuery } from "@promptd/contract";
 import type { Key } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
-/** What its owner decides about a key. */
+/** What the owner of a key decides about it. */
 export type KeyTerms = Pick<Key, "name" | "expiresAt" | "monthlyCap" | "promptIds">;
 
-/** Everything that can be shown of a key, and whose it is. */
+/** Everything that can be shown of a key, and its account. */
 export type ApiKey = Omit<Key, "last30Days"> & { readonly accountId: string };
 
 const COLUMNS = `k.id as "keyId", k.account_id as "accountId", k.name, k.display,
@@ -25,11 +25,14 @@ export interface NewKey extends KeyTerms {
   readonly accountId: string;
   readonly keyHash: Buffer;
   readonly display: string;
-  /** The key that it takes the place of, with which it shares a budget. */
+  /** The key that this one replaces; the two share a budget. */
   readonly rolledFrom: string | null;
 }
 
-/** Locks the account's row, so that two callers cannot pass the limit of keys together. @returns how many are valid. */
+/**
+ * Locks the account's row, so that two callers together cannot exceed the key limit.
+ * @returns how many keys are valid.
+ */
 export async function countValidKeys(tx: Queryable, accountId: string): Promise<number> {
   await tx.query("select 1 from accounts where id = $1 for update", [accountId]);
   const text = `select count(*) as count from api_keys where account_id = $1 and ${IS_VALID}`;
@@ -82,7 +85,7 @@ export function findKey(db: Queryable, { accountId, keyId }: KeyOfAccount): Prom
   return queryAnswer(db, `select ${COLUMNS} from api_keys k where k.account_id = $1 and k.id = $2`, [accountId, keyId]);
 }
 
-/** @returns false when the account has no such key, or it is revoked. */
+/** @returns false if the account has no such key or the key is revoked. */
 export async function updateKey(db: Queryable, key: KeyOfAccount, terms: KeyTerms): Promise<boolean> {
   const rows = await db.query(
     `update api_keys set name = $3, expires_at = $4, monthly_cap = $5, prompt_ids = $6
@@ -92,7 +95,7 @@ export async function updateKey(db: Queryable, key: KeyOfAccount, terms: KeyTerm
   return rows.length > 0;
 }
 
-/** What is displayed of the key that took the place of this one; null: it was not rolled. */
+/** Returns the display form of the key that replaced this one; null: this key was not rolled. */
 export async function findNextKey(tx: Queryable, { accountId, keyId }: KeyOfAccount): Promise<string | null> {
   const text = `select next.display from api_keys old
     join api_keys next on next.account_id = old.account_id and next.budget_id = coalesce(old.budget_id, old.id)
@@ -101,7 +104,7 @@ export async function findNextKey(tx: Queryable, { accountId, keyId }: KeyOfAcco
   return (await tx.query<{ display: string }>(text, [accountId, keyId]))[0]?.display ?? null;
 }
 
-/** Ends a key that was rolled; one that ends earlier keeps its end. */
+/** Sets when a rolled key expires, unless it expires earlier anyway. */
 export async function expireKeyIn(tx: Queryable, keyId: string, seconds: number): Promise<void> {
   await tx.query(
     "update api_keys set expires_at = least(expires_at, promptd_now() + make_interval(secs => $2)) where id = $1",
@@ -109,10 +112,13 @@ export async function expireKeyIn(tx: Queryable, keyId: string, seconds: number)
   );
 }
 
-/** How a key is named: by id, by what is displayed of it, or by the hash of the key itself. */
+/** How a key is named: by id, by display form, or by the hash of the key itself. */
 export type KeyName = { readonly keyId: string } | { readonly display: string } | { readonly keyHash: Buffer };
 
-/** Of all accounts; several only under one display form. Display forms are read whole: it is an operator's search. */
+/**
+ * Finds keys of all accounts; only a display form can match several. Display forms have no index, because only
+ * operators search by them.
+ */
 export function findKeysByName(db: Queryable, name: KeyName): Promise<ApiKey[]> {
   const [column, value] =
     "keyId" in name ? ["id", name.keyId] : "display" in name ? ["display", name.display] : ["key_hash", name.keyHash];
@@ -120,7 +126,7 @@ export function findKeysByName(db: Queryable, name: KeyName): Promise<ApiKey[]> 
   return queryAnswers(db, text, [value]);
 }
 
-/** Revokes once: a key that is revoked already stays at its first time. @returns that time, or null when there is no such key. */
+/** Revokes a key; an already revoked key keeps its first time. @returns that time, or null if there is no such key. */
 export async function revokeKey(db: Queryable, keyId: string): Promise<Date | null> {
   const rows = await db.query<{ revoked_at: Date }>(
     "update api_keys set revoked_at = coalesce(revoked_at, promptd_now()) where id = $1 returning revoked_at",
@@ -130,8 +136,8 @@ export async function revokeKey(db: Queryable, keyId: string): Promise<Date | nu
 }
 
 /**
- * One statement for all keys used since the last call; `usedAtMs` in milliseconds since 1970. Every process calls it, so
- * a key whose time another process has written within this minute is left alone.
+ * Records the use of all keys since the last call in one statement, in milliseconds since 1970. Every process calls it,
+ * so a key whose time another process has written within this minute is skipped.
  */
 export async function recordKeyUse(db: Queryable, uses: ReadonlyMap<string, number>): Promise<void> {
   await db.query(
@@ -143,12 +149,12 @@ export async function recordKeyUse(db: Queryable, uses: ReadonlyMap<string, numb
   );
 }
 
-/** Whether a key with this hash exists and would be admitted. */
+/** Whether a key with this hash exists and is valid. */
 export async function hasValidKey(db: Database, keyHash: Buffer): Promise<boolean> {
   return (await db.query(`select 1 from api_keys where key_hash = $1 and ${IS_VALID}`, [keyHash])).length > 0;
 }
 
-/** Every key of an account, at once and for good; their names go as well, which people have given them. */
+/** Revokes every key of an account, at once and permanently, and removes their names, which people chose. */
 export async function revokeAllKeys(tx: Tx, accountId: string, reason: string): Promise<void> {
   await tx.query(
     `update api_keys set name = 'deleted', revoked_at = coalesce(revoked_at, promptd_now()),

@@ -1,4 +1,4 @@
-/** API keys: what an owner and an operator do with them. What a key may do is decided where it is used. */
+/** What owners and operators do with API keys. What a key may do is decided where it is used. */
 import type { Key } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
@@ -28,20 +28,20 @@ export interface CreateApiKey extends Partial<Omit<KeyTerms, "name">> {
   readonly name: string;
 }
 
-/** The whole key, which nothing can show again. */
+/** The whole key, which can never be shown again. */
 export interface CreatedApiKey {
   readonly keyId: string;
   readonly apiKey: string;
 }
 
-/** Of a new key alone: one that there is may be ended by a moment in the past, and begun again. @throws Problem. */
+/** For new keys only: an existing key may be ended with a time in the past and revived later. @throws Problem. */
 export function refusePastExpiry(expiresAt: string | null | undefined, nowMs: number): void {
   if (expiresAt == null || Date.parse(expiresAt) > nowMs) return;
-  const message = `The expiry ${expiresAt} is in the past: no request with this key would be admitted, so none was created. Give a later time, or none for a key that never expires.`;
+  const message = `The expiry ${expiresAt} is in the past, so no key was created. Choose a later time, or leave the expiry out for a key that never expires.`;
   throw invalid([{ path: ["body", "expiresAt"], code: "invalid_value", message }]);
 }
 
-/** @throws Problem VALIDATION_ERROR at 20 valid keys. */
+/** @throws Problem VALIDATION_ERROR if the account has 20 valid keys. */
 export async function createApiKey(db: Database, newId: () => string, key: CreateApiKey): Promise<CreatedApiKey> {
   const { expiresAt = null, monthlyCap = null, promptIds = null, name, accountId } = key;
   return db.tx((tx) =>
@@ -61,13 +61,13 @@ async function insertNewKey(
 }
 
 function tooManyKeys(path: readonly string[]): Problem {
-  const message = `The account has ${KEYS_PER_ACCOUNT_MAX} keys, the most it may have. Revoke one first.`;
+  const message = `The account already has ${KEYS_PER_ACCOUNT_MAX} valid keys, the maximum. Revoke one first.`;
   return invalid([{ path: [...path], code: "too_many", message }]);
 }
 
 /**
- * Changes what is given of a key. @returns the key as it is then, or null when the account has no such key.
- * @throws Problem VALIDATION_ERROR when it is revoked, or would be valid again beside 20 others.
+ * Changes the given terms of a key. @returns the changed key, or null if the account has no such key.
+ * @throws Problem VALIDATION_ERROR if it is revoked, or would become valid again as the 21st key.
  */
 export async function updateApiKey(
   db: Database,
@@ -75,7 +75,7 @@ export async function updateApiKey(
   changes: Partial<KeyTerms>,
 ): Promise<ApiKey | null> {
   return db.tx(async (tx) => {
-    const valid = await countValidKeys(tx, key.accountId); // its lock: two changes come one after the other
+    const valid = await countValidKeys(tx, key.accountId); // for its lock: two changes run one after the other
     const before = await findKey(tx, key);
     if (before === null) return null;
     const { name, expiresAt, monthlyCap, promptIds } = { ...before, ...changes };
@@ -88,9 +88,9 @@ export async function updateApiKey(
 }
 
 /**
- * A new key in the place of an old one, with the same name, cap and prompts and the same budget. The old one is valid for
- * `overlapSeconds` more. @returns null when the account has no such key. @throws Problem VALIDATION_ERROR when the old one
- * is not valid any more or was rolled before, or the account has too many keys.
+ * Replaces a key with a new one that has the same name, cap, prompts, and budget. The old key stays valid for
+ * `overlapSeconds`. @returns null if the account has no such key. @throws Problem VALIDATION_ERROR if the old key is no
+ * longer valid or was already rolled, or if the account has too many keys.
  */
 export async function rollApiKey(
   db: Database,
@@ -105,7 +105,7 @@ export async function rollApiKey(
     if (old.revokedAt !== null) throw alreadyRevoked(old);
     if (old.state === "expired") throw notValid("The key has expired. Create a new one.");
     const next = await findNextKey(tx, key);
-    if (next !== null) throw notValid(`This key was rolled already, and ends soon: roll ${next} instead.`);
+    if (next !== null) throw notValid(`This key was already rolled and expires soon. Roll ${next} instead.`);
     await expireKeyIn(tx, key.keyId, overlapSeconds);
     const created = await insertNewKey(tx, newId(), {
       accountId: old.accountId,
@@ -116,7 +116,7 @@ export async function rollApiKey(
       rolledFrom: old.keyId,
     });
     const ending = await findKey(tx, key);
-    if (ending?.expiresAt == null) throw new Error(`The key ${key.keyId} was rolled and has no end.`);
+    if (ending?.expiresAt == null) throw new Error(`The key ${key.keyId} was rolled and has no expiry.`);
     return { ...created, oldKeyExpiresAt: ending.expiresAt };
   });
 }
@@ -129,7 +129,7 @@ function notValid(message: string): Problem {
   return invalid([{ path: ["path", "keyId"], code: "invalid_value", message }]);
 }
 
-/** A key of the account; null: it has no such key. Revoked twice is revoked once. */
+/** Revokes a key of the account; null: it has no such key. Idempotent. */
 export async function revokeOwnKey(db: Database, key: KeyOfAccount): Promise<ApiKey | null> {
   if ((await findKey(db, key)) === null) return null;
   await revokeKey(db, key.keyId);
@@ -137,22 +137,23 @@ export async function revokeOwnKey(db: Database, key: KeyOfAccount): Promise<Api
 }
 
 /**
- * The one key of any account that a text names: its id, what is displayed of it ("pd_01234…6789", three dots for the
- * ellipsis are fine), or the key itself. @throws Problem NOT_FOUND_ERROR, or VALIDATION_ERROR when several keys are shown alike.
+ * Gets the one key of any account that a text names by its id, its display form ("pd_01234…6789", or with three dots
+ * for the ellipsis), or the key itself. @throws Problem NOT_FOUND_ERROR, or VALIDATION_ERROR if several keys have the
+ * display form.
  */
 export async function getApiKeyByName(db: Database, text: string): Promise<ApiKey> {
   const keys = await findKeysByName(db, readKeyName(text));
   const [key] = keys;
   if (key === undefined) {
-    const what = isUuid(text) ? `has the id "${text}"` : "is displayed so, and none is this text itself";
+    const what = isUuid(text) ? `has the id "${text}"` : "has this display form or value";
     throw new Problem(
       "NOT_FOUND_ERROR",
-      `No API key ${what}. Name it by its id or by what is displayed of it, which "promptd admin key list" shows, or give the whole key.`,
+      `No API key ${what}. Name it by its id or display form, which "promptd admin key list" shows, or pass the whole key.`,
     );
   }
   if (keys.length > 1) {
     const ids = keys.map(({ keyId, name }) => `${keyId} (${name})`).join(", ");
-    throw new Problem("VALIDATION_ERROR", `Several keys are displayed alike. Name one by its id: ${ids}.`);
+    throw new Problem("VALIDATION_ERROR", `Several keys have this display form. Name one by its id: ${ids}.`);
   }
   return key;
 }
@@ -165,20 +166,20 @@ function readKeyName(text: string): KeyName {
   return start === undefined ? { keyHash: hashApiKey(text) } : { display: `${start}…${end}` };
 }
 
-/** By any of its names (`getApiKeyByName`), of any account. @throws Problem as that. */
+/** Revokes a key of any account, by any name that `getApiKeyByName` accepts. @throws Problem as that does. */
 export async function revokeApiKey(db: Database, name: string): Promise<{ keyId: string; revokedAt: Date }> {
   const { keyId } = await getApiKeyByName(db, name);
   const revokedAt = await revokeKey(db, keyId);
-  if (revokedAt === null) throw new Error(`The key ${keyId} was there and is not any more.`);
+  if (revokedAt === null) throw new Error(`The key ${keyId} no longer exists.`);
   return { keyId, revokedAt };
 }
 
-/** Whether this key would be admitted now, apart from its plan and rate. */
+/** Whether this key would be admitted now, apart from plan and rate limit. */
 export function isLiveKey(db: Database, apiKey: string): Promise<boolean> {
   return hasValidKey(db, hashApiKey(apiKey));
 }
 
-/** What can be shown of a key. */
+/** Returns what can be shown of a key. */
 export function describeKey({ accountId: _accountId, ...shown }: ApiKey): Omit<Key, "last30Days"> {
   return shown;
 }

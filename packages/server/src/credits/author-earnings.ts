@@ -1,6 +1,6 @@
 /**
- * What authors earn: a share of what others' runs of their prompts cost. The run's hold carries who earns and which share,
- * its capture books the earnings, and a tick makes credits of them (overdue-store.ts). The arithmetic is
+ * Authors earn a share of what other accounts' runs of their prompts cost. The run's hold records who earns and which
+ * share, its capture books the earnings, and a tick turns them into credits (overdue-store.ts). The arithmetic is in
  * `sql/author-earnings.sql`.
  */
 
@@ -12,12 +12,12 @@ export interface Earner {
 interface EarningRun {
   readonly accountId: string;
   readonly authorId: string;
-  /** Of this prompt, in percent; null: `defaultShare`. */
+  /** The prompt's own share, in percent; null: `defaultShare`. */
   readonly share: number | null;
   readonly defaultShare: number;
 }
 
-/** Who earns of a run that is charged; null: nobody but the operator. Nobody earns of their own runs. */
+/** Returns who earns from a charged run; null: only the operator. Nobody earns from their own runs. */
 export function earnerOf({ accountId, authorId, share, defaultShare }: EarningRun): Earner | null {
   const sharePercent = authorId === accountId ? 0 : (share ?? defaultShare);
   return sharePercent === 0 ? null : { accountId: authorId, sharePercent };

@@ -7,7 +7,7 @@ import { findStanding, freezeAccount, unfreezeAccount } from "./freezes-store.ts
 import { giveCredits } from "./grants.ts";
 import { listJournal } from "./journal-store.ts";
 
-/** For operators, and for a payment system with an operator's token. */
+/** For operators, and for payment systems with an operator's token. */
 export function creditsManageRoutes(db: Database, clock: Clock) {
   return {
     getCredits: async (_input, { caller }) => ({ data: await findStanding(db, caller.accountId) }),
@@ -37,9 +37,9 @@ function unknownAccount(name: string): Problem {
   return new Problem("NOT_FOUND_ERROR", `No account has the email address or id "${name}".`);
 }
 
-/** A payment that is reported twice must not be granted twice, so a grant without a key is none. */
+/** A payment that is reported twice must not be granted twice, so every grant needs a key. */
 function keyRequired() {
   const message =
-    "Idempotency-Key is required: a grant that is sent again under its key is not granted again. Use the id of the payment.";
+    "Idempotency-Key is required, so that a repeated request does not grant the credits twice. Use the payment's id.";
   return invalid([{ path: ["header", "Idempotency-Key"], code: "required", message }]);
 }

@@ -9,15 +9,15 @@ export async function isFrozen(db: Database, accountId: string): Promise<boolean
   return rows[0]?.frozen === true;
 }
 
-/** @returns false when it was frozen before; that reason stays. */
+/** @returns false if it was already frozen; the first reason stays. */
 export async function freezeAccount(db: Queryable, accountId: string, reason: string): Promise<boolean> {
   const rows = await db.query<{ frozen: boolean }>("select credit_freeze($1, $2) as frozen", [accountId, reason]);
   return rows[0]?.frozen === true;
 }
 
 /**
- * @param acceptJournal faults in the chain of an append-only journal stay; this accepts those that are there now.
- * @returns false when it was not frozen. @throws Problem that names the faults which the audit still finds.
+ * @param acceptJournal accepts the current faults in the journal chain, which stay because the journal is append-only.
+ * @returns false if it was not frozen. @throws Problem that names the faults that the audit still finds.
  */
 export function unfreezeAccount(
   db: Database,
@@ -45,21 +45,21 @@ function stillFaulty(faults: readonly { readonly fault: string; readonly detail:
   return [
     "The account stays frozen, because its ledger does not add up:",
     ...lines,
-    'Repair it first; docs/operations.md, "The ledger", says how for each fault.',
+    'Repair it first. The section "The ledger" in docs/operations.md says how to repair each fault.',
   ].join("\n");
 }
 
-/** Why it was frozen this time. */
+/** Why the account is frozen now. */
 const REASON = `(select f.reason from credit_freezes f where f.account_id = a.account_id and f.is_frozen
   and f.at >= a.frozen_at order by f.id desc limit 1)`;
 
 export interface FrozenAccount extends NonNullable<ManagedCredits["frozen"]> {
   readonly accountId: string;
-  /** Null for an account that was deleted. */
+  /** Null for a deleted account. */
   readonly email: string | null;
 }
 
-/** In the order of accounts. */
+/** Lists frozen accounts in the order of their ids. */
 export function listFrozen(db: Queryable): Promise<FrozenAccount[]> {
   return queryAnswers(
     db,
@@ -68,7 +68,7 @@ export function listFrozen(db: Queryable): Promise<FrozenAccount[]> {
   );
 }
 
-/** What an account has. Credits that have expired are not available, written off or not. */
+/** Finds what an account has. Expired credits are never available, whether written off yet or not. */
 export async function findStanding(db: Queryable, accountId: string): Promise<ManagedCredits> {
   const standing = await queryAnswer<ManagedCredits>(
     db,

@@ -9,10 +9,10 @@ export interface NewGrant extends Omit<Grant, "expiresAt"> {
 }
 
 /**
- * Grants once for each account and idempotency key: a repeat changes nothing, whenever it comes.
- * `credits`: what the account can spend then.
- * @throws Problem VALIDATION_ERROR when the key was used for another amount or expiry, or when a new grant would have
- * expired already.
+ * Grants credits once per account and idempotency key: a repeat changes nothing, however late it comes.
+ * `credits`: what the account can spend afterwards.
+ * @throws Problem VALIDATION_ERROR if the key was used for another amount or expiry, or if a new grant has already
+ * expired.
  */
 export async function giveCredits(
   db: Database,
@@ -23,7 +23,7 @@ export async function giveCredits(
   const isPast = expiresAtMs !== null && expiresAtMs <= nowMs;
   const outcome = await db.tx(async (tx) => {
     const granted = await grantCredits(tx, { ...grant, expiresAt });
-    // Not checked before: a grant that is repeated after its expiry is not a new one.
+    // Not checked earlier, because repeating a grant after its expiry is fine.
     if (granted.kind === "granted" && isPast) throw pastExpiry(expiresAt);
     return granted;
   });
@@ -32,7 +32,7 @@ export async function giveCredits(
 }
 
 function pastExpiry(expiresAt: string | null): Problem {
-  const message = `The expiry ${expiresAt} is in the past: these credits could not be spent, so nothing was granted. Give a later time, or none for credits that never expire.`;
+  const message = `The expiry ${expiresAt} is in the past, so nothing was granted. Choose a later time, or leave the expiry out for credits that never expire.`;
   return invalid([{ path: ["body", "expiresAt"], code: "invalid_value", message }]);
 }
 
@@ -40,6 +40,6 @@ function keyUsed(idempotencyKey: string, { amount, expiresAt, at }: UsedGrant): 
   const [date] = at.toISOString().split("T");
   const until =
     expiresAt === null ? "never expire" : `expire on ${expiresAt.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
-  const message = `The idempotency key "${idempotencyKey}" was used on ${date} for ${amount} credits that ${until}. Nothing was granted; use another key.`;
+  const message = `The idempotency key "${idempotencyKey}" was already used on ${date} for ${amount} credits that ${until}. Nothing was granted; use another key.`;
   return invalid([{ path: ["header", "Idempotency-Key"], code: "conflict", message }]);
 }

@@ -2,7 +2,7 @@ import type { JournalEntry, Page, PageQuery } from "@promptd/contract/manage";
 import type { Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
-/** Rows of the account's journal, newest first. */
+/** Lists the account's journal, newest row first. */
 export function listJournal(db: Queryable, accountId: string, query: PageQuery): Promise<Page<JournalEntry>> {
   return readPage(db, query, {
     what: "row of the journal",

@@ -1,7 +1,7 @@
 /**
- * The ledger: every credit that is granted, held, captured, released or expires is one row of an append-only
- * journal, written in the transaction that causes it. The rules are functions of the database (`sql/`), because
- * they must hold for every process under one lock. This file calls them.
+ * The ledger: each grant, hold, capture, release, and expiry of credits is one row in an append-only journal, written
+ * in the transaction that causes it. The rules are database functions (`sql/`), because they must hold for every
+ * process under one lock. This file calls them.
  */
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { faultPoint } from "../platform/fault-injection.ts";
@@ -10,15 +10,15 @@ import { Problem } from "../platform/problem.ts";
 export interface Grant {
   readonly accountId: string;
   readonly amount: number;
-  /** What it was granted for; stored in the journal. */
+  /** Why the credits were granted; stored in the journal. */
   readonly reason: string | null;
-  /** A second grant under the same key changes nothing; one of another amount or expiry is a conflict. */
+  /** A second grant with the same key changes nothing; with another amount or expiry it is a conflict. */
   readonly idempotencyKey: string;
   /** ISO 8601; null: never expires. */
   readonly expiresAt: string | null;
 }
 
-/** What an idempotency key was used for before. */
+/** What an idempotency key was already used for. */
 export interface UsedGrant {
   readonly amount: number;
   /** Null: never expires. */
@@ -26,7 +26,7 @@ export interface UsedGrant {
   readonly at: Date;
 }
 
-/** Anything but `granted` changed nothing. */
+/** Outcomes other than `granted` changed nothing. */
 export type GrantOutcome =
   | { readonly kind: "granted" | "repeated" }
   | { readonly kind: "conflict"; readonly used: UsedGrant };
@@ -42,41 +42,41 @@ export async function grantCredits(db: Queryable, grant: Grant): Promise<GrantOu
   await faultPoint("grant.before_commit");
   const values = [grant.accountId, grant.amount, grant.idempotencyKey, grant.reason, grant.expiresAt];
   const rows = await db.query<GrantRow>("select * from credit_grant($1, $2, $3, $4, $5)", values);
-  const [row] = rows as [GrantRow]; // its outcome is always one row
+  const [row] = rows as [GrantRow]; // the function always returns one row
   if (row.outcome !== "conflict") return { kind: row.outcome };
   return { kind: "conflict", used: { amount: row.used_amount, expiresAt: row.used_expires, at: row.used_at } };
 }
 
 export interface Adjustment {
   readonly accountId: string;
-  /** Negative: taken away, at most what is neither held nor expired. 0: the balance becomes what the journal says. */
+  /** Negative: takes credits away, but none that are held or expired. 0: sets the balance to what the journal says. */
   readonly amount: number;
   /** Stored in the journal. */
   readonly reason: string;
 }
 
-/** Also repairs a balance that its journal does not explain. @throws Problem when nothing was adjusted. */
+/** Adjusts a balance; also repairs one that its journal does not explain. @throws Problem if nothing was adjusted. */
 export async function adjustCredits(db: Database, { accountId, amount, reason }: Adjustment): Promise<void> {
   await db.tx(
     async (tx) => {
       const text = "select outcome, available from credit_adjust($1, $2, $3)";
       const rows = await tx.query<{ outcome: string; available: number }>(text, [accountId, amount, reason]);
-      const [{ outcome, available }] = rows as [(typeof rows)[number]]; // its outcome is always one row
+      const [{ outcome, available }] = rows as [(typeof rows)[number]]; // the function always returns one row
       if (outcome === "adjusted") return;
       const why =
         outcome === "nothing"
-          ? "The balance is what its journal says, so an adjustment of 0 changes nothing."
-          : `An adjustment of ${amount} would leave less than is held for runs; ${available} credits are available. Nothing was adjusted.`;
+          ? "The balance already matches its journal, so an adjustment of 0 changes nothing."
+          : `An adjustment of ${amount} would leave fewer credits than are held for runs; ${available} credits are available. Nothing was adjusted.`;
       throw new Problem("VALIDATION_ERROR", why);
     },
     { statementTimeoutMs: 0 }, // it reads the whole journal of the account
   );
 }
 
-/** What the account can spend now: posted, minus held, minus what has expired whether swept or not. */
+/** Returns what the account can spend now: posted, minus held, minus expired, whether written off yet or not. */
 export async function availableCredits(db: Database, accountId: string): Promise<number> {
   const text = "select credits_available($1) as credits";
   const rows = await db.named<{ credits: number }>("credits_available", text, [accountId]);
-  const [{ credits }] = rows as [{ credits: number }]; // a value is always one row
+  const [{ credits }] = rows as [{ credits: number }]; // the function always returns one row
   return credits;
 }

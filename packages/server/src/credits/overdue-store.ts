@@ -1,6 +1,6 @@
 /**
- * What the ledger writes by and by: expired grants, and what authors have earned. No balance depends on when: reads count
- * it already, and a hold writes it first.
+ * What the ledger writes over time: expired grants and authors' earnings. No balance depends on when it is written:
+ * reads already count it, and a hold writes it first.
  */
 import type { Database } from "../platform/database/database.ts";
 import { isConnectionLoss } from "../platform/database/errors.ts";
@@ -9,7 +9,7 @@ import { FIRST_ID } from "../platform/ids.ts";
 
 /**
  * Writes expired grants to the journal. The time is read in a subquery, because a volatile function is never an index
- * condition, and not in this process, whose dates would cut it to milliseconds. @throws as `changeEachAccount`.
+ * condition, and not in this process, whose dates have only milliseconds. @throws as `changeEachAccount` does.
  */
 export function expireCredits(db: Database, stop?: AbortSignal): Promise<void> {
   const text = `select distinct account_id as id from credit_grants
@@ -26,7 +26,7 @@ export function expireCredits(db: Database, stop?: AbortSignal): Promise<void> {
   });
 }
 
-/** Writes what authors have earned to their balances and the journal. @throws as `changeEachAccount`. */
+/** Writes what authors have earned to their balances and the journal. @throws as `changeEachAccount` does. */
 export function collectEarnings(db: Database, stop?: AbortSignal): Promise<void> {
   const text = `select distinct author_id as id from credit_earnings
     where collected_at is null and author_id > $1 order by author_id limit 1000`;
@@ -50,15 +50,15 @@ interface OverdueAccount {
 
 interface Changes {
   readonly what: string;
-  /** Accounts after this one, in the order of their ids. */
+  /** Lists accounts after this one, in the order of their ids. */
   readonly list: (after: string) => Promise<readonly OverdueAccount[]>;
   readonly change: (account: string) => Promise<unknown>;
   readonly stop: AbortSignal | undefined;
 }
 
 /**
- * An account that is locked or cannot be written is skipped until the next time.
- * @throws Error when accounts were skipped; a lost connection ends all of it.
+ * Changes each account. Accounts that are locked or cannot be written are skipped until the next time.
+ * @throws Error if accounts were skipped; a lost connection ends the whole pass.
  */
 async function changeEachAccount({ what, list, change, stop }: Changes): Promise<void> {
   const failures: unknown[] = [];

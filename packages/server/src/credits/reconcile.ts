@@ -6,7 +6,7 @@ import { createAdaptiveBatch } from "../platform/resilience/adaptive-batch.ts";
 import { retry } from "../platform/resilience/retry.ts";
 import { freezeAccount, listFrozen, type FrozenAccount } from "./freezes-store.ts";
 
-/** One disagreement between balances, journal, holds and runs. There is no harmless one. */
+/** One disagreement between balances, journal, holds, and runs. None is harmless. */
 interface LedgerMismatch {
   readonly fault: string;
   readonly accountId: string;
@@ -17,11 +17,14 @@ interface LedgerMismatch {
 export interface LedgerReport {
   readonly accounts: number;
   readonly mismatches: readonly LedgerMismatch[];
-  /** Also those without a mismatch: they stay frozen until an operator unfreezes them. */
+  /** Includes accounts without a mismatch: they stay frozen until an operator unfreezes them. */
   readonly frozen: readonly FrozenAccount[];
 }
 
-/** Proves every balance from the journal, every hold from its run and every charge from its capture, in one snapshot. */
+/**
+ * Checks every balance against the journal, every hold against its run, and every charge against its capture, in one
+ * snapshot.
+ */
 export async function checkLedger(db: Database): Promise<LedgerReport> {
   return db.tx(
     async (tx) => {
@@ -38,15 +41,16 @@ export async function checkLedger(db: Database): Promise<LedgerReport> {
 const AUDIT = `select fault, account_id as "accountId", run_id as "runId", detail from credit_audit`;
 const AUDIT_BATCH = 500;
 
-/** It runs alone and locks nothing, but a transaction of minutes would stop the cleaning of indexes. */
+/** The audit runs alone and locks nothing, but a transaction of minutes would hold up index cleanup. */
 const AUDIT_TIME = { statementTimeoutMs: 30_000 };
 const QUICK_MS = 10_000;
 
 /**
- * The periodic form: each run audits the next batch of accounts in the order of their ids, so that none reads the whole
- * journal. An account with a mismatch is frozen: it takes no new holds until an operator unfreezes it. A balance is never repaired by an
- * update; a repair is a journal row of kind `adjust`. Every run makes progress: a batch that takes too long is halved,
- * and one account that takes too long is skipped. `promptd admin ledger check` has no time limit.
+ * Creates the periodic audit. Each run audits the next batch of accounts in the order of their ids, so that no run
+ * reads the whole journal. An account with a mismatch is frozen: it accepts no new holds until an operator unfreezes
+ * it. A balance is never repaired by an update; a repair is a journal row of kind `adjust`. Every run makes progress: a
+ * batch that takes too long is halved, and a single account that takes too long is skipped. `promptd admin ledger
+ * check` has no time limit.
  */
 export function createAudit(db: Database, log: Log): (stop?: AbortSignal) => Promise<void> {
   const batch = createAdaptiveBatch({ max: AUDIT_BATCH, quickMs: QUICK_MS, isTooLarge: isStatementTimeout });
@@ -66,7 +70,7 @@ export function createAudit(db: Database, log: Log): (stop?: AbortSignal) => Pro
       signal: stop,
     }).catch((error: unknown) => {
       if (!isStatementTimeout(error) || ids.length > 1) throw error;
-      log.warn({ accountId: ids[0] }, "the audit of an account takes too long and was skipped");
+      log.warn({ accountId: ids[0] }, "the audit of an account took too long and was skipped");
       return [];
     });
     const isEnd = accounts.length < size && ids.length === accounts.length;
@@ -90,7 +94,7 @@ function findMismatches(db: Database, ids: readonly string[]): Promise<LedgerMis
 
 async function freeze(db: Database, log: Log, mismatches: readonly LedgerMismatch[]): Promise<void> {
   for (const mismatch of mismatches) {
-    log.error(mismatch, "the ledger does not add up; the account takes no new paid runs");
+    log.error(mismatch, "the ledger does not add up; the account accepts no new paid runs");
   }
   const faults = Map.groupBy(mismatches, (mismatch) => mismatch.accountId);
   for (const [accountId, found] of faults) {

@@ -65,9 +65,9 @@ const refused = (message: string) => ({
 });
 const MISSING = 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".';
 const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
-const INVALID = "The API key is not valid. Check it, create a new one, or ask the account's owner for it.";
+const INVALID = "The API key is not valid. Check it, create a new one, or ask the account's owner for one.";
 const LONG = 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".';
-const TOKEN = `A management token ("pdm_…") was sent. This address takes an API key ("pd_…"): send "Authorization: Bearer <API_KEY>".`;
+const TOKEN = `The request has a management token ("pdm_…"), but this endpoint needs an API key ("pd_…"). Send "Authorization: Bearer <API_KEY>".`;
 
 describe("without a possible key, the answer says what is wrong and nothing is counted", () => {
   const key = mintApiKey();
@@ -144,7 +144,7 @@ describe("a good key", () => {
     const { apiKeys, keyIds } = await createKeys(engine, 1);
     await engine.db.query("update api_keys set expires_at = promptd_now() where id = $1", [keyIds[0]]);
     const text =
-      "This API key expired on 2001-09-09 at 01:46 UTC. Create a new one, or ask the account's owner for it.";
+      "This API key expired on 2001-09-09 at 01:46 UTC. Create a new one, or ask the account's owner for one.";
     expect(await request(openAdmission(), `Bearer ${apiKeys[0]}`)).toEqual(refused(text));
   });
 
@@ -402,6 +402,6 @@ describe("when a key was last used", () => {
     await there.close();
     await control.close();
     await control.close(); // nothing is left to write
-    expect(warnings).toEqual(["the times of key use were not written"]);
+    expect(warnings).toEqual(["could not record when keys were last used"]);
   });
 });

@@ -28,7 +28,7 @@ describe("a key that has expired", () => {
         const answer = await get(server.clientOf(apiKey, url), "/v1/me");
         expect([answer.httpStatus, errorOf(answer).message]).toEqual([
           401,
-          `This API key expired on ${expiresAt.slice(0, 16).replace("T", " at ")} UTC. Create a new one, or ask the account's owner for it.`,
+          `This API key expired on ${expiresAt.slice(0, 16).replace("T", " at ")} UTC. Create a new one, or ask the account's owner for one.`,
         ]);
         expect(answer.headers.get("x-ratelimit-remaining")).toBeNull();
       }
@@ -138,8 +138,8 @@ describe("a key that is rolled", () => {
     const { accountId } = await server.createCaller();
     for (let i = 0; i < 18; i += 1) await server.createKey(accountId);
     const old = await server.createKey(accountId);
-    await expect(server.createKey(accountId)).rejects.toThrow("20 keys, the most it may have");
-    await expect(rollApiKey(server.app.db, newId, old, 60)).rejects.toThrow("20 keys, the most it may have");
+    await expect(server.createKey(accountId)).rejects.toThrow("20 valid keys, the maximum");
+    await expect(rollApiKey(server.app.db, newId, old, 60)).rejects.toThrow("20 valid keys, the maximum");
     expect((await get(old.client, "/v1/me")).httpStatus).toBe(200); // the refused roll has changed nothing
     await rollApiKey(server.app.db, newId, old, 0);
     expect((await get(old.client, "/v1/me")).httpStatus).toBe(401);
@@ -163,7 +163,7 @@ describe("a key that is rolled", () => {
       [1, 2].map(() => rollApiKey(server.app.db, newId, { accountId, keyId }, 600)),
     ).then((both) => both.toSorted((a) => (a.status === "fulfilled" ? -1 : 1)));
     const next = first?.status === "fulfilled" ? first.value : null;
-    expect(String(again?.status === "rejected" && again.reason)).toContain("was rolled already");
+    expect(String(again?.status === "rejected" && again.reason)).toContain("was already rolled");
     expect(await rollApiKey(server.app.db, newId, { accountId, keyId: next?.keyId ?? "" }, 600)).not.toBeNull();
   });
 
@@ -199,7 +199,7 @@ describe("a key is revoked", () => {
       other.keyId,
     ]);
     await expect(byName("pd_same0…9999")).rejects.toThrow(new RegExp(`${one.keyId} .*${other.keyId}`));
-    await expect(byName("pd_none0…9999")).rejects.toThrow("No API key is displayed so");
+    await expect(byName("pd_none0…9999")).rejects.toThrow("No API key has this display form");
     await expect(byName(newId())).rejects.toThrow("No API key has the id");
     expect((await get(other.client, "/v1/me")).httpStatus).toBe(200);
   });

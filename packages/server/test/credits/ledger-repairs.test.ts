@@ -38,7 +38,9 @@ describe("an adjustment", () => {
       [8, 2],
       [0, 3],
     ]);
-    await expect(adjust(-7)).rejects.toThrow("would leave less than is held for runs; 6 credits are available.");
+    await expect(adjust(-7)).rejects.toThrow(
+      "would leave fewer credits than are held for runs; 6 credits are available.",
+    );
     await adjust(-6);
     expect((await journalOf()).slice(4)).toEqual([
       [...TAKE, 4, 8, 2],

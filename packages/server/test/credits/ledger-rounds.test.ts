@@ -235,7 +235,7 @@ describe("the periodic audit", () => {
     ...createLog("silent", "stderr"),
     error: ({ accountId }: { readonly accountId: string }, text: string) => void logged.push([accountId, text]),
   } as unknown as Log;
-  const SENTENCE = "the ledger does not add up; the account takes no new paid runs";
+  const SENTENCE = "the ledger does not add up; the account accepts no new paid runs";
   beforeEach(() => void logged.splice(0));
 
   async function frozen(): Promise<string[]> {
@@ -352,7 +352,7 @@ describe("the periodic audit", () => {
       hearing,
     );
     for (let i = 0; i < 4; i += 1) await audit();
-    const text = "the audit of an account takes too long and was skipped";
+    const text = "the audit of an account took too long and was skipped";
     expect([await frozen(), warned]).toEqual([[idOf(3)], [[{ accountId: idOf(2) }, text]]]);
   });
 

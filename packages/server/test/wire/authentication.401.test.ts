@@ -9,7 +9,7 @@ import { until } from "../support/promptd-process.ts";
 import { bodyOf, errorOf, get } from "./requests.ts";
 import { eventually } from "../support/eventually.ts";
 
-const INVALID = "The API key is not valid. Check it, create a new one, or ask the account's owner for it.";
+const INVALID = "The API key is not valid. Check it, create a new one, or ask the account's owner for one.";
 const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
 const MISSING = 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".';
 

@@ -53,7 +53,7 @@ describe.each(NAMES)("%s", (name) => {
     const answer = await call(server.clientOf("pd_000000000000000000000000000000000000"), name);
     expect(answer.httpStatus).toBe(401);
     expect(errorOf(answer).message).toBe(
-      "The API key is not valid. Check it, create a new one, or ask the account's owner for it.",
+      "The API key is not valid. Check it, create a new one, or ask the account's owner for one.",
     );
   });
 

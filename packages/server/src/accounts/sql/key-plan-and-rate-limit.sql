@@ -1,13 +1,13 @@
--- Admission of API requests: key, plan and rate limit.
+-- Admission of API requests: key, plan, and rate limit.
 
--- Admits up to p_wanted requests of one scope: any second (t - 1 s, t] admits at most p_limit, and refused requests do
--- not count. Called under the scope's row lock; it reads the time there, once. Times more than 1 s in the future are
--- dropped, because they mean that the clock stepped back. Above 100 a second a request counts from the end of its 10 ms on,
--- so that the ring of any limit has 100 times and stays in its row.
+-- Admits up to p_wanted requests of one scope: any second (t - 1 s, t] admits at most p_limit requests, and refused
+-- requests do not count. Called under the scope's row lock, where it reads the time once. It drops times more than 1 s
+-- in the future, because they mean that the clock stepped back. Above 100 requests per second, a request counts from
+-- the end of its 10 ms interval, so that the ring for any limit has at most 100 times and fits into its row.
 --
--- The times are in order, and p_used is the sum of their counts: an admission looks at what it drops and adds, and copies the
--- ring only where it drops something. Where the clock stepped back a little a request counts with the last time, so for longer.
--- A row of an earlier promptd has no sum, and begins anew.
+-- The times are in order, and p_used is the sum of their counts. So an admission only examines what it drops and adds,
+-- and copies the ring only if it drops something. If the clock stepped back a little, a request counts with the last
+-- time, and so for longer. A row written by an earlier promptd has no sum, and its ring starts empty.
 create or replace function take_from_ring(
   p_times bigint[], p_counts int[], p_used int, p_wanted int, p_limit int,
   out times bigint[], out counts int[], out used int, out admitted int
@@ -46,12 +46,12 @@ begin
   end if;
 end $$;
 
--- Checks key, plan and rate limit of a batch of requests in one statement. Returns one row per known key. A key that was
--- revoked or has expired has a row too, but is not counted; a missing row is an unknown key. `expired_at` is null while a
--- key is valid. `rank` numbers the requests of a scope within the batch: rank > admitted is over the limit. Scopes are
--- locked in id order, so two batches cannot deadlock. One plan serves every batch, since planning took as long as admitting;
--- by indexes alone and one key after the other, it is right however many keys there are by then. What GET /v1/me says of
--- the account comes along, from the row that is read for its plan.
+-- Checks key, plan, and rate limit of a batch of requests in one statement. Returns one row per known key. A revoked or
+-- expired key has a row too but is not counted; a missing row means an unknown key. `expired_at` is null until the key
+-- has expired. `rank` numbers the requests of a scope within the batch; rank > admitted is over the limit. Scopes are
+-- locked in id order, so that two batches cannot deadlock. All batches share one plan, because planning took as long as
+-- admitting. That plan reads one key after the other by index, so it stays right however many keys there are. The row
+-- read for the plan of the account also has what GET /v1/me returns.
 create or replace function admit_requests(p_hashes bytea[], p_limit int, p_per_key boolean)
 returns table (
   nth int, key_id uuid, account_id uuid, revoked_at timestamptz, expired_at timestamptz, pro_until timestamptz,

@@ -1,4 +1,4 @@
--- Rate limit of one scope without an API key.
+-- The rate limit of a scope without an API key.
 
 -- Counts one request of a scope against p_limit in any second, by the rules of take_from_ring.
 create or replace function rate_admit(p_scope uuid, p_limit int)

@@ -1,5 +1,5 @@
--- Counts what the holds of an account say of its budgets into them, and takes out what no hold explains. True: some were
--- wrong. The caller holds the account's row lock.
+-- Sets the budgets of an account to what its holds say, and removes budgets that no hold explains. Returns true if some
+-- were wrong. The caller holds the account's row lock.
 create or replace function credit_budgets_repair(p_account uuid) returns boolean language plpgsql as $$
 declare
   v_had_strays boolean;
@@ -15,10 +15,10 @@ begin
   return found or v_had_strays;
 end $$;
 
--- Corrects what an account has, with a row in the journal. It starts from what the journal and the open holds say and not
--- from the balance, so it also repairs a balance that they do not explain, and budgets; p_amount = 0 does only that.
--- Outcomes: adjusted; nothing (p_amount is 0, and everything is as the journal and the holds say); too_low (less would be left than
--- is held: `available` is what may be taken, and the caller rolls back).
+-- Corrects what an account has, with a row in the journal. It starts from the journal and the open holds, not from the
+-- balance, so it also repairs budgets and a balance that they do not explain; p_amount = 0 does only that. Outcomes:
+-- adjusted; nothing (p_amount is 0, and everything matches the journal and the holds); too_low (less would be left than
+-- is held: `available` is what may be taken away, and the caller rolls back).
 create or replace function credit_adjust(p_account uuid, p_amount bigint, p_actor text,
   out outcome text, out available bigint)
 language plpgsql as $$

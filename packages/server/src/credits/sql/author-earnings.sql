@@ -1,20 +1,20 @@
--- What authors earn. A capture books it (settle.sql), in hundredths of a credit; collected, it becomes credits.
+-- What authors earn. A capture books it (settle.sql) in hundredths of a credit; collecting turns it into credits.
 
--- What the author of a prompt earns of a capture, in hundredths of a credit.
+-- Returns what the author of a prompt earns from a capture, in hundredths of a credit.
 create or replace function credit_earned(p_captured bigint, p_share int) returns bigint language sql immutable as $$
   select p_captured * p_share
 $$;
 
--- Whole credits that are booked for an account and not collected yet.
+-- Returns the whole credits that are booked for an account but not collected yet.
 create or replace function credit_uncollected(p_account uuid) returns bigint language sql stable as $$
   select floor((
     coalesce((select sum(e.hundredths) from credit_earnings e where e.author_id = p_account and e.collected_at is null), 0)
       + coalesce((select a.earned_rest from credit_accounts a where a.account_id = p_account), 0)) / 100)::bigint
 $$;
 
--- Collects what is booked for an account, with a row in the journal, ten thousand bookings at most: a statement has a
--- time limit. What does not make a whole credit stays for the next time. Returns how many bookings were collected: call
--- it again until that is 0. A booking that commits meanwhile is left for the next call.
+-- Collects what is booked for an account, with a row in the journal. It collects at most 10,000 bookings, because a
+-- statement has a time limit. A remainder of less than a credit stays for the next time. Returns how many bookings were
+-- collected; call it again until that is 0. A booking that commits meanwhile is left for the next call.
 create or replace function credit_collect(p_account uuid) returns int language plpgsql as $$
 declare
   v_hundredths bigint; v_bookings int; v_credits bigint; v_posted bigint; v_held bigint;

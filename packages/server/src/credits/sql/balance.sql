@@ -1,13 +1,13 @@
 -- What an account can spend.
 
--- Credits that have expired at p_at and that credit_expire has not processed yet.
+-- Returns the credits that have expired by p_at and that credit_expire has not processed yet.
 create or replace function credit_expired(p_account uuid, p_at timestamptz) returns bigint language sql stable as $$
   select coalesce(sum(remaining), 0)::bigint from credit_grants
   where account_id = p_account and remaining > 0 and expires_at <= p_at
 $$;
 
--- What can be spent now, what was earned and is not collected yet included. Credits that have expired but are not
--- processed yet back the open holds first; only what the holds have no room for reduces the balance.
+-- Returns what can be spent now, including what was earned but is not collected yet. Credits that have expired but are
+-- not processed yet back the open holds first; only the part that the holds have no room for reduces the balance.
 create or replace function credits_available(p_account uuid) returns bigint language sql stable as $$
   select coalesce((
     select a.posted - a.held - greatest(0, credit_expired(p_account, promptd_now()) - (a.held - b.amount))

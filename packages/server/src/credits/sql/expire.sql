@@ -1,6 +1,6 @@
--- The expiry of grants. The parts come first, credit_expire last.
+-- How grants expire. The parts come first, credit_expire last.
 
--- Takes p_amount off the grants of an account, earliest expiry first. The caller holds the account's row lock.
+-- Takes p_amount from the grants of an account, earliest expiry first. The caller holds the account's row lock.
 create or replace function credit_grants_spend(p_account uuid, p_amount bigint) returns void language sql as $$
   update credit_grants g set remaining = g.remaining - spent.amount
   from (
@@ -11,8 +11,8 @@ create or replace function credit_grants_spend(p_account uuid, p_amount bigint) 
   where g.grant_id = spent.grant_id and spent.amount > 0
 $$;
 
--- Divides p_amount expired credits among the open holds in the order of their creation, which is that of the run ids. No
--- hold is backed by more than its amount. Returns how much they took. The caller holds the account's row lock.
+-- Divides p_amount expired credits among the open holds in order of creation, which is the order of run ids. No hold is
+-- backed by more than its amount. Returns how much the holds took. The caller holds the account's row lock.
 create or replace function credit_back_holds(p_account uuid, p_amount bigint) returns bigint language sql as $$
   with backed as (
     select h.run_id, h.amount - coalesce(b.amount, 0) as room
@@ -28,7 +28,7 @@ create or replace function credit_back_holds(p_account uuid, p_amount bigint) re
   select coalesce(sum(amount), 0)::bigint from divided where amount > 0
 $$;
 
--- Takes expired credits off the balance, with a row in the journal. The caller holds the account's row lock.
+-- Removes expired credits from the balance, with a row in the journal. The caller holds the account's row lock.
 create or replace function credit_write_off(p_account uuid, p_amount bigint) returns void language sql as $$
   with balance as (
     update credit_accounts set posted = posted - p_amount where account_id = p_account returning posted, held
@@ -37,9 +37,9 @@ create or replace function credit_write_off(p_account uuid, p_amount bigint) ret
     select p_account, 'expire', 'user:available', 'system:expired', p_amount, posted, held from balance
 $$;
 
--- Processes what has expired: it backs the open holds as far as they have room, and the rest is written off. Every
--- change of a balance starts with this call, so the holds that are open now are those that were open at the expiry.
--- Idempotent. It reads the time only after it has locked the account's row. Returns the credits written off.
+-- Processes expired credits: they back the open holds as far as these have room, and the rest is written off. Every
+-- change of a balance starts with this call, so the holds that are open now are the same as at the expiry. Idempotent.
+-- Reads the time only after locking the account's row. Returns the credits written off.
 create or replace function credit_expire(p_account uuid) returns bigint language plpgsql as $$
 declare
   v_expired bigint; v_gone bigint;

@@ -1,10 +1,10 @@
--- Frozen accounts, which take no new holds. What they hold already is captured or released as usual.
+-- Frozen accounts, which accept no new holds. Their existing holds are captured or released as usual.
 
 create or replace function credit_is_frozen(p_account uuid) returns boolean language sql stable as $$
   select exists (select 1 from credit_accounts where account_id = p_account and frozen_at is not null)
 $$;
 
--- False: the account was frozen before, and that reason stays.
+-- Returns false if the account was already frozen; the first reason stays.
 create or replace function credit_freeze(p_account uuid, p_reason text) returns boolean language plpgsql as $$
 begin
   insert into credit_accounts as a (account_id, frozen_at) values (p_account, promptd_now())
@@ -14,7 +14,7 @@ begin
   return true;
 end $$;
 
--- Unfreezes an account whose ledger adds up. p_accept_journal accepts faults in the chain of its journal so far.
+-- Unfreezes an account whose ledger adds up. p_accept_journal accepts the faults in its journal chain so far.
 -- Outcomes: unfrozen; not_frozen; faults (the audit still finds some, and the caller rolls back).
 create or replace function credit_unfreeze(p_account uuid, p_reason text, p_accept_journal boolean) returns text
 language plpgsql as $$

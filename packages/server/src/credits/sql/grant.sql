@@ -1,6 +1,6 @@
--- Grants credits exactly once per (account, idempotency key): it takes the lock, then looks the key up. 'repeated': the
--- key was used before for the same grant. 'conflict': it was used for another amount or expiry, which the used_ columns
--- report.
+-- Grants credits exactly once per account and idempotency key: it takes the lock, then looks up the key. 'repeated':
+-- the key was already used for the same grant. 'conflict': it was used for another amount or expiry, which the used_
+-- columns report.
 create or replace function credit_grant(p_account uuid, p_amount bigint, p_idem text, p_actor text, p_expires timestamptz,
   out outcome text, out used_amount bigint, out used_expires timestamptz, out used_at timestamptz)
 language plpgsql as $$
@@ -23,7 +23,7 @@ begin
     values
       (p_account, 'grant', 'system:issued', 'user:available', p_amount, p_idem, p_actor, p_expires, v_posted, v_held);
   if p_expires <= promptd_now() then
-    perform credit_write_off(p_account, p_amount); -- it expired before any hold that is open now was taken
+    perform credit_write_off(p_account, p_amount); -- it expired before any hold that is open now was made
   elsif p_expires is not null then
     insert into credit_grants (account_id, remaining, expires_at) values (p_account, p_amount, p_expires);
   end if;

@@ -1,19 +1,20 @@
--- What a hold takes: credits of the account, and of the budget of the key that asked.
+-- What a hold takes: credits from the account and from the budget of the key that made the request.
 
--- What may still be held of a cap in a month. It may be negative: a cap can be lowered below what was used.
+-- Returns how much of a cap can still be held in a month. It is negative if the cap was lowered below what was used.
 create or replace function credit_budget_left(p_account uuid, p_budget uuid, p_month date, p_cap bigint) returns bigint
 language sql stable as $$
   select p_cap - coalesce((
     select used from credit_budgets where account_id = p_account and budget_id = p_budget and month = p_month), 0)
 $$;
 
--- Sets p_amount aside where nothing stands against it; the caller records the hold with the others of its transaction. No
--- balance: it takes more than that, and nothing was changed.
+-- Sets p_amount aside in the usual case: enough posted credits, not frozen, nothing expired. The caller records the
+-- hold with the others of its transaction. Otherwise changes nothing and returns nulls; credit_hold_for handles that
+-- case.
 create or replace function credit_hold_quickly(p_account uuid, p_amount bigint, out posted bigint, out held bigint)
 language plpgsql as $$
 #variable_conflict use_column
 begin
-  -- as in credit_hold_for, and with the lock that this takes nothing can expire unseen
+  -- as in credit_hold_for; under the lock that this takes, nothing can expire unnoticed
   update credit_accounts a set held = a.held + p_amount
     where a.account_id = p_account and a.posted - a.held >= p_amount and a.frozen_at is null
     returning a.posted, a.held into posted, held;
@@ -25,8 +26,8 @@ begin
   end if;
 end $$;
 
--- Records holds that were set aside in this transaction, with the balance after each, in this order. A hold counts in its
--- budget, of p_month, if there is one; its author earns p_share percent of what the run will cost.
+-- Records the holds that were set aside in this transaction, with the balance after each, in the given order. A hold
+-- counts toward its budget of p_month, if it has one; its author earns p_share percent of what the run will cost.
 create or replace function credit_holds_record(p_account uuid[], p_run uuid[], p_amount bigint[], p_budget uuid[],
   p_month date, p_author uuid[], p_share int[], p_posted_after bigint[], p_held_after bigint[]
 ) returns void language plpgsql as $$
@@ -45,9 +46,9 @@ begin
     order by nth; -- the order of the journal
 end $$;
 
--- Sets p_amount aside for a run, inside the transaction that creates the run, and counts it in a budget if there is one.
--- p_author earns p_share percent of what the run will cost; null: nobody does. False: there are too few credits, those
--- that the account has earned itself included, or the account is frozen.
+-- Sets p_amount aside for a run, in the transaction that creates the run, and counts it toward a budget if there is
+-- one. p_author earns p_share percent of what the run will cost; null: nobody earns. Returns false if the account is
+-- frozen or has too few credits, even with what it has earned itself.
 create or replace function credit_hold_for(p_account uuid, p_run uuid, p_amount bigint, p_budget uuid, p_month date,
   p_author uuid, p_share int) returns boolean language plpgsql as $$
 declare

@@ -1,4 +1,5 @@
--- The journal is append-only. A trigger and not a `do instead nothing` rule, which would hide the bug that tried to write.
+-- Keeps the journal append-only. A `do instead nothing` rule would hide the bug that tried to write, so this is a
+-- trigger.
 create or replace function journal_is_append_only() returns trigger language plpgsql as $$
 begin
   raise exception 'credit_transfers is append-only' using errcode = 'PD900';

@@ -1,4 +1,4 @@
--- The audit of the ledger. Every row is a fault: a balance that its journal, its holds or its runs do not explain.
+-- The ledger audit. Every row is a fault: a balance that its journal, holds, or runs do not explain.
 create or replace view credit_audit as
   select 'balance' as fault, a.account_id, null::uuid as run_id,
     format('posted %s, held %s; journal says available %s, held %s; open holds %s', a.posted, a.held, j.available, j.held, h.open)
@@ -12,7 +12,7 @@ create or replace view credit_audit as
     select coalesce(sum(amount), 0) as open from credit_holds where account_id = a.account_id and state = 'held') h
   where a.posted - a.held <> j.available or a.held <> j.held or a.held <> h.open
   union all
-  select 'journal chain', c.account_id, c.run_id, format('transfer %s does not follow from the one before', c.id)
+  select 'journal chain', c.account_id, c.run_id, format('transfer %s does not follow from the previous transfer', c.id)
   from (
     select t.*, lag(t.posted_after, 1, 0::bigint) over w as posted_before, lag(t.held_after, 1, 0::bigint) over w as held_before
     from credit_transfers t window w as (partition by t.account_id order by t.id)) c
@@ -23,7 +23,7 @@ create or replace view credit_audit as
       when c.kind = 'hold' then c.amount when c.kind in ('capture', 'release') then -c.amount else 0 end)
     and not exists (select 1 from credit_accounts a where a.account_id = c.account_id and a.journal_accepted_to >= c.id)
   union all
-  select 'hold of a finished run', r.account_id, r.id, 'the run is final and its hold is open'
+  select 'hold of a finished run', r.account_id, r.id, 'the run is final, but its hold is open'
   from runs r join credit_holds c on c.account_id = r.account_id and c.run_id = r.id
   where r.finished_at is not null and c.state = 'held'
   union all
@@ -46,7 +46,7 @@ create or replace view credit_audit as
   from credit_accounts a
   cross join lateral (
     select coalesce(sum(remaining), 0) as remaining from credit_grants
-    where account_id = a.account_id and remaining > 0) g -- the condition of its index
+    where account_id = a.account_id and remaining > 0) g -- the condition of the index
   cross join lateral (
     select coalesce(sum(amount), 0) as amount from credit_expired_backing where account_id = a.account_id) b
   where g.remaining + b.amount > a.posted

@@ -1,12 +1,11 @@
--- The end of holds. Lock order everywhere: runs, holds, balances; rows of several accounts in id order.
+-- How holds end. Lock order everywhere: runs, holds, balances; rows of several accounts in id order.
 
--- Captures or releases the open holds of finished runs, each once. p_credits is the price of each run. The part of the
--- hold above it becomes available again, except what expired credits backed: that expires now. It goes back to the budget
--- of the run's key as well, in the month in which it was held. What the author of the prompt earns is
--- booked (author-earnings.sql).
--- What few runs need (a budget, an author's share, expired credits) has statements of its own, which the others skip: to begin
--- one that does everything took most of the time of a single run.
--- One plan serves every call, and each row is found by its key, or by its place once it is locked (runs/sql/finish.sql).
+-- Captures or releases the open holds of finished runs, each once. p_credits is the price of each run. The rest of the
+-- hold becomes available again, except the part backed by expired credits, which expires now. The rest also returns to
+-- the budget of the run's key, for the month in which it was held. What the author of the prompt earns is booked
+-- (author-earnings.sql). Only few runs have a budget, an author's share, or expired credits. Each has its own
+-- statements, which other runs skip: starting one statement that does everything took most of the time of a single run.
+-- All calls share one plan, and each row is found by its key, or by its ctid once it is locked (runs/sql/finish.sql).
 create or replace function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql
   set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
 declare
@@ -43,7 +42,7 @@ begin
       bool_or(credit_earned(captured, author_share) > 0) as has_earned
     into v from settled;
   if v.account is null then return; end if;
-  if v.has_unused then -- the rows are those of accounts that are locked: no order is needed
+  if v.has_unused then -- the accounts of these rows are locked, so their order does not matter
     with unused as materialized (
       select b.place, u.amount from (
         select account_id, budget_id, month, sum(amount - captured)::bigint as amount
@@ -119,8 +118,8 @@ begin
   end loop;
 end $$;
 
--- Takes the locks of credit_settle without waiting, for runs whose rows the caller has locked. Returns the runs that can
--- be settled now. Another transaction has locked the hold or the balance of the others, perhaps for long.
+-- Takes the locks of credit_settle without waiting, for runs whose rows the caller has locked. Returns the runs that
+-- can be settled now. For the others, another transaction has locked the hold or the balance, perhaps for long.
 create or replace function credit_try_lock(p_account uuid[], p_run uuid[]) returns setof uuid language sql as $$
   with due as materialized (
     select * from unnest(p_account, p_run) d (account_id, run_id)
