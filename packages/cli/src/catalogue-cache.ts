@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { CommandIo } from "./command.ts";
 import { configDirectory, parseObject, readIfThere, writePrivately } from "./user-config.ts";
 
-/** The model list as last received. Its hash goes with every request, so that the server can report a change. */
+/** The model list as last received. Every request sends its hash, so that the server can report a change. */
 interface CatalogueCache {
   readonly baseUrl: string;
   readonly resources: Resources;
@@ -14,14 +14,14 @@ function cachePath(env: CommandIo["env"]): string {
   return join(configDirectory(env), "models.json");
 }
 
-/** @returns null when there is none for this server; a file that cannot be understood counts as none. */
+/** @returns null when no list is cached for this server. A file that cannot be parsed counts as missing. */
 export async function readCatalogueCache(env: CommandIo["env"], baseUrl: string): Promise<Resources | null> {
   const text = await readIfThere(cachePath(env));
   const value = text === null ? null : parseObject(text);
   return value?.["baseUrl"] === baseUrl && isResources(value["resources"]) ? value["resources"] : null;
 }
 
-/** The list of the server, read again only when the cached one is out of date. */
+/** Returns the server's model list, and fetches it again only when the cached list is out of date. */
 export async function refreshCatalogue(client: Client, io: CommandIo, baseUrl: string): Promise<Resources> {
   const cached = await readCatalogueCache(io.env, baseUrl);
   const options = { signal: io.signal };

@@ -1,6 +1,6 @@
 import type { CommandTable } from "./command.ts";
 
-/** Commands that speak to a server over HTTP through @promptd/client, and never load the server. */
+/** Commands that talk to a server over HTTP through @promptd/client. They never load the server code. */
 export const END_USER_COMMANDS: CommandTable = {
   login: async () => (await import("./commands/login.ts")).login,
   logout: async () => (await import("./commands/login.ts")).logout,

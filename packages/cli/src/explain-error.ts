@@ -7,7 +7,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   TOO_MANY_REQUESTS_ERROR: "Try again in a moment.",
 };
 
-/** What lists the ids of things, by how the server's messages about a wrong one begin. */
+/** The command that lists each kind of id, by how the server's message about a wrong id begins. */
 const LISTS: readonly (readonly [RegExp, string])[] = [
   [/^(runId must|No run has)/, "promptd runs list"],
   [/^(batchId must|No batch has)/, "promptd batches list"],
@@ -20,18 +20,18 @@ function explainId({ message }: PromptdError): string | null {
   return list === undefined ? null : `Find it with "${list}".`;
 }
 
-/** What the management API misses; null for every other answer. */
+/** Says which access the management API requires; null for every other error. */
 function explainAccess({ code, data }: PromptdError): string | null {
   if (code !== "UNAUTHORIZED_ERROR" || typeof data !== "object" || data === null || !("reason" in data)) return null;
   const missing = data as Unauthorized;
   if (missing.reason === "SCOPE_REQUIRED") {
     return `Create a management token with the scope ${missing.scope} in the console, and sign in with it: promptd login`;
   }
-  if (missing.reason === "ROLE_REQUIRED") return `Only an ${missing.role} may do that.`;
-  return 'Sign in with a management token: "promptd login", or PROMPTD_TOKEN.';
+  if (missing.reason === "ROLE_REQUIRED") return `Only an ${missing.role} can do that.`;
+  return 'Sign in with "promptd login", or set a management token in PROMPTD_TOKEN.';
 }
 
-/** What a person should read about an error a command threw; null when it is none of those expected. */
+/** Explains an error from a command to the user; null for an unexpected error. */
 export function explainError(error: unknown): { message: string; hint: string | null } | null {
   if (error instanceof PromptdError) {
     const hint = explainAccess(error) ?? explainId(error) ?? HINTS[error.code] ?? null;
@@ -45,9 +45,9 @@ export function explainError(error: unknown): { message: string; hint: string | 
     };
   }
   if (error instanceof PromptdProtocolError) {
-    return { message: error.message, hint: `The answer began: ${printable(error.bodyStart)}` };
+    return { message: error.message, hint: `The response began: ${printable(error.bodyStart)}` };
   }
-  // The server's own failure for the caller, thrown inside an operator command; its class is not loaded here.
+  // A problem that the server code throws inside an operator command. Its class is not loaded here.
   if (error instanceof Error && error.name === "Problem") return { message: printable(error.message), hint: null };
   return null;
 }

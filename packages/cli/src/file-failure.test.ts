@@ -30,7 +30,8 @@ describe("a file that cannot be read", () => {
   });
 
   test("is not open to the user, or the system says something else, of which only the code is shown", () => {
-    const forbidden = "This user may not read a.png. Change its permissions, or run the command as its owner.";
+    const forbidden =
+      "You do not have permission to read a.png. Change its permissions, or run the command as its owner.";
     expect(describeIt("a.png", failure("EACCES"))).toBe(forbidden);
     expect(describeIt("a.png", failure("EPERM"))).toBe(forbidden);
     expect(describeIt("a.png", failure("EIO"))).toBe("a.png could not be read (EIO). Check the file and its disk.");
@@ -46,26 +47,26 @@ describe("a file that cannot be written", () => {
   test("has no folder, no right or no room", async () => {
     const below = await failed(mkdir(join(directory, "file/deeper"), { recursive: true }));
     expect(describeWriteFailure("file/deeper", below)).toBe(
-      "file/deeper cannot be written: a part of its path is a file, not a folder. Choose another path.",
+      "file/deeper cannot be written: part of its path is a file, not a folder. Choose another path.",
     );
     const onto = await failed(mkdir(join(directory, "file"), { recursive: true }));
     expect(describeWriteFailure("file", onto)).toBe(
-      "file cannot be written: a part of its path is a file, not a folder. Choose another path.",
+      "file cannot be written: part of its path is a file, not a folder. Choose another path.",
     );
     const nowhere = await failed(writeFile(join(directory, "none/x"), "x"));
     expect(describeWriteFailure("none/x", nowhere)).toBe(
-      "none/x cannot be written: its folder does not exist. Make the folder, or choose another path.",
+      "none/x cannot be written: its folder does not exist. Create the folder, or choose another path.",
     );
     const over = await failed(writeFile(directory, "x"));
     expect(describeWriteFailure("d", over)).toBe("d cannot be written: it is a folder. Choose another path.");
     expect(describeWriteFailure("d", failure("EACCES"))).toBe(
-      "d cannot be written: this user may not write there. Change the permissions, or choose another path.",
+      "d cannot be written: permission denied. Change the permissions, or choose another path.",
     );
     expect(describeWriteFailure("d", failure("ENOSPC"))).toBe(
-      "d cannot be written: the disk is full. Make room on it.",
+      "d cannot be written: the disk is full. Free some space on it.",
     );
     expect(describeWriteFailure("d", failure("EROFS"))).toBe(
-      "d cannot be written: its disk can only be read. Choose another path.",
+      "d cannot be written: its disk is read-only. Choose another path.",
     );
     expect(describeWriteFailure("d", failure("EIO"))).toBe("d could not be written (EIO). Check the disk.");
   });

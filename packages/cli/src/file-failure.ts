@@ -1,8 +1,8 @@
 import { printableLine } from "./printable.ts";
 
 /**
- * Why a file could not be read, in our words: those of the system name its own functions.
- * @param ifDirectory what to do when the name is that of a directory, such as "name an image in it".
+ * Says why a file could not be read. The system's own message would name its functions.
+ * @param ifDirectory what to do when the path is a directory, such as "name an image in it".
  */
 export function describeReadFailure(name: string, error: unknown, ifDirectory: string): string {
   const shown = printableLine(name);
@@ -14,13 +14,13 @@ export function describeReadFailure(name: string, error: unknown, ifDirectory: s
       return `${shown} is a directory; ${ifDirectory}.`;
     case "EACCES":
     case "EPERM":
-      return `This user may not read ${shown}. Change its permissions, or run the command as its owner.`;
+      return `You do not have permission to read ${shown}. Change its permissions, or run the command as its owner.`;
     default:
       return `${shown} could not be read${codeInBrackets(error)}. Check the file and its disk.`;
   }
 }
 
-/** Why a folder could not be read. */
+/** Says why a folder could not be read. */
 export function describeFolderFailure(name: string, error: unknown): string {
   const shown = printableLine(name);
   switch (codeOf(error)) {
@@ -30,31 +30,31 @@ export function describeFolderFailure(name: string, error: unknown): string {
       return `${shown} is not a folder. Name the folder that the file is in.`;
     case "EACCES":
     case "EPERM":
-      return `This user may not read the folder ${shown}. Change its permissions, or choose another.`;
+      return `You do not have permission to read the folder ${shown}. Change its permissions, or choose another.`;
     default:
       return `The folder ${shown} could not be read${codeInBrackets(error)}. Check it and its disk.`;
   }
 }
 
-/** Why a file or folder could not be written. */
+/** Says why a file or folder could not be written. */
 export function describeWriteFailure(name: string, error: unknown): string {
   const shown = printableLine(name);
   switch (codeOf(error)) {
     case "ENOENT":
-      return `${shown} cannot be written: its folder does not exist. Make the folder, or choose another path.`;
+      return `${shown} cannot be written: its folder does not exist. Create the folder, or choose another path.`;
     case "ENOTDIR":
     case "EEXIST":
-      return `${shown} cannot be written: a part of its path is a file, not a folder. Choose another path.`;
+      return `${shown} cannot be written: part of its path is a file, not a folder. Choose another path.`;
     case "EISDIR":
       return `${shown} cannot be written: it is a folder. Choose another path.`;
     case "EACCES":
     case "EPERM":
-      return `${shown} cannot be written: this user may not write there. Change the permissions, or choose another path.`;
+      return `${shown} cannot be written: permission denied. Change the permissions, or choose another path.`;
     case "ENOSPC":
     case "EDQUOT":
-      return `${shown} cannot be written: the disk is full. Make room on it.`;
+      return `${shown} cannot be written: the disk is full. Free some space on it.`;
     case "EROFS":
-      return `${shown} cannot be written: its disk can only be read. Choose another path.`;
+      return `${shown} cannot be written: its disk is read-only. Choose another path.`;
     default:
       return `${shown} could not be written${codeInBrackets(error)}. Check the disk.`;
   }

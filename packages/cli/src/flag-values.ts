@@ -2,18 +2,18 @@ import { CommandFailure } from "./command.ts";
 
 const TIME = /^(?<day>\d{4}-\d\d-\d\d)(?<clock>T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(?<zone>Z|[+-]\d\d:\d\d)?$/;
 
-/** A time without a zone is UTC, wherever the command runs. @returns milliseconds since 1970; null when nothing was given. */
+/** A time without a zone is UTC, wherever the command runs. @returns milliseconds since 1970; null without a value. */
 export function readTime(value: string | undefined, flag: string): number | null {
   if (value === undefined) return null;
   const { day = "", clock = "T00:00", zone = "Z" } = TIME.exec(value)?.groups ?? {};
   const ms = Date.parse(`${day}${clock}${zone}`);
-  // A day that the calendar does not have would silently become one of the next month.
+  // Otherwise a day that does not exist, such as February 30, would silently become a day of the next month.
   const isRealDay = Number.isFinite(ms) && new Date(Date.parse(day)).toISOString().startsWith(day);
   if (isRealDay && ms >= 0) return ms;
   throw new CommandFailure(`${flag} must be a time such as 2027-01-31T18:00:00Z, got "${value}".`);
 }
 
-/** @returns undefined when nothing was given. */
+/** @returns undefined without a value. */
 export function readWholeNumber(value: string | undefined, flag: string): number | undefined {
   if (value === undefined) return undefined;
   if (/^[0-9]{1,12}$/.test(value)) return Number(value);

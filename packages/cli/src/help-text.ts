@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Command, CommandOption, CommandTable } from "./command.ts";
 import { COMMON_OPTIONS, flagOf, usageOf } from "./parse-arguments.ts";
 
-/** By the first word of each command. */
+/** Groups commands by their first word. */
 const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   "Run prompts": ["search", "show", "run", "runs", "batches", "models"],
   "Write prompts": ["prompt"],
@@ -12,7 +12,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   "This command line": ["open", "config", "completion"],
 };
 
-/** What `promptd --help` prints: a line for each command, and for each group of commands. */
+/** Returns the output of `promptd --help`: a line for each command and each command group. */
 export async function describeSections(table: CommandTable): Promise<string> {
   const left = new Set(Object.keys(table).map((path) => path.split(" ", 1)[0] ?? ""));
   const sections: [string, [string, string][]][] = [];
@@ -30,11 +30,11 @@ Usage: promptd <command> [flags]
 
 ${texts.join("\n\n")}
 
-"promptd <command> --help" says more, also of a group such as "promptd runs".
+"promptd <command> --help" describes a command, or a group such as "runs".
 ${COMMON}`;
 }
 
-/** A command with its summary, or a group with the words that follow. */
+/** A command with its summary, or a group with its subcommands. */
 async function describeFirst(table: CommandTable, name: string): Promise<[string, string]> {
   const command = await table[name]?.();
   if (command !== undefined) return [name, command.summary];
@@ -43,10 +43,10 @@ async function describeFirst(table: CommandTable, name: string): Promise<[string
   return [`${name} …`, [...next].join(", ")];
 }
 
-const COMMON = `Every command takes --json (one JSON document on stdout, nothing else there) and --help.
+const COMMON = `Every command accepts --help and --json (only one JSON document on stdout).
 "promptd --version" prints the version.`;
 
-/** What a group such as `promptd admin --help` prints. */
+/** Returns the help of a group, such as `promptd admin --help`. */
 export async function describeGroup(table: CommandTable, prefix: string): Promise<string> {
   const rows: [string, string][] = [];
   for (const [path, load] of Object.entries(table)) {
@@ -60,11 +60,11 @@ ${alignRows(rows)}
 ${COMMON}`;
 }
 
-/** What `promptd <command> --help` prints. */
+/** Returns the output of `promptd <command> --help`. */
 export function describeCommand(name: string, command: Command): string {
   const flags = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(([key, option]): [string, string] => [
     flagName(key, option),
-    `${option.summary}${option.isRequired === true ? " (required)" : ""}${option.multiple === true ? " (may be repeated)" : ""}`,
+    `${option.summary}${option.isRequired === true ? " (required)" : ""}${option.multiple === true ? " (can be repeated)" : ""}`,
   ]);
   const details = command.details === undefined ? "" : `\n${wrapLines(command.details)}\n`;
   const session = command.session === "" ? "" : `\n\nExample:\n\n${command.session.trim().replace(/^(?=.)/gm, "  ")}`;
@@ -76,9 +76,9 @@ function flagName(key: string, option: CommandOption): string {
   return `${short}${flagOf(key, option)}`;
 }
 
-/** As wide as terminals are that nobody has changed. */
+/** The default width of a terminal. */
 const WIDTH = 80;
-/** Beside the longest flags, too, whose lines are then wider. */
+/** Applies beside the longest flags too. Their lines then exceed WIDTH. */
 const RIGHT_WIDTH_MIN = 40;
 
 function alignRows(rows: readonly (readonly [string, string])[], widthMin = 0): string {
@@ -88,7 +88,7 @@ function alignRows(rows: readonly (readonly [string, string])[], widthMin = 0): 
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${wrapped(right)}`).join("\n");
 }
 
-/** Each line of the text is a paragraph. */
+/** Wraps a text in which each line is a paragraph. */
 function wrapLines(text: string): string {
   return text
     .split("\n")
@@ -97,7 +97,7 @@ function wrapLines(text: string): string {
 }
 
 function wrap(text: string, width: number): string[] {
-  if (text.length <= width) return [text]; // with its own spaces
+  if (text.length <= width) return [text]; // preserves its spaces
   const lines = [""];
   for (const word of text.split(" ")) {
     const line = lines.at(-1) ?? "";
@@ -108,7 +108,7 @@ function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** Of this package. */
+/** Returns the version of this package. */
 export async function readVersion(): Promise<string> {
   const manifest: unknown = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
   return String((manifest as { version: unknown }).version);

@@ -11,13 +11,13 @@ import { ask, askSecret } from "./terminal/ask-secret.ts";
 import { openBrowser } from "./terminal/browser.ts";
 import { describeTerminal } from "./terminal/terminal.ts";
 
-// The reader of a pipe may go before the end ("promptd search tea | head -1"); which is not a failure.
+// A pipe's reader may exit early ("promptd search tea | head -1"). That is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit();
   process.stderr.write(`${describeWriteFailure("Standard output", error)}\n`);
   process.exit(1);
 });
-// Notes that nobody can read any more end no work.
+// Notes that nobody can read anymore must not stop the work.
 process.stderr.on("error", () => {});
 
 void runCli(
@@ -40,13 +40,13 @@ void runCli(
     listenForStop,
   },
 ).then((exitCode) => (process.exitCode = exitCode));
-// Nothing is left to wait for, and the command has not ended: that is no success.
+// Nothing is left to wait for, but the command has not ended: report a failure.
 process.once("beforeExit", () => (process.exitCode ??= 1));
 
-/** The second Ctrl-C ends the process at once: the handler is gone after the first. */
+/** A second Ctrl-C ends the process at once, because the handler runs only once. */
 function listenForStop(): AbortSignal {
   const stop = new AbortController();
-  const exitCodes = { SIGINT: EXIT_INTERRUPTED, SIGTERM: 143 } as const; // 128 and the number of the signal
+  const exitCodes = { SIGINT: EXIT_INTERRUPTED, SIGTERM: 143 } as const; // 128 plus the signal number
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     const exitCode = exitCodes[name];
     process.once(name, () => stop.abort(new CommandFailure(`Stopped by ${name}.`, { exitCode })));

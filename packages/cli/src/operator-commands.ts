@@ -1,8 +1,8 @@
 import type { CommandTable } from "./command.ts";
 
 /**
- * Commands that work on the database in this process. Each module is loaded only when its command is used, and
- * loads the server itself only inside `run`, so that help and end-user commands stay fast.
+ * Commands that work on the database in this process. Each module is loaded only when its command is used, and it
+ * loads the server only inside `run`, so that help and end-user commands stay fast.
  */
 export const OPERATOR_COMMANDS: CommandTable = {
   serve: async () => (await import("./commands/operator/serve.ts")).serve,

@@ -1,7 +1,7 @@
 import type { OutputItem, Run, RunListRow } from "@promptd/contract";
 import { printable, printableLine } from "./printable.ts";
 
-/** Lines up columns with two spaces between them; the last one runs free. */
+/** Aligns columns with two spaces between them. The last column is not padded. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -17,7 +17,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
-/** A finished run as a person reads it: the outputs on their own; everything else is in the JSON document. */
+/** Formats a finished run for a person: only its outputs. Everything else is in the JSON document. */
 export function formatRun(run: Run): string {
   if (run.outputs.length === 0) return `${run.runId} is ${run.runStatus}.`;
   return run.outputs.map(formatOutput).join("\n\n");
@@ -43,7 +43,7 @@ function formatRunRow(row: RunListRow, hasBatch: boolean): string[] {
 
 const BATCH_LENGTH_MAX = 24;
 
-/** Its id where it has no name, whole: that is what commands take. */
+/** Falls back to the batch's full id when it has no name, because commands need the full id. */
 function nameOfBatch({ batch }: RunListRow): string {
   if (batch?.name == null) return batch?.batchId ?? "";
   const name = printableLine(batch.name);
@@ -55,12 +55,12 @@ export function formatCredits(credits: number): string {
   return credits === 1 ? "1 credit" : `${credits} credits`;
 }
 
-/** What a run of a prompt costs, before anybody ran it. */
+/** What a run of a prompt costs, before anyone has run it. */
 export function formatPromptPrice({ typical, most }: { readonly typical: number; readonly most: number }): string {
   return most === 0 ? "free" : `about ${formatCredits(typical)}, at most ${most}`;
 }
 
-/** Whoever looks for a model must see that there is none behind a prompt; null: there is one. */
+/** Marks a prompt that no AI model answers; null for a prompt with a real model. */
 export function sandboxMark(model: string): string | null {
   return model.startsWith("sandbox/") ? "sandbox: not an AI model" : null;
 }

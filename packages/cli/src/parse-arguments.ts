@@ -8,17 +8,17 @@ export interface ParsedArguments {
   readonly help: boolean;
 }
 
-/** Taken by every command. */
+/** Every command accepts these. */
 export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
-  json: { type: "boolean", summary: "print one JSON document on stdout and nothing else there" },
-  help: { type: "boolean", short: "h", summary: "print this text" },
+  json: { type: "boolean", summary: "print one JSON document on stdout and nothing else" },
+  help: { type: "boolean", short: "h", summary: "print this help" },
 };
 
 type Values = Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
 
 /**
- * Reads what follows the name of a command. `parseArgs` runs in its tolerant mode and the tokens are checked here,
- * since its own sentences neither name the command nor suggest the flag that was meant.
+ * Parses the words after a command's name. `parseArgs` runs in its tolerant mode and the tokens are checked here,
+ * because its own messages neither name the command nor suggest the flag that was meant.
  */
 export function parseArguments(name: string, command: Command, argv: readonly string[]): ParsedArguments {
   const known: Readonly<Record<string, CommandOption>> = { ...command.options, ...COMMON_OPTIONS };
@@ -64,11 +64,11 @@ function checkFlag(
     const isInput = meant === null && token.rawName.startsWith("--") && Object.hasOwn(options, "input");
     throw new CommandFailure(
       `"promptd ${name}" has no flag ${token.rawName}.${meant === null ? "" : ` Did you mean --${meant}?`}`,
-      { hint: isInput ? `Give an input of the prompt as -i ${token.name}=VALUE. ${hint}` : hint },
+      { hint: isInput ? `Pass a prompt input as -i ${token.name}=VALUE. ${hint}` : hint },
     );
   }
   if (option.type === "boolean" && token.value !== undefined) {
-    throw new CommandFailure(`The flag ${token.rawName} takes no value.`, { hint });
+    throw new CommandFailure(`The flag ${token.rawName} does not take a value.`, { hint });
   }
   if (option.type === "string" && (token.value === undefined || isFlagTakenAsValue(token))) {
     throw new CommandFailure(`The flag ${token.rawName} needs a value.`, { hint });
@@ -79,7 +79,7 @@ function checkFlag(
   seen.add(token.name);
 }
 
-/** `--port --json` would give the port "--json"; a value that begins so is written `--port=--json`. */
+/** `--port --json` would set the port to "--json". A value that begins like a flag is written `--port=--json`. */
 function isFlagTakenAsValue(token: FlagToken): boolean {
   return token.inlineValue !== true && token.value !== undefined && /^--[a-z]/.test(token.value);
 }
@@ -94,11 +94,11 @@ function checkPositionals(name: string, command: Command, positionals: readonly 
     const surplus = positionals.slice(max);
     const missing = requiredOf(command).filter(([key]) => values[key] === undefined);
     const meant = suggestFlags(surplus, missing);
-    throw new CommandFailure(`"promptd ${name}" does not take "${surplus.join(" ")}"${meant}`, { hint });
+    throw new CommandFailure(`"promptd ${name}" does not accept "${surplus.join(" ")}"${meant}`, { hint });
   }
 }
 
-/** A word that stands where a flag was left out is most likely its value. */
+/** An extra word is most likely the value of a required flag that was left out. */
 function suggestFlags(surplus: readonly string[], missing: readonly NamedOption[]): string {
   const [first] = missing;
   if (first === undefined) return ".";
@@ -115,13 +115,13 @@ function requiredOf({ options }: Command): readonly NamedOption[] {
   return Object.entries(options).filter(([, option]) => option.isRequired === true);
 }
 
-/** Such as `promptd admin user create --email E`: with what must be given. */
+/** The command line with everything required, such as `promptd admin user create --email E`. */
 export function usageOf(name: string, command: Command): string {
   const flags = requiredOf(command).map(([key, option]) => flagOf(key, option));
   return ["promptd", name, command.usage, ...flags].filter((part) => part !== "").join(" ");
 }
 
-/** A flag with the name of its value. */
+/** A flag with its value placeholder. */
 export function flagOf(key: string, { type, value }: CommandOption): string {
   return `--${key}${type === "string" ? ` ${value ?? "VALUE"}` : ""}`;
 }

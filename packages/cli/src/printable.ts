@@ -1,6 +1,6 @@
 /**
- * Text of a stranger made safe for a terminal: control characters but tab and line feed, which could move the cursor
- * or change its settings, are written out. In a JSON document that is what JSON itself writes for them.
+ * Makes untrusted text safe for a terminal. It escapes control characters except tab and line feed, because they
+ * could move the cursor or change settings. In a JSON document, the escapes are those of JSON itself.
  */
 export function printable(text: string): string {
   return text.replaceAll(
@@ -9,7 +9,7 @@ export function printable(text: string): string {
   );
 }
 
-/** The same on one line, for tables. */
+/** Like `printable`, but on one line, for tables. */
 export function printableLine(text: string): string {
   return printable(text).replaceAll(/\s+/g, " ").trim();
 }

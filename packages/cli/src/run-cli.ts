@@ -6,7 +6,7 @@ import { parseArguments } from "./parse-arguments.ts";
 import { printable } from "./printable.ts";
 import { NO_TERMINAL, shade, type Terminal } from "./terminal/terminal.ts";
 
-/** The process as the command line sees it; main.ts passes the real one, a test its own. */
+/** The process as the command line sees it. main.ts passes the real one, and tests pass their own. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly directory: string;
@@ -23,8 +23,8 @@ export interface Surroundings {
 }
 
 /**
- * Runs one command line and gives the exit code: 0, 1 for a failure, which is explained on stderr, 130 after Ctrl-C.
- * @param argv what follows the program's name.
+ * Runs one command line and returns the exit code: 0, 1 for a failure (explained on stderr), or 130 after Ctrl-C.
+ * @param argv the words after the program's name.
  */
 export async function runCli(argv: readonly string[], table: CommandTable, around: Surroundings): Promise<number> {
   try {
@@ -91,7 +91,7 @@ async function runCommand({ name, command, rest }: Called, table: CommandTable, 
     },
     writeError: around.writeError,
     result: (document, text) => {
-      // Names and titles of strangers stand in results, and a terminal obeys what is written to it.
+      // Results contain other people's names and titles, and a terminal obeys control characters.
       const shown = terminal.isOut ? printable(text) : text;
       around.writeOut(`${parsed.json ? printable(JSON.stringify(document, null, 2)) : shown}\n`);
     },
@@ -105,7 +105,7 @@ function subjectOf(command: Command, args: CommandArgs): string | null {
   return args.positionals[0] ?? (named === undefined ? null : (args.text(named) ?? null));
 }
 
-/** The longest path of the table that the words begin with; null with the words when they name only a group. */
+/** Finds the longest command path that the words begin with; name is null when they name only a group. */
 function findCommand(argv: readonly string[], table: CommandTable): { name: string | null; rest: readonly string[] } {
   const flagAt = argv.findIndex((word) => word.startsWith("-"));
   const words = flagAt === -1 ? argv : argv.slice(0, flagAt);
@@ -141,7 +141,7 @@ async function printTableHelp(argv: readonly string[], table: CommandTable, arou
 
 function unknownCommand(words: readonly string[], table: CommandTable): CommandFailure {
   const typed = words.join(" ");
-  // A slip may stand before arguments ("serach cat poem"), so each path is compared with as many words as it has.
+  // A typo may precede arguments ("serach cat poem"), so compare each path with as many words as it has.
   const close = Object.keys(table)
     .map((path) => ({ path, begun: words.slice(0, path.split(" ").length).join(" ") }))
     .filter(({ path, begun }) => suggestName(begun, [path]) !== null)

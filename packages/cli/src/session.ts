@@ -11,9 +11,9 @@ export interface Session {
 }
 
 /**
- * Does the work of one end-user command with a client of the configured server. When an answer said that the cached
- * model list is out of date, it is read again afterwards.
- * @throws CommandFailure when no key is set or the address is not one.
+ * Does the work of one end-user command with a client for the configured server. If a response says that the cached
+ * model list is out of date, it is fetched again afterwards.
+ * @throws CommandFailure when no key is set or the URL is not valid.
  */
 export async function withSession<Result>(io: CommandIo, work: (session: Session) => Promise<Result>): Promise<Result> {
   const { url, apiKey } = await readConnection(io.env);
@@ -40,8 +40,8 @@ export async function withSession<Result>(io: CommandIo, work: (session: Session
 }
 
 /**
- * The same with the client of the management API and the management token.
- * @throws CommandFailure when no token is set or the address is not one.
+ * Like `withSession`, with the management API client and the management token.
+ * @throws CommandFailure when no token is set or the URL is not valid.
  */
 export async function withManagement<Result>(
   io: CommandIo,
@@ -72,7 +72,7 @@ export function orBadAddress<Made>(make: () => Made): Made {
   }
 }
 
-/** The command has its result already: a list that could not be refreshed is tried again by the next command. */
+/** The command already has its result. If the refresh fails, the next command tries again. */
 async function refreshQuietly(client: Client, io: CommandIo, url: string): Promise<void> {
   try {
     await refreshCatalogue(client, io, url);

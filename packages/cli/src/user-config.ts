@@ -4,11 +4,11 @@ import { dirname, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
 import { describeReadFailure, describeWriteFailure } from "./file-failure.ts";
 
-/** What `promptd login` and `promptd config set` store. */
+/** The settings that `promptd login` and `promptd config set` store. */
 export interface UserConfig {
   readonly url: string | null;
   readonly apiKey: string | null;
-  /** A management token, for what is not a run: keys, credits, usage, prompts of one's own. */
+  /** A management token, for everything except runs: keys, credits, usage, and your own prompts. */
   readonly token: string | null;
 }
 
@@ -19,7 +19,7 @@ type Origin = "environment" | "config file" | "default";
 export interface Connection {
   readonly url: string;
   readonly urlOrigin: Origin;
-  /** Null when none is set anywhere. */
+  /** Null when no key is set anywhere. */
   readonly apiKey: string | null;
   readonly apiKeyOrigin: Origin;
   readonly token: string | null;
@@ -39,19 +39,19 @@ export function configPath(env: CommandIo["env"]): string {
   return join(configDirectory(env), "config.json");
 }
 
-/** @throws CommandFailure when the file is there and cannot be understood. */
+/** @throws CommandFailure when the file exists but cannot be read or parsed. */
 export async function readUserConfig(env: CommandIo["env"]): Promise<UserConfig> {
   const path = configPath(env);
   const text = await readIfThere(path);
   if (text === null) return NOTHING;
   const value = parseObject(text);
   if (value === null) {
-    throw new CommandFailure(`${path} is not a JSON object.`, { hint: "Correct or delete the file." });
+    throw new CommandFailure(`${path} is not a JSON object.`, { hint: "Fix or delete the file." });
   }
   return { url: textOf(value["url"]), apiKey: textOf(value["apiKey"]), token: textOf(value["token"]) };
 }
 
-/** What is stored for the server at this address. Another server's secrets are not shown to it. */
+/** Returns the stored settings for the server at this URL. A server never gets another server's secrets. */
 export async function readSecretsFor(url: string, env: CommandIo["env"]): Promise<UserConfig> {
   const config = await readUserConfig(env);
   return (config.url ?? URL_DEFAULT).replace(/\/+$/, "") === url ? config : NOTHING;
@@ -62,12 +62,12 @@ export async function writeUserConfig(env: CommandIo["env"], config: UserConfig)
   await writePrivately(configPath(env), `${JSON.stringify(given, null, 2)}\n`);
 }
 
-/** Whether a key or a token can be one: it goes into a header. */
+/** Whether the text can be a key or token: it must be valid in an HTTP header. */
 export function isSecret(text: string): boolean {
   return /^[\x21-\x7e]{1,256}$/.test(text);
 }
 
-/** Environment before file before default. @throws CommandFailure for a key or token that cannot be one. */
+/** Reads the environment first, then the file, then defaults. @throws CommandFailure for a malformed key or token. */
 export async function readConnection(env: CommandIo["env"]): Promise<Connection> {
   const url = present(env["PROMPTD_URL"]);
   const apiKey = present(env["PROMPTD_API_KEY"]);
@@ -85,37 +85,40 @@ export async function readConnection(env: CommandIo["env"]): Promise<Connection>
   };
 }
 
-/** Sent as it is, it would fail as if there were no connection, with the secret in the message. */
+/** Sending a malformed secret would look like a failed connection, with the secret in the message. */
 function refuseBroken(what: string, secret: string | null, where: string): void {
   if (secret === null || isSecret(secret)) return;
-  throw new CommandFailure(`The ${what} in ${where} has a space, a line end or a letter that none has.`, {
-    hint: 'Copy it whole and without "…", or sign in with "promptd login".',
-  });
+  throw new CommandFailure(
+    `The ${what} in ${where} contains a space, a line break, or another character that is not allowed.`,
+    {
+      hint: 'Copy all of it, without "…", or sign in with "promptd login".',
+    },
+  );
 }
 
-/** A broken file must not stand in the way of a caller who needs nothing from it. */
+/** A broken file must not stop a caller who needs nothing from it. */
 function readQuietly(env: CommandIo["env"]): Promise<UserConfig> {
   return readUserConfig(env).catch(() => NOTHING);
 }
 
-/** Writes a file only its owner can read, so that a reader never finds it half written. @throws CommandFailure. */
+/** Writes a file that only its owner can read, atomically, so that nobody reads half of it. @throws CommandFailure. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const target = await realpath(path).catch(() => path); // a link to where somebody collects such files stays one
+    const target = await realpath(path).catch(() => path); // a symbolic link, as dotfile managers make them, stays a link
     const draft = `${target}.${process.pid}.tmp`;
     await writeFile(draft, text, { mode: 0o600 });
-    await chmod(draft, 0o600); // the mode of writeFile does not change a draft that a crash left behind
+    await chmod(draft, 0o600); // writeFile's mode does not apply to a temporary file that a crash left behind
     await rename(draft, target);
   } catch (error) {
     throw new CommandFailure(describeWriteFailure(path, error), { cause: error });
   }
 }
 
-/** A folder of the path that is missing, or is a file, cannot hold one either. */
+/** The file also does not exist when a folder in its path is missing or is a file. */
 const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR"]);
 
-/** @returns null when there is no such file. */
+/** @returns null when the file does not exist. */
 export async function readIfThere(path: string): Promise<string | null> {
   try {
     return (await readFile(path, "utf8")).replace(/^\ufeff/, ""); // some editors write one
@@ -136,7 +139,7 @@ export function parseObject(
     const value: unknown = JSON.parse(text, reviver);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
   } catch {
-    return null; // the caller says which file it is
+    return null; // the caller names the file
   }
 }
 

@@ -65,8 +65,8 @@ describe("config", () => {
     expect(await run("me")).toEqual({
       code: 1,
       stdout: "",
-      stderr: `The API key in PROMPTD_API_KEY has a space, a line end or a letter that none has.
-Copy it whole and without "…", or sign in with "promptd login".
+      stderr: `The API key in PROMPTD_API_KEY contains a space, a line break, or another character that is not allowed.
+Copy all of it, without "…", or sign in with "promptd login".
 `,
     });
     expect(seen).toEqual([]);
@@ -94,9 +94,7 @@ Copy it whole and without "…", or sign in with "promptd login".
     const { code, stderr } = await run("config", "set", "url", "http://y");
     expect(code).toBe(1);
     const place = join(home, "a-file/promptd/config.json");
-    expect(stderr).toBe(
-      `${place} cannot be written: a part of its path is a file, not a folder. Choose another path.\n`,
-    );
+    expect(stderr).toBe(`${place} cannot be written: part of its path is a file, not a folder. Choose another path.\n`);
   });
 
   test("a file that is no JSON is named instead of overwritten", async () => {
@@ -144,7 +142,7 @@ describe("doctor", () => {
     env["PROMPTD_TOKEN"] = "pdm_x";
     const { code, stdout } = await run("doctor");
     expect(code, stdout).toBe(0);
-    expect(stdout).toContain("none is set; prompts of your own need none, runs and search do");
+    expect(stdout).toContain("not set; needed for runs and search, but not for your own prompts");
     expect(stdout).toContain("token of ada@example.org (environment), prompts:read");
   });
 
@@ -154,7 +152,7 @@ describe("doctor", () => {
     const path = join(home, ".config/promptd/config.json");
     await mkdir(join(home, ".config/promptd"), { recursive: true });
     await writeFile(path, "{");
-    expect((await run("doctor")).stdout).toContain(`${path} is not a JSON object. Correct or delete the file.`);
+    expect((await run("doctor")).stdout).toContain(`${path} is not a JSON object. Fix or delete the file.`);
   });
 
   test("a key that is missing and a file that others can read are found", async () => {
@@ -192,6 +190,6 @@ describe("without a server or a key", () => {
     const { code, stderr } = await run("me");
     expect(code).toBe(1);
     expect(stderr).toContain("HTTP 200, text/html");
-    expect(stderr).toContain("The answer began: <html>nginx</html>");
+    expect(stderr).toContain("The response began: <html>nginx</html>");
   });
 });

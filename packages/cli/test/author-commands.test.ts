@@ -140,16 +140,19 @@ describe("promptd prompt import", () => {
     const again = async () =>
       runHere(["prompt", "import", "--from", "openai", path, "--out", out], await withoutDatabase());
     const first = await again();
-    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("Made 1.") });
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("Created 1.") });
     const made = join(out, "stored.prompt.md");
     expect(await readFile(made, "utf8")).toContain("# - tools:");
     expect((await runHere(["prompt", "check", made], await withoutDatabase())).code).toBe(0);
-    expect(await again()).toMatchObject({ code: 1, stderr: expect.stringContaining("exists and was not overwritten") });
+    expect(await again()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("already exists and was not overwritten"),
+    });
     const wrong = await runHere(["prompt", "import", "--from", "word", path, "--out", out], await withoutDatabase());
     expect(wrong.stderr).toContain("--from must be one of: openai, langfuse");
     const onto = await runHere(["prompt", "import", "--from", "openai", path, "--out", path], await withoutDatabase());
     expect(onto).toMatchObject({ code: 1, stdout: "" });
-    expect(onto.stderr).toContain("a part of its path is a file, not a folder. Choose another path.");
+    expect(onto.stderr).toContain("part of its path is a file, not a folder. Choose another path.");
     expect((await here("check", path)).stdout).toContain("promptd prompt import --from openai");
   });
 });
@@ -161,7 +164,7 @@ describe("promptd prompt publish, diff, list and pull", () => {
     const path = await file("loop.prompt.md", TEA);
     expect((await here("diff", path)).stdout).toContain("it would be a new prompt");
     expect((await publish(path)).stdout).toContain("Published 1.\n");
-    expect((await here("diff", path)).stdout).toBe("Nothing differs.\n");
+    expect((await here("diff", path)).stdout).toBe("No differences.\n");
     expect((await publish(path)).stdout).toBe("Published 0. Unchanged: 1.\n");
     await file("loop.prompt.md", TEA.replace("Write about", "Sing of").replace("default: calm", "default: bright"));
     const { stdout } = await here("diff", path);

@@ -106,7 +106,7 @@ test("stopped by Ctrl-C and started again: it goes on with the same batch and ru
   const batchId = /promptd batches watch (\S+)/.exec(stopped.error)?.[1] ?? "";
   const resumed = await promptd([...argv, "--out", "slow.csv"]);
   expect(resumed.code).toBe(0);
-  expect(resumed.error).toContain("nothing is run twice");
+  expect(resumed.error).toContain("Nothing is run twice");
   expect(await ranTimes()).toBe(12);
   const saved = await readFile(join(home, "slow.csv"), "utf8");
   expect(saved.split("\r\n")).toHaveLength(14);
@@ -133,7 +133,7 @@ test("a canceled batch does not go on, and how to run its rows is said", async (
   expect(code).toBe(1);
   expect(out).toContain("canceled");
   expect(error).toBe(
-    "The batch was canceled and cannot be resumed. To run all its rows: promptd run PROMPT --batch FILE --again\n",
+    "The batch was canceled and cannot be resumed. To run all rows again: promptd run PROMPT --batch FILE --again\n",
   );
 });
 
@@ -143,13 +143,13 @@ test("paused for want of credits: that it goes on by itself, or for a key: with 
   const paused = await promptd(["run", "directed", "--batch", "paid.jsonl"], { stopAt: /Paused: This run needs/ });
   const reason =
     "Paused: This run needs 1 credit, but only 0 are available. Ask an operator of this server for more credits.";
-  expect(paused.error).toContain(`${reason}\nIt goes on by itself when that has changed.\n`);
+  expect(paused.error).toContain(`${reason}\nIt resumes by itself when that changes.\n`);
   const batchId = /promptd batches watch (\S+)/.exec(paused.error)?.[1] ?? "";
   await server.app.db.query("update batches set pause_reason = 'KEY_NOT_VALID', retry_at = null where id = $1", [
     batchId,
   ]);
   expect((await promptd(["batches", "get", batchId])).out).toContain(
-    `${reason}\nTo go on with another key: promptd batches resume ${batchId}\n`,
+    `${reason}\nTo continue with another key: promptd batches resume ${batchId}\n`,
   );
 });
 
@@ -175,17 +175,17 @@ test("what cannot be run is said by the lines of the file, before anything is ch
   const twoTwice = ["key,do", "a1,x", '"a2","two', 'lines"', "a1,x", "a3,x", "a2,x", "a1,x"].join("\n");
   await writeFile(join(home, "twice.csv"), twoTwice);
   const twice = await promptd(["run", "directed", "--batch", "twice.csv"]);
-  expect(twice.error).toBe(`twice.csv:5: The row in line 2 has the key "a1" too.
-twice.csv:7: The row in line 3 has the key "a2" too.
-twice.csv:8: The row in line 2 has the key "a1" too.
-Give each row a key of its own. Nothing was sent, and nothing was charged.
+  expect(twice.error).toBe(`twice.csv:5: The row in line 2 also has the key "a1".
+twice.csv:7: The row in line 3 also has the key "a2".
+twice.csv:8: The row in line 2 also has the key "a1".
+Give each row a unique key. Nothing was sent, and nothing was charged.
 `);
   await writeFile(join(home, "same.csv"), `key,do\n${"a1,x\n".repeat(30)}`);
   const same = (await promptd(["run", "directed", "--batch", "same.csv"])).error.split("\n");
   expect(same.slice(19)).toEqual([
-    'same.csv:22: The row in line 2 has the key "a1" too.',
+    'same.csv:22: The row in line 2 also has the key "a1".',
     "and 9 more.",
-    "Give each row a key of its own. Nothing was sent, and nothing was charged.",
+    "Give each row a unique key. Nothing was sent, and nothing was charged.",
     "",
   ]);
   await writeFile(join(home, "many.csv"), `do,topic\n${",tea\n".repeat(30)}`);
@@ -228,7 +228,7 @@ test("a column of the name of an image slot holds addresses or paths beside the 
   expect(linesOf(out).map(({ outputs }) => outputs[0]?.type)).toEqual(["image", "image"]);
   await writeFile(join(home, "wrong.csv"), "image:Foto\ncat.png\n");
   const wrong = await promptd(["run", "portrait", "--batch", "wrong.csv"]);
-  expect(wrong.error).toContain('The prompt has no image "foto". It takes: Photo.');
+  expect(wrong.error).toContain('The prompt has no image "foto". Its images: Photo.');
   await writeFile(join(home, "near.csv"), "Portrait,Phot\ncat.png,cat.png\n");
   const near = await promptd(["run", "portrait", "--batch", "near.csv"]);
   expect(near.error).toContain('The prompt has no input "Portrait". It takes: Photo.');

@@ -89,7 +89,7 @@ test("a browser that agrees hands a management token over, which makes an API ke
     apiKey: expect.stringMatching(/^pd_/),
     token: expect.stringMatching(/^pdm_/),
   });
-  expect(shown).toContain("go back to your terminal");
+  expect(shown).toContain("return to your terminal");
   const { rows } = await person.client.send("listTokens");
   expect(rows[0]).toMatchObject({ name: expect.stringMatching(/^Command line on /), revokedAt: null });
   expect(rows[0]?.scopes).not.toContain("operator");
@@ -126,7 +126,7 @@ test("a code that nobody was given, and a page that says no, store nothing and s
   };
   const refused = await login({ browse: (address) => void refuse(address) });
   expect([refused.code, refused.stored]).toEqual([1, {}]);
-  expect(refused.stderr).toContain("Access was refused in the browser. Nothing was stored.");
+  expect(refused.stderr).toContain("Access was denied in the browser. Nothing was stored.");
 });
 
 test("a code in the name of another server is not exchanged", async () => {
@@ -136,7 +136,7 @@ test("a code in the name of another server is not exchanged", async () => {
     await fetch(back);
   };
   const { code, stderr } = await login({ browse: (address) => void browse(address) });
-  expect([code, stderr]).toEqual([1, expect.stringContaining("came back without a code of this server")]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("returned without a code from this server")]);
 });
 
 test("a server that names another address as its own, or a program to start, opens nothing but its keys page", async () => {

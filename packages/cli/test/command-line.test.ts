@@ -88,10 +88,10 @@ describe("arguments", () => {
     [["echo", "a", "-x"], '"promptd echo" has no flag -x.'],
     [["echo", "a", "--count"], "The flag --count needs a value."],
     [["echo", "a", "--count", "--loud"], "The flag --count needs a value."],
-    [["echo", "a", "--loud=yes"], "The flag --loud takes no value."],
+    [["echo", "a", "--loud=yes"], "The flag --loud does not take a value."],
     [["echo", "a", "-c", "1", "--count", "2"], "The flag --count was given twice."],
     [["echo"], '"promptd echo" needs <word>.'],
-    [["echo", "a", "b", "c", "d"], '"promptd echo" does not take "c d".'],
+    [["echo", "a", "b", "c", "d"], '"promptd echo" does not accept "c d".'],
     [["ehco", "a"], 'promptd has no command "ehco a". Did you mean "promptd echo"?'],
     [["admin", "kye", "create"], 'promptd has no command "admin kye create". Did you mean "promptd admin key create"?'],
     [
@@ -180,10 +180,10 @@ For tests.
 
 Flags:
   -c, --count N  how often
-  --tag VALUE    a label (may be repeated)
+  --tag VALUE    a label (can be repeated)
   --loud         in capitals
-  --json         print one JSON document on stdout and nothing else there
-  -h, --help     print this text
+  --json         print one JSON document on stdout and nothing else
+  -h, --help     print this help
 `);
   });
 

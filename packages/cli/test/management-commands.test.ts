@@ -62,7 +62,7 @@ describe("login", () => {
     delete env["PROMPTD_API_KEY"];
     const { stdout, stderr } = await run("login", "--token", "-");
     expect(stdout).toBe(`Signed in to ${baseUrl} as ada@example.org, with an API key and a management token.\n`);
-    expect(stderr).toBe("Made the API key pd_01234…6789 for this machine.\n");
+    expect(stderr).toBe("Created the API key pd_01234…6789 for this machine.\n");
     const stored: unknown = JSON.parse(await readFile(join(home, ".config/promptd/config.json"), "utf8"));
     expect(stored).toEqual({ url: baseUrl, apiKey: "pd_made", token: "pdm_given" });
     await run("login", "--token", "-");
@@ -92,14 +92,14 @@ describe("login", () => {
     expect(await run("login", "--token", "-")).toEqual({
       code: 0,
       stdout: `Signed in to ${baseUrl} as ada@example.org, with a management token.\n`,
-      stderr: "No API key was made: Only an owner may do that.\n",
+      stderr: "No API key was created: Only an owner may do that.\n",
     });
   });
 
   test.each([
     [["localhost:1"], "The address must begin with http:// or https://"],
     [["--token", "sk-123"], "That is neither an API key (pd_…) nor a management token (pdm_…)."],
-    [["--no-browser"], "This terminal cannot prompt for input.\nGive it on standard input: promptd login --token -"],
+    [["--no-browser"], "This terminal cannot prompt for input.\nPass it on standard input: promptd login --token -"],
   ])("%j is refused, and nothing is stored", async (argv, sentence) => {
     const { run, home, seen } = await setup(me);
     const { code, stderr } = await run("login", ...argv);
@@ -239,7 +239,7 @@ ${RUN}  failing  run.finished  https://example.org/\\u0007
     expect(await run("webhooks", "add", webhook.url, "--event", "run.finished")).toEqual({
       code: 0,
       stdout: "whsec_new\n",
-      stderr: `Created ${RUN}. The secret is shown this once.\n`,
+      stderr: `Created ${RUN}. The secret is shown only once.\n`,
     });
     await run("webhooks", "add", webhook.url);
     const all = ["run.finished", "credits.low", "prompt.model_retiring"];
@@ -263,7 +263,7 @@ ${RUN}  failing  run.finished  https://example.org/\\u0007
     const data = { rows: [failed, delivery], hasMore: false };
     const { run } = await setupToken({ [`GET ${WEBHOOKS}/${RUN}/deliveries`]: { data } });
     const { stdout } = await run("webhooks", "deliveries", RUN, "--limit", "2");
-    expect(stdout).toContain("pending    1         The receiver responded with status 503. Again at 10:04:41.");
+    expect(stdout).toContain("pending    1         The receiver responded with status 503. Next attempt at 10:04:41.");
     expect(stdout).toContain("delivered  1         204 in 93 ms");
   });
 
@@ -274,10 +274,10 @@ ${RUN}  failing  run.finished  https://example.org/\\u0007
       [`DELETE ${WEBHOOKS}/${RUN}`]: { data: webhook },
     };
     const { run } = await setupToken(routes);
-    const see = `To see the answer: promptd webhooks deliveries ${RUN}\n`;
-    expect((await run("webhooks", "test", RUN)).stdout).toBe(`webhook.test is sent. ${see}`);
-    expect((await run("webhooks", "repeat", RUN, RUN)).stdout).toBe(`run.finished is sent again. ${see}`);
-    expect((await run("webhooks", "remove", RUN)).stdout).toBe("Deleted the webhook of https://example.org/events.\n");
+    const see = `To see the response: promptd webhooks deliveries ${RUN}\n`;
+    expect((await run("webhooks", "test", RUN)).stdout).toBe(`webhook.test will be sent. ${see}`);
+    expect((await run("webhooks", "repeat", RUN, RUN)).stdout).toBe(`run.finished will be sent again. ${see}`);
+    expect((await run("webhooks", "remove", RUN)).stdout).toBe("Deleted the webhook for https://example.org/events.\n");
   });
 });
 
@@ -381,7 +381,7 @@ describe("open", () => {
     const { run, opened } = await setup();
     await run("open");
     expect(opened).toEqual([]);
-    expect((await run("open", "../x")).stderr).toContain('"../x" is not a page, a slug or the id of a run.');
+    expect((await run("open", "../x")).stderr).toContain('"../x" is not a page, a slug, or a run id.');
   });
 });
 

@@ -251,7 +251,7 @@ describe("promptd admin credits grant", () => {
     expect(third).toEqual({
       code: 0,
       stdout: '{\n  "credits": 41\n}\n',
-      stderr: "Nothing was granted: this idempotency key was used before, for the same.\n",
+      stderr: "Nothing was granted: this idempotency key was already used for the same grant.\n",
     });
     expect(await grant("other@example.org", 40, "--idempotency-key", "invoice-7")).toEqual({ credits: 40 });
   });
@@ -303,12 +303,12 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ],
   [
     "user create a@b.c",
-    '"promptd admin user create" does not take "a@b.c" without a flag. Did you mean --email a@b.c?\n' +
+    '"promptd admin user create" does not accept "a@b.c" without a flag. Did you mean --email a@b.c?\n' +
       "Usage: promptd admin user create --email E\n",
   ],
   [
     "credits grant a@b.c 5",
-    '"promptd admin credits grant" does not take "a@b.c 5" without a flag. It needs --user and --amount.\n' +
+    '"promptd admin credits grant" does not accept "a@b.c 5" without a flag. It needs --user and --amount.\n' +
       "Usage: promptd admin credits grant --user EMAIL|USERID --amount N\n",
   ],
   ["key create", USER_REQUIRED],
@@ -342,7 +342,7 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ["plan set --user ghost@example.org", "--plan is required.\nExample: --plan pro\n"],
   ["plan set --user a@b.c --plan pro --until tomorrow", TIME_FAULT("--until", "tomorrow")],
   ["plan set --user a@b.c --plan pro --until 2027-02-29", TIME_FAULT("--until", "2027-02-29")],
-  ["plan set --user a@b.c --plan none --until 2027-02-28", "--until goes with --plan pro only.\n"],
+  ["plan set --user a@b.c --plan none --until 2027-02-28", "--until requires --plan pro.\n"],
   ["credits grant --amount 5", USER_REQUIRED],
   ["credits grant --user a@b.c", "--amount is required.\nExample: --amount 100\n"],
   ["credits grant --user ghost@example.org --amount 5", NO_USER("ghost@example.org")],
@@ -367,7 +367,7 @@ const REFUSALS: readonly (readonly [string, string])[] = [
     "ledger adjust --user a@b.c --amount -1.5 --reason r",
     '--amount must be a whole number from -1000000000000 to 1000000000000, got "-1.5".\n',
   ],
-  ["ledger check now", '"promptd admin ledger check" does not take "now".\nUsage: promptd admin ledger check\n'],
+  ["ledger check now", '"promptd admin ledger check" does not accept "now".\nUsage: promptd admin ledger check\n'],
 ];
 
 test.each(REFUSALS)(
@@ -411,14 +411,14 @@ describe("promptd admin account", () => {
     expect(again).toEqual({
       code: 0,
       stdout: first.stdout,
-      stderr: "The account was frozen before; its first reason stays.\n",
+      stderr: "The account was already frozen. It keeps its first reason.\n",
     });
     const check = await admin<{ frozen: { accountId: string }[] }>("ledger", "check");
     expect(check.frozen.filter((one) => one.accountId === userId)).toEqual([{ accountId: userId, email, ...frozen }]);
     const checked = await runHere(["admin", "ledger", "check"], installation.environment);
     expect(checked.stdout).toMatch(new RegExp(`\\n1 frozen:\\n  ${email} \\(${userId}\\) since \\S+, in dispute\\n$`));
     expect(JSON.parse((await act("unfreeze", "settled")).stdout)).toMatchObject({ userId, frozen: null });
-    expect((await act("unfreeze", "twice")).stderr).toBe("The account was not frozen; nothing was changed.\n");
+    expect((await act("unfreeze", "twice")).stderr).toBe("The account was not frozen. Nothing was changed.\n");
     const history = "select is_frozen, reason from credit_freezes where account_id = $1 order by id";
     expect(await ask(history, [userId])).toEqual([
       { is_frozen: true, reason: "in dispute" },

@@ -140,7 +140,7 @@ test("a key is shown by its id, by what is displayed of it and by itself, with w
 test("a key gets no name that cannot be seen, or is longer than the console's", async () => {
   const create = (name: string) =>
     runHere(["admin", "key", "create", "--user", "ada@example.org", "--name", name], installation.environment);
-  expect((await create("\u200b\u2060")).stderr).toContain("--name must have a character that can be seen.");
+  expect((await create("\u200b\u2060")).stderr).toContain("--name must contain a visible character.");
   expect((await create("x".repeat(101))).stderr).toContain("--name must have 1 to 100 characters, got 101.");
   expect((await create("é".repeat(100))).code).toBe(0);
 });
@@ -156,14 +156,14 @@ test("an account is exported into one file, and deleted once its address is type
     ["admin", "account", "export", "gone@example.org", "--out", file],
     installation.environment,
   );
-  expect(again.stderr).toContain("exists already");
+  expect(again.stderr).toContain("already exists");
   const nowhere = join(folder, "none", "gone.tar.gz");
   const lost = await runHere(
     ["admin", "account", "export", "gone@example.org", "--out", nowhere],
     installation.environment,
   );
   expect(lost.stderr).toBe(
-    `${nowhere} cannot be written: its folder does not exist. Make the folder, or choose another path.\n`,
+    `${nowhere} cannot be written: its folder does not exist. Create the folder, or choose another path.\n`,
   );
   const remove = (confirm: string) =>
     runHere(

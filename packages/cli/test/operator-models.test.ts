@@ -96,7 +96,7 @@ test("admin models check names the prompts that a retirement stops, also those o
   const { stdout } = await runHere(["admin", "models", "check", file], rig.installation.environment);
   expect(stdout).toContain(
     `1 published prompt could no longer be run:\n  present (${present.promptId}) uses sandbox/text\n` +
-      "1 older version could no longer be run by callers that name it:\n" +
+      "1 older version could no longer be run by callers that request it:\n" +
       `  pinned, version 1 (${pinned.promptVersionId}) uses sandbox/text\n`,
   );
 });

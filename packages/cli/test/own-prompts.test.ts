@@ -54,7 +54,7 @@ describe("an author with a folder of prompts and a token", () => {
     const slip = await run("prompt", "preview", "tea.prompt.md", "-i", "topik=rain");
     expect([slip.code, slip.stderr]).toEqual([
       1,
-      'These have no effect: textInputs.topik\nText input "topic" is required. The prompt has no input "topik". Did you mean "topic"?\nGive an input with -i KEY=VALUE.\n',
+      'These have no effect: textInputs.topik\nText input "topic" is required. The prompt has no input "topik". Did you mean "topic"?\nSet an input with -i KEY=VALUE.\n',
     ]);
   });
 
@@ -81,7 +81,7 @@ describe("an author with a folder of prompts and a token", () => {
     const back = await run("prompt", "rollback", "tea-poem", "1");
     expect([back.code, back.stdout]).toEqual([
       0,
-      "The latest version of tea-poem, 1, says that already: nothing was published. It has no other version to go back to.\n",
+      "The latest version of tea-poem, 1, is already identical: nothing was published. There is no other version to roll back to.\n",
     ]);
   });
 
@@ -93,14 +93,14 @@ describe("an author with a folder of prompts and a token", () => {
     expect(diff.stdout).toContain('inputs.tone.default: "calm" -> "bright"');
     expect((await run("prompt", "publish", "tea.prompt.md")).stdout).toContain("v2  tea-poem");
     expect((await run("prompt", "rollback", "tea-poem", "1", "--note", "Calmer")).stdout).toBe(
-      "Version 3 of tea-poem says what version 1 says.\n",
+      "Published version 3 of tea-poem, identical to version 1.\n",
     );
     expect((await run("prompt", "rollback", "tea-poem", "9")).stderr).toContain("The prompt has no version 9.");
   });
 
   test("labels a version, which callers run by slug@label", async () => {
     expect((await run("prompt", "label", "tea-poem", "production", "2")).stdout).toBe(
-      "production of tea-poem is version 2.\n",
+      "production of tea-poem is now version 2.\n",
     );
     expect((await run("prompt", "label", "tea-poem")).stdout).toMatch(/production +2 +[0-9a-f-]{36}\n$/);
     const answer = await run("run", "tea-poem@production", "topic=rain");
@@ -121,7 +121,7 @@ describe("an author with a folder of prompts and a token", () => {
     const refused = await run("prompt", "pull", "tea-poem", "--out", "mine.prompt.md");
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      "mine.prompt.md says something else and was not overwritten.\nReplace it with --force, or pull to another file with --out.\n",
+      "mine.prompt.md has different contents and was not overwritten.\nOverwrite it with --force, or pull to another file with --out.\n",
     ]);
     for (const argv of [["--force"], []]) {
       expect((await run("prompt", "pull", "tea-poem", "--out", "mine.prompt.md", ...argv)).code).toBe(0);
@@ -130,7 +130,7 @@ describe("an author with a folder of prompts and a token", () => {
     expect((await run("prompt", "export", "--out", "all")).stdout).toBe("all/tea-poem.prompt.md\nWrote 1.\n");
     expect(await readdir(join(directory, "all"))).toEqual(["tea-poem.prompt.md"]);
     const again = await run("prompt", "export", "--out", "all");
-    expect([again.code, again.stderr]).toEqual([1, "all/tea-poem.prompt.md exists and was not overwritten.\n"]);
+    expect([again.code, again.stderr]).toEqual([1, "all/tea-poem.prompt.md already exists and was not overwritten.\n"]);
   });
 
   test("does not overwrite a draft that somebody else has saved, unless forced", async () => {
@@ -185,7 +185,7 @@ describe("an author with a folder of prompts and a token", () => {
       1,
       expect.stringContaining("v1  sampled  Sampled\nPublished 1."),
     ]);
-    expect(published.stderr).toMatch(/^The sample was not taken: ./m);
+    expect(published.stderr).toMatch(/^The sample was not set: ./m);
   });
 
   test("is told which scope a token lacks", async () => {
@@ -199,20 +199,20 @@ test("with an API key alone, a command for authors names both ways of working an
   const { PROMPTD_TOKEN: _, ...withoutToken } = env;
   const own = { env: { ...withoutToken, PROMPTD_DATA_DIR: join(directory, "nowhere") }, directory };
   await write("mine.prompt.md", TEA);
-  const hint = `For your account at a server: sign in with "promptd login", or set PROMPTD_TOKEN.
-For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, and name the author with --author.
+  const hint = `For your account on a server: sign in with "promptd login", or set PROMPTD_TOKEN.
+For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_URL to the server's value, and name the author with --author.
 `;
   for (const argv of [["list"], ["pull", "tea-poem"], ["diff", "mine.prompt.md"]]) {
     const { code, stderr } = await runCommandHere(["prompt", ...argv], own);
     expect([code, stderr]).toEqual([
       1,
-      `No management token is set (an API key is for runs alone), and this machine has no database of a server.\n${hint}`,
+      `No management token is set (an API key is only for runs), and this machine has no server database.\n${hint}`,
     ]);
   }
   const published = await runCommandHere(["prompt", "publish", "mine.prompt.md"], own);
   expect([published.code, published.stderr]).toEqual([
     1,
-    `No management token is set (an API key is for runs alone), and --author is not given.\n${hint}`,
+    `No management token is set (an API key is only for runs), and --author is not given.\n${hint}`,
   ]);
   const listed = await runCommandHere(["prompt", "list", "--author", "ada@example.org"], own);
   expect(listed.stderr).toContain("There is no promptd database in the data directory");

@@ -79,7 +79,7 @@ test.runIf(existsSync("/dev/full"))("output that cannot be written is named in a
   let stderr = "";
   child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   expect(await once(child, "close")).toEqual([1, null]);
-  expect(stderr).toBe("Standard output cannot be written: the disk is full. Make room on it.\n");
+  expect(stderr).toBe("Standard output cannot be written: the disk is full. Free some space on it.\n");
 });
 
 test("a command goes on when nobody reads its notes any more", async () => {

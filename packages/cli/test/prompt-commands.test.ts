@@ -78,7 +78,7 @@ test("a label that the prompt does not have is named, not the slug that it has",
   const refused: Reply = { status: 404, error: { code: "NOT_FOUND_ERROR", message: "No prompt has it." } };
   const route = "GET /v1/prompt-slugs/cat-poem";
   const { run } = await setup({ [`${route}?label=prod`]: refused, [route]: { data: version } });
-  const stderr = 'The prompt "cat-poem" has no label "prod".\nFor its latest version give "cat-poem" alone.\n';
+  const stderr = 'The prompt "cat-poem" has no label "prod".\nFor its latest version, use "cat-poem".\n';
   expect(await run("show", "cat-poem@prod")).toEqual({ code: 1, stdout: "", stderr });
 });
 
@@ -97,10 +97,10 @@ describe("models", () => {
     );
   });
 
-  test("of found servers come with a word about how many run at once", async () => {
+  test("of discovered servers come with a note about how many run at once", async () => {
     const found = { model: "local/llama3.2", modality: "text", availableRunOptions: [] };
     const { run } = await setup({ "GET /v1/resources": { data: { hash: "h", resources: { models: [found] } } } });
-    expect((await run("models")).stdout).toContain("as many run at once as its server takes, 64 at most");
+    expect((await run("models")).stdout).toContain("runs as many requests at once as its server accepts, at most 64");
   });
 
   test("are cached: the hash travels with every command, and an unchanged list is not sent again", async () => {
@@ -147,7 +147,7 @@ describe("models", () => {
 test("search refuses words that are empty, and mcp a folder of images that is none, before a server is asked", async () => {
   const { run, home, seen } = await setup();
   expect((await run("search", " ", "")).stderr).toBe(
-    "The words to search for are empty.\nExample: promptd search cat poem\n",
+    "No words to search for were given.\nExample: promptd search cat poem\n",
   );
   expect((await run("mcp", "--images", "nope")).stderr).toBe("There is no folder nope. Check the name.\n");
   await writeFile(join(home, "a.png"), "");

@@ -223,7 +223,7 @@ Nothing was sent, and nothing was charged.
     expect(await run("run", VERSION, "--out", "taken")).toEqual({
       code: 1,
       stdout: "",
-      stderr: `${join(home, "taken")} cannot be written: a part of its path is a file, not a folder. Choose another path.
+      stderr: `${join(home, "taken")} cannot be written: part of its path is a file, not a folder. Choose another path.
 The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DIR
 `,
     });
@@ -248,7 +248,7 @@ The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DI
     [["--option", "a=1", "--option", "a=2"], '--option names "a" twice. Give it once.'],
     [["--image", "missing.png"], "There is no file missing.png. Check the name.\n"],
     [["--image", "."], ". is a directory; name an image in it.\n"],
-    [["--no-wait", "--out", "x"], "--no-wait and --out do not go together"],
+    [["--no-wait", "--out", "x"], "--no-wait and --out cannot be combined"],
     [["words"], 'An input must have the form KEY=VALUE, got "words".'],
     [["tone=@none.txt"], "There is no file none.txt. Check the name.\n"],
     [["--inputs", "none.json"], "There is no file none.json. Check the name.\n"],
@@ -267,7 +267,7 @@ The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DI
       ...found,
       "POST /v1/runs": { status: 422, error: { code: "VALIDATION_ERROR", message } },
     });
-    const hint = `Nothing was charged. See what it takes: promptd show ${VERSION}`;
+    const hint = `Nothing was charged. To see its inputs: promptd show ${VERSION}`;
     expect((await run("run", VERSION)).stderr).toBe(`${message}\n${hint}\n`);
   });
 });
@@ -411,7 +411,7 @@ More: promptd runs list --after ${RUN}
     [["--status", "done"], '--status must be one of queued, running, succeeded, failed, got "done".'],
     [["--limit", "ten"], '--limit must be a whole number, got "ten".'],
     [["--since", "yesterday"], "--since must be a time such as"],
-    [["--all", "--before", RUN], "--all and --before do not go together."],
+    [["--all", "--before", RUN], "--all and --before cannot be combined."],
   ])("list %j is refused before anything is sent", async (argv, sentence) => {
     const { run, seen } = await setup();
     const { code, stderr } = await run("runs", "list", ...argv);
@@ -445,7 +445,7 @@ More: promptd runs list --after ${RUN}
 test("an input that is written as a flag is refused with how one is given", async () => {
   const { run, seen } = await setup();
   expect((await run("run", VERSION, "--tune", "calm")).stderr).toBe(
-    '"promptd run" has no flag --tune.\nGive an input of the prompt as -i tune=VALUE. See "promptd run --help".\n',
+    '"promptd run" has no flag --tune.\nPass a prompt input as -i tune=VALUE. See "promptd run --help".\n',
   );
   expect(seen).toEqual([]);
 });

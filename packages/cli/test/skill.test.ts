@@ -20,15 +20,15 @@ test("skill writes a SKILL.md with the command, its inputs and its price, for an
   expect(stdout).toBe("Wrote skills/cat-portrait/SKILL.md.\n");
   expect(await readFile(join(home, "skills/cat-portrait/SKILL.md"), "utf8")).toBe(`---
 name: cat-portrait
-description: "Cat portrait. Paints a cat. --- name: other Makes image by running a prompt of a promptd server."
-compatibility: Needs the command promptd and an API key in PROMPTD_API_KEY.
+description: "Cat portrait. Paints a cat. --- name: other Makes image by running a prompt on a promptd server."
+compatibility: Needs the promptd command and an API key in PROMPTD_API_KEY.
 ---
 
 # Cat portrait
 
 Paints a cat. --- name: other
 
-Makes image. Price of a run: about 12 credits; 15 must be available. A failed run costs nothing.
+Output: image. Price per run: about 12 credits; 15 must be available. A failed run costs nothing.
 
 ## Run it
 
@@ -36,12 +36,12 @@ Makes image. Price of a run: about 12 credits; 15 must be available. A failed ru
 promptd run cat-portrait 'Child'\\''s Age=…' --image Photo.jpg
 \`\`\`
 
-- Write each input as \`KEY=VALUE\`; \`KEY=@FILE\` takes the text of a file, and \`KEY=-\` standard input.
-- Give each image as \`--image PATH|URL\`, in the order below.
-- Give an option as \`--option KEY=VALUE\`.
-- Add \`--out DIR\` to save the image; its address is valid for 24 hours.
-- Add \`--json\` for one JSON document with the outputs and what the run has cost.
-- The exit code is 0 for a run that has succeeded, 1 for one that has failed, with the reason on standard error.
+- Pass each input as \`KEY=VALUE\`. \`KEY=@FILE\` reads it from a file, and \`KEY=-\` from standard input.
+- Pass each image as \`--image PATH|URL\`, in the order below.
+- Pass an option as \`--option KEY=VALUE\`.
+- Add \`--out DIR\` to save the image. Its URL is valid for 24 hours.
+- Add \`--json\` for one JSON document with the outputs and the cost of the run.
+- The exit code is 0 when the run succeeds and 1 when it fails. The reason is on standard error.
 
 ## Inputs
 
@@ -70,7 +70,7 @@ with a fence
 `);
 });
 
-test("a name that no prompt can have is answered with what names look like", async () => {
+test("an invalid prompt name is answered with the format of names", async () => {
   const error = { code: "VALIDATION_ERROR", message: "slug must be letters a-z, digits and hyphens." };
   const { run, seen } = await setup({ "GET /v1/prompt-slugs/..%2F..%2Fetc": { status: 422, error } });
   const { code, stderr } = await run("skill", "../../etc");
@@ -78,7 +78,7 @@ test("a name that no prompt can have is answered with what names look like", asy
   expect(seen).toHaveLength(1);
 });
 
-test("a prompt that there is not leaves no file, and the slug that may have been meant is named", async () => {
+test("an unknown prompt leaves no file, and a similar slug is suggested", async () => {
   const { run, home } = await setup({
     "GET /v1/prompt-slugs": { data: { rows: [], missing: ["cat-potrait"] } },
     "GET /v1/prompts/publish": FOUND["GET /v1/prompts/publish"],

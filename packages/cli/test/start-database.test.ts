@@ -172,7 +172,7 @@ describe("the printed address", () => {
     const changes = { HOST: "0.0.0.0", PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "silent" };
     const running = start(["serve", "--role", "api"], { ...installation.environment, ...changes });
     await running.printed(
-      /^promptd listens on http:\/\/127\.0\.0\.1:\d+\nOthers reach it too, but links begin with this address until /m,
+      /^promptd listens on http:\/\/127\.0\.0\.1:\d+\nOther machines can reach it too, but links begin with this address until /m,
     );
     running.child.kill("SIGTERM");
     expect((await running.ended).code).toBe(0);
@@ -184,7 +184,7 @@ describe("the printed address", () => {
     const running = start(["serve", "--role", "api"], { ...installation.environment, ...changes });
     const text = await running.printed(/^curl [^]*'\n$/m);
     const url =
-      /^promptd listens on (http:\/\/127\.0\.0\.1:\d+)\nCallers reach it at https:\/\/prompts\.example\.org /m.exec(
+      /^promptd listens on (http:\/\/127\.0\.0\.1:\d+)\nClients reach it at https:\/\/prompts\.example\.org /m.exec(
         text,
       )?.[1];
     const command = text.slice(text.indexOf("curl"));
@@ -217,7 +217,7 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
       stdout: "",
       stderr: `The configuration has 3 faults:
   - PROMPTD_SEDE is not a setting; did you mean PROMPTD_SEED?
-  - PORT must be a port from 0 to 65535 (0: any free one), got "http".
+  - PORT must be a port from 0 to 65535 (0 for any free port), got "http".
   - DATABASE_URL must be postgresql://user:password@host:5432/database.
 `,
     });
@@ -229,7 +229,7 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
       expect(await runHere(["serve", `--port=${port}`], installation.environment)).toEqual({
         code: 1,
         stdout: "",
-        stderr: `--port must be a port from 0 to 65535 (0: any free one), got "${port}".\n`,
+        stderr: `--port must be a port from 0 to 65535 (0 for any free port), got "${port}".\n`,
       });
     },
   );

@@ -7,26 +7,26 @@ import { refuseUnknownNames } from "../runs/check-inputs.ts";
 import { readImage } from "../runs/run-inputs.ts";
 import type { Row } from "./read-rows.ts";
 
-/** What a column holds. */
+/** What a column contains. */
 type Column =
   | { readonly kind: "text"; readonly name: string }
   | { readonly kind: "image"; readonly position: number }
   | { readonly kind: "key" };
 
-/** Of a request with all its images (POST /v1/batches). */
+/** The largest request, with all its images (POST /v1/batches). */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 const IMAGE_COLUMN = /^image:\s*/i;
 
 export interface ItemSource {
-  /** Where the rows come from; images are looked for in its folder. */
+  /** The file with the rows. Image paths are relative to its folder. */
   readonly file: string;
   readonly directory: string;
   readonly rows: readonly Row[];
-  /** Texts of all items; a cell of a row wins. */
+  /** Texts for every item. A row's own cell overrides them. */
   readonly texts: Readonly<Record<string, string>>;
 }
 
-/** @throws CommandFailure for columns that the prompt does not know, too many rows, and images that cannot be read. */
+/** @throws CommandFailure for unknown columns, too many rows, and images that cannot be read. */
 export async function readItems(
   { file, directory, rows, texts }: ItemSource,
   config: PromptConfig,
@@ -34,7 +34,7 @@ export async function readItems(
   const { itemsMax } = BATCH_LIMITS;
   if (rows.length === 0) throw new CommandFailure(`${file} has no rows.`);
   if (rows.length > itemsMax) {
-    const counts = `${rows.length.toLocaleString("en-US")} rows; a batch has ${itemsMax.toLocaleString("en-US")} at most`;
+    const counts = `${rows.length.toLocaleString("en-US")} rows, but a batch has at most ${itemsMax.toLocaleString("en-US")}`;
     throw new CommandFailure(`${file} has ${counts}.`, { hint: "Split the file." });
   }
   const columns = readColumns(
@@ -49,12 +49,9 @@ export async function readItems(
     const item = await readItem(row, columns, { folder, texts });
     bytes += JSON.stringify(item).length;
     if (bytes > BODY_BYTES_MAX) {
-      throw new CommandFailure(
-        `${file} and its images are more than 32 MiB together, the most that one batch may be.`,
-        {
-          hint: "Split the file, or give images by their addresses.",
-        },
-      );
+      throw new CommandFailure(`${file} and its images exceed 32 MiB, the most that one batch can hold.`, {
+        hint: "Split the file, or refer to images by URL.",
+      });
     }
     items.push(item);
   }
@@ -62,7 +59,7 @@ export async function readItems(
   return items;
 }
 
-/** @throws CommandFailure that names the rows whose key an earlier row has, the first ISSUES_MAX, and that row of each. */
+/** @throws CommandFailure that lists rows with a duplicate key (the first ISSUES_MAX) and the earlier row of each. */
 function refuseSameKeys(file: string, rows: readonly Row[], items: readonly BatchItem[]): void {
   const lineOf = new Map<string, number>();
   const faults: string[] = [];
@@ -71,10 +68,10 @@ function refuseSameKeys(file: string, rows: readonly Row[], items: readonly Batc
     if (typeof key !== "string") continue;
     const earlier = lineOf.get(key);
     if (earlier === undefined) lineOf.set(key, line);
-    else faults.push(`${file}:${line}: The row in line ${earlier} has the key "${printableLine(key)}" too.`);
+    else faults.push(`${file}:${line}: The row in line ${earlier} also has the key "${printableLine(key)}".`);
   }
   if (faults.length === 0) return;
-  const hint = "Give each row a key of its own. Nothing was sent, and nothing was charged.";
+  const hint = "Give each row a unique key. Nothing was sent, and nothing was charged.";
   const more = faults.length - ISSUES_MAX;
   const named = more > 0 ? [...faults.slice(0, ISSUES_MAX), `and ${more.toLocaleString("en-US")} more.`] : faults;
   throw new CommandFailure(named.join("\n"), { hint });
@@ -89,7 +86,7 @@ function readColumns(names: readonly string[], given: readonly string[], config:
     else columns.set(name, column);
   }
   refuseUnknownNames(config, { inputs: given, options: [] });
-  // Unlike a text that is given beside the file, a column may be an image.
+  // Unlike a text given on the command line, a column may be an image.
   const images = Object.fromEntries(config.imageInputs.map((slot) => [slot.label, slot]));
   const { runOptions, textInputs } = config;
   refuseUnknownNames({ runOptions, textInputs: { ...textInputs, ...images } }, { inputs: unknown, options: [] });
@@ -104,14 +101,14 @@ function columnOf(name: string, { textInputs, imageInputs }: PromptConfig): Colu
   if (IMAGE_COLUMN.test(name)) {
     const labels = imageInputs.map((one) => printableLine(one.label)).join(", ");
     throw new CommandFailure(
-      `The prompt has no image "${printableLine(label)}". ${labels === "" ? "It takes no images." : `It takes: ${labels}.`}`,
+      `The prompt has no image "${printableLine(label)}". ${labels === "" ? "It has no image inputs." : `Its images: ${labels}.`}`,
       { hint: "Nothing was sent, and nothing was charged." },
     );
   }
   return name.toLowerCase() === "key" ? { kind: "key" } : null;
 }
 
-/** An empty cell is not given. */
+/** An empty cell counts as not given. */
 async function readItem(
   { cells }: Row,
   columns: ReadonlyMap<string, Column>,

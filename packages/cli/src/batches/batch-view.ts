@@ -4,10 +4,10 @@ import { formatCredits, formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { createStatusLine } from "../terminal/status-line.ts";
 
-/** What a person sees of a batch while it goes on. */
+/** Shows a batch's progress to a person. */
 export interface BatchView {
   see(batch: Batch): void;
-  /** Nothing more is drawn. */
+  /** Stops drawing. */
   stop(): void;
 }
 
@@ -32,7 +32,7 @@ export function createBatchView(io: CommandIo): BatchView {
   };
 }
 
-/** Such as "1,190 of 5,000 done, 6 failed, 25 under way". */
+/** Such as "1,190 of 5,000 done, 6 failed, 25 in progress". */
 function formatProgress({ batchStatus, counts, credits }: Batch): string {
   const { total, queued, running, succeeded, failed, canceled } = counts;
   const number = (count: number) => count.toLocaleString("en-US");
@@ -40,7 +40,7 @@ function formatProgress({ batchStatus, counts, credits }: Batch): string {
     `${number(succeeded + failed + canceled)} of ${number(total)} done`,
     ...(failed === 0 ? [] : [`${number(failed)} failed`]),
     ...(canceled === 0 ? [] : [`${number(canceled)} canceled`]),
-    ...(queued + running === 0 ? [] : [`${number(queued + running)} under way`]),
+    ...(queued + running === 0 ? [] : [`${number(queued + running)} in progress`]),
     formatCredits(credits),
   ];
   return `${batchStatus}  ${parts.join(", ")}`;
@@ -56,12 +56,12 @@ export function formatBatch(batch: Batch): string {
   return lines.join("\n");
 }
 
-/** Why, and whether anybody has to do more than end that. */
+/** Says why the batch is paused, and whether anyone has to resume it. */
 function formatPause({ batchId, pause }: Batch): string {
   const next =
     pause?.reason === "KEY_NOT_VALID"
-      ? `To go on with another key: promptd batches resume ${batchId}`
-      : "It goes on by itself when that has changed.";
+      ? `To continue with another key: promptd batches resume ${batchId}`
+      : "It resumes by itself when that changes.";
   return `Paused: ${printableLine(pause?.message ?? "")}\n${next}`;
 }
 

@@ -23,9 +23,9 @@ describe("a CSV file", () => {
   });
 
   test.each([
-    ["a,b\n1,2,3", "f.csv:2 has 3 cells, and the first line names 2 columns."],
-    ['a\n"open', "f.csv:2: a quotation mark is not closed, or stands in a text."],
-    ['a\n"x"y', "f.csv:2: a quotation mark is not closed, or stands in a text."],
+    ["a,b\n1,2,3", "f.csv:2 has 3 cells, but the first line names 2 columns."],
+    ['a\n"open', "f.csv:2: a quotation mark is not closed, or is inside an unquoted text."],
+    ['a\n"x"y', "f.csv:2: a quotation mark is not closed, or is inside an unquoted text."],
     ["a,b,a,b,a,c\n1,2,3,4,5,6", 'f.csv has 3 columns named "a": 1, 3, 5.\nf.csv has 2 columns named "b": 2, 4.'],
   ])("%j is refused with its line", (text, message) => {
     expect(() => csv(text)).toThrow(message);
@@ -55,7 +55,7 @@ describe("a file of JSON lines", () => {
   test.each([
     ["{}\n[1]", "f.jsonl:2 is not a JSON object."],
     ["nonsense", "f.jsonl:1 is not a JSON object."],
-    ['{"a":{}}', 'f.jsonl:1: "a" is neither a text, a number, a boolean nor a list.'],
+    ['{"a":{}}', 'f.jsonl:1: "a" is not a string, number, boolean, or list.'],
   ])("%j is refused with its line", (text, message) => {
     expect(() => readRows("f.jsonl", text)).toThrow(message);
   });

@@ -2,19 +2,19 @@ import { CommandFailure } from "../command.ts";
 import { printableLine } from "../printable.ts";
 import { readJsonTexts } from "../runs/json-texts.ts";
 
-/** One row of a file: its cells by the names of their columns, and where it begins. */
+/** One row of a file: its cells by column name, and the line where it begins. */
 export interface Row {
   readonly line: number;
   readonly cells: Readonly<Record<string, string>>;
 }
 
-/** @throws CommandFailure that names the line that cannot be read. */
+/** @throws CommandFailure that names the invalid line. */
 export function readRows(name: string, text: string): Row[] {
-  const content = text.startsWith("\ufeff") ? text.slice(1) : text; // spreadsheets write one
+  const content = text.startsWith("\ufeff") ? text.slice(1) : text; // spreadsheets write a byte order mark
   if (/\.(jsonl|ndjson)$/i.test(name)) return readJsonLines(name, content);
   if (/\.csv$/i.test(name)) return readCsv(name, content);
   throw new CommandFailure(`${name} is neither a .csv nor a .jsonl file.`, {
-    hint: "Rename it, or write it in one of these forms: docs/batches.md shows both.",
+    hint: "Rename it, or convert it to one of these formats; docs/batches.md shows both.",
   });
 }
 
@@ -26,7 +26,7 @@ function readJsonLines(name: string, text: string): Row[] {
   });
 }
 
-/** RFC 4180, with the separator of the first line: spreadsheets of some countries write semicolons. */
+/** RFC 4180, with the separator found in the first line: in some countries, spreadsheets write semicolons. */
 function readCsv(name: string, text: string): Row[] {
   const [head, ...records] = splitCsv(name, text);
   if (head === undefined) return [];
@@ -34,14 +34,16 @@ function readCsv(name: string, text: string): Row[] {
   refuseSameColumns(name, names);
   return records.map(({ line, cells }) => {
     if (cells.length > names.length) {
-      const counts = `${cells.length} cells, and the first line names ${names.length} columns`;
-      throw new CommandFailure(`${name}:${line} has ${counts}.`, { hint: 'Put "…" around a text that holds a comma.' });
+      const counts = `${cells.length} cells, but the first line names ${names.length} columns`;
+      throw new CommandFailure(`${name}:${line} has ${counts}.`, {
+        hint: 'Put "…" around a text that contains a comma.',
+      });
     }
     return { line, cells: Object.fromEntries(cells.map((cell, index) => [names[index] ?? "", cell])) };
   });
 }
 
-/** @throws CommandFailure that says of every repeated name which columns have it. */
+/** @throws CommandFailure that lists the columns of every repeated name. */
 function refuseSameColumns(file: string, names: readonly string[]): void {
   const repeated = [...new Set(names.filter((one, index) => names.indexOf(one) !== index))];
   if (repeated.length === 0) return;
@@ -49,7 +51,7 @@ function refuseSameColumns(file: string, names: readonly string[]): void {
     const columns = names.flatMap((one, index) => (one === name ? [index + 1] : []));
     return `${file} has ${columns.length} columns named "${printableLine(name)}": ${columns.join(", ")}.`;
   });
-  throw new CommandFailure(faults.join("\n"), { hint: "Give each column a name of its own." });
+  throw new CommandFailure(faults.join("\n"), { hint: "Give each column a unique name." });
 }
 
 interface Records {
@@ -57,7 +59,7 @@ interface Records {
   readonly cells: string[];
 }
 
-/** A cell in quotation marks may hold separators and line ends; two of them in it are one. What follows is its end. */
+/** A quoted cell may contain separators and line breaks; "" in it is one quotation mark. The second group is its end. */
 function cellPattern(separator: string): RegExp {
   const quoted = '"[^"]*(?:""[^"]*)*"';
   const plain = `[^"\\r\\n${separator}][^\\r\\n${separator}]*`;
@@ -75,7 +77,7 @@ function splitCsv(name: string, text: string): Records[] {
       cell.lastIndex = at;
       const found = cell.exec(text);
       if (found === null)
-        throw new CommandFailure(`${name}:${line}: a quotation mark is not closed, or stands in a text.`);
+        throw new CommandFailure(`${name}:${line}: a quotation mark is not closed, or is inside an unquoted text.`);
       const [whole, value = "", end = ""] = found;
       at += whole.length;
       record.cells.push(value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value);

@@ -1,4 +1,4 @@
-/** `promptd run SLUG --batch FILE`: one run for each row of a file, each made once however often the command is started. */
+/** `promptd run SLUG --batch FILE`: one run for each row of a file, created once even if the command runs again. */
 import { PromptdError, type Client } from "@promptd/client";
 import { type Batch, type CreateBatchBody, type PromptVersion } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
@@ -16,13 +16,13 @@ import { readResultsFile, watchBatch } from "./watch-batch.ts";
 
 /** The server checks and stores ten thousand items before it answers. */
 const CREATE_MS_MAX = 90_000;
-/** A server that restarts is back by then. */
+/** Long enough for a server to restart. */
 const RETRY_FOR_MS = 120_000;
 
 /** @returns the exit code. */
 export async function runBatch(file: string, args: CommandArgs, io: CommandIo): Promise<number | void> {
   if (args.list("image").length > 0) {
-    throw new CommandFailure("--batch and --image do not go together: images come from columns of the file.");
+    throw new CommandFailure("--batch and --image cannot be combined: images come from columns of the file.");
   }
   const out = readResultsFile(args);
   const rows = readRows(file, await readText(file, "name a file in it", io));
@@ -47,7 +47,7 @@ function nameOf(file: string): string {
   return Array.from(basename(file)).slice(0, 120).join("");
 }
 
-/** Of what was asked for, and not of the version that it leads to now: a new one must not run everything again unasked. */
+/** Hashes the request, not the version it resolves to: a new version must not silently run everything again. */
 function keyOf(prompt: string, { items, runOptions }: CreateBatchBody): string {
   const asked = JSON.stringify([prompt, items, runOptions]);
   return `promptd-run-batch-${createHash("sha256").update(asked).digest("hex")}`;
@@ -59,7 +59,7 @@ interface Asking {
   readonly io: CommandIo;
 }
 
-/** Says what it will cost, and asks where somebody can answer. */
+/** Shows the cost, and asks for confirmation if somebody can answer. */
 async function mayRun(client: Client, { title, config }: PromptVersion, { items, args, io }: Asking): Promise<boolean> {
   const { credits } = await client.me.credits({ signal: io.signal });
   const [typical, most] = [config.estimatedCredits * items, config.creditsRequired * items];
@@ -71,7 +71,7 @@ async function mayRun(client: Client, { title, config }: PromptVersion, { items,
   const runs = `${number(items)} ${items === 1 ? "run" : "runs"} of ${printableLine(title)}`;
   io.note(`${runs}: ${price}. You have ${number(credits)}.`);
   if (args.flag("yes") || !io.terminal.isError) return true;
-  // Only the create finds out whether a batch of these rows goes on, of which nothing is run or paid twice.
+  // Only the create request finds out whether a batch of these rows exists already and continues.
   const answer = await io.ask(`${args.flag("again") ? "Run them" : "Run what has not been run yet"}? [y/N] `);
   if (answer === null || /^y(es)?$/i.test(answer.trim())) return true;
   io.note("Nothing was sent, and nothing was charged.");
@@ -104,25 +104,25 @@ async function createBatch(client: Client, body: CreateBatchBody, { key, file, r
   const [day] = batch.createdAt.split("T");
   if (batch.batchStatus === "canceled") {
     throw new CommandFailure(`These rows were run on ${day}, and that batch was canceled.`, {
-      hint: `See it: promptd batches get ${batch.batchId}\nTo run all rows: the same command with --again`,
+      hint: `To see it: promptd batches get ${batch.batchId}\nTo run all rows again, add --again to the command.`,
     });
   }
-  io.note(`Resuming the batch of ${day}; nothing is run twice. To run everything again: --again`);
+  io.note(`Resuming the batch of ${day}. Nothing is run twice. To run everything again, add --again.`);
   return batch;
 }
 
-/** Nobody knows whether it arrived. */
+/** The request may or may not have arrived. */
 function stoppedSending(cause: unknown): CommandFailure {
   const hint = "If the batch was created, it continues, and the same command joins it. See: promptd batches list";
-  return new CommandFailure("Stopped while the batch was sent.", { hint, cause, exitCode: EXIT_INTERRUPTED });
+  return new CommandFailure("Stopped while sending the batch.", { hint, cause, exitCode: EXIT_INTERRUPTED });
 }
 
-/** Says of each fault in which line of the file it is. */
+/** Adds the line of the file to each fault. */
 function explain(error: unknown, { file, rows }: Pick<Creating, "file" | "rows">): unknown {
   if (!(error instanceof PromptdError)) return error;
   if (error.issues.some(({ path, code }) => path[0] === "header" && code === "conflict")) {
     return new CommandFailure("These rows were run with an earlier version of the prompt.", {
-      hint: "See that batch: promptd batches list\nTo run all rows with the present version: the same command with --again",
+      hint: "To see that batch: promptd batches list\nTo run all rows with the current version, add --again to the command.",
       cause: error,
     });
   }
@@ -131,7 +131,7 @@ function explain(error: unknown, { file, rows }: Pick<Creating, "file" | "rows">
     return { line: row?.line, message: row === undefined ? message : `${file}:${row.line}: ${message}` };
   });
   if (faults.every(({ line }) => line === undefined)) return error;
-  // An answer names twenty faults at most; its message counts all items that have one.
+  // A response names at most twenty faults. Its message counts all items that have one.
   const [counted = error.message] = error.message.split(" The first: ");
   return new CommandFailure([counted, ...faults.map(({ message }) => message)].join("\n"), {
     hint: "Nothing was run, and nothing was charged.",

@@ -12,11 +12,11 @@ import { createBatchView, formatBatch } from "./batch-view.ts";
 
 export interface Watched {
   readonly batchId: string;
-  /** Where its results go; undefined: standard output, unless a person reads it. */
+  /** Where results go; undefined: standard output, unless it is a terminal. */
   readonly out: string | undefined;
 }
 
-/** The ending says in which form results are saved. @throws CommandFailure for another one. */
+/** The extension determines the format of the results. @throws CommandFailure for any other extension. */
 export function readResultsFile(args: CommandArgs): string | undefined {
   const out = args.text("out");
   if (out === undefined || /\.(csv|jsonl)$/i.test(out)) return out;
@@ -24,7 +24,7 @@ export function readResultsFile(args: CommandArgs): string | undefined {
 }
 
 /**
- * Stays with a batch until nothing of it is open any more, and gives its results.
+ * Watches a batch until all of its items have ended, and outputs its results.
  * @returns the exit code: 1 unless every run succeeded.
  */
 export async function watchBatch(client: Client, { batchId, out }: Watched, io: CommandIo): Promise<number> {
@@ -49,11 +49,11 @@ function stoppedWatching(batchId: string, cause: unknown): CommandFailure {
 interface GivenResults {
   readonly out: string | undefined;
   readonly io: CommandIo;
-  /** True: for nothing else was the command started. */
+  /** True: the command's only purpose is the results. */
   readonly isAsked?: boolean;
 }
 
-/** To a file, to a pipe as JSON lines, or named where they can be had. */
+/** Writes results to a file, or to a pipe as JSON lines. On a terminal, says how to get them. */
 export async function giveResults(
   client: Client,
   batch: Batch,
@@ -75,7 +75,7 @@ export async function giveResults(
   io.result({ ...batch, results }, lines.join("\n"));
 }
 
-/** A file that is there whole or not at all. */
+/** Writes a file completely or not at all. */
 async function saveResults(
   client: Client,
   batchId: string,

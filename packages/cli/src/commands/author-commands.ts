@@ -1,6 +1,6 @@
 import type { CommandTable } from "../command.ts";
 
-/** Commands for authors of prompts: at a server with a management token, else in this process; most need no database. */
+/** Commands for prompt authors. They work on a server with a management token, else in this process, mostly without a database. */
 export const AUTHOR_COMMANDS: CommandTable = {
   "prompt check": async () => (await import("./prompt/check.ts")).promptCheck,
   "prompt preview": async () => (await import("./prompt/preview.ts")).promptPreview,

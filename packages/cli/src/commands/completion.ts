@@ -4,10 +4,10 @@ import { COMMON_OPTIONS } from "../parse-arguments.ts";
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
 export const completion: Command = {
-  summary: "Print a script by which a shell completes commands and flags",
+  summary: "Print a shell completion script for commands and flags",
   usage: "<bash|zsh|fish>",
   details: `bash: add  eval "$(promptd completion bash)"  to ~/.bashrc
-zsh:  add  eval "$(promptd completion zsh)"  to ~/.zshrc, behind compinit
+zsh:  add  eval "$(promptd completion zsh)"  to ~/.zshrc, after compinit
 fish: promptd completion fish > ~/.config/fish/completions/promptd.fish`,
   session: `$ eval "$(promptd completion bash)"
 $ promptd runs <Tab>
@@ -27,7 +27,7 @@ cancel  get  list  watch`,
   },
 };
 
-/** What may follow each beginning of a command: the words "runs" are followed by "list", "get" and so on. */
+/** The words that may follow each command prefix: "runs" is followed by "list", "get", and so on. */
 type Words = ReadonlyMap<string, ReadonlySet<string>>;
 
 async function describeWords(table: CommandTable): Promise<Words> {
@@ -45,7 +45,7 @@ async function describeWords(table: CommandTable): Promise<Words> {
   return words;
 }
 
-/** One function for both: zsh runs it through bashcompinit. Without a proposal of ours files are completed. */
+/** One function for both shells: zsh runs it through bashcompinit. Falls back to file names. */
 function formatBash(words: Words, shell: "bash" | "zsh"): string {
   const cases = [...words].map(([before, next]) => `    "${before}") words="${[...next].join(" ")}" ;;`);
   return `${shell === "zsh" ? "autoload -Uz bashcompinit && bashcompinit\n" : ""}_promptd() {

@@ -10,17 +10,17 @@ import {
   type UserConfig,
 } from "../user-config.ts";
 
-/** Name on the command line to member of the file. */
+/** Maps names on the command line to members of the file. */
 const NAMES = { url: "url", "api-key": "apiKey", token: "token" } as const satisfies Record<string, keyof UserConfig>;
 type Name = keyof typeof NAMES;
 
-const ABOUT = `Names: url (address of the server), api-key (for runs) and token (for keys, credits, usage and your prompts). They are stored in ~/.config/promptd/config.json (or below $XDG_CONFIG_HOME), readable by you alone. The environment variables PROMPTD_URL, PROMPTD_API_KEY and PROMPTD_TOKEN go before them.`;
+const ABOUT = `Names: url (the server's address), api-key (for runs), and token (for keys, credits, usage, and your prompts). They are stored in ~/.config/promptd/config.json (or under $XDG_CONFIG_HOME), and only you can read them. The environment variables PROMPTD_URL, PROMPTD_API_KEY, and PROMPTD_TOKEN override them.`;
 
 export const configSet: Command = {
-  summary: "Store the address of the server, your API key or your management token",
+  summary: "Store the server's address, your API key, or your management token",
   usage: "<name> <value|->",
   details: `${ABOUT}
-With "-" the value is read from standard input, so that a key does not stand in the shell's history.`,
+With "-", the value is read from standard input, so that a key stays out of the shell history.`,
   session: `$ promptd config set url https://promptd.example.org
 Stored url in ~/.config/promptd/config.json.
 $ promptd config set api-key - < key.txt
@@ -39,10 +39,10 @@ Stored api-key in ~/.config/promptd/config.json.`,
 };
 
 export const configGet: Command = {
-  summary: "Show the address of the server and the API key in use",
+  summary: "Show the server's address, API key, and token in use",
   usage: "[name]",
   details: `${ABOUT}
-A named value is printed whole and alone, for scripts; the overview shows only the ends of the key.`,
+With a name, the full value is printed alone, for scripts. The overview shows only the beginning and end of each secret.`,
   session: `$ promptd config get
 url      https://promptd.example.org                (config file)
 api-key  pd_01…8f                                   (config file)
@@ -77,7 +77,7 @@ file     ~/.config/promptd/config.json`,
 };
 
 export const configUnset: Command = {
-  summary: "Remove a stored address, key or token",
+  summary: "Remove a stored address, key, or token",
   usage: "<name>",
   details: ABOUT,
   session: `$ promptd config unset api-key
@@ -116,7 +116,7 @@ function checkValue(name: Name, value: string): void {
   }
 }
 
-/** Enough to distinguish two keys, and not usable. */
+/** Shows enough to distinguish two keys, but not enough to use one. */
 function maskKey(key: string): string {
   return key.length < 12 ? "…" : `${key.slice(0, 5)}…${key.slice(-2)}`;
 }

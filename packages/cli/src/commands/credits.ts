@@ -8,16 +8,16 @@ import { withManagement, withSession } from "../session.ts";
 import { readConnection } from "../user-config.ts";
 
 export const credits: Command = {
-  summary: "Show the credits that can be spent now, or their journal",
+  summary: "Show the credits you can spend, or their journal",
   usage: "",
   details:
-    "With a management token also what runs in progress hold. The journal needs one. Runs pay from the account of the API key: where that has other credits than the token's, it is shown too.",
+    "With a management token, this also shows the credits held by runs in progress. --journal requires a token. Runs are paid by the API key's account. If its credits differ from those of the token's account, both are shown.",
   session: `$ promptd credits
 available  480
 held       12`,
   options: {
-    journal: { type: "boolean", summary: "list the newest bookings" },
-    limit: { type: "string", short: "n", value: "N", summary: "rows of the journal, 1 to 50; 10 when absent" },
+    journal: { type: "boolean", summary: "list the newest journal entries" },
+    limit: { type: "string", short: "n", value: "N", summary: "journal rows, 1 to 50 (default: 10)" },
   },
   async run(args, io) {
     const { signal } = io;
@@ -48,14 +48,14 @@ held       12`,
       ["available", String(available)],
       ["held", String(held)],
       ...(frozen === null ? [] : [["frozen", `since ${frozen.since}: ${printableLine(frozen.reason ?? "no reason")}`]]),
-      // No answer says whose account a key is of; what it can spend does as well.
+      // The API does not say which account a key belongs to. Comparing available credits serves the same purpose.
       ...(ofKey === null || ofKey === available ? [] : [["API key", `${ofKey} available; runs pay from its account`]]),
     ];
     io.result({ available, held, frozen, ...rest, availableToKey: ofKey }, formatTable(rows));
   },
 };
 
-/** Null: the server refuses the key, and the token's credits can be shown all the same. */
+/** Null: the server rejects the key. The token's credits can still be shown. */
 async function readCreditsOfKey(io: CommandIo): Promise<number | null> {
   try {
     return (await withSession(io, ({ client }) => client.me.credits({ signal: io.signal }))).credits;
@@ -66,7 +66,7 @@ async function readCreditsOfKey(io: CommandIo): Promise<number | null> {
 }
 
 export const usage: Command = {
-  summary: "Show what your runs used, by day, key, prompt or model",
+  summary: "Show what your runs used, by day, key, prompt, or model",
   usage: "",
   session: `$ promptd usage --by prompt --from 2026-11-01
 PROMPT    RUNS  FAILED  CREDITS  INPUT TOKENS  OUTPUT TOKENS
@@ -75,10 +75,10 @@ cat-poem  12    1       96       1840          4120`,
     by: {
       type: "string",
       value: "NAMES",
-      summary: "day, key, prompt, model, or several joined by commas; day when absent",
+      summary: "day, key, prompt, model, or several joined by commas (default: day)",
     },
-    from: { type: "string", value: "DAY", summary: "first day, UTC, YYYY-MM-DD; 30 days ago when absent" },
-    to: { type: "string", value: "DAY", summary: "last day, UTC; today when absent" },
+    from: { type: "string", value: "DAY", summary: "first day, UTC, YYYY-MM-DD (default: 30 days ago)" },
+    to: { type: "string", value: "DAY", summary: "last day, UTC (default: today)" },
     csv: { type: "boolean", summary: "print CSV" },
   },
   async run(args, io) {
@@ -91,7 +91,7 @@ cat-poem  12    1       96       1840          4120`,
       const answer = await withManagement(io, (manage) => manage.request({ method: "GET", path, signal }));
       if (answer.httpStatus === 200) return io.result({ csv: answer.text }, answer.text.trimEnd());
       await withManagement(io, (manage) => manage.send("getUsage", { query, signal })); // says what is wrong
-      throw new CommandFailure(`The server gave no CSV: HTTP ${answer.httpStatus}. Try again.`);
+      throw new CommandFailure(`The server did not return CSV: HTTP ${answer.httpStatus}. Try again.`);
     }
     const report = await withManagement(io, (manage) => manage.send("getUsage", { query, signal }));
     const names = by.split(",").map((name) => name.trim());
@@ -104,7 +104,7 @@ cat-poem  12    1       96       1840          4120`,
       "OUTPUT TOKENS",
     ];
     const rows = report.rows.map((row) => formatUsage(row, names));
-    const cut = report.isCut ? "\n\nThere are more rows. Ask for fewer days, or by less." : "";
+    const cut = report.isCut ? "\n\nThere are more rows. Ask for fewer days or fewer --by names." : "";
     io.result(
       report,
       rows.length === 0 ? `No runs from ${report.from} to ${report.to}.` : formatTable([header, ...rows]) + cut,

@@ -16,16 +16,16 @@ interface Check {
 }
 
 export const doctor: Command = {
-  summary: "Check the configuration, the server and the key",
+  summary: "Check the configuration, the server, and the key",
   usage: "",
   details: "The exit code is 1 when a check fails.",
   session: `$ promptd doctor
-OK       config file       address of the server from: config file
+OK       config file       server address from: config file
 OK       server            https://promptd.example.org/healthz answered
 OK       server readiness  https://promptd.example.org/readyz answered
 OK       API key           key of ada (config file), plan active, 480 credits
 OK       models            14 enabled
-OK       token             none is set; runs need none`,
+OK       token             not set; not needed for runs`,
   options: {},
   async run(_args, io) {
     const checks = await examine(io);
@@ -36,7 +36,7 @@ OK       token             none is set; runs need none`,
   },
 };
 
-/** Later checks need the earlier ones: after a failure the rest is skipped, since it would only repeat it. */
+/** Later checks depend on earlier ones. After a failure, the rest would only repeat it, so they are skipped. */
 async function examine(io: CommandIo): Promise<Check[]> {
   const checks: Check[] = [];
   const steps: readonly (readonly [string, () => Promise<string>])[] = [
@@ -74,7 +74,7 @@ async function checkConfigFile(io: CommandIo): Promise<string> {
   if (mode !== null && (mode & 0o077) !== 0) {
     throw new Error(`${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`);
   }
-  return `address of the server from: ${connection.urlOrigin}${mode === null ? "; no config file" : ""}`;
+  return `server address from: ${connection.urlOrigin}${mode === null ? "; no config file" : ""}`;
 }
 
 async function checkPath(io: CommandIo, path: string): Promise<string> {
@@ -87,7 +87,7 @@ async function checkPath(io: CommandIo, path: string): Promise<string> {
 
 async function checkKey(io: CommandIo): Promise<string> {
   const { url, apiKey, apiKeyOrigin, token } = await readConnection(io.env);
-  if (apiKey === null && token !== null) return "none is set; prompts of your own need none, runs and search do";
+  if (apiKey === null && token !== null) return "not set; needed for runs and search, but not for your own prompts";
   if (apiKey === null) throw new Error('No API key is set. Sign in with "promptd login".');
   const client = openClient(url, apiKey, io);
   const profile = await client.me.get({ signal: io.signal });
@@ -98,16 +98,16 @@ async function checkKey(io: CommandIo): Promise<string> {
 
 async function checkModels(io: CommandIo): Promise<string> {
   const { url, apiKey } = await readConnection(io.env);
-  if (apiKey === null) return "not read: that takes an API key";
+  if (apiKey === null) return "not checked; needs an API key";
   const { resources } = await openClient(url, apiKey, io).resources.get({ signal: io.signal });
-  if (resources.models.length === 0) throw new Error("The server offers no model.");
+  if (resources.models.length === 0) throw new Error("The server offers no models.");
   return `${resources.models.length} enabled`;
 }
 
-/** One is needed for keys, credits, usage and prompts of one's own alone. */
+/** A token is needed only for keys, credits, usage, and your own prompts. */
 async function checkToken(io: CommandIo): Promise<string> {
   const { url, token, tokenOrigin } = await readConnection(io.env);
-  if (token === null) return "none is set; runs need none";
+  if (token === null) return "not set; not needed for runs";
   const manage = createManageClient({ baseUrl: url, token, fetch: io.fetch, maxRetries: 1, timeoutMs: 10_000 });
   const { person, scopes } = await manage.send("getSession", { signal: io.signal });
   return `token of ${person.email} (${tokenOrigin}), ${scopes?.join(", ") ?? "all scopes"}`;

@@ -13,7 +13,7 @@ export const keysList: Command = {
   session: `$ promptd keys list
 KEY                                   DISPLAY        NAME    STATE  LAST USED   30 DAYS
 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  pd_01234…6789  laptop  valid  2026-11-20  12 runs, 96 credits`,
-  options: { all: { type: "boolean", summary: "revoked and expired ones too" } },
+  options: { all: { type: "boolean", summary: "include revoked and expired keys" } },
   async run(args, io) {
     const all = await withManagement(io, async (manage) => {
       const rows: Key[] = [];
@@ -38,13 +38,13 @@ export const keysCreate: Command = {
 pd_0123456789abcdef0123456789abcdef
 The key is shown only once.`,
   options: {
-    expires: { type: "string", value: "TIME", summary: "when it stops being valid, ISO 8601; never when absent" },
-    cap: { type: "string", value: "N", summary: "credits that its runs may take in a calendar month (UTC)" },
+    expires: { type: "string", value: "TIME", summary: "when the key expires, ISO 8601 (default: never)" },
+    cap: { type: "string", value: "N", summary: "the most credits its runs may use per calendar month (UTC)" },
     prompt: {
       type: "string",
       multiple: true,
       value: "SLUG|PROMPTID",
-      summary: "a prompt that it may run; all when absent",
+      summary: "a prompt that the key may run (default: all)",
     },
   },
   positionals: { min: 1, max: 1 },
@@ -65,7 +65,7 @@ The key is shown only once.`,
   },
 };
 
-/** A slug is what people have at hand; a key keeps to the prompt, whatever its slug is later. */
+/** People know slugs, but a key is bound to the prompt, even if its slug changes later. */
 async function idOf(manage: ManageClient, name: string, signal: AbortSignal): Promise<string> {
   if (parsePromptName(name).isId) return name;
   return (await manage.send("getMarketplacePrompt", { params: { slug: name }, signal })).promptId;
@@ -76,12 +76,12 @@ export const keysRoll: Command = {
   usage: "<keyId>",
   session: `$ promptd keys roll 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a --overlap 1
 pd_fedcba9876543210fedcba9876543210
-The key is shown only once. The old one is valid until 2026-11-23T10:15:00.000Z.`,
+The key is shown only once. The old key stays valid until 2026-11-23T10:15:00.000Z.`,
   options: {
     overlap: {
       type: "string",
       value: "HOURS",
-      summary: "how long the old key stays valid; 24 when absent, 0: not at all",
+      summary: "how long the old key stays valid; 0 ends it at once (default: 24)",
     },
   },
   positionals: { min: 1, max: 1 },
@@ -89,7 +89,7 @@ The key is shown only once. The old one is valid until 2026-11-23T10:15:00.000Z.
     const overlapHours = readWholeNumber(args.text("overlap"), "--overlap");
     const call = { params: keyOf(args), body: { overlapHours }, signal: io.signal };
     const rolled = await withManagement(io, (manage) => manage.send("rollKey", call));
-    showKey(rolled, io, ` The old one is valid until ${rolled.oldKeyExpiresAt}.`);
+    showKey(rolled, io, ` The old key stays valid until ${rolled.oldKeyExpiresAt}.`);
   },
 };
 
@@ -116,7 +116,7 @@ function keyOf(args: CommandArgs): { keyId: string } {
   return { keyId: args.positionals[0] ?? "" };
 }
 
-/** The key alone goes to standard output, so that it can be stored by a script. */
+/** Only the key goes to standard output, so that a script can store it. */
 function showKey(created: CreatedKey, io: CommandIo, more = ""): void {
   io.result(created, created.apiKey);
   io.note(`The key is shown only once.${more}`);

@@ -7,17 +7,17 @@ import { orBadAddress } from "../session.ts";
 import { beginBrowserSignIn, CODE_FORM, type BrowserSignIn } from "../sign-in/browser-sign-in.ts";
 import { configPath, readConnection, readSecretsFor, readUserConfig, writeUserConfig } from "../user-config.ts";
 
-/** Where the console makes them. */
+/** The console page that creates keys. */
 const KEYS_PAGE = "/keys";
 
 export const login: Command = {
-  summary: "Sign in by a page of the console, or with an API key or a management token",
+  summary: "Sign in through the console, or with an API key or a management token",
   usage: "[url]",
-  details: `Opens a page of the console. You sign in there and confirm, and a management token comes back to this command. With --no-browser, and where there is no browser, it prints the address: open it on any machine, and type the code that the page shows, or an API key (pd_…) or a management token (pdm_…) that you have. An API key is for runs. A management token is for keys, credits, usage and prompts of your own; one that may write keys also makes an API key for this machine, unless one is stored. What is stored for another address is forgotten. Without a terminal, give it with --token - on standard input.`,
+  details: `Opens a page of the console. Sign in and confirm there, and this command receives a management token. With --no-browser, or when there is no browser, it prints the address instead. Open it on any machine, then type the code that the page shows, or an API key (pd_…) or management token (pdm_…) that you already have. An API key is for runs. A management token is for keys, credits, usage, and your own prompts. If the token may write keys and no API key is stored, the command also creates an API key for this machine. Signing in to a server removes what is stored for any other server. Without a terminal, pass the key or token on standard input with --token -.`,
   session: `$ promptd login https://promptd.example.org
 Opened https://promptd.example.org in your browser. Confirm there.
 No page? Press Ctrl-C, then: promptd login --no-browser
-Made the API key pd_01234…6789 for this machine.
+Created the API key pd_01234…6789 for this machine.
 Signed in to https://promptd.example.org as ada@example.org, with an API key and a management token.`,
   options: {
     token: {
@@ -25,8 +25,8 @@ Signed in to https://promptd.example.org as ada@example.org, with an API key and
       value: "TOKEN|-",
       summary: "the API key or management token; - reads it from standard input",
     },
-    "no-browser": { type: "boolean", summary: "open no browser: print the address, and take a code" },
-    "no-key": { type: "boolean", summary: "make no API key with a management token" },
+    "no-browser": { type: "boolean", summary: "print the address instead of opening a browser, and ask for a code" },
+    "no-key": { type: "boolean", summary: "do not create an API key when signing in with a management token" },
   },
   positionals: { min: 0, max: 1 },
   async run(args, io) {
@@ -40,7 +40,7 @@ Signed in to https://promptd.example.org as ada@example.org, with an API key and
       : await signInWithKey(secret, url, io);
     const { name, ...stored } = signedIn;
     if (isKeyInEnvironment && secret.startsWith("pdm_") && known.apiKey === null && !args.flag("no-key")) {
-      io.note("No API key was made: PROMPTD_API_KEY is set, and commands use that key.");
+      io.note("No API key was created: PROMPTD_API_KEY is set, and commands use that key.");
     }
     await writeUserConfig(io.env, { ...known, ...stored, url });
     const kinds = ["apiKey" in stored ? "an API key" : null, "token" in stored ? "a management token" : null];
@@ -53,7 +53,7 @@ Signed in to https://promptd.example.org as ada@example.org, with an API key and
 export const logout: Command = {
   summary: "Remove the stored API key and management token; they stay valid",
   usage: "",
-  details: 'Revoke a key that should be dead with "promptd keys revoke", or in the console.',
+  details: 'To end a key, revoke it with "promptd keys revoke" or in the console.',
   session: `$ promptd logout
 Removed the API key and the token from ~/.config/promptd/config.json.`,
   options: {},
@@ -89,20 +89,20 @@ async function readSecret(args: CommandArgs, url: string, io: CommandIo): Promis
 function requireSecret(text: string): string {
   const secret = text.trim();
   if (/^pdm?_[\x21-\x7e]{1,256}$/.test(secret)) return secret;
-  throw new CommandFailure("That is neither an API key (pd_…) nor a management token (pdm_…). Copy it whole.");
+  throw new CommandFailure("That is neither an API key (pd_…) nor a management token (pdm_…). Copy all of it.");
 }
 
-/** Where the server has no page that hands a token over. */
+/** Asks for a key or token when the server has no browser sign-in. */
 async function askForSecret(url: string, isQuiet: boolean, io: CommandIo): Promise<string> {
   const page = `${url}${KEYS_PAGE}`;
   const isOpen = !isQuiet && io.terminal.isError && (await io.openBrowser(page));
-  io.note(isOpen ? `Opened ${page}` : `Make a key or a token at ${page}`);
+  io.note(isOpen ? `Opened ${page}` : `Create a key or a token at ${page}`);
   return requireSecret(await ask("API key or management token", io));
 }
 
 async function askForCode({ carriedAddress, takeToken }: BrowserSignIn, io: CommandIo): Promise<string> {
-  io.note(`Open this address in a browser on any machine, and confirm there:\n\n${carriedAddress}\n`);
-  const typed = (await ask("Code, API key or management token", io)).trim();
+  io.note(`Open this address in a browser on any machine and confirm there:\n\n${carriedAddress}\n`);
+  const typed = (await ask("Code, API key, or management token", io)).trim();
   return CODE_FORM.test(typed) ? takeToken(typed) : requireSecret(typed);
 }
 
@@ -110,7 +110,7 @@ async function ask(what: string, io: CommandIo): Promise<string> {
   const typed = await io.askSecret(`${what} (not shown): `);
   if (typed !== null) return typed;
   throw new CommandFailure("This terminal cannot prompt for input.", {
-    hint: "Give it on standard input: promptd login --token -",
+    hint: "Pass it on standard input: promptd login --token -",
   });
 }
 
@@ -133,12 +133,12 @@ async function signInWithToken(token: string, baseUrl: string, { makesKey, io }:
   try {
     const body = { name: `command line on ${hostname()}`.slice(0, 100) };
     const created = await manage.send("createKey", { body, signal });
-    io.note(`Made the API key ${created.display} for this machine.`);
+    io.note(`Created the API key ${created.display} for this machine.`);
     return { name: person.email, token, apiKey: created.apiKey };
   } catch (error) {
-    // Only an owner may make keys. The token is good for all else.
+    // Only an owner may create keys. The token works for everything else.
     if (!(error instanceof PromptdError)) throw error;
-    io.note(`No API key was made: ${printableLine(error.message)}`);
+    io.note(`No API key was created: ${printableLine(error.message)}`);
     return { name: person.email, token };
   }
 }

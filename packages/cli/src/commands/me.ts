@@ -11,7 +11,7 @@ const FLAG_WORDS: Readonly<Record<keyof typeof USER_FLAGS, string>> = {
 };
 
 export const me: Command = {
-  summary: "Show whose key is used, and the credits left",
+  summary: "Show the account of your API key and its credits",
   usage: "",
   session: `$ promptd me
 username  ada
@@ -35,7 +35,7 @@ flags     active plan, author`,
 };
 
 export const whoami: Command = {
-  summary: "Show who you are at which server, with what your key and token may do",
+  summary: "Show the server, who you are, and what your key and token may do",
   usage: "",
   session: `$ promptd whoami
 server   https://promptd.example.org

@@ -8,7 +8,7 @@ import { withSession } from "../session.ts";
 export const models: Command = {
   summary: "List the models of the server and their run options",
   usage: "",
-  details: `The list is cached in the user's configuration folder. Its hash goes along with every command, and the list is read again when the server says that it changed.`,
+  details: `The list is cached in your configuration folder. Every command sends its hash, and the list is fetched again when the server says that it has changed.`,
   session: `$ promptd models
 MODEL                MODALITY  OPTIONS
 openai/gpt-5.4-mini  text      reasoningEffort=low|medium|high
@@ -23,8 +23,8 @@ sandbox/text         text`,
   },
 };
 
-const FOUND_NOTE = `Of each compatible/… and local/… model as many run at once as its server takes, 64 at most;
-PROMPTD_COMPATIBLE_CONCURRENCY of the server says otherwise.`;
+const FOUND_NOTE = `Each compatible/… and local/… model runs as many requests at once as its server accepts, at most 64.
+Set PROMPTD_COMPATIBLE_CONCURRENCY on the server to change that.`;
 
 function isFound({ model }: ModelEntry): boolean {
   return model.startsWith("compatible/") || model.startsWith("local/");

@@ -12,12 +12,12 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 
 export const open: Command = {
-  summary: "Open the console in the browser: a page, a prompt by its slug, or a run by its id",
+  summary: "Open the console in the browser: a page, a prompt by slug, or a run by id",
   usage: "[page|slug|runId]",
-  details: `Pages: ${Object.keys(PAGES).join(", ")}. Without a name it is the marketplace. Without a browser the address is printed.`,
+  details: `Pages: ${Object.keys(PAGES).join(", ")}. The default is the marketplace. Without a browser, the address is printed.`,
   session: `$ promptd open cat-poem
 https://promptd.example.org/p/cat-poem`,
-  options: { "print-only": { type: "boolean", summary: "print the address alone" } },
+  options: { "print-only": { type: "boolean", summary: "only print the address" } },
   positionals: { min: 0, max: 1 },
   async run(args, io) {
     const { url } = await readConnection(io.env);
@@ -32,7 +32,7 @@ function pathOf(name: string): string {
   if (page !== undefined) return page;
   if (ID_FORM.test(name)) return `/runs/${name}`;
   if (/^[a-z0-9-]{1,200}$/.test(name)) return `/p/${name}`;
-  throw new CommandFailure(`"${name}" is not a page, a slug or the id of a run.`, {
+  throw new CommandFailure(`"${name}" is not a page, a slug, or a run id.`, {
     hint: `Pages: ${Object.keys(PAGES).join(", ")}`,
   });
 }

@@ -10,10 +10,10 @@ import { withSession } from "../session.ts";
 export const types: Command = {
   summary: "Write TypeScript types for the inputs and options of prompts",
   usage: "<slug[@label]…>",
-  details: `The file tells @promptd/client what each prompt takes: a misspelt input of client.run("slug", …) is then an error of the compiler. Write it again when a prompt has changed.`,
+  details: `The file tells @promptd/client what each prompt accepts, so that a misspelled input of client.run("slug", …) is a compiler error. Run the command again when a prompt has changed.`,
   session: `$ promptd types cat-poem summarize --out src/prompts.d.ts
 Wrote src/prompts.d.ts.`,
-  options: { out: { type: "string", value: "FILE", summary: "write it there; standard output when absent" } },
+  options: { out: { type: "string", value: "FILE", summary: "the file to write (default: standard output)" } },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
     const prompts = await withSession(io, async ({ client }) => {
@@ -35,7 +35,7 @@ Wrote src/prompts.d.ts.`,
   },
 };
 
-/** The members that the client's own declaration of known prompts gets. */
+/** The members added to the client's declaration of known prompts. */
 export function describeTypes(prompts: readonly (readonly [string, PromptConfig])[]): string {
   const members = prompts
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -64,7 +64,7 @@ ${members.join("\n")}
 
 function describeInput(key: string, field: TextInputField): string {
   const about = [field.label === key ? "" : field.label, field.description].filter((text) => text !== "").join(": ");
-  // A text of the author's must not end the comment.
+  // The author's text must not end the comment.
   const comment = about === "" ? "" : `        /** ${printableLine(about).replaceAll("*/", "*\u200b/")} */\n`;
   return comment + member(key, field.required, typeOf(field));
 }

@@ -14,9 +14,9 @@ import { withSession } from "../session.ts";
 export const run: Command = {
   summary: "Run a prompt and wait for its outputs",
   usage: "<slug[@label]|promptId|promptVersionId> [KEY=VALUE…]",
-  details: `A slug or a prompt id runs the latest published version, slug@label the one that the label names. KEY=@FILE takes the text of a file, KEY=- that of standard input, and a "-" alone is the only input that the prompt needs. A name that the prompt does not know is refused before anything is charged. The exit code is 1 when the run fails.
-Ctrl-C stops waiting, not the run, with exit code 130: "promptd runs watch <runId>" goes on.
---batch runs the prompt once for each row of a .csv or .jsonl file. Columns are inputs, names of image slots (addresses or paths beside the file) and "key", your own name of a row. Started again, the command goes on with the same batch and runs nothing twice. Results go to the file of --out, or to a pipe as JSON lines.`,
+  details: `A slug or a prompt id runs the latest published version. slug@label runs the version that the label points to. KEY=@FILE reads the input from a file, and KEY=- from standard input. A single "-" reads the only input that the prompt needs from standard input. Inputs and options that the prompt does not have are rejected before anything is charged. The exit code is 1 when the run fails.
+Ctrl-C stops waiting with exit code 130, but not the run. "promptd runs watch <runId>" waits again.
+--batch runs the prompt once for each row of a .csv or .jsonl file. Columns are inputs, image slots (URLs, or paths relative to the file), and "key", your own name for a row. If you run the command again, it continues the same batch and runs nothing twice. Results go to the --out file, or to a pipe as JSON lines.`,
   session: `$ promptd run cat-poem topic=tea tone=calm
 A kettle hums, the window steams …
 $ cat letter.txt | promptd run summarize - --json
@@ -30,38 +30,44 @@ Saved poems.csv`,
       short: "i",
       multiple: true,
       value: "KEY=VALUE",
-      summary: "a text input, exactly as it stands",
+      summary: "a text input, used literally",
     },
     inputs: {
       type: "string",
       value: "FILE.json|-",
-      summary: "text inputs as one JSON object; words and flags go before it",
+      summary: "text inputs as one JSON object; words and flags override it",
     },
-    image: { type: "string", multiple: true, value: "PATH|URL", summary: "an image, in the order of the slots" },
+    image: {
+      type: "string",
+      multiple: true,
+      value: "PATH|URL",
+      summary: "an image; images fill the prompt's slots in order",
+    },
     option: { type: "string", short: "o", multiple: true, value: "KEY=VALUE", summary: "a run option of the model" },
-    "no-wait": { type: "boolean", summary: "print the runId (or batchId) alone, at once, instead of waiting" },
+    "no-wait": { type: "boolean", summary: "print only the runId (or batchId) at once, instead of waiting" },
     out: {
       type: "string",
       value: "DIR|FILE",
-      summary: "save generated images and videos in this folder; with --batch, the results in this .jsonl or .csv file",
+      summary:
+        "save generated images and videos in this folder; with --batch, save the results in this .jsonl or .csv file",
     },
-    batch: { type: "string", value: "FILE.csv|FILE.jsonl", summary: "a run for each row of this file" },
-    yes: { type: "boolean", summary: "with --batch: do not ask whether to run them" },
-    again: { type: "boolean", summary: "with --batch: run all rows once more, also those that were run before" },
+    batch: { type: "string", value: "FILE.csv|FILE.jsonl", summary: "run the prompt for each row of this file" },
+    yes: { type: "boolean", summary: "with --batch: do not ask for confirmation" },
+    again: { type: "boolean", summary: "with --batch: run all rows again, including those already run" },
   },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
     if (args.flag("no-wait") && args.text("out") !== undefined) {
-      throw new CommandFailure("--no-wait and --out do not go together: there is nothing to save yet.");
+      throw new CommandFailure("--no-wait and --out cannot be combined: there is nothing to save yet.");
     }
     const file = args.text("batch");
     if (file !== undefined) return runBatch(file, args, io);
-    if (args.flag("yes") || args.flag("again")) throw new CommandFailure("--yes and --again go with --batch alone.");
+    if (args.flag("yes") || args.flag("again")) throw new CommandFailure("--yes and --again require --batch.");
     const options = readPairs("--option", args.list("option"));
     const view = createRunView(io);
     const finished = await withSession(io, async ({ client }) => {
       const { promptVersionId, config } = await findVersion(client, args.positionals[0] ?? "", io.signal);
-      // An answer that must fit a schema has no room to say so itself.
+      // An output that must match a schema cannot say this itself.
       if (config.output.schema !== undefined && sandboxMark(config.model) !== null)
         io.note(`${config.model} is the sandbox, not an AI model.`);
       const inputs = await readInputs(args, config, io);
@@ -80,10 +86,10 @@ Saved poems.csv`,
   },
 };
 
-/** Inputs that do not fit: the prompt says which do. */
+/** Points to the prompt's inputs when the given inputs are not valid. */
 function explainRefusal(error: unknown, name: string): unknown {
   if (!(error instanceof PromptdError) || error.code !== "VALIDATION_ERROR") return error;
-  const hint = `Nothing was charged. See what it takes: promptd show ${printableLine(name)}`;
+  const hint = `Nothing was charged. To see its inputs: promptd show ${printableLine(name)}`;
   return new CommandFailure(printable(error.message), { hint, cause: error });
 }
 
@@ -128,7 +134,7 @@ async function createAndWait(
   }
 }
 
-/** The run goes on, and has been paid for: how to come back to it. */
+/** The run continues and will be charged, so say how to return to it. */
 export function stoppedWaiting(runId: string | null, cause: unknown): CommandFailure {
   const hint =
     runId === null ? "If it was created, it continues: promptd runs list" : `It continues: promptd runs watch ${runId}`;

@@ -10,25 +10,25 @@ import { stoppedWaiting } from "./run.ts";
 export const runsList: Command = {
   summary: "List your runs, newest first",
   usage: "",
-  details: "The column BATCH names the batch of a run, where one of them belongs to a batch.",
+  details: "A BATCH column appears when a listed run belongs to a batch.",
   session: `$ promptd runs list --status failed --limit 1
 RUN                                   STATUS  CREDITS  CREATED              BATCH   NAME
 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  failed  0        2026-11-20 10:15:30  topics  Cat portrait
 
 More: promptd runs list --after 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
   options: {
-    limit: { type: "string", short: "n", value: "N", summary: "rows of one page, 1 to 50; 10 when absent" },
-    status: { type: "string", value: "STATUS", summary: `only these: ${RUN_STATUSES.join(", ")}` },
-    since: { type: "string", value: "TIME", summary: "created at this time or later: ISO 8601 or Unix time" },
+    limit: { type: "string", short: "n", value: "N", summary: "rows per page, 1 to 50 (default: 10)" },
+    status: { type: "string", value: "STATUS", summary: `only runs with this status: ${RUN_STATUSES.join(", ")}` },
+    since: { type: "string", value: "TIME", summary: "created at or after this time: ISO 8601 or Unix time" },
     until: { type: "string", value: "TIME", summary: "created before this time: ISO 8601 or Unix time" },
-    after: { type: "string", value: "RUN", summary: "the page of older runs that follows this one" },
-    before: { type: "string", value: "RUN", summary: "the page of newer runs that precedes this one" },
-    all: { type: "boolean", summary: "every page" },
+    after: { type: "string", value: "RUN", summary: "the next page: runs older than this one" },
+    before: { type: "string", value: "RUN", summary: "the previous page: runs newer than this one" },
+    all: { type: "boolean", summary: "list every page" },
   },
   async run(args, io) {
     const query = readQuery(args);
     const isAll = args.flag("all");
-    if (isAll && query.endingBefore !== undefined) throw new CommandFailure("--all and --before do not go together.");
+    if (isAll && query.endingBefore !== undefined) throw new CommandFailure("--all and --before cannot be combined.");
     const page = await withSession(io, async ({ client }): Promise<Page<RunListRow>> => {
       if (!isAll) return client.runs.list(query, { signal: io.signal });
       const rows: RunListRow[] = [];
@@ -61,9 +61,9 @@ A kettle hums, the window steams …`,
 };
 
 export const runsWatch: Command = {
-  summary: "Stay with a run until it is final, with its text while it is written",
+  summary: "Watch a run until it finishes, and show its text as it is written",
   usage: "<runId>",
-  details: "The exit code is 1 when the run failed, 130 after Ctrl-C, which stops watching and not the run.",
+  details: "The exit code is 1 when the run failed, and 130 after Ctrl-C, which stops watching but not the run.",
   session: `$ promptd runs watch 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
 A kettle hums, the window steams …`,
   options: { out: { type: "string", value: "DIR", summary: "save generated images and videos in this folder" } },
@@ -85,7 +85,7 @@ A kettle hums, the window steams …`,
 };
 
 export const runsCancel: Command = {
-  summary: "Cancel a run that is not finished; it costs nothing",
+  summary: "Cancel an unfinished run; a canceled run costs nothing",
   usage: "<runId>",
   details: "A finished run is shown unchanged.",
   session: `$ promptd runs cancel 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
@@ -118,7 +118,7 @@ function readStatus(text: string | undefined): RunStatus | undefined {
   throw new CommandFailure(`--status must be one of ${RUN_STATUSES.join(", ")}, got "${text}".`);
 }
 
-/** Unix time, in seconds or milliseconds, goes as it is; the server distinguishes them. */
+/** Unix time in seconds or milliseconds is sent as is. The server distinguishes them. */
 function readMoment(flag: string, text: string | undefined): number | undefined {
   if (text !== undefined && /^[0-9]{1,16}$/.test(text)) return Number(text);
   return readTime(text, flag) ?? undefined;

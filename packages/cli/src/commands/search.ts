@@ -16,7 +16,7 @@ Cat poem (text, 2 credits, 340 runs)
   async run(args, io) {
     const words = args.positionals.join(" ").trim();
     if (words === "")
-      throw new CommandFailure("The words to search for are empty.", { hint: "Example: promptd search cat poem" });
+      throw new CommandFailure("No words to search for were given.", { hint: "Example: promptd search cat poem" });
     const { rows } = await withSession(io, ({ client }) => client.prompts.search(words, { signal: io.signal }));
     io.result({ rows }, rows.length === 0 ? "No prompts found." : rows.map(formatRow).join("\n\n"));
   },

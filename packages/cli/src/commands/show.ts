@@ -8,7 +8,7 @@ import { printableLine } from "../printable.ts";
 import { withSession } from "../session.ts";
 
 export const show: Command = {
-  summary: "Show a prompt: its inputs, options and how to run it",
+  summary: "Show a prompt: its inputs, its options, and how to run it",
   usage: "<slug[@label]|promptId|promptVersionId>",
   details: "A slug or a prompt id shows the latest published version.",
   session: `$ promptd show cat-poem

@@ -1,7 +1,7 @@
 import { describeUnknownNames, type GivenNames, type KnownNames } from "@promptd/contract";
 import { CommandFailure } from "../command.ts";
 
-/** @throws CommandFailure that names each name that the prompt does not know, and what was meant. */
+/** @throws CommandFailure that lists each unknown name with a suggestion. */
 export function refuseUnknownNames(known: KnownNames, given: GivenNames): void {
   const faults = describeUnknownNames(known, given);
   if (faults.length === 0) return;

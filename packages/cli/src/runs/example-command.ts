@@ -1,7 +1,7 @@
 import { orderedInputs, type PromptConfig } from "@promptd/contract";
 import { printableLine } from "../printable.ts";
 
-/** A command line that runs the prompt, with a place for each input that it needs. */
+/** A command line that runs the prompt, with a placeholder for each input that it needs. */
 export function exampleCommand(
   name: string,
   config: PromptConfig,

@@ -11,8 +11,8 @@ interface Wanted {
 }
 
 /**
- * People have a slug or either id at hand and need not know which.
- * @throws CommandFailure when it is none of them.
+ * Accepts a slug, a prompt id, or a version id, so that people need not know which one they have.
+ * @throws CommandFailure when nothing matches.
  */
 export function findVersion(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
   return orExplained({ client, name, signal }, async () => {
@@ -23,7 +23,7 @@ export function findVersion(client: Client, name: string, signal: AbortSignal): 
   });
 }
 
-/** @throws CommandFailure that says what may have been meant, when `find` finds nothing by the name. */
+/** @throws CommandFailure with a suggestion when `find` finds nothing by the name. */
 export async function orExplained<Found>(wanted: Wanted, find: () => Promise<Found>): Promise<Found> {
   try {
     return await find();
@@ -51,10 +51,10 @@ async function isPublished(client: Client, slug: string, signal: AbortSignal): P
 
 function labelFailure(slug: string, label: string, cause: PromptdError): CommandFailure {
   const message = `The prompt "${printableLine(slug)}" has no label "${printableLine(label)}".`;
-  return new CommandFailure(message, { hint: `For its latest version give "${printableLine(slug)}" alone.`, cause });
+  return new CommandFailure(message, { hint: `For its latest version, use "${printableLine(slug)}".`, cause });
 }
 
-/** A published slug that may have been meant. */
+/** A similar published slug. */
 async function findSimilar(client: Client, slug: string, signal: AbortSignal): Promise<string | null> {
   const { rows } = await client.prompts.search(slug.replaceAll("-", " ").slice(0, 200), { signal });
   const slugs = rows.map((row) => row.slug);
@@ -69,7 +69,7 @@ function slugFailure(name: string, meant: string | null, cause: PromptdError): C
   });
 }
 
-/** The server's message speaks of a version, which misleads a user who gave the id of a prompt. */
+/** The server's message mentions a version, which misleads a user who gave a prompt id. */
 function neitherFailure(id: string, cause: PromptdError): CommandFailure {
   const message = `No published prompt or prompt version has the id ${printableLine(id)}.`;
   return new CommandFailure(message, { hint: 'Find prompts with "promptd search <words>".', cause });

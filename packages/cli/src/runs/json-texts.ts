@@ -3,12 +3,12 @@ import { printableLine } from "../printable.ts";
 import { parseObject } from "../user-config.ts";
 
 /**
- * The texts of one JSON object, by the names of inputs; what is null is not given.
- * @param name what errors call it.
+ * Reads the texts of one JSON object by input name. A null value counts as not given.
+ * @param name the name of the source in error messages.
  * @throws CommandFailure for anything else.
  */
 export function readJsonTexts(json: string, name: string): Record<string, string> {
-  const hint = "It must hold one JSON object of texts, numbers, booleans or lists, by the names of the inputs.";
+  const hint = "It must contain one JSON object that maps input names to strings, numbers, booleans, or lists.";
   const given = parseObject(json, asWritten);
   if (given === null || Array.isArray(given)) throw new CommandFailure(`${name} is not a JSON object.`, { hint });
   const texts = Object.entries(given).flatMap(([key, value]) => {
@@ -16,13 +16,13 @@ export function readJsonTexts(json: string, name: string): Record<string, string
     if (typeof value === "string" || typeof value === "boolean") return [[key, String(value)] as const];
     if (Array.isArray(value) && value.every((item) => typeof item === "string"))
       return [[key, value.join("\n")] as const];
-    const what = "neither a text, a number, a boolean nor a list";
+    const what = "not a string, number, boolean, or list";
     throw new CommandFailure(`${name}: "${printableLine(key)}" is ${what}.`, { hint });
   });
   return Object.fromEntries(texts);
 }
 
-/** A number becomes its text: a long one, such as an order's, would lose its last digits as a number of JavaScript. */
+/** Keeps a number as its source text: as a JavaScript number, a long order number would lose its last digits. */
 function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== "number") return value;
   const source = context?.source ?? String(value);

@@ -5,9 +5,9 @@ import { describeReadFailure } from "../file-failure.ts";
 import { printableLine } from "../printable.ts";
 
 /**
- * The text of a file, without a byte order mark.
- * @param ifDirectory what to do when the name is that of a directory, such as "name a JSON file in it".
- * @throws CommandFailure when it cannot be read, or is not UTF-8.
+ * Reads the text of a file, without a byte order mark.
+ * @param ifDirectory what to do when the path is a directory, such as "name a JSON file in it".
+ * @throws CommandFailure when the file cannot be read or is not UTF-8.
  */
 export async function readText(
   name: string,
@@ -25,10 +25,10 @@ async function readBytes(path: string, name: string, ifDirectory: string): Promi
   }
 }
 
-/** What errors call it. */
+/** The name of standard input in error messages. */
 export const STDIN_NAME = "Standard input";
 
-/** @throws CommandFailure for what is not UTF-8: broken letters would be run, and charged. */
+/** @throws CommandFailure for invalid UTF-8: otherwise, broken characters would be run and charged. */
 export function decodeText(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -7,14 +7,14 @@ import { shade } from "../terminal/terminal.ts";
 import { downloadOutput, saveOutputs } from "./save-outputs.ts";
 
 export interface ReportOptions {
-  /** Where files are saved; undefined: nowhere. */
+  /** Where to save files; undefined: nowhere. */
   readonly folder: string | undefined;
-  /** The run as it is still to be shown, when some of it was shown while it was written. */
+  /** What is left to show, if some of the run was shown while it was written. */
   readonly unseen?: Run;
 }
 
 /**
- * Gives a run as the result of the command, after saving its files when a folder is named.
+ * Outputs a run as the command's result, after saving its files if a folder is given.
  * @returns the exit code: 1 when the run failed.
  */
 export async function reportRun(run: Run, { folder, unseen = run }: ReportOptions, io: CommandIo): Promise<number> {
@@ -33,7 +33,7 @@ function noteEnd({ runId, runStatus, tokens }: Run, io: CommandIo): void {
   io.writeError(`${shade(io.terminal, "dim", text)}\n`);
 }
 
-/** In terminals that can. What cannot be loaded is still there as an address. */
+/** Shows pictures in terminals that can. A picture that cannot be loaded remains as its URL. */
 async function showPictures(run: Run, io: CommandIo): Promise<void> {
   const { pictures } = io.terminal;
   if (pictures === null) return;

@@ -8,19 +8,19 @@ import { printableLine } from "../printable.ts";
 import { readJsonTexts } from "./json-texts.ts";
 import { readText, STDIN_NAME } from "./read-text.ts";
 
-/** Bounds memory, not the interface: the server takes 10 MiB per image and says so itself. */
+/** Limits this process's memory. The server's own limit, also 10 MiB per image, has its own message. */
 const IMAGE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** What a run gets: texts by name, and images in the order of the prompt's slots. */
+/** The inputs of a run: texts by name, and images in the order of the prompt's slots. */
 export interface GivenInputs {
   readonly texts: Readonly<Record<string, string>>;
   readonly images: readonly ImageSource[];
 }
 
 /**
- * Reads the inputs of one command line: `--inputs FILE`, then words such as `key=value`, `key=@file` and `key=-`, then
- * `--input key=value` as it is, and images.
- * @throws CommandFailure for what cannot be read, or is given twice.
+ * Reads the inputs of one command line: `--inputs FILE`, then words such as `key=value`, `key=@file`, and `key=-`, then
+ * literal `--input key=value`, and images. Later ones override earlier ones.
+ * @throws CommandFailure for an input that cannot be read or is given twice in the same way.
  */
 export async function readInputs(args: CommandArgs, config: PromptConfig, io: CommandIo): Promise<GivenInputs> {
   const file = args.text("inputs");
@@ -33,7 +33,7 @@ export async function readInputs(args: CommandArgs, config: PromptConfig, io: Co
   return { texts: Object.fromEntries(read), images: inOrder(config, words.images, others) };
 }
 
-/** An image that names its slot takes it; the others fill what is left, in their order. */
+/** An image that names its slot fills it. The others fill the remaining slots in order. */
 function inOrder(
   config: PromptConfig,
   named: ReadonlyMap<number, ImageSource>,
@@ -63,11 +63,11 @@ export function readPairs(flag: string, pairs: readonly string[]): Record<string
 
 interface Words {
   readonly texts: readonly (readonly [string, string])[];
-  /** By the position of the slot. */
+  /** By slot position. */
   readonly images: ReadonlyMap<number, ImageSource>;
 }
 
-/** A word that names an image slot, as `photo=@cat.jpg` does, is that image. */
+/** A word that names an image slot, such as `photo=@cat.jpg`, is that image. */
 async function readWords(words: readonly string[], config: PromptConfig, io: CommandIo): Promise<Words> {
   const pairs = Object.entries(
     readPairs(
@@ -95,11 +95,11 @@ function onlyInput(config: PromptConfig): string {
   });
 }
 
-/** `@file` and `-` stand for what they hold; a text that begins with an @ is given by `--input`. */
+/** `@file` and `-` stand for their contents. Pass a text that begins with @ with `--input`. */
 async function readValue(key: string, value: string, io: CommandIo): Promise<string> {
   if (value === "-") return (await io.readStdin()).trimEnd();
   if (!value.startsWith("@")) return value;
-  return (await readText(value.slice(1), `give the text itself with --input '${key}=${value}'`, io)).trimEnd();
+  return (await readText(value.slice(1), `pass the text itself with --input '${key}=${value}'`, io)).trimEnd();
 }
 
 async function readInputsFile(file: string, io: CommandIo): Promise<Record<string, string>> {
@@ -108,14 +108,14 @@ async function readInputsFile(file: string, io: CommandIo): Promise<Record<strin
   return readJsonTexts(text, name);
 }
 
-/** An address is passed on, a path is read. @throws CommandFailure when a file cannot be read. */
+/** Passes a URL on, and reads a path. @throws CommandFailure when the file cannot be read. */
 export async function readImage(source: string, directory: string): Promise<ImageSource> {
   if (/^https?:\/\//i.test(source)) return source;
   const path = resolve(directory, source);
   try {
     const { size } = await stat(path);
     if (size > IMAGE_BYTES_MAX)
-      throw new CommandFailure(`${source} is too large for an image: ${size} bytes. The limit is 10 MiB.`);
+      throw new CommandFailure(`The image ${source} is too large: ${size} bytes. The limit is 10 MiB.`);
     return new Uint8Array(await readFile(path));
   } catch (error) {
     if (error instanceof CommandFailure) throw error;

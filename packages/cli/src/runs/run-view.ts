@@ -4,18 +4,18 @@ import { printable } from "../printable.ts";
 import { createStatusLine } from "../terminal/status-line.ts";
 import { shade } from "../terminal/terminal.ts";
 
-/** What a person sees of a run while it goes on. */
+/** Shows a run's progress to a person. */
 export interface RunView {
   /** Null until it is known. */
   runId(): string | null;
   see(event: RunEvent): void;
-  /** The outputs that have not been shown while they were written; the texts of those that have are empty. */
+  /** Returns the run with the outputs that are left to show: texts that were already shown are empty. */
   finish(run: Run): Run;
-  /** Nothing more is drawn. */
+  /** Stops drawing. */
   stop(): void;
 }
 
-/** A line of state on standard error, and text on standard output while it is written; each only on a terminal. */
+/** Shows a status line on standard error and streams text to standard output, each only on a terminal. */
 export function createRunView(io: CommandIo): RunView {
   const line = createStatusLine(io);
   const written = new Map<number, { readonly call: number; text: string }>();

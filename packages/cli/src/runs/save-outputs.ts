@@ -19,9 +19,9 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Downloads the generated images and videos of a run into a folder, which is made when missing.
- * The addresses are signed: the API key is not sent, as they may lie on another host.
- * @throws CommandFailure when an address does not answer with a file, or the file cannot be written.
+ * Downloads the generated images and videos of a run into a folder, which is created if missing.
+ * The URLs are signed. The API key is not sent, because they may point to another host.
+ * @throws CommandFailure when a URL does not return a file, or the file cannot be written.
  */
 export async function saveOutputs(run: Run, folder: string, io: CommandIo): Promise<SavedFile[]> {
   const directory = resolve(io.directory, folder);
@@ -38,7 +38,7 @@ export async function saveOutputs(run: Run, folder: string, io: CommandIo): Prom
   return saved;
 }
 
-/** The run has been charged: if its files cannot be written here, they can be fetched to another folder. */
+/** The run has been charged, so if its files cannot be written here, say how to save them elsewhere. */
 async function orWriteFailure(path: string, runId: string, write: () => Promise<unknown>): Promise<void> {
   try {
     await write();
@@ -48,7 +48,7 @@ async function orWriteFailure(path: string, runId: string, write: () => Promise<
   }
 }
 
-/** @throws CommandFailure when the address does not answer with a file. */
+/** @throws CommandFailure when the URL does not return a file. */
 export async function downloadOutput(
   url: string,
   io: CommandIo,
@@ -64,7 +64,7 @@ export async function downloadOutput(
     });
   }
   const type = (response.headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "";
-  // The extension of the address is used only when it is plain letters: it becomes part of a file name.
+  // The URL's extension becomes part of a file name, so only short plain extensions are used.
   const ofAddress = /^\.[a-z0-9]{1,5}$/.exec(extname(new URL(url).pathname))?.[0];
   return { bytes: new Uint8Array(await response.arrayBuffer()), extension: EXTENSIONS[type] ?? ofAddress ?? ".bin" };
 }

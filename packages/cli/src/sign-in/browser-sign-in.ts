@@ -1,6 +1,6 @@
 /**
- * A management token from a page of the console: a person signs in there and agrees, and a code comes back that is
- * worth something to this process alone (OAuth 2.1 with PKCE). The browser brings it, or the person types it.
+ * Gets a management token through a console page: a person signs in there and agrees, and gets a code that only this
+ * process can use (OAuth 2.1 with PKCE). The browser returns the code, or the person types it.
  */
 import { SCOPES } from "@promptd/contract";
 import { CARRIED_CODE } from "@promptd/contract/manage";
@@ -12,25 +12,25 @@ import { parseObject } from "../user-config.ts";
 import { LOOPBACK_ADDRESS, openLoopback } from "./loopback.ts";
 
 export interface BrowserSignIn {
-  /** Opens the page, and waits for what the person decides. Null: there is no browser to open. */
+  /** Opens the page and waits for the person's decision. Null: there is no browser to open. */
   readonly askBrowser: () => Promise<string | null>;
-  /** The address of a page that shows a code. */
+  /** The URL of a page that shows a code. */
   readonly carriedAddress: string;
-  /** The token for a code. @throws CommandFailure when it is not one. */
+  /** Exchanges a code for the token. @throws CommandFailure when the code is not valid. */
   readonly takeToken: (code: string) => Promise<string>;
 }
 
-/** An operator's scope is asked for by hand. */
+/** Nobody gets the operator scope without creating such a token by hand. */
 const ASKED = SCOPES.filter((scope) => scope !== "operator");
-/** So long may somebody look for a password. */
+/** Long enough to find a password. */
 const ANSWER_MS_MAX = 10 * 60_000;
 const REQUEST_MS_MAX = 30_000;
 const BYTES = 32;
 
-/** What a code looks like that a page shows. */
+/** The format of the code that the page shows. */
 export const CODE_FORM = /^[A-Za-z0-9_-]{43}$/;
 
-/** Null: the server knows no such way, since it is older or something stands before it. */
+/** Null: the server does not support browser sign-in, because it is older or is behind a proxy that hides it. */
 export async function beginBrowserSignIn(url: string, io: CommandIo): Promise<BrowserSignIn | null> {
   const server = await readServer(url, io);
   if (server === null) return null;
@@ -65,7 +65,7 @@ export async function beginBrowserSignIn(url: string, io: CommandIo): Promise<Br
       const loopback = await openLoopback();
       try {
         const answered = loopback.answered(state, AbortSignal.any([io.signal, AbortSignal.timeout(ANSWER_MS_MAX)]));
-        answered.catch(() => {}); // there may be no browser to wait for
+        answered.catch(() => {}); // nobody awaits this when there is no browser
         if (!(await io.openBrowser(pageFor(loopback.address)))) return null;
         io.note(`Opened ${url} in your browser. Confirm there.`);
         io.note("No page? Press Ctrl-C, then: promptd login --no-browser");
@@ -82,22 +82,22 @@ async function inTime(answered: Promise<URLSearchParams>, io: CommandIo): Promis
     return await answered;
   } catch (error) {
     io.signal.throwIfAborted();
-    throw new CommandFailure("Nobody confirmed within ten minutes.", {
-      hint: 'Begin again with "promptd login", or with "promptd login --no-browser".',
+    throw new CommandFailure("Nobody confirmed the sign-in within ten minutes.", {
+      hint: 'Start again with "promptd login" or "promptd login --no-browser".',
       cause: error,
     });
   }
 }
 
-/** @throws CommandFailure for a refusal, and for the answer of another server than the one that was asked (RFC 9207). */
+/** @throws CommandFailure when access is denied, or when the response comes from another server (RFC 9207). */
 function codeOf(answer: URLSearchParams, issuer: string): string {
   if (answer.get("error") === "access_denied") {
-    throw new CommandFailure("Access was refused in the browser. Nothing was stored.");
+    throw new CommandFailure("Access was denied in the browser. Nothing was stored.");
   }
   const code = answer.get("code");
   if (code !== null && answer.get("iss") === issuer) return code;
-  throw new CommandFailure("The browser came back without a code of this server.", {
-    hint: 'Begin again with "promptd login", or with "promptd login --no-browser".',
+  throw new CommandFailure("The browser returned without a code from this server.", {
+    hint: 'Start again with "promptd login" or "promptd login --no-browser".',
   });
 }
 
@@ -110,7 +110,7 @@ interface AuthorizationServer {
 
 const METADATA_PATH = "/.well-known/oauth-authorization-server";
 
-/** Null where the document is missing, or names other addresses than the one that was asked for it (RFC 8414, 3.3). */
+/** Null when the document is missing, or names URLs outside the server it was requested from (RFC 8414, 3.3). */
 async function readServer(url: string, io: CommandIo): Promise<AuthorizationServer | null> {
   const { fetch, signal } = io;
   const timeout = AbortSignal.timeout(REQUEST_MS_MAX);
@@ -124,16 +124,16 @@ async function readServer(url: string, io: CommandIo): Promise<AuthorizationServ
   );
   if (!named.every((one) => typeof one === "string")) return null;
   const [issuer = "", authorize = "", token = "", register = ""] = named;
-  // Else a server could lead a person to another one, and take the code that this one gives.
+  // Otherwise a server could send a person to another server and take the code that the other one issues.
   const own = withOneSlash(url);
   const foreign = named.find((one) => !withOneSlash(one).startsWith(own));
   if (foreign === undefined && withOneSlash(issuer) === own) return { issuer, authorize, token, register };
-  io.note(`The server at ${url} calls itself by another address: ${printableLine(foreign ?? issuer)}`);
-  io.note("To sign in by its page, use that address, or set PROMPTD_PUBLIC_URL on the server.");
+  io.note(`The server at ${url} says that its address is ${printableLine(foreign ?? issuer)}`);
+  io.note("To sign in through its page, use that address, or set PROMPTD_PUBLIC_URL on the server.");
   return null;
 }
 
-/** The same text for every way to write an address: with and without a slash, in capitals, with the usual port. */
+/** Normalizes a URL: trailing slash, letter case of the host, and default port. */
 const withOneSlash = (address: string): string => (URL.parse(address)?.href ?? "").replace(/\/*$/, "/");
 
 async function send(
@@ -156,10 +156,10 @@ async function send(
   });
 }
 
-const RETRY_HINT = 'Try again, or make a token in the console and give it: "promptd login --token -".';
+const RETRY_HINT = 'Try again, or create a token in the console and pass it to "promptd login --token -".';
 
 function textOf(document: Readonly<Record<string, unknown>>, name: string): string {
   const value = document[name];
   if (typeof value === "string" && value !== "") return value;
-  throw new CommandFailure(`The server answered without ${name}.`, { hint: RETRY_HINT });
+  throw new CommandFailure(`The server's response has no ${name}.`, { hint: RETRY_HINT });
 }

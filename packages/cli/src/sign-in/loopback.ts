@@ -1,31 +1,31 @@
-/** Where a browser on this machine comes back to when a person has decided on a page (RFC 8252, 7.3). */
+/** The local address that the browser returns to after a person has decided on the page (RFC 8252, 7.3). */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface Loopback {
-  /** With the port that was free. */
+  /** Includes the free port that was found. */
   readonly address: string;
-  /** What the page answered with this state. @throws the reason of the signal. */
+  /** Resolves with the page's response that carries this state. @throws the reason of the signal. */
   readonly answered: (state: string, signal: AbortSignal) => Promise<URLSearchParams>;
   readonly close: () => void;
 }
 
-/** The address without a port, as it is registered: each sign-in gets another one. */
+/** The address as it is registered, without a port: each sign-in uses a different port. */
 export const LOOPBACK_ADDRESS = "http://127.0.0.1/callback";
 
 export async function openLoopback(): Promise<Loopback> {
   const answers = new Map<string, (answer: URLSearchParams) => void>();
   const server = createServer((request, response) => {
-    // A request may have any text there, and so no address at all.
+    // A request's path may be any text, so it may not form a valid URL.
     const asked = URL.parse(`http://127.0.0.1${request.url ?? "/"}`);
     const { pathname, searchParams } = asked ?? new URL(LOOPBACK_ADDRESS); // without a state
     const take = pathname === "/callback" ? answers.get(searchParams.get("state") ?? "") : undefined;
-    // Any page can lead a browser here; what it does not know is the state.
-    if (take === undefined) return show(response, 404, "This address is for signing in to promptd, once.");
-    show(response, 200, "promptd has the answer. Close this page, and go back to your terminal.");
+    // Any page can send a browser here, but only ours knows the state.
+    if (take === undefined) return show(response, 404, "This address works once, to sign in to promptd.");
+    show(response, 200, "promptd has received the response. Close this page and return to your terminal.");
     take(searchParams);
   });
-  server.on("connection", (socket) => socket.unref()); // a browser may connect ahead, and send nothing
+  server.on("connection", (socket) => socket.unref()); // a browser may preconnect and send nothing
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
   const address = new URL(LOOPBACK_ADDRESS);
   address.port = String((server.address() as AddressInfo).port);
@@ -48,7 +48,7 @@ function show(response: ServerResponse, status: number, text: string): void {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": "default-src 'none'",
     "cache-control": "no-store",
-    connection: "close", // the command ends when its browser has been answered
+    connection: "close", // the command ends once the browser has its response
   });
   response.end(`<!doctype html><title>promptd</title><p>${text}</p>`);
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Opens an address in the user's browser. @returns false where there is no program that does. */
+/** Opens a URL in the user's browser. @returns false when no program on this machine can do that. */
 export function openBrowser(url: string): Promise<boolean> {
   const [program, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {

@@ -1,11 +1,11 @@
 import type { PictureProtocol } from "./terminal.ts";
 
-/** More in one piece is not read by kitty. */
+/** kitty does not read larger chunks. */
 const CHUNK_LENGTH = 4_096;
 const PNG = [0x89, 0x50, 0x4e, 0x47];
 
 /**
- * What shows a picture in a terminal. Null: this terminal does not know its format.
+ * The escape sequence that shows a picture in a terminal. Null: this terminal does not support its format.
  * Sources: https://sw.kovidgoyal.net/kitty/graphics-protocol/ and https://iterm2.com/documentation-images.html
  */
 export function formatPicture(bytes: Uint8Array, protocol: PictureProtocol): string | null {

@@ -2,19 +2,19 @@ import type { CommandIo } from "../command.ts";
 import { printable, printableLine } from "../printable.ts";
 
 export interface StatusLine {
-  /** Shows this text, with how long it has taken, until it is cleared. */
+  /** Shows this text and the elapsed time until it is cleared. */
   show(text: string): void;
   clear(): void;
 }
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
-/** Back to the beginning of the line, and empty it. */
+/** Returns to the beginning of the line and erases it. */
 const ERASE = "\r\u001b[2K";
-/** Empties a line that is drawn, since the cursor stands at its beginning, and leaves every other as it is. */
+/** Erases a status line, because the cursor is at its beginning. Leaves any other line as it is. */
 const ERASE_REST = "\u001b[K";
 
-/** One line on standard error that is drawn over; nothing where that is no terminal. */
+/** A line on standard error that is drawn over. Draws nothing when standard error is not a terminal. */
 export function createStatusLine({ terminal, writeError }: Pick<CommandIo, "terminal" | "writeError">): StatusLine {
   if (!terminal.isError) return { show: () => {}, clear: () => {} };
   const startedMs = performance.now();
@@ -40,7 +40,7 @@ export function createStatusLine({ terminal, writeError }: Pick<CommandIo, "term
   };
 }
 
-/** A note that may come while a line is drawn: it takes the place of the line, which is drawn again below it. */
+/** Prints a note while a status line may be shown. The note replaces the line, which is drawn again below it. */
 export function noteAbove(io: Pick<CommandIo, "terminal" | "writeError">, text: string): void {
   io.writeError(`${io.terminal.isError ? ERASE_REST : ""}${printableLine(text)}\n`);
 }

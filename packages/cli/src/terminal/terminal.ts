@@ -1,13 +1,13 @@
 import { styleText } from "node:util";
 
-/** What the process writes to, as far as it decides how something is shown. */
+/** The properties of the process's outputs that decide how things are shown. */
 export interface Terminal {
-  /** Standard output is read by a person: text may appear while it is written. */
+  /** Standard output is a terminal: text may appear while it is being written. */
   readonly isOut: boolean;
-  /** Standard error is: a line may be drawn over. */
+  /** Standard error is a terminal: a line may be drawn over. */
   readonly isError: boolean;
   readonly hasColors: boolean;
-  /** How pictures can be shown in it; null: not at all. */
+  /** How the terminal can show pictures; null: not at all. */
   readonly pictures: PictureProtocol | null;
 }
 
@@ -36,13 +36,13 @@ export function describeTerminal(env: Readonly<Record<string, string | undefined
 
 function pictureProtocol(env: Readonly<Record<string, string | undefined>>): PictureProtocol | null {
   const program = env["TERM_PROGRAM"] ?? "";
-  if (env["TMUX"] !== undefined) return null; // it swallows what it does not know
+  if (env["TMUX"] !== undefined) return null; // tmux swallows sequences it does not know
   if (env["KITTY_WINDOW_ID"] !== undefined || /kitty|ghostty/.test(env["TERM"] ?? "") || program === "ghostty")
     return "kitty";
   return program === "iTerm.app" || program === "WezTerm" ? "iterm" : null;
 }
 
-/** The text in a color or weight where there are colors; else as it is. */
+/** Styles the text when the terminal has colors; otherwise returns it as is. */
 export function shade(terminal: Terminal, how: "dim" | "red" | "green", text: string): string {
   return terminal.hasColors ? styleText(how, text, { validateStream: false }) : text;
 }

@@ -298,7 +298,7 @@ describe("over standard input alone", () => {
       expect([path, isError, textsOf(content)[0]]).toEqual([
         path,
         true,
-        `An image must be an address, Base64, or a file in ${images}.`,
+        `An image must be a URL, Base64 data, or a file in ${images}.`,
       ]);
     }
     expect((await onlyRun()).runId).toBe(before);

@@ -282,7 +282,7 @@ describe("a combination", () => {
 
 test("a fault point that does not exist is a fault of the configuration, as is each part that cannot be read", () => {
   expect(faultsOf({ PORT: "x", PROMPTD_FAULT: "foo:kill, beat.before:skip,x" })).toEqual([
-    'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
+    'PORT must be a port from 0 to 65535 (0 for any free port), got "x".',
     'PROMPTD_FAULT: "foo" is not a fault point.',
     'PROMPTD_FAULT: "beat.before" is not a notification and cannot be skipped.',
     'PROMPTD_FAULT: "x" is not of the form name:action[@n].',
@@ -294,7 +294,7 @@ test("all faults are told at once, each on a line of its own", () => {
   expect(() => readConfig(environment)).toThrow(
     new ConfigError([
       "PROMPTD_SEDE is not a setting; did you mean PROMPTD_SEED?",
-      'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
+      'PORT must be a port from 0 to 65535 (0 for any free port), got "x".',
       'PROMPTD_SEED must be on or off, got "no".',
       "OPENAI_API_KEY_FILE: the file /nonexistent/key cannot be read (ENOENT). Check that it is there, and that this user may read it.",
     ]),
@@ -371,7 +371,7 @@ describe("a secret", () => {
       AWS_SECRET_ACCESS_KEY_FILE: "/nonexistent/aws",
     };
     expect(faultsOf(environment)).toEqual([
-      'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
+      'PORT must be a port from 0 to 65535 (0 for any free port), got "x".',
       cannotBeRead("DATABASE_URL", directory, "EISDIR"),
       cannotBeRead("PROMPTD_SMTP_URL", "/nonexistent/smtp", "ENOENT"),
       cannotBeRead("AWS_SECRET_ACCESS_KEY", "/nonexistent/aws", "ENOENT"),

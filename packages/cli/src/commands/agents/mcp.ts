@@ -10,23 +10,23 @@ import { printableLine } from "../../printable.ts";
 import { withSession } from "../../session.ts";
 
 export const mcp: Command = {
-  summary: "Serve prompts as tools of the Model Context Protocol, on standard input and output",
+  summary: "Serve prompts as Model Context Protocol tools on standard input and output",
   usage: "",
-  details: `For hosts such as Claude Desktop, VS Code or an agent of your own, which start the command themselves; docs/mcp.md shows their configuration. Every prompt can be found, shown and run. The prompts of --tools, or your own prompts with the label of --label, are tools of their own with their inputs as arguments, 40 at most. Runs are paid with the credits of your key. With --images, a tool call may name an image in that folder by its path; no other file is ever read.`,
+  details: `For hosts such as Claude Desktop, VS Code, or an agent of your own, which start this command themselves. See docs/mcp.md for their configuration. Every prompt can be found, shown, and run. The prompts named with --tools, or your own prompts that carry the label given with --label, also become tools of their own, with their inputs as arguments (at most 40). Runs are paid with your key's credits. With --images, a tool call may name an image in that folder by its path. No other file is ever read.`,
   session: `$ promptd mcp --tools cat-poem,summarize@production
 $ promptd mcp --label production --images ~/Pictures`,
   options: {
     tools: {
       type: "string",
       value: "SLUG,…",
-      summary: "prompts that become tools of their own, each slug or slug@label",
+      summary: "prompts that become tools of their own, each as slug or slug@label",
     },
     label: {
       type: "string",
       value: "LABEL",
-      summary: "the version of each of them; without --tools, your own prompts that carry it",
+      summary: "with --tools, the version of each prompt to use; without, your own prompts that carry this label",
     },
-    images: { type: "string", value: "DIR", summary: "a folder whose images tool calls may name by their paths" },
+    images: { type: "string", value: "DIR", summary: "a folder whose images tool calls may name by path" },
   },
   async run(args, io) {
     const choice = choiceOf(args);
@@ -59,29 +59,29 @@ async function folderOf(args: CommandArgs, io: CommandIo): Promise<string | null
   if (name === undefined) return null;
   try {
     const folder = await realpath(resolve(io.directory, name));
-    await readdir(folder); // a file, or a folder that this user may not read, would refuse each image later
+    await readdir(folder); // fail now for a file or an unreadable folder, not later for each image
     return folder;
   } catch (error) {
     throw new CommandFailure(describeFolderFailure(name, error), { cause: error });
   }
 }
 
-/** @throws RangeError for a path that leads out of the folder, also over a link. */
+/** @throws RangeError for a path that leads out of the folder, including through a symbolic link. */
 async function readImageIn(folder: string, path: string): Promise<Uint8Array> {
-  const refused = new RangeError(`An image must be an address, Base64, or a file in ${folder}.`);
+  const refused = new RangeError(`An image must be a URL, Base64 data, or a file in ${folder}.`);
   const whole = await realpath(resolve(folder, path)).catch(() => Promise.reject(refused));
   const inside = relative(folder, whole);
   if (inside.startsWith("..") || isAbsolute(inside)) throw refused;
   return readFile(whole).catch(() => Promise.reject(refused));
 }
 
-/** The host shows this in its log. A server that cannot be reached now may be later. */
+/** Hosts show these notes in their log. A server that is unreachable now may come up later. */
 async function warnOfMissing({ client, choice }: McpSource, io: CommandIo): Promise<void> {
   for (const fault of choice.faults) io.note(fault);
   try {
     const { missing } = await findChosen(client, choice, io.signal);
-    if (missing.length > 0) io.note(`No published prompt has the name ${missing.map(printableLine).join(", ")}.`);
+    if (missing.length > 0) io.note(`No published prompt is named ${missing.map(printableLine).join(", ")}.`);
   } catch (error) {
-    io.note(`The chosen prompts could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    io.note(`Could not read the chosen prompts: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

@@ -13,10 +13,10 @@ import { withSession } from "../../session.ts";
 export const skill: Command = {
   summary: "Write an agent skill that runs a prompt",
   usage: "<slug[@label]>",
-  details: `The skill is a folder with a SKILL.md, as agents read it: what the prompt does, the command that runs it, its inputs with their types and limits, and its price. The agent needs this command and an API key. Write it again when the prompt has changed.`,
+  details: `The skill is a folder with a SKILL.md file for agents. It says what the prompt does, how to run it, which inputs it has (with types and limits), and what it costs. The agent needs the promptd command and an API key. Run this command again when the prompt has changed.`,
   session: `$ promptd skill cat-poem --out .claude/skills
 Wrote .claude/skills/cat-poem/SKILL.md.`,
-  options: { out: { type: "string", value: "DIR", summary: "the folder of skills; the current folder when absent" } },
+  options: { out: { type: "string", value: "DIR", summary: "the skills folder (default: the current folder)" } },
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [name = ""] = args.positionals;
@@ -42,7 +42,7 @@ async function writeSkill(file: string, text: string, io: CommandIo): Promise<vo
   }
 }
 
-/** What the author shows of the prompt; null where search does not find it. */
+/** The sample that the author chose for the prompt; null when search does not find the prompt. */
 async function findSamples(
   client: Client,
   { title, promptId }: ShownPrompt,
@@ -55,7 +55,7 @@ async function findSamples(
 const NAME_LENGTH_MAX = 64;
 const DESCRIPTION_LENGTH_MAX = 1_024;
 
-/** Agents take small letters, digits and single hyphens, and the folder has the same name. */
+/** Agents accept lowercase letters, digits, and single hyphens. The folder must have the same name. */
 function skillName(name: string): string {
   const plain = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return plain.slice(0, NAME_LENGTH_MAX).replaceAll(/^-+|-+$/g, "");
@@ -69,7 +69,7 @@ function describeSkill(title: string, prompt: ShownPrompt, samples: PromptSample
     frontMatter(title, prompt),
     `# ${oneLine(prompt.title)}`,
     oneLine(prompt.description),
-    `Makes ${config.output.type}. Price of a run: ${describePrice(config)}. A failed run costs nothing.`,
+    `Output: ${config.output.type}. Price per run: ${describePrice(config)}. A failed run costs nothing.`,
     "## Run it",
     codeBlock("sh", exampleCommand(name, config)),
     usageOf(prompt),
@@ -85,14 +85,14 @@ function describeSkill(title: string, prompt: ShownPrompt, samples: PromptSample
 
 function frontMatter(title: string, { title: heading, description, config }: ShownPrompt): string {
   const about = oneLine(
-    `${heading}. ${description} Makes ${config.output.type} by running a prompt of a promptd server.`,
+    `${heading}. ${description} Makes ${config.output.type} by running a prompt on a promptd server.`,
   );
   return [
     "---",
     `name: ${title}`,
-    // A JSON text is a YAML text.
+    // JSON strings are valid YAML.
     `description: ${JSON.stringify(about.slice(0, DESCRIPTION_LENGTH_MAX).toWellFormed())}`,
-    "compatibility: Needs the command promptd and an API key in PROMPTD_API_KEY.",
+    "compatibility: Needs the promptd command and an API key in PROMPTD_API_KEY.",
     "---",
   ].join("\n");
 }
@@ -100,13 +100,13 @@ function frontMatter(title: string, { title: heading, description, config }: Sho
 function usageOf({ config }: ShownPrompt): string {
   const { type, schema } = config.output;
   const lines = [
-    "- Write each input as `KEY=VALUE`; `KEY=@FILE` takes the text of a file, and `KEY=-` standard input.",
-    ...(config.imageCount === 0 ? [] : ["- Give each image as `--image PATH|URL`, in the order below."]),
-    ...(Object.keys(config.runOptions).length === 0 ? [] : ["- Give an option as `--option KEY=VALUE`."]),
-    ...(type === "text" ? [] : [`- Add \`--out DIR\` to save the ${type}; its address is valid for 24 hours.`]),
+    "- Pass each input as `KEY=VALUE`. `KEY=@FILE` reads it from a file, and `KEY=-` from standard input.",
+    ...(config.imageCount === 0 ? [] : ["- Pass each image as `--image PATH|URL`, in the order below."]),
+    ...(Object.keys(config.runOptions).length === 0 ? [] : ["- Pass an option as `--option KEY=VALUE`."]),
+    ...(type === "text" ? [] : [`- Add \`--out DIR\` to save the ${type}. Its URL is valid for 24 hours.`]),
     ...(schema === undefined ? [] : ["- The text is JSON."]),
-    "- Add `--json` for one JSON document with the outputs and what the run has cost.",
-    "- The exit code is 0 for a run that has succeeded, 1 for one that has failed, with the reason on standard error.",
+    "- Add `--json` for one JSON document with the outputs and the cost of the run.",
+    "- The exit code is 0 when the run succeeds and 1 when it fails. The reason is on standard error.",
   ];
   return lines.join("\n");
 }
@@ -122,7 +122,7 @@ function exampleOf({ name, config }: ShownPrompt, samples: PromptSamples | null)
   return ["## Example", codeBlock("sh", command), codeBlock("", output.data)];
 }
 
-/** Longer fences than any in the text, so that it cannot end its block. */
+/** Uses a fence longer than any in the text, so that the text cannot end its block. */
 function codeBlock(language: string, text: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = "`".repeat(longest + 1);

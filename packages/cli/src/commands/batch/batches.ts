@@ -5,7 +5,7 @@ import { readWholeNumber } from "../../flag-values.ts";
 import { withSession } from "../../session.ts";
 
 const ID = "01a1f90c-6c02-7e4f-9b1d-3d8e5f20a7c4";
-const OUT = { type: "string", value: "FILE.jsonl|FILE.csv", summary: "save the results in this file" } as const;
+const OUT = { type: "string", value: "FILE.jsonl|FILE.csv", summary: "save the results to this file" } as const;
 
 export const batchesList: Command = {
   summary: "List your batches, newest first",
@@ -14,8 +14,8 @@ export const batchesList: Command = {
 BATCH                                 STATUS    DONE  FAILED  OF    CREDITS  CREATED              NAME
 ${ID}  running   1196  6       5000  2380     2026-11-20 09:15:30  topics.csv`,
   options: {
-    limit: { type: "string", short: "n", value: "N", summary: "rows of one page, 1 to 50; 10 when absent" },
-    after: { type: "string", value: "BATCH", summary: "the page of older batches that follows this one" },
+    limit: { type: "string", short: "n", value: "N", summary: "rows per page, 1 to 50 (default: 10)" },
+    after: { type: "string", value: "BATCH", summary: "the next page: batches older than this one" },
   },
   async run(args, io) {
     const query = { limit: readWholeNumber(args.text("limit"), "--limit"), startingAfter: args.text("after") };
@@ -30,7 +30,7 @@ export const batchesGet: Command = {
   summary: "Show the progress of a batch",
   usage: "<batchId>",
   session: `$ promptd batches get ${ID}
-${ID}  running  1,196 of 5,000 done, 6 failed, 25 under way, 2380 credits
+${ID}  running  1,196 of 5,000 done, 6 failed, 25 in progress, 2380 credits
 Created 2026-11-20 09:15:30 from topics.csv`,
   options: {},
   positionals: { min: 1, max: 1 },
@@ -45,7 +45,7 @@ export const batchesWatch: Command = {
   summary: "Watch a batch until it ends, then print its results",
   usage: "<batchId>",
   details:
-    "Results go to the file of --out, or to a pipe as JSON lines. The exit code is 1 unless every run succeeded, 130 after Ctrl-C, which stops watching and not the batch.",
+    "Results go to the --out file, or to a pipe as JSON lines. The exit code is 1 unless every run succeeded, and 130 after Ctrl-C, which stops watching but not the batch.",
   session: `$ promptd batches watch ${ID} --out results.csv
 Saved results.csv`,
   options: { out: OUT },
@@ -61,7 +61,7 @@ export const batchesResults: Command = {
   summary: "Print the results of a batch so far, even before it ends",
   usage: "<batchId>",
   details:
-    "Without --out they go to standard output as JSON lines, one for each item that has ended; with --json as `results` of the batch.",
+    "Without --out, results go to standard output as JSON lines, one for each item that has ended. With --json, they are the batch's `results`.",
   session: `$ promptd batches results ${ID} | head -1
 {"index":0,"key":"a1","status":"succeeded","runId":"01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a", …}
 $ promptd batches results ${ID} --out results.csv
@@ -97,7 +97,8 @@ Created 2026-11-20 09:15:30 from topics.csv`,
 export const batchesResume: Command = {
   summary: "Resume a paused batch with the current API key",
   usage: "<batchId>",
-  details: "A batch that waits for credits resumes by itself. A batch whose key was revoked needs another key.",
+  details:
+    "A batch that is paused for lack of credits resumes by itself. A batch whose key was revoked needs another key.",
   session: `$ promptd batches resume ${ID}
 ${ID}  running  1,196 of 5,000 done, 6 failed, 2380 credits
 Created 2026-11-20 09:15:30 from topics.csv`,
@@ -109,7 +110,7 @@ Created 2026-11-20 09:15:30 from topics.csv`,
     io.result(batch, formatBatch(batch));
     if (batch.batchStatus !== "canceled") return 0;
     io.note(
-      "The batch was canceled and cannot be resumed. To run all its rows: promptd run PROMPT --batch FILE --again",
+      "The batch was canceled and cannot be resumed. To run all rows again: promptd run PROMPT --batch FILE --again",
     );
     return 1;
   },

@@ -6,7 +6,7 @@ const POSITIONALS = { min: 1, max: 1 };
 const USAGE = "<EMAIL|USERID>";
 
 export const accountShow: Command = {
-  summary: "Show an account: plan, credits, active runs, and whether and why it is frozen",
+  summary: "Show an account: plan, credits, active runs, and why it is frozen, if it is",
   usage: USAGE,
   session: `$ promptd admin account show ada@example.org
 ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
@@ -23,10 +23,10 @@ Frozen: no`,
 };
 
 export const accountFreeze: Command = {
-  summary: "Freeze an account: it starts no new runs that cost credits",
+  summary: "Freeze an account, so that it cannot start new runs that cost credits",
   usage: USAGE,
   details:
-    "Runs that have started continue and are charged as usual. API requests get 402 ACCOUNT_FROZEN for new ones.",
+    "Runs that have started continue and are charged as usual. API requests for new runs get 402 ACCOUNT_FROZEN.",
   session: `$ promptd admin account freeze ada@example.org --reason "Under review"
 ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
 Plan: pro until 2027-12-31T00:00:00.000Z
@@ -39,16 +39,16 @@ Frozen: since 2026-11-23T04:27:31.227Z, Under review`,
     const [user = ""] = args.positionals;
     const reason = requireReason(args.text("reason"), "refund in dispute");
     const { isChanged, account } = await runAsOperator(io, (operator) => operator.accounts.freeze(user, reason));
-    if (!isChanged) io.note("The account was frozen before; its first reason stays.");
+    if (!isChanged) io.note("The account was already frozen. It keeps its first reason.");
     showAccount(io, account);
   },
 };
 
 export const accountUnfreeze: Command = {
-  summary: "Unfreeze an account whose ledger adds up; it can start runs again",
+  summary: "Unfreeze an account whose ledger adds up, so that it can start runs again",
   usage: USAGE,
   details:
-    "While the audit finds a fault in its ledger the account stays frozen, and the exit code is 1. The journal is never changed, so a fault of the kind 'journal chain' stays in it: --accept-journal accepts the journal as it is today.",
+    "If the audit finds a fault in the ledger, the account stays frozen and the exit code is 1. The journal is never changed, so a 'journal chain' fault stays in it. --accept-journal accepts the journal as it is today.",
   session: `$ promptd admin account unfreeze ada@example.org --reason "Reviewed"
 ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
 Plan: pro until 2027-12-31T00:00:00.000Z
@@ -57,7 +57,7 @@ Active runs: 0
 Frozen: no`,
   options: {
     reason: { type: "string", value: "R", isRequired: true, summary: "Why; recorded" },
-    "accept-journal": { type: "boolean", summary: "Accept faults in the chain of the journal up to now" },
+    "accept-journal": { type: "boolean", summary: "Accept the journal chain faults that exist now" },
   },
   positionals: POSITIONALS,
   run: async (args, io) => {
@@ -66,7 +66,7 @@ Frozen: no`,
     const { isChanged, account } = await runAsOperator(io, (operator) =>
       operator.accounts.unfreeze(user, reason, args.flag("accept-journal")),
     );
-    if (!isChanged) io.note("The account was not frozen; nothing was changed.");
+    if (!isChanged) io.note("The account was not frozen. Nothing was changed.");
     showAccount(io, account);
   },
 };

@@ -14,12 +14,12 @@ ada@example.org can spend 550 credits.`,
     expires: {
       type: "string",
       value: "ISO8601",
-      summary: "When what is left of them expires, a time to come; never when absent",
+      summary: "When the remaining credits expire, a time in the future (default: never)",
     },
     "idempotency-key": {
       type: "string",
       value: "K",
-      summary: "A second grant under this key changes nothing; of another amount or expiry it is refused",
+      summary: "A second grant with this key changes nothing; with a different amount or expiry, it is rejected",
     },
   },
   run: async (args, io) => {
@@ -31,7 +31,7 @@ ada@example.org can spend 550 credits.`,
       idempotencyKey: readText(args.text("idempotency-key"), "--idempotency-key"),
     };
     const { credits, isGranted } = await runAsOperator(io, (operator) => operator.accounts.grantCredits(grant));
-    if (!isGranted) io.note("Nothing was granted: this idempotency key was used before, for the same.");
+    if (!isGranted) io.note("Nothing was granted: this idempotency key was already used for the same grant.");
     io.result({ credits }, `${grant.user} can spend ${credits} credits.`);
   },
 };

@@ -4,9 +4,9 @@ import { readTime } from "../../flag-values.ts";
 import { readAmount, readText, requireText, runAsOperator } from "./run-operator.ts";
 
 const NAME_HELP =
-  "A key is named by its id, by what is displayed of it (pd_01234…6789, three dots will do), or by the key itself; - reads it from standard input, so that it stands in no shell history.";
+  "Name a key by its id, by its display form (pd_01234…6789; three dots also work), or by the key itself. - reads it from standard input, which keeps it out of the shell history.";
 const POSITIONALS = { min: 1, max: 1 };
-/** As over HTTP. */
+/** The same limit as over HTTP. */
 const NAME_LENGTH_MAX = 100;
 
 export const keyCreate: Command = {
@@ -16,15 +16,20 @@ export const keyCreate: Command = {
 pd_0123456789abcdefghijklmnopqrstuvwxyz
 (key id 01a206a8-ad26-773b-947f-5a06a0e43c4e; the key is not shown again)`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Whose key" },
-    name: { type: "string", value: "N", summary: 'What it is for; "default" when absent' },
-    expires: { type: "string", value: "ISO8601", summary: "When it stops being valid; never when absent" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "The account that owns the key" },
+    name: { type: "string", value: "N", summary: 'What the key is for (default: "default")' },
+    expires: { type: "string", value: "ISO8601", summary: "When the key expires (default: never)" },
     cap: {
       type: "string",
       value: "N",
-      summary: "Credits that its runs may take in a calendar month (UTC); without a cap when absent",
+      summary: "The most credits its runs may use per calendar month (UTC; default: no cap)",
     },
-    prompt: { type: "string", multiple: true, value: "PROMPTID", summary: "A prompt that it may run; all when absent" },
+    prompt: {
+      type: "string",
+      multiple: true,
+      value: "PROMPTID",
+      summary: "A prompt that the key may run (default: all)",
+    },
   },
   run: async (args, io) => {
     const cap = args.text("cap");
@@ -63,7 +68,7 @@ function lineOf(key: ApiKeyReport): string {
 }
 
 export const keyShow: Command = {
-  summary: "Show an API key of any account, and whose it is",
+  summary: "Show an API key of any account, and its owner",
   usage: "<keyId|display|key|->",
   details: NAME_HELP,
   session: `$ promptd admin key show pd_01234...wxyz
@@ -81,7 +86,7 @@ account 01a206a8-a793-77b3-8286-96323e8a6ed0, ada@example.org`,
 export const keyRoll: Command = {
   summary: "Replace an API key with a new one, shown only once; the old key stays valid for a while",
   usage: "<keyId|display|key|->",
-  details: `${NAME_HELP}\n\nThe new key has the name, cap, prompts and expiry of the old one, and the two share one budget.`,
+  details: `${NAME_HELP}\n\nThe new key has the same name, cap, prompts, and expiry as the old key, and both share one budget.`,
   session: `$ promptd admin key roll pd_01234...wxyz --overlap 1
 pd_zyxwvutsrqponmlkjihgfedcba9876543210
 (key id 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a; the key is not shown again; 01a206a8-ad26-773b-947f-5a06a0e43c4e is valid until 2026-11-23T05:28:40.057Z)`,
@@ -89,7 +94,7 @@ pd_zyxwvutsrqponmlkjihgfedcba9876543210
     overlap: {
       type: "string",
       value: "HOURS",
-      summary: "How long the old key stays valid; 24 when absent, 0: not at all",
+      summary: "How long the old key stays valid; 0 ends it at once (default: 24)",
     },
   },
   positionals: POSITIONALS,
@@ -106,7 +111,7 @@ pd_zyxwvutsrqponmlkjihgfedcba9876543210
   },
 };
 
-/** A quarter of a year. */
+/** 90 days. */
 const OVERLAP_HOURS_MAX = 24 * 90;
 
 export const keyRevoke: Command = {

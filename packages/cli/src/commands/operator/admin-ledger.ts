@@ -3,7 +3,8 @@ import { showAccount } from "./admin-account.ts";
 import { readSignedAmount, requireReason, requireText, runAsOperator } from "./run-operator.ts";
 
 export const ledgerCheck: Command = {
-  summary: "Prove every balance from the journal and name frozen accounts; exit code 1 when a balance does not add up",
+  summary:
+    "Verify every balance against the journal and list frozen accounts; exit code 1 when a balance does not add up",
   usage: "",
   session: `$ promptd admin ledger check
 2 accounts, every balance adds up.`,
@@ -29,10 +30,10 @@ function count(n: number, one: string, many: string): string {
 }
 
 export const ledgerAdjust: Command = {
-  summary: "Correct what an account has, with a row in the journal",
+  summary: "Correct an account's credits, with a row in the journal",
   usage: "",
   details:
-    "It starts from what the journal says, so it also repairs a balance that was changed by hand: an amount of 0 sets the balance back to its journal. At most what is neither held nor expired can be taken away.",
+    "The adjustment starts from the journal, so it also repairs a balance that was changed by hand: an amount of 0 resets the balance to the journal. You can take away only credits that are neither held nor expired.",
   session: `$ promptd admin ledger adjust --user ada@example.org --amount -5 --reason "Double grant"
 ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
 Plan: pro until 2027-12-31T00:00:00.000Z
@@ -40,8 +41,13 @@ Credits: 545 posted, 0 held, 545 available
 Active runs: 0
 Frozen: no`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Whose credits" },
-    amount: { type: "string", value: "N", isRequired: true, summary: "How many to add, or with a minus to take away" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "The account to adjust" },
+    amount: {
+      type: "string",
+      value: "N",
+      isRequired: true,
+      summary: "How many credits to add, or with a minus sign, to take away",
+    },
     reason: { type: "string", value: "R", isRequired: true, summary: "Why; recorded in the journal" },
   },
   run: async (args, io) => {

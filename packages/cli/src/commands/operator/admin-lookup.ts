@@ -5,7 +5,7 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
 
 export const accountList: Command = {
-  summary: "List the newest accounts, or those whose address, id or name has a text in it",
+  summary: "List the newest accounts, or accounts whose address, id, or name contains a text",
   usage: "[TEXT]",
   session: `$ promptd admin account list ada
 01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`,
@@ -18,16 +18,16 @@ export const accountList: Command = {
       ({ accountId, email, plan, isFrozen }) =>
         `${accountId}  ${plan.padEnd(4)}  ${email}${isFrozen ? ", frozen" : ""}`,
     );
-    io.result({ rows, hasMore }, lines.length === 0 ? "No account." : lines.join("\n"));
-    if (hasMore) io.note("There are more; give part of the address, the id or the name.");
+    io.result({ rows, hasMore }, lines.length === 0 ? "No accounts." : lines.join("\n"));
+    if (hasMore) io.note("There are more. Narrow the list with part of an address, id, or name.");
   },
 };
 
 export const userList: Command = {
-  summary: "List the newest people who sign in, or those whose address or name has a text in it",
+  summary: "List the newest people who sign in, or people whose address or name contains a text",
   usage: "[TEXT]",
   details:
-    "An account that nobody signs in to, as `promptd admin user create` makes it, is listed by `promptd admin account list`.",
+    "An account that nobody signs in to, such as one made with `promptd admin user create`, appears in `promptd admin account list` instead.",
   session: `$ promptd admin user list ada
 01a206a8-a793-77b3-8286-96323e8a6ed0  ada@example.org  Ada, operator`,
   options: {},
@@ -41,7 +41,7 @@ export const userList: Command = {
     const whom = text === undefined ? "Nobody" : `Nobody with "${text}"`;
     const none = `${whom} signs in. "promptd admin account list" lists accounts.`;
     io.result({ rows, hasMore }, lines.length === 0 ? none : lines.join("\n"));
-    if (hasMore) io.note("There are more; give part of the address or the name.");
+    if (hasMore) io.note("There are more. Narrow the list with part of an address or name.");
   },
 };
 
@@ -50,7 +50,7 @@ function marksOf({ isOperator, isFrozen }: { readonly isOperator: boolean; reado
 }
 
 export const userShow: Command = {
-  summary: "Show a person: accounts, ways in, sessions, and whether they are an operator or frozen",
+  summary: "Show a person: accounts, sign-in methods, sessions, and whether they are an operator or frozen",
   usage: "<EMAIL|USERID>",
   session: `$ promptd admin user show ada@example.org
 ada@example.org: an account that nobody signs in to.`,
@@ -78,7 +78,7 @@ const DAYS_DEFAULT = "30";
 const DAYS = {
   type: "string",
   value: "N",
-  summary: `The last N days, today (UTC) included; ${DAYS_DEFAULT} when absent`,
+  summary: `The last N days, including today (UTC; default: ${DAYS_DEFAULT})`,
 } as const;
 
 function readDays(args: CommandArgs): number {
@@ -89,7 +89,7 @@ function readDays(args: CommandArgs): number {
 }
 
 export const usageList: Command = {
-  summary: "List what each account has used, and what providers were paid for it",
+  summary: "List each account's usage and what providers were paid for it",
   usage: "",
   session: `$ promptd admin usage list --days 7
       96 credits  12 runs, 1 failed  providers 42.50 credits  ada@example.org`,
@@ -101,12 +101,12 @@ export const usageList: Command = {
       ({ accountEmail, runs, failed, credits, costMicro }) =>
         `${String(credits).padStart(8)} credits  ${runs} runs, ${failed} failed  providers ${(costMicro / 1e6).toFixed(2)} credits  ${accountEmail ?? ""}`,
     );
-    io.result(usage, lines.length === 0 ? `Nothing in the last ${days} days.` : lines.join("\n"));
+    io.result(usage, lines.length === 0 ? `No usage in the last ${days} days.` : lines.join("\n"));
   },
 };
 
 export const usageShow: Command = {
-  summary: "Show what an account has used, by prompt and model",
+  summary: "Show an account's usage by prompt and model",
   usage: "",
   session: `$ promptd admin usage show --user ada@example.org --days 7
       96 credits  12 runs, 1 failed  tea-note  sandbox/text`,
@@ -122,18 +122,18 @@ export const usageShow: Command = {
       ({ promptSlug, model, runs, failed, credits }) =>
         `${String(credits).padStart(8)} credits  ${runs} runs, ${failed} failed  ${promptSlug ?? "deleted prompt"}  ${model ?? ""}`,
     );
-    io.result(usage, lines.length === 0 ? `Nothing in the last ${days} days.` : lines.join("\n"));
+    io.result(usage, lines.length === 0 ? `No usage in the last ${days} days.` : lines.join("\n"));
   },
 };
 
 export const runList: Command = {
-  summary: "List the newest runs of an account, or of all accounts in the last day",
+  summary: "List the newest runs of an account, or of all accounts in the past day",
   usage: "",
   session: `$ promptd admin run list --user grace@example.org
-No run.`,
+No runs.`,
   options: {
-    user: { type: "string", value: "U", summary: "Email address or id of the account; all accounts when absent" },
-    status: { type: "string", value: STATUSES.join("|"), summary: "Only runs of this status" },
+    user: { type: "string", value: "U", summary: "Email address or id of the account (default: all accounts)" },
+    status: { type: "string", value: STATUSES.join("|"), summary: "Only runs with this status" },
   },
   run: async (args, io) => {
     const user = args.text("user");
@@ -149,15 +149,15 @@ No run.`,
     const lines = rows.map(({ runId, createdAt, runStatus, error, title, accountEmail }) =>
       [runId, createdAt, runStatus.padEnd(9), accountEmail, error ?? title].filter(Boolean).join("  "),
     );
-    io.result({ rows, hasMore }, lines.length === 0 ? "No run." : lines.join("\n"));
-    if (hasMore) io.note("There are older ones; --status narrows the list.");
+    io.result({ rows, hasMore }, lines.length === 0 ? "No runs." : lines.join("\n"));
+    if (hasMore) io.note("There are older runs. Narrow the list with --status.");
   },
 };
 
 export const runShow: Command = {
   summary: "Show a run of any account: status, timeline, receipt, and why it failed",
   usage: "<RUNID>",
-  details: "A line of each call of a model has what became of it, and how its provider names its answer.",
+  details: "Each model call has a line with its result and the provider's own name for the response.",
   session: `$ promptd admin run show 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  succeeded  Tea note (tea-note, sandbox/text)
 account 01a206a8-a793-77b3-8286-96323e8a6ed0, API key 01a206a8-ad26-773b-947f-5a06a0e43c4e

@@ -8,8 +8,7 @@ import { formatTable } from "../../output.ts";
 import { runAsOperator } from "./run-operator.ts";
 
 export const modelsList: Command = {
-  summary:
-    "List every model of the catalogue, enabled or not, with its price, how many run at once, and what enables it",
+  summary: "List every model in the catalogue, enabled or not, with its price, concurrency, and what enables it",
   usage: "",
   session: `$ promptd admin models list
    11  openai/gpt-image-1  image  retired            inputPer1k 1, perImage 1.632-24.96, 32 at once
@@ -26,7 +25,7 @@ export const modelsList: Command = {
       `${one.price || "free"}, ${describeRunsAtOnce(one.runsAtOnce)} at once`,
     ]);
     const lines = formatTable(rows).split("\n");
-    // An end and the origin of a price are sentences: as columns they would push the others out of the window.
+    // The model's end and the price's origin are sentences. As columns, they would push the others out of the window.
     const notes = models.map((one) => [endOf(one), originOf(one)].filter((words) => words !== null && words !== ""));
     const text = lines.flatMap((line, at) => [line, ...(notes[at] ?? []).map((note) => `         ${note}`)]);
     io.result(models, text.join("\n"));
@@ -34,7 +33,7 @@ export const modelsList: Command = {
 };
 
 export const modelsShow: Command = {
-  summary: "Show one model of the catalogue, with its price, its end and what enables it",
+  summary: "Show one model in the catalogue, with its price, its end, and what enables it",
   usage: "<MODEL>",
   session: `$ promptd admin models show sandbox/text
 sandbox/text (text, provider sandbox)
@@ -52,7 +51,7 @@ Runs at once: 1000`,
         name.toLowerCase(),
         models.map(({ model }) => model),
       );
-      const hint = near === null ? "promptd admin models list shows all." : `Did you mean ${near}?`;
+      const hint = near === null ? 'List all models with "promptd admin models list".' : `Did you mean ${near}?`;
       throw new CommandFailure(`The catalogue has no model "${name}".`, { hint });
     }
     const lines = [
@@ -67,10 +66,10 @@ Runs at once: 1000`,
 };
 
 export const modelsCheck: Command = {
-  summary: "Check an overlay of the model catalogue, and say which published prompts it would stop",
+  summary: "Check a model catalogue overlay, and list published prompts that it would stop",
   usage: "FILE",
   details:
-    "Reads FILE as a start with PROMPTD_MODELS_FILE=FILE would, and changes nothing. The exit code is 1 when it has faults.",
+    "Reads FILE as a server started with PROMPTD_MODELS_FILE=FILE would, and changes nothing. The exit code is 1 when the file has faults.",
   session: `$ promptd admin models check models.json
 1 fault:
   models.json: formatVersion: must be 1, got 2`,
@@ -100,14 +99,14 @@ export const modelsCheck: Command = {
       ...lists,
       ...(report.pricesToConfirm.length === 0
         ? []
-        : [`operator must confirm the price: ${report.pricesToConfirm.join(", ")}`]),
+        : [`the operator must confirm these prices: ${report.pricesToConfirm.join(", ")}`]),
       ...(stopped.length === 0
         ? []
         : [`${countOf(stopped.length, "published prompt")} could no longer be run:`, ...stopped]),
       ...(older.length === 0
         ? []
         : [
-            `${countOf(older.length, "older version")} could no longer be run by callers that name it:`,
+            `${countOf(older.length, "older version")} could no longer be run by callers that request it:`,
             ...stoppedVersions,
           ]),
     ];
@@ -123,14 +122,14 @@ function stateOf({ enabled, isOff, requires, status }: ModelLine): string {
   return requires === null ? status : `needs ${requires}`;
 }
 
-/** Of its price. */
+/** The origin of the price. */
 function originOf({ priceSource, priceDate, priceToConfirm }: ModelLine): string {
   const isDated = priceDate !== null && priceSource?.includes(priceDate) === true;
   const words = [priceSource, isDated ? null : priceDate, priceToConfirm ? "operator must confirm" : null];
   return words.filter((word) => word !== null).join(", ");
 }
 
-/** Of a model that ends or has ended. */
+/** The end of a model that ends or has ended. */
 function endOf({ status, retiresAt, successor }: ModelLine): string | null {
   if (status === "active") return null;
   const words = [

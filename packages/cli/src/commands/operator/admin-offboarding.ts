@@ -7,13 +7,13 @@ const USAGE = "<EMAIL|USERID>";
 const POSITIONALS = { min: 1, max: 1 };
 
 export const accountExport: Command = {
-  summary: "Write everything of an account into one archive (.tar.gz)",
+  summary: "Write everything an account has into one archive (.tar.gz)",
   usage: USAGE,
   details:
-    "Account, members, keys without secrets, prompts with all versions, runs with inputs and outputs, journal, usage, and stored files. Run it where the server's data directory or bucket is, or files are missing.",
+    "The archive contains the account, members, keys without secrets, prompts with all versions, runs with inputs and outputs, journal, usage, and stored files. Run this command with access to the server's data directory or bucket; otherwise, files are missing.",
   session: `$ promptd admin account export ada@example.org --out ada.tar.gz
 ada.tar.gz: 2330 bytes`,
-  options: { out: { type: "string", value: "FILE", isRequired: true, summary: "File to write, which must not exist" } },
+  options: { out: { type: "string", value: "FILE", isRequired: true, summary: "File to write; it must not exist" } },
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
@@ -22,7 +22,7 @@ ada.tar.gz: 2330 bytes`,
       (cause: unknown) => {
         if (!isOfFile(cause, file)) throw cause;
         const isThere = cause.code === "EEXIST";
-        const message = isThere ? `${file} exists already. Name another file.` : describeWriteFailure(file, cause);
+        const message = isThere ? `${file} already exists. Name another file.` : describeWriteFailure(file, cause);
         throw new CommandFailure(message, { cause });
       },
     );
@@ -30,17 +30,17 @@ ada.tar.gz: 2330 bytes`,
   },
 };
 
-/** The system names the path of a file that it does not open, and none where it does not write. */
+/** The system names the path when opening a file fails, but names none when writing fails. */
 function isOfFile(cause: unknown, file: string): cause is NodeJS.ErrnoException {
   if (!(cause instanceof Error && "syscall" in cause)) return false;
   return "path" in cause ? cause.path === file : cause.syscall === "write";
 }
 
 export const accountDelete: Command = {
-  summary: "Permanently delete an account, and the person it belongs to",
+  summary: "Permanently delete an account and the person it belongs to",
   usage: USAGE,
   details:
-    "Keys, tokens and sessions are dead at once. The server cancels runs, gives held credits back and removes content within a minute or two; if none runs, the next one that starts does. The journal and sums of usage stay under the id alone.",
+    "Keys, tokens, and sessions end at once. The server cancels runs, releases held credits, and removes content within a minute or two. If no server is running, the next one that starts does this. The journal and usage totals remain, under the account id only.",
   session: `$ promptd admin account delete ada@example.org --confirm ada@example.org --prompts remove
 The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; all access to it has ended.`,
   options: {
@@ -48,13 +48,14 @@ The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; all access to it ha
       type: "string",
       value: "EMAIL",
       isRequired: true,
-      summary: "The email address of the account once more",
+      summary: "The account's email address again",
     },
     prompts: {
       type: "string",
       value: "remove|keep",
       isRequired: true,
-      summary: "remove: unpublish its prompts and erase their templates; keep: leave them published without a name",
+      summary:
+        "remove: unpublish its prompts and erase their templates; keep: leave them published without an author name",
     },
   },
   positionals: POSITIONALS,

@@ -5,17 +5,17 @@ export const signInLink: Command = {
   summary: "Print a link that signs a user in once and expires in one hour",
   usage: "",
   details:
-    "Where others can reach the server too, the link asks for a new password first, and signs out every session of the user.",
+    "If the server can be reached from other machines, the link first asks for a new password and signs out all of the user's sessions.",
   session: `$ promptd admin sign-in-link --user ada@example.org
 https://promptd.example.org/welcome#wbYILAngFS9RIaDcw8GzHg
 
-It works once, within an hour, and signs in at once.`,
+The link works once, within an hour, and signs in at once.`,
   options: {
     user: {
       type: "string",
       value: "EMAIL|USERID",
       isRequired: true,
-      summary: "Email address of a person, or address or id of an account",
+      summary: "Email address of a person, or email address or id of an account",
     },
     operator: { type: "boolean", summary: "Make the user an operator of this installation when they sign in" },
   },
@@ -25,8 +25,8 @@ It works once, within an hour, and signs in at once.`,
     io.result(made, `${made.link}\n`);
     io.note(
       made.asksForPassword
-        ? "It works once, within an hour, and asks for a new password."
-        : "It works once, within an hour, and signs in at once.",
+        ? "The link works once, within an hour, and asks for a new password."
+        : "The link works once, within an hour, and signs in at once.",
     );
   },
 };

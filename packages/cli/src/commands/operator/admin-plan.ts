@@ -8,16 +8,16 @@ export const planSet: Command = {
   session: `$ promptd admin plan set --user ada@example.org --plan pro --until 2027-12-31
 ada@example.org has plan pro until 2027-12-31T00:00:00.000Z.`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Whose plan" },
-    plan: { type: "string", value: "pro|none", isRequired: true, summary: "The plan; the API needs pro" },
-    until: { type: "string", value: "ISO8601", summary: "When it ends; never when absent" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "The account" },
+    plan: { type: "string", value: "pro|none", isRequired: true, summary: "The plan; the API requires pro" },
+    until: { type: "string", value: "ISO8601", summary: "When the plan ends (default: never)" },
   },
   run: async (args, io) => {
     const user = requireText(args.text("user"), "--user", "ada@example.org");
     const plan = readPlan(requireText(args.text("plan"), "--plan", "pro"));
     const untilMs = readTime(args.text("until"), "--until");
-    if (plan === "none" && untilMs !== null) throw new CommandFailure("--until goes with --plan pro only.");
-    warnOfPast(io, "--until", untilMs, "The plan has ended already, and the API refuses the account.");
+    if (plan === "none" && untilMs !== null) throw new CommandFailure("--until requires --plan pro.");
+    warnOfPast(io, "--until", untilMs, "The plan has already ended, and the API rejects the account's requests.");
     const set = await runAsOperator(io, (operator) => operator.accounts.setPlan(user, plan, untilMs));
     io.result(set, `${user} has plan ${set.plan}${set.until === null ? "" : ` until ${set.until}`}.`);
   },

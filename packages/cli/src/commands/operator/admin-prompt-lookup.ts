@@ -2,7 +2,7 @@ import { CommandFailure, type Command } from "../../command.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
 export const promptList: Command = {
-  summary: "List the newest published prompts, or those whose title, slug or author has a text in it",
+  summary: "List the newest published prompts, or prompts whose title, slug, or author contains a text",
   usage: "[TEXT]",
   session: `$ promptd admin prompt list
 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  published    tea-note  ada@example.org`,
@@ -14,13 +14,13 @@ export const promptList: Command = {
     const lines = rows.map(
       ({ promptId, slug, state, accountEmail }) => `${promptId}  ${state.padEnd(11)}  ${slug}  ${accountEmail}`,
     );
-    io.result({ rows, hasMore }, lines.length === 0 ? "No prompt." : lines.join("\n"));
-    if (hasMore) io.note("There are more; give part of the title, the slug or the author's address.");
+    io.result({ rows, hasMore }, lines.length === 0 ? "No prompts." : lines.join("\n"));
+    if (hasMore) io.note("There are more. Narrow the list with part of a title, slug, or author's address.");
   },
 };
 
 export const promptShow: Command = {
-  summary: "Show a prompt: author, state, uses, votes and the author's share",
+  summary: "Show a prompt: author, state, uses, votes, and the author's share",
   usage: "<SLUG|PROMPTID>",
   session: `$ promptd admin prompt show tea-note
 Tea note (tea-note, 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33)
@@ -47,9 +47,10 @@ Author's share: 70 percent`,
 };
 
 export const promptShare: Command = {
-  summary: "Set what the author of a prompt earns of the credits that others pay for its runs",
+  summary: "Set a prompt author's share of the credits that others pay for its runs",
   usage: "<promptId>",
-  details: "Runs that exist keep the share of their creation. Authors do not earn from their own runs.",
+  details:
+    "Existing runs keep the share that applied when they were created. Authors earn nothing from their own runs.",
   session: `$ promptd admin prompt share 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33 --percent 70
 The author of tea-note earns 70 percent of what new runs cost.`,
   options: {
@@ -57,7 +58,7 @@ The author of tea-note earns 70 percent of what new runs cost.`,
       type: "string",
       value: "N",
       isRequired: true,
-      summary: '0 to 100, or "default": that of PROMPTD_AUTHOR_SHARE',
+      summary: '0 to 100, or "default" for PROMPTD_AUTHOR_SHARE',
     },
   },
   positionals: { min: 1, max: 1 },

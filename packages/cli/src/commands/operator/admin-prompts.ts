@@ -9,22 +9,22 @@ import { withPromptId } from "../prompt/prompt-id-line.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
 export const promptPublish: Command = {
-  summary: "Publish prompt files, or new versions of prompts the author has",
+  summary: "Publish prompt files as new prompts or new versions of the author's prompts",
   usage: "FILE…",
-  details: `Takes *.prompt.md files and JSON catalogues, in order. Each file is published whole or not at all: a file with a fault is left out and named on stderr, the others are published, and the exit code is 1. A file that says what the latest version of its prompt says makes no new version.`,
+  details: `Accepts *.prompt.md files and JSON catalogues, in order. Each file is published completely or not at all. A file with a fault is skipped and named on stderr, the others are published, and the exit code is 1. A file that is identical to the latest version of its prompt does not create a new version.`,
   session: `$ promptd admin prompt publish tea.prompt.md --author ada@example.org
 01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77  tea-note  Tea note
 Published 1.`,
   options: {
-    author: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Whose prompts" },
+    author: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "The author's account" },
     "sample-from": {
       type: "string",
       value: "RUNID",
-      summary: "Write the inputs and texts of this run of the author into the file as its sample",
+      summary: "Write the inputs and texts of this run by the author into the file as its sample",
     },
     "write-id": {
       type: "boolean",
-      summary: "Write the promptId into files that have none, so that a title may change",
+      summary: "Write the promptId into files that have none, so that their titles can change",
     },
   },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
@@ -37,7 +37,7 @@ Published 1.`,
     );
     if (files.length === 0) throw new CommandFailure(unread.join("\n"));
     const runId = args.text("sample-from");
-    if (runId !== undefined && read.length > 1) throw new CommandFailure("--sample-from goes with one file.");
+    if (runId !== undefined && read.length > 1) throw new CommandFailure("--sample-from requires exactly one file.");
     const { report, sampled } = await runAsOperator(io, async (operator) => {
       const [file] = files;
       const made =
@@ -56,7 +56,7 @@ Published 1.`,
   },
 };
 
-/** Unchanged prompts are counted only: a folder of thousands has mostly those. */
+/** Counts unchanged prompts without listing them: in a folder of thousands, most are unchanged. */
 function describePublished(published: PublishReport["published"]): string {
   const made = published.filter(({ outcome }) => outcome !== "unchanged");
   const lines = made.map((prompt) => `${prompt.promptVersionId}  ${prompt.slug}  ${prompt.title}`);
@@ -64,7 +64,7 @@ function describePublished(published: PublishReport["published"]): string {
   return [...lines, `Published ${made.length}.${unchanged === 0 ? "" : ` Unchanged: ${unchanged}.`}`].join("\n");
 }
 
-/** A file of several prompts stays as it is: which id belongs where is the author's to say. */
+/** Leaves a file with several prompts as it is: only the author knows which id belongs where. */
 async function writeIds(
   files: readonly PromptFile[],
   published: PublishReport["published"],
@@ -85,7 +85,7 @@ async function writeText({ name, text }: PromptFile, io: CommandIo): Promise<voi
   }
 }
 
-/** One line for each thing to know: thousands of prompts often share one habit. */
+/** Prints each distinct warning once: thousands of prompts often share one. */
 function describeWarnings(warnings: PublishReport["warnings"]): string[] {
   return [...Map.groupBy(warnings, (warning) => warning.text)].map(([text, [first, ...others]]) => {
     const more = others.length === 0 ? "" : ` and ${others.length} more`;
@@ -94,7 +94,7 @@ function describeWarnings(warnings: PublishReport["warnings"]): string[] {
 }
 
 export const promptUnpublish: Command = {
-  summary: "Take a prompt out of the marketplace; it can no longer be found or run",
+  summary: "Remove a prompt from the marketplace, so that it can no longer be found or run",
   usage: "<promptId>",
   session: `$ promptd admin prompt unpublish 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33
 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33 is unpublished.`,

@@ -12,12 +12,12 @@ Created ada@example.org with plan pro and 500 credits.
       type: "string",
       value: "E",
       isRequired: true,
-      summary: "Email address; names the account in other commands",
+      summary: "Email address; identifies the account in other commands",
     },
     username: { type: "string", value: "U", summary: "Public user name" },
     "display-name": { type: "string", value: "D", summary: "Name to show" },
-    plan: { type: "string", value: "pro|none", summary: "Plan; the API needs pro, which is taken when absent" },
-    credits: { type: "string", value: "N", summary: "Credits to begin with; 0 when absent" },
+    plan: { type: "string", value: "pro|none", summary: "Plan; the API requires pro (default: pro)" },
+    credits: { type: "string", value: "N", summary: "Initial credits (default: 0)" },
   },
   run: async (args, io) => {
     const user = {

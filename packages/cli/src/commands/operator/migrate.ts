@@ -4,13 +4,13 @@ import { runOnServer } from "./run-operator.ts";
 export const migrate: Command = {
   summary: "Bring the database schema up to date",
   usage: "",
-  details: "Every start does the same; this command is for deployments that want it as a step of its own.",
+  details: "The server does the same at every start. This command is for deployments that migrate in a separate step.",
   session: `$ promptd migrate
 The schema is up to date.`,
   options: {
     "replace-functions": {
       type: "boolean",
-      summary: "After a rollback: also replace the SQL functions of a newer promptd by those of this one",
+      summary: "After a rollback: also replace a newer promptd's SQL functions with this version's",
     },
   },
   run: async (args, io) => {

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { CommandFailure, type CommandIo } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
 
-/** Why a file could not be read: one sentence. */
+/** One sentence that says why a file could not be read. */
 export interface UnreadFile {
   readonly name: string;
   readonly why: string;
@@ -20,14 +20,14 @@ export async function readPromptFile(name: string, io: CommandIo): Promise<Promp
   }
 }
 
-/** @throws CommandFailure when it cannot be read. */
+/** @throws CommandFailure when the file cannot be read. */
 export async function requirePromptFile(name: string, io: CommandIo): Promise<PromptFile> {
   const read = await readPromptFile(name, io);
   if ("why" in read) throw new CommandFailure(read.why);
   return read;
 }
 
-/** Loads the server only now, and shows what an author did wrong as a message without a stack. */
+/** Loads the server only now, and shows an author's mistake as a message without a stack trace. */
 export async function runAsAuthor<Result>(
   io: CommandIo,
   work: (authoring: Authoring, server: typeof import("@promptd/server/authoring")) => Promise<Result> | Result,

@@ -7,7 +7,7 @@ import { printableLine } from "../../printable.ts";
 import { readPromptFile, runAsAuthor } from "./author-files.ts";
 import { runOnServerOrLocally } from "./own-prompts.ts";
 
-/** What both say, the server and the catalogue here. */
+/** The part that a check by the server and a local check have in common. */
 type Validation = Pick<PromptFileCheck, "message"> & {
   readonly prompts: readonly Pick<
     PromptFileCheck["prompts"][number],
@@ -22,12 +22,12 @@ interface CheckedFile {
 }
 
 export const promptCheck: Command = {
-  summary: "Check prompt files without publishing them; no database is needed",
+  summary: "Check prompt files without publishing them; needs no database",
   usage: "FILE…",
-  details: `Says everything that publishing would say: faults with line and column, warnings, and the price of a run. The exit code is 1 when a file has a fault. With a management token the server checks them, which knows its own models; else, or with --here, the catalogue of this program does.`,
+  details: `Reports everything that publishing would report: faults with line and column, warnings, and the price of a run. The exit code is 1 when a file has a fault. With a management token, the server checks the files, because it knows its own models. Without one, or with --here, this program's catalogue is used.`,
   session: `$ promptd prompt check tea.prompt.md
 tea.prompt.md is fine: Tea poem (openai/gpt-5.4-mini; about 2 credits, at most 8)`,
-  options: { here: { type: "boolean", summary: "ask no server" } },
+  options: { here: { type: "boolean", summary: "do not ask a server" } },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
@@ -50,7 +50,7 @@ function checkHere(files: readonly PromptFile[], io: CommandIo): Promise<Checked
   return runAsAuthor(io, (authoring) => files.map((file) => ({ file: file.name, validation: authoring.check(file) })));
 }
 
-/** The server knows its own models, and what it would refuse. */
+/** Checks on the server, which knows its own models and what it would reject. */
 async function checkThere(manage: ManageClient, files: readonly PromptFile[], io: CommandIo): Promise<CheckedFile[]> {
   const checked: CheckedFile[] = [];
   for (const { name, text } of files) {
@@ -71,7 +71,7 @@ function describeFile({ file, validation }: CheckedFile): string {
     .join("\n");
 }
 
-/** One line for each thing to know: many files often share one habit. */
+/** Prints each distinct warning once: many files often share one. */
 function noteWarnings(checked: readonly CheckedFile[], io: CommandIo): void {
   for (const kind of ["warnings", "notes"] as const) {
     const all = checked.flatMap(({ file, validation }) =>

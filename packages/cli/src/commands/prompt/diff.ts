@@ -8,9 +8,9 @@ import { requirePromptFile, runAsAuthor } from "./author-files.ts";
 import { AUTHOR_OPTION, WHERE, runOnServerOrLocally, workOnDatabase } from "./own-prompts.ts";
 
 export const promptDiff: Command = {
-  summary: "Compare a prompt file with what is published, or with another file",
+  summary: "Compare a prompt file with the published version or with another file",
   usage: "FILE [FILE]",
-  details: `One file is compared with the latest version of the prompt that it would change: that of its id, else of its slug. Two files are compared with each other, and neither server nor database is needed. The exit code is 0 whether or not they differ.
+  details: `With one file, the command compares it with the latest version of the prompt that it would change, found by id, else by slug. With two files, it compares them with each other and needs neither a server nor a database. The exit code is 0 whether or not they differ.
 ${WHERE}`,
   session: `$ promptd prompt diff tea.prompt.md
 inputs.tone.default: "calm" -> "bright"
@@ -19,8 +19,7 @@ price: about 2 credits, at most 8`,
   positionals: { min: 1, max: 2 },
   run: async (args, io) => {
     const diff = await readDiff(args, io);
-    if (diff === null)
-      io.result(null, "Nothing is published under the id or the slug of this file: it would be a new prompt.");
+    if (diff === null) io.result(null, "Nothing is published under this file's id or slug: it would be a new prompt.");
     else io.result(diff, formatDiff(diff));
   },
 };
@@ -38,7 +37,7 @@ async function readDiff(args: CommandArgs, io: CommandIo): Promise<PromptDiff | 
   return runAsAuthor(io, (authoring) => authoring.diff(file, other));
 }
 
-/** With the latest version at the server; both files are compared here. */
+/** Fetches the latest version from the server and compares the files locally. */
 async function diffThere(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<PromptDiff | null> {
   const { signal } = io;
   const { prompts, message } = await manage.send("checkPromptFile", { body: { source: file.text }, signal });
@@ -56,7 +55,7 @@ async function diffThere(manage: ManageClient, file: PromptFile, io: CommandIo):
 const LINES_AROUND = 3;
 
 function formatDiff(diff: PromptDiff): string {
-  if (diff.isSame) return "Nothing differs.";
+  if (diff.isSame) return "No differences.";
   const fields = [...diff.fields, ...diff.inputs, ...diff.options].map(
     ({ field, before, after }) => `${printableLine(field)}: ${show(before)} -> ${show(after)}`,
   );
@@ -68,7 +67,7 @@ function show(value: unknown): string {
   return value === null ? "nothing" : printableLine(JSON.stringify(value));
 }
 
-/** Changed lines with three around them; what lies between is left out. */
+/** Shows changed lines with three lines of context. */
 function formatLines(lines: readonly LineChange[]): string {
   const isNear = (at: number) =>
     lines.slice(Math.max(0, at - LINES_AROUND), at + LINES_AROUND + 1).some(({ kind }) => kind !== "same");

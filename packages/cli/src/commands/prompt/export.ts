@@ -14,15 +14,15 @@ interface Written {
 }
 
 export const promptExport: Command = {
-  summary: "Write the files of all prompts of your account into a folder",
+  summary: "Write the files of all your account's prompts to a folder",
   usage: "",
-  details: `Each file is the draft of its prompt, or its latest version where there is no draft. Files that exist are left alone unless --force is given.`,
+  details: `Each file is the prompt's draft, or its latest version if there is no draft. Existing files are not overwritten unless --force is given.`,
   session: `$ promptd prompt export --out prompts
 prompts/tea-poem.prompt.md
 Wrote 1.`,
   options: {
-    out: { type: "string", value: "DIR", isRequired: true, summary: "where the files go" },
-    force: { type: "boolean", summary: "replace files that exist" },
+    out: { type: "string", value: "DIR", isRequired: true, summary: "the folder to write to" },
+    force: { type: "boolean", summary: "overwrite existing files" },
   },
   run: async (args, io) => {
     const out = requireText(args.text("out"), "--out", "prompts");
@@ -41,7 +41,7 @@ Wrote 1.`,
             throw new CommandFailure(describeWriteFailure(file, error), { cause: error });
           }
           left += 1;
-          io.note(`${file} exists and was not overwritten.`);
+          io.note(`${file} already exists and was not overwritten.`);
         }
       }
     });

@@ -10,13 +10,13 @@ import { readPromptFile, runAsAuthor } from "./author-files.ts";
 type Made = CheckedImport & { readonly from: string };
 
 export const promptImport: Command = {
-  summary: "Make prompt files of files of other tools",
+  summary: "Convert files of other tools into prompt files",
   usage: "FILE…",
-  details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November 2026), langfuse, dotprompt, prompty, promptfoo, mustache. What could not be carried over, and what is to be mended before it can be published, stands as comments at the top of each file. No file is overwritten. No database is needed.`,
+  details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November 2026), langfuse, dotprompt, prompty, promptfoo, mustache. Comments at the top of each file say what could not be converted and what must be fixed before it can be published. No file is overwritten, and no database is needed.`,
   session: `$ promptd prompt import poem.mustache --from mustache --out prompts
 prompts/poem.prompt.md
   The file names no model: the role text-default is used instead, the best text model of a server. Name one to be sure of it.
-Made 1.`,
+Created 1.`,
   options: {
     from: { type: "string", value: "FORMAT", isRequired: true, summary: "the format of the files" },
     out: { type: "string", value: "DIR", isRequired: true, summary: "where the prompt files go" },
@@ -47,13 +47,13 @@ Made 1.`,
     const written = await writeFiles(made, out, io);
     io.result(
       written.map(({ from: source, file, notes, faults }) => ({ from: source, file, notes, faults })),
-      [...written.map(describeFile), `Made ${written.length}.`].join("\n"),
+      [...written.map(describeFile), `Created ${written.length}.`].join("\n"),
     );
     return failures.length === 0 && written.length === made.length ? 0 : 1;
   },
 };
 
-/** Files that exist are left alone: they may hold the author's work since an earlier import. */
+/** Never overwrites a file: it may contain the author's work since an earlier import. */
 async function writeFiles(made: readonly Made[], out: string, io: CommandIo): Promise<(Made & { file: string })[]> {
   const written: (Made & { file: string })[] = [];
   const names = new Set<string>();
@@ -66,7 +66,7 @@ async function writeFiles(made: readonly Made[], out: string, io: CommandIo): Pr
       written.push({ ...one, file });
     } catch (error) {
       const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
-      io.note(isThere ? `${file} exists and was not overwritten.` : describeWriteFailure(file, error));
+      io.note(isThere ? `${file} already exists and was not overwritten.` : describeWriteFailure(file, error));
     }
   }
   return written;
@@ -80,7 +80,7 @@ async function makeFolder(out: string, io: CommandIo): Promise<void> {
   }
 }
 
-/** Two prompts of one name become two files. */
+/** Two prompts with the same name become two files. */
 function freeName(name: string, taken: Set<string>): string {
   let free = name;
   for (let number = 2; taken.has(free); number += 1) free = name.replace(/\.prompt\.md$/, `-${number}.prompt.md`);
@@ -92,7 +92,6 @@ function describeFile({ file, notes, faults }: Made & { file: string }): string 
   const lines = [...notes, ...faults.split("\n").filter((line) => line !== "")].map(
     (line) => `  ${printableLine(line)}`,
   );
-  const head =
-    faults === "" ? printableLine(file) : `${printableLine(file)} needs your hand before it can be published`;
+  const head = faults === "" ? printableLine(file) : `${printableLine(file)} must be edited before it can be published`;
   return [head, ...lines].join("\n");
 }

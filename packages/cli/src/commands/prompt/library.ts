@@ -9,7 +9,7 @@ import { AUTHOR_OPTION, findOwn, listAll, WHERE, runOnServerOrLocally, workOnDat
 import { fileOf, type StoredFile } from "./prompt-id-line.ts";
 
 export const promptList: Command = {
-  summary: "List prompts with their versions",
+  summary: "List your prompts with their versions",
   usage: "",
   details: WHERE,
   session: `$ promptd prompt list
@@ -34,7 +34,7 @@ async function listHere(args: CommandArgs, io: CommandIo): Promise<void> {
   io.result(prompts, rows.length === 0 ? "No prompts." : formatTable([header, ...rows]));
 }
 
-/** Drafts too, which have no version yet. */
+/** Includes drafts, which have no version yet. */
 async function listThere(manage: ManageClient, io: CommandIo): Promise<void> {
   const prompts = await listAll(manage, io);
   const rows = prompts.map((prompt) => [
@@ -51,16 +51,16 @@ async function listThere(manage: ManageClient, io: CommandIo): Promise<void> {
 }
 
 export const promptPull: Command = {
-  summary: "Write the file of a prompt",
+  summary: "Write a prompt's file",
   usage: "<promptId|slug>",
-  details: `The file publishes the latest version again, unchanged; at a server it is your draft, where there is one. Without --out it goes to stdout.
+  details: `The file is the latest version, so publishing it changes nothing. On a server, it is your draft if there is one. Without --out, it goes to stdout.
 ${WHERE}`,
   session: `$ promptd prompt pull tea-poem --out prompts
 Wrote prompts/tea-poem.prompt.md.`,
   options: {
     ...AUTHOR_OPTION,
-    out: { type: "string", value: "DIR|FILE", summary: "write it there; a folder gets SLUG.prompt.md" },
-    force: { type: "boolean", summary: "replace a file that says something else" },
+    out: { type: "string", value: "DIR|FILE", summary: "where to write it; in a folder, the file is SLUG.prompt.md" },
+    force: { type: "boolean", summary: "overwrite a file with different contents" },
   },
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
@@ -85,11 +85,11 @@ Wrote prompts/tea-poem.prompt.md.`,
   },
 };
 
-/** What an author has written since, and saved nowhere else, would be lost. */
+/** Refuses to overwrite an author's changes, which may be saved nowhere else. */
 async function refuseToOverwrite(path: string, file: string, text: string): Promise<void> {
-  const there = await readFile(path, "utf8").catch(() => null); // a file that cannot be read is written or refused below
+  const there = await readFile(path, "utf8").catch(() => null); // an unreadable file is overwritten or rejected below
   if (there === null || there === text) return;
-  throw new CommandFailure(`${printableLine(file)} says something else and was not overwritten.`, {
-    hint: "Replace it with --force, or pull to another file with --out.",
+  throw new CommandFailure(`${printableLine(file)} has different contents and was not overwritten.`, {
+    hint: "Overwrite it with --force, or pull to another file with --out.",
   });
 }

@@ -8,21 +8,21 @@ import { withManagement } from "../../session.ts";
 import { readConnection } from "../../user-config.ts";
 import { runOnServer } from "../operator/run-operator.ts";
 
-/** What every command says that works in both ways. */
-export const WHERE = `With a management token ("promptd login") this works on your account at the server. Without one, or with --author, it works on the database of a server on this machine.`;
+/** Shown by every command that works both ways. */
+export const WHERE = `With a management token ("promptd login"), this works on your account on the server. Without one, or with --author, it works on the database of a server on this machine.`;
 
-/** The author's option of commands that read the database. */
+/** The --author option of commands that read the database. */
 export const AUTHOR_OPTION = {
-  author: { type: "string", value: "EMAIL|USERID", summary: "whose prompts; all when left out" },
+  author: { type: "string", value: "EMAIL|USERID", summary: "the author's account (default: all)" },
 } as const;
 
-/** The two ways in which a command for authors can work. */
+/** The two ways in which an author command can work. */
 export interface ServerOrLocal<Result> {
   readonly onServer: (manage: ManageClient) => Promise<Result>;
   readonly locally: () => Promise<Result>;
 }
 
-/** At the server for whoever has a management token, unless --here or --author asks for this machine. */
+/** Works on the server if there is a management token, unless --here or --author asks for this machine. */
 export async function runOnServerOrLocally<Result>(
   args: CommandArgs,
   io: CommandIo,
@@ -37,8 +37,8 @@ async function hasToken(io: CommandIo): Promise<boolean> {
 }
 
 /**
- * The way without a server: its database on this machine. @param work gets the author of --author; null: all.
- * @throws CommandFailure that names both ways when there is no database and nobody asked for it.
+ * Works without HTTP, on the database on this machine. @param work gets the --author; null: all authors.
+ * @throws CommandFailure that explains both ways when there is no database and none was asked for.
  */
 export function workOnDatabase<Result>(
   args: CommandArgs,
@@ -51,16 +51,16 @@ export function workOnDatabase<Result>(
       return await withOperator(io.env, (operator) => work(operator, author), io.command);
     } catch (error) {
       if (author !== null || !(error instanceof NoDatabaseFailure)) throw error;
-      throw noTokenFailure("this machine has no database of a server", error);
+      throw noTokenFailure("this machine has no server database", error);
     }
   });
 }
 
-/** @param instead why the other way is closed too. */
+/** @param instead why the other way does not work either. */
 export function noTokenFailure(instead: string, cause?: unknown): CommandFailure {
-  return new CommandFailure(`No management token is set (an API key is for runs alone), and ${instead}.`, {
-    hint: `For your account at a server: sign in with "promptd login", or set PROMPTD_TOKEN.
-For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, and name the author with --author.`,
+  return new CommandFailure(`No management token is set (an API key is only for runs), and ${instead}.`, {
+    hint: `For your account on a server: sign in with "promptd login", or set PROMPTD_TOKEN.
+For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_URL to the server's value, and name the author with --author.`,
     cause,
   });
 }
@@ -90,7 +90,7 @@ export async function findOwn(manage: ManageClient, name: string, io: CommandIo)
   });
 }
 
-/** @param name the number of a version, its id, or `latest`. */
+/** @param name a version number, a version id, or `latest`. */
 export async function findOwnVersion(
   manage: ManageClient,
   promptId: string,
@@ -108,6 +108,6 @@ export async function findOwnVersion(
     hasMore = page.hasMore && startingAfter !== undefined;
   }
   throw new CommandFailure(`The prompt has no version ${printableLine(name)}.`, {
-    hint: "Give the number of a version, its id, or latest.",
+    hint: "Use a version number, a version id, or latest.",
   });
 }

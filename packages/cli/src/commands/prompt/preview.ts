@@ -7,9 +7,9 @@ import { requirePromptFile, runAsAuthor } from "./author-files.ts";
 import { runOnServerOrLocally } from "./own-prompts.ts";
 
 export const promptPreview: Command = {
-  summary: "Show the exact messages that a run of a prompt file would send",
+  summary: "Show the exact messages that a run of a prompt file would send to the model",
   usage: "FILE",
-  details: `Nothing is published and no model is called. The text of an earlier step stands as [output of step "id"], unless --step gives one. With a management token the server shows them, which knows its own models; else, or with --here, the catalogue of this program does.`,
+  details: `Nothing is published and no model is called. The output of an earlier step appears as [output of step "id"] unless you set it with --step. With a management token, the server renders the messages, because it knows its own models. Without one, or with --here, this program's catalogue is used.`,
   session: `$ promptd prompt preview tea.prompt.md -i topic=rain
 openai/gpt-5.4-mini  maxOutputTokens=2000
 --- user ---
@@ -20,8 +20,8 @@ A run with these inputs costs: at most 8 credits`,
     input: { type: "string", short: "i", multiple: true, value: "KEY=VALUE", summary: "a text input" },
     option: { type: "string", short: "o", multiple: true, value: "KEY=VALUE", summary: "a run option of the model" },
     step: { type: "string", multiple: true, value: "ID=TEXT", summary: "what an earlier step returned" },
-    here: { type: "boolean", summary: "ask no server" },
-    prompt: { type: "string", value: "TITLE|SLUG", summary: "which prompt of a file that holds several" },
+    here: { type: "boolean", summary: "do not ask a server" },
+    prompt: { type: "string", value: "TITLE|SLUG", summary: "which prompt to show, if the file contains several" },
   },
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
@@ -40,7 +40,7 @@ A run with these inputs costs: at most 8 credits`,
     if (preview.ignored.length > 0) io.note(`These have no effect: ${preview.ignored.map(printableLine).join(", ")}`);
     if (preview.issues.length > 0) {
       const messages = new Set(preview.issues.map((issue) => issue.message));
-      throw new CommandFailure([...messages].join("\n"), { hint: "Give an input with -i KEY=VALUE." });
+      throw new CommandFailure([...messages].join("\n"), { hint: "Set an input with -i KEY=VALUE." });
     }
     io.result(preview, formatPreview(preview));
   },
@@ -58,7 +58,7 @@ function formatStep(step: PromptPreview["steps"][number], isOneOfSeveral: boolea
   const count = step.count === 1 ? [] : [`count=${step.count}`];
   const name = isOneOfSeveral ? `Step ${step.id}: ` : "";
   const settings = Object.entries(step.settings).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
-  const schema = step.outputSchema === null ? [] : ["answers JSON that fits its schema"];
+  const schema = step.outputSchema === null ? [] : ["answers JSON that matches its schema"];
   const head = [`${name}${step.model}`, ...options, ...settings, ...limits, ...count, ...schema].join("  ");
   const messages = step.messages.map(({ role, text, images }) => {
     const attached = images.map((label) => `[image: ${printableLine(label)}]\n`).join("");

@@ -1,9 +1,9 @@
-/** A line of the front matter that names the id, which is followed by the end of the file's own fields. */
+/** The front matter line after which the id line is inserted. */
 const HAS_ID = /^id[ \t]*:/m;
 
 /**
- * A prompt file with its id below the line `promptd: 1`.
- * @returns null where it has one already, or is not a file with a front matter.
+ * Inserts a prompt's id below the line `promptd: 1` of its file.
+ * @returns null when the file already has an id, or has no front matter.
  */
 export function withPromptId(text: string, promptId: string): string | null {
   const front = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$/m.exec(text)?.[1];
@@ -12,15 +12,15 @@ export function withPromptId(text: string, promptId: string): string | null {
   const at = text.indexOf(front) + line.index + line[0].length;
   return `${text.slice(0, at)}id: ${promptId}${line[1] ?? "\n"}${text.slice(at)}`;
 }
-/** A prompt's file as it is stored. */
+/** A prompt's file as stored. */
 export interface StoredFile {
   readonly promptId: string;
-  /** Null: it was never published. */
+  /** Null: never published. */
   readonly slug: string | null;
   readonly source: string;
 }
 
-/** Its name and text in a folder: with its id, so that title and slug may change without making another prompt. */
+/** A file's name and its text with the id, so that changing the title or slug does not create another prompt. */
 export function fileOf({ promptId, slug, source }: StoredFile) {
   const ending = /^\s*\{/.test(source) ? ".json" : /^\uFEFF?---/.test(source) ? ".prompt.md" : ".prompt.yaml";
   return { promptId, name: `${slug ?? promptId}${ending}`, text: withPromptId(source, promptId) ?? source };

@@ -18,12 +18,11 @@ changed  v3  tea-poem  Tea poem
 Published 1.`,
   options: {
     ...publishHere.options,
-    author: { type: "string", value: "EMAIL|USERID", summary: "whose prompts, in the database of this machine" },
+    author: { type: "string", value: "EMAIL|USERID", summary: "the author's account, in the database on this machine" },
     "sample-from": {
       type: "string",
       value: "RUNID",
-      summary:
-        "show this run of yours as what the prompt makes; with --author: write its inputs and texts into the file",
+      summary: "use this run of yours as the prompt's sample; with --author: write its inputs and texts into the file",
     },
     note: { type: "string", value: "TEXT", summary: "what changed; callers see it beside the version" },
   },
@@ -32,13 +31,14 @@ Published 1.`,
       onServer: (manage) => publishThere(manage, args, io),
       locally: async () => {
         if (args.text("author") === undefined) throw noTokenFailure("--author is not given");
-        if (args.text("note") !== undefined) throw new CommandFailure("--note needs a management token: promptd login");
+        if (args.text("note") !== undefined)
+          throw new CommandFailure("--note requires a management token: promptd login");
         return publishHere.run(args, io);
       },
     }),
 };
 
-const ONE_FILE = "--sample-from goes with one file of one prompt.";
+const ONE_FILE = "--sample-from requires exactly one file with one prompt.";
 
 interface SampleRequest {
   readonly published: readonly Published[];
@@ -46,11 +46,11 @@ interface SampleRequest {
   readonly io: CommandIo;
 }
 
-/** @returns why the sample was not taken: what was published before is said all the same. */
+/** @returns why the sample was not set. What was published is still reported. */
 async function takeSample(manage: ManageClient, { published, runId, io }: SampleRequest): Promise<string[]> {
   const [prompt, ...others] = published;
   if (prompt === undefined) return [];
-  if (others.length > 0) return [`The sample was not taken: ${ONE_FILE}`];
+  if (others.length > 0) return [`The sample was not set: ${ONE_FILE}`];
   const sample = { params: { promptId: prompt.promptId }, body: { runId }, signal: io.signal };
   try {
     await manage.send("setPromptSample", sample);
@@ -60,7 +60,7 @@ async function takeSample(manage: ManageClient, { published, runId, io }: Sample
     const explained = explainError(error);
     if (explained === null) throw error;
     return [
-      `The sample was not taken: ${explained.message}${
+      `The sample was not set: ${explained.message}${
         explained.hint === null
           ? ""
           : `
@@ -88,7 +88,7 @@ async function publishThere(manage: ManageClient, args: CommandArgs, io: Command
       if (args.flag("write-id") && only !== undefined && others.length === 0) await writeId(file, only.promptId, io);
     } catch (error) {
       if (!(error instanceof PromptdError) || error.code !== "VALIDATION_ERROR") throw error;
-      // Its message is all of them in one line, cut where that is long.
+      // The message joins all issues in one line and truncates them.
       const faults = error.issues.length === 0 ? [error.message] : error.issues.map(({ message }) => message);
       failures.push(`${file.name} was not published:\n${faults.join("\n").replace(/^/gm, "  ")}`);
     }

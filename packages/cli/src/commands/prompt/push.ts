@@ -21,19 +21,19 @@ export interface Pushed {
 }
 
 export const promptPush: Command = {
-  summary: "Save prompt files as drafts of your account at the server",
+  summary: "Save prompt files as drafts in your account on the server",
   usage: "FILE…",
-  details: `Nothing is published. A file is the draft of the prompt that its id names, else its slug, else an unpublished draft of its title; else it begins a new prompt.
-A draft that somebody else of your account has saved is not overwritten: pull it first, or push with --force.`,
+  details: `Nothing is published. A file becomes the draft of the prompt with its id, else with its slug, else of an unpublished draft with its title. If none matches, it creates a new prompt.
+A draft saved by another member of your account is not overwritten: pull it first, or push with --force.`,
   session: `$ promptd prompt push tea.prompt.md --write-id
 SAVED  PROMPT                                REVISION  FILE
 new    01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  1         tea.prompt.md`,
   options: {
     "write-id": {
       type: "boolean",
-      summary: "write the promptId into files that have none, so that a title may change",
+      summary: "write the promptId into files that have none, so that their titles can change",
     },
-    force: { type: "boolean", summary: "replace a draft that somebody else has saved" },
+    force: { type: "boolean", summary: "overwrite a draft saved by somebody else" },
   },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
@@ -68,7 +68,7 @@ new    01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  1         tea.prompt.md`,
 interface PushOptions {
   readonly io: CommandIo;
   readonly isForced: boolean;
-  /** The file will name its prompt from now on. */
+  /** The prompt's id will be written into the file. */
   readonly writesId: boolean;
 }
 
@@ -77,7 +77,7 @@ interface PushedFile extends Pushed {
   readonly checked: CheckedPrompt | null;
 }
 
-/** A file with faults can be a draft as well: its prompt is then the one that its id names. */
+/** A file with faults can also be a draft. Its id then determines the prompt. */
 export async function pushFile(
   manage: ManageClient,
   { name, text: source }: PromptFile,
@@ -86,7 +86,7 @@ export async function pushFile(
   const { signal } = io;
   const { prompts, faults } = await manage.send("checkPromptFile", { body: { source }, signal });
   const [checked = null, ...others] = prompts;
-  if (others.length > 0) throw new CommandFailure("it holds several prompts. Publish it as it is, or split it.");
+  if (others.length > 0) throw new CommandFailure("it contains several prompts. Publish it as it is, or split it.");
   for (const fault of faults) io.note(`${name}:${fault.line ?? 1}: ${printableLine(fault.message)}`);
   const promptId = checked === null ? idOfFaulty(source) : checked.promptId;
   if (promptId === null) {
@@ -109,13 +109,13 @@ export async function pushFile(
 }
 
 const FAULTY_WITHOUT_ID =
-  "it has faults and names no prompt, so each push would begin another one. Mend them, or push with --write-id.";
+  "it has faults and no prompt id, so each push would create another prompt. Fix the faults, or push with --write-id.";
 
 function idOfFaulty(source: string): string | null {
   return /^id[ \t]*:[ \t]*["']?([0-9a-f-]{36})/im.exec(source)?.[1] ?? null;
 }
 
-/** One's own draft may be replaced. */
+/** The name of the signed-in person, who may replace their own draft. */
 async function nameOf(manage: ManageClient, io: CommandIo): Promise<string> {
   return (await manage.send("getSession", { signal: io.signal })).person.name;
 }

@@ -3,7 +3,7 @@ import type { Command } from "../../command.ts";
 export const promptSchema: Command = {
   summary: "Print the JSON Schema of prompt files, for editors",
   usage: "",
-  details: `Save it beside your prompts, and begin a *.prompt.yaml file with this line:
+  details: `Save it next to your prompts, and begin each *.prompt.yaml file with this line:
 # yaml-language-server: $schema=./prompt-file.schema.json`,
   session: `$ promptd prompt schema > prompt-file.schema.json`,
   options: {},

@@ -11,17 +11,17 @@ export interface TestedFile extends TestedPrompt {
   readonly file: string;
 }
 
-/** Between two looks at a run that its server has not ended within its own wait. */
+/** The poll interval for a run that has not ended within the server's own wait. */
 const POLL_MS = 1_000;
 
-/** Saves a file as a draft and runs its samples and tests at the server, as the author's own runs. */
+/** Saves a file as a draft and runs its samples and tests on the server, as the author's own runs. */
 export async function testOnServer(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<TestedFile> {
   const { checked, ...draft } = await pushFile(manage, file, { io, isForced: false, writesId: false });
   if (checked === null) throw new CommandFailure(`${file.name} has faults and cannot be run. Its draft is saved.`);
   const results: TrialResult[] = [];
   for (const test of checked.tests) {
     if (test.images === 0) results.push(await runTest(manage, { ...draft, test, io }));
-    else io.note(`${printableLine(test.name)} needs images, which only --here can give it.`);
+    else io.note(`${printableLine(test.name)} needs images, which work only with --here.`);
   }
   return { title: checked.title, model: checked.config.model, file: file.name, results };
 }
@@ -51,7 +51,7 @@ async function runTest(manage: ManageClient, { promptId, revision, test, io }: T
     await delay(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
   for (const kind of result.test?.unchecked ?? [])
-    io.note(`${printableLine(test.name)}: "${kind}" is checked by --here alone.`);
+    io.note(`${printableLine(test.name)}: "${kind}" is checked only with --here.`);
   const errors = result.run.outputs.filter(({ type }) => type === "error").map(({ data }) => data);
   const texts = result.run.outputs.filter(({ type }) => type === "text").map(({ data }) => data);
   const failures = [...errors, ...(result.test?.failures ?? [])];

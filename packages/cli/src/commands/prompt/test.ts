@@ -13,12 +13,14 @@ import { testOnServer, type TestedFile } from "./test-on-server.ts";
 export const promptTest: Command = {
   summary: "Run the samples and tests of prompt files against their models",
   usage: "FILE…",
-  details: `Nothing is published. With a management token each file is saved as a draft at the server, which runs it; these runs are the author's own. Else, or with --here, no server or database is needed: the models are called from here. A sample passes when its run gives an output, a test when all that it expects holds. The exit code is 1 when one does not. Images of a test are paths from the file's folder.`,
+  details: `Nothing is published. With a management token, each file is saved as a draft on the server, which runs it; the runs belong to the author. Without one, or with --here, no server or database is needed: this command calls the models itself. A sample passes when its run produces an output. A test passes when all of its expectations hold. The exit code is 1 when any of them fails. Image paths in tests are relative to the file's folder.`,
   session: `$ promptd prompt test tea.prompt.md
 RESULT  PROMPT    TEST      MODEL         OUTPUT
 ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] model: sandbox/text reason…
 1 passed, 0 failed.`,
-  options: { here: { type: "boolean", summary: "call the models from here, with the keys of the settings" } },
+  options: {
+    here: { type: "boolean", summary: "call the models from this machine, with the provider keys in its settings" },
+  },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const files = await Promise.all(args.positionals.map((name) => requirePromptFile(name, io)));
@@ -54,7 +56,7 @@ function testHere(files: readonly PromptFile[], io: CommandIo): Promise<TestedFi
 
 async function readImage(path: string, folder: string): Promise<Uint8Array> {
   if (/^https?:/.test(path))
-    throw new CommandFailure(`${path} is an address; a test reads files. Save the image beside the prompt file.`);
+    throw new CommandFailure(`${path} is a URL, but tests read files. Save the image next to the prompt file.`);
   try {
     return await readFile(resolve(folder, path));
   } catch (error) {
@@ -63,7 +65,7 @@ async function readImage(path: string, folder: string): Promise<Uint8Array> {
 }
 
 function noteNothing(io: CommandIo): void {
-  io.note('There is nothing to run: give the file "samples" or "tests".');
+  io.note('Nothing to run: add "samples" or "tests" to the file.');
 }
 
 function formatResults(tested: readonly TestedFile[]): string {

@@ -7,11 +7,11 @@ import { findOwn, findOwnVersion } from "./own-prompts.ts";
 const LABEL = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 export const promptLabel: Command = {
-  summary: "Set, move, delete or list the labels of a prompt of yours; callers run slug@label",
+  summary: "Set, move, delete, or list the labels of your prompt; callers run slug@label",
   usage: "<slug|promptId> [LABEL] [VERSION]",
-  details: `VERSION is its number, its id, or latest, which is taken when it is left out. Without a label all are listed.`,
+  details: `VERSION is a version number, a version id, or latest (the default). Without a label, all labels are listed.`,
   session: `$ promptd prompt label tea-poem production 2
-production of tea-poem is version 2.
+production of tea-poem is now version 2.
 $ promptd prompt label tea-poem
 LABEL       VERSION  ID
 production  2        01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77`,
@@ -37,17 +37,17 @@ production  2        01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77`,
       const found = await findOwnVersion(manage, own.promptId, { name: version, io });
       const body = { promptVersionId: found.promptVersionId };
       const set = await manage.send("setLabel", { params, body, signal });
-      return io.result(set, `${label} of ${own.slug ?? own.promptId} is version ${found.version}.`);
+      return io.result(set, `${label} of ${own.slug ?? own.promptId} is now version ${found.version}.`);
     });
   },
 };
 
 export const promptRollback: Command = {
-  summary: "Publish what an older version of a prompt of yours says as the next version",
+  summary: "Publish an older version of your prompt again, as the next version",
   usage: "<slug|promptId> <VERSION>",
-  details: "VERSION is its number or its id. Versions never change: this makes a new one.",
+  details: "VERSION is a version number or id. Versions never change, so this creates a new one.",
   session: `$ promptd prompt rollback tea-poem 2 --note "The third was too long"
-Version 4 of tea-poem says what version 2 says.`,
+Published version 4 of tea-poem, identical to version 2.`,
   options: { note: { type: "string", value: "TEXT", summary: "why; callers see it beside the version" } },
   positionals: { min: 2, max: 2 },
   run: async (args, io) => {
@@ -58,12 +58,15 @@ Version 4 of tea-poem says what version 2 says.`,
       const body = { promptVersionId: found.promptVersionId, note: args.text("note") };
       const made = await manage.send("rollBackPrompt", { params: { promptId: own.promptId }, body, signal: io.signal });
       if (made.outcome !== "unchanged") {
-        return io.result(made, `Version ${made.version} of ${made.slug} says what version ${found.version} says.`);
+        return io.result(
+          made,
+          `Published version ${made.version} of ${made.slug}, identical to version ${found.version}.`,
+        );
       }
-      const only = own.versions === 1 ? " It has no other version to go back to." : "";
+      const only = own.versions === 1 ? " There is no other version to roll back to." : "";
       io.result(
         made,
-        `The latest version of ${made.slug}, ${made.version}, says that already: nothing was published.${only}`,
+        `The latest version of ${made.slug}, ${made.version}, is already identical: nothing was published.${only}`,
       );
     });
   },

@@ -7,14 +7,14 @@ import { withManagement } from "../../session.ts";
 import { webhookOf, wordOf } from "./read-arguments.ts";
 
 export const webhooksDeliveries: Command = {
-  summary: "List what was sent to a webhook, and what was answered",
+  summary: "List the deliveries of a webhook and its responses",
   usage: "<webhookId>",
   session: `$ promptd webhooks deliveries 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a --limit 1
 DELIVERY                              TIME                 EVENT         STATE      ATTEMPTS  ANSWER
 01a1f9a0-7c10-7b42-9d03-1f6e0a4c8b57  2026-11-22 10:04:11  run.finished  delivered  1         204 in 93 ms`,
   options: {
     state: { type: "string", value: "STATE", summary: `only ${DELIVERY_STATES.join(", ")}` },
-    limit: { type: "string", short: "n", value: "N", summary: "1 to 50; 10 when absent" },
+    limit: { type: "string", short: "n", value: "N", summary: "1 to 50 (default: 10)" },
   },
   positionals: { min: 1, max: 1 },
   async run(args, io) {
@@ -39,17 +39,17 @@ DELIVERY                              TIME                 EVENT         STATE  
 };
 
 export const webhooksRepeat: Command = {
-  summary: "Send an event to a webhook once more, with the same id",
+  summary: "Send an event to a webhook again, with the same id",
   usage: "<webhookId> <deliveryId>",
   session: `$ promptd webhooks repeat 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a 01a1f9a0-7c10-7b42-9d03-1f6e0a4c8b57
-run.finished is sent again. To see the answer: promptd webhooks deliveries 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
+run.finished will be sent again. To see the response: promptd webhooks deliveries 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
   options: {},
   positionals: { min: 2, max: 2 },
   async run(args, io) {
     const params = { ...webhookOf(args), deliveryId: args.positionals[1] ?? "" };
     const call = { params, signal: io.signal };
     const delivery = await withManagement(io, (manage) => manage.send("repeatDelivery", call));
-    io.result(delivery, `${delivery.event} is sent again. ${seeAnswer(params.webhookId)}`);
+    io.result(delivery, `${delivery.event} will be sent again. ${seeAnswer(params.webhookId)}`);
   },
 };
 
@@ -57,23 +57,23 @@ export const webhooksTest: Command = {
   summary: "Send a test event to a webhook",
   usage: "<webhookId>",
   session: `$ promptd webhooks test 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
-webhook.test is sent. To see the answer: promptd webhooks deliveries 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
+webhook.test will be sent. To see the response: promptd webhooks deliveries 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
   options: {},
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const params = webhookOf(args);
     const call = { params, signal: io.signal };
     const delivery = await withManagement(io, (manage) => manage.send("testWebhook", call));
-    io.result(delivery, `${delivery.event} is sent. ${seeAnswer(params.webhookId)}`);
+    io.result(delivery, `${delivery.event} will be sent. ${seeAnswer(params.webhookId)}`);
   },
 };
 
 function seeAnswer(webhookId: string): string {
-  return `To see the answer: promptd webhooks deliveries ${webhookId}`;
+  return `To see the response: promptd webhooks deliveries ${webhookId}`;
 }
 
 function answerOf({ statusCode, durationMs, fault, nextAttemptAt }: Delivery): string {
-  const again = nextAttemptAt === null || fault === null ? "" : ` Again at ${nextAttemptAt.slice(11, 19)}.`;
+  const again = nextAttemptAt === null || fault === null ? "" : ` Next attempt at ${nextAttemptAt.slice(11, 19)}.`;
   if (fault !== null) return `${printableLine(fault)}${again}`;
   return statusCode === null ? "-" : `${statusCode} in ${durationMs ?? 0} ms`;
 }

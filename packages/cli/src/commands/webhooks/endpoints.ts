@@ -27,17 +27,17 @@ WEBHOOK                               STATE    EVENTS        URL
 };
 
 export const webhooksAdd: Command = {
-  summary: "Create a webhook; its secret is shown this once",
+  summary: "Create a webhook; its secret is shown only once",
   usage: "<url>",
   session: `$ promptd webhooks add https://example.org/events --event run.finished
 whsec_Vk3zO1y0cXg2bS5pQm9uR8tWj7LhEfDa
-Created 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a. The secret is shown this once.`,
+Created 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a. The secret is shown only once.`,
   options: {
     event: {
       type: "string",
       multiple: true,
       value: "NAME",
-      summary: `${WEBHOOK_EVENTS.join(", ")}; all when absent`,
+      summary: `${WEBHOOK_EVENTS.join(", ")} (default: all)`,
     },
   },
   positionals: { min: 1, max: 1 },
@@ -45,23 +45,23 @@ Created 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a. The secret is shown this once.`,
     const named = args.list("event").map((name) => wordOf<WebhookEventName>("--event", name, WEBHOOK_EVENTS));
     const body = { url: args.positionals[0] ?? "", events: named.length === 0 ? [...WEBHOOK_EVENTS] : named };
     const created = await withManagement(io, (manage) => manage.send("createWebhook", { body, signal: io.signal }));
-    // The secret alone goes to standard output, so that it can be stored by a script.
+    // Only the secret goes to standard output, so that a script can store it.
     io.result(created, created.secret);
-    io.note(`Created ${created.webhookId}. The secret is shown this once.`);
+    io.note(`Created ${created.webhookId}. The secret is shown only once.`);
   },
 };
 
 export const webhooksRemove: Command = {
-  summary: "Delete a webhook with its deliveries",
+  summary: "Delete a webhook and its deliveries",
   usage: "<webhookId>",
   session: `$ promptd webhooks remove 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
-Deleted the webhook of https://example.org/events.`,
+Deleted the webhook for https://example.org/events.`,
   options: {},
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const call = { params: webhookOf(args), signal: io.signal };
     const removed = await withManagement(io, (manage) => manage.send("deleteWebhook", call));
-    io.result(removed, `Deleted the webhook of ${printableLine(removed.url)}.`);
+    io.result(removed, `Deleted the webhook for ${printableLine(removed.url)}.`);
   },
 };
 

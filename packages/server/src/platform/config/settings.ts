@@ -45,7 +45,7 @@ const ON_OFF = "on or off";
 export const SETTINGS = {
   PORT: setting(integer(0, 65_535), {
     default: "8787",
-    expected: "a port from 0 to 65535 (0: any free one)",
+    expected: "a port from 0 to 65535 (0 for any free port)",
     meaning: "Port of the API.",
   }),
   HOST: setting(text, {
