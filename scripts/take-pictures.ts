@@ -98,7 +98,7 @@ async function takeAll(from: Browser, url: string, link: string): Promise<void> 
   };
   await page.goto(link);
   await page.getByRole("list", { name: "Prompts" }).getByRole("listitem").first().waitFor();
-  await page.getByRole("button", { name: "Close the welcome" }).click();
+  await page.getByRole("button", { name: "Dismiss welcome" }).click();
   await take("marketplace");
   await page.goto(`${url}/?q=a+new+look+for+my+house`);
   await page.getByRole("list", { name: "Prompts" }).getByRole("listitem").first().waitFor();
@@ -170,7 +170,7 @@ function isShown(): boolean {
 
 async function writeDraft(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/author/new`);
-  await page.getByRole("button", { name: "Start with this: Text" }).click();
+  await page.getByRole("button", { name: "Use this template: Text" }).click();
   const editor = page.getByRole("textbox", { name: /Prompt file/ });
   await editor.click();
   await page.keyboard.press("Control+a");

@@ -7,10 +7,10 @@ import { brotliCompressSync, constants } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
 const DOCS = join(import.meta.dirname, "../../docs");
-/** The server that `npm run dev` shows the pages of. */
+/** The server behind `npm run dev`. */
 const SERVER = process.env["PROMPTD_DEV_SERVER"] ?? "http://127.0.0.1:8787";
 
-/** Compresses once, at the build: the server sends what it finds. */
+/** Compresses files once, at build time. The server sends them as they are. */
 function brotli(): Plugin {
   let dist = "";
   return {
@@ -29,7 +29,7 @@ function brotli(): Plugin {
   };
 }
 
-/** The guides as they are, and a list of them, for programs that read. */
+/** Publishes the guides as Markdown, with a list, for AI tools. */
 function guidesForPrograms(): Plugin {
   return {
     name: "guides-for-programs",
@@ -50,7 +50,7 @@ function guidesForPrograms(): Plugin {
   };
 }
 
-/** Vite lists the packages whose scripts are in the build; the license of a font asks for its text beside the files as well. */
+/** Vite lists the packages whose scripts are in the build. Font licenses must accompany the font files too. */
 const LICENSES = "licenses.md";
 const FONTS = ["@fontsource-variable/inter", "@fontsource-variable/jetbrains-mono"];
 function licensesOfFonts(): Plugin {
@@ -66,7 +66,7 @@ function licensesOfFonts(): Plugin {
   };
 }
 
-/** Writes go to the server as if its own page had sent them: it takes none from a page of another origin. */
+/** Rewrites the origin of requests, because the server rejects writes from pages of another origin. */
 const proxied = {
   target: SERVER,
   changeOrigin: true,
@@ -81,12 +81,12 @@ export default defineConfig({
   plugins: [react(), tailwind(), guidesForPrograms(), licensesOfFonts(), brotli()],
   resolve: { conditions: ["promptd-source", "module", "browser", "development|production"] },
   build: {
-    outDir: join(import.meta.dirname, "dist"), // `npm run build:console` names another, and moves it there
+    outDir: join(import.meta.dirname, "dist"), // `npm run build:console` passes another directory and moves the result
     emptyOutDir: true,
     license: { fileName: LICENSES },
-    manifest: true, // which files a page loads, for the check of their weight
+    manifest: true, // records which files each page loads, for the weight check
     target: "es2023",
-    assetsInlineLimit: 0, // the policy of the pages takes no data: address
+    assetsInlineLimit: 0, // the content security policy allows no data: URLs
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 600,
   },

@@ -5,7 +5,7 @@ function read(): string | null {
   try {
     return localStorage.getItem(KEY);
   } catch {
-    return null; // storage is switched off: the personal account is used
+    return null; // storage is disabled: use the personal account
   }
 }
 
@@ -20,6 +20,6 @@ export function chooseAccount(accountId: string | null): void {
     if (accountId === null) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, accountId);
   } catch {
-    // Storage is switched off: the choice lasts as long as the page.
+    // Storage is disabled: the choice lasts only as long as the page.
   }
 }

@@ -1,4 +1,4 @@
-/** The only way to the server: the client of the management API, and one query for each resource that pages read. */
+/** The console's only access to the server: the management API client, and one query per resource. */
 import { createManageClient, PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client/manage";
 import type { CreateRunBody, RunStatus, Unauthorized } from "@promptd/contract";
 import {
@@ -23,19 +23,19 @@ export const manage = createManageClient({
   maxRetries: 1,
 });
 
-/** Asked without an account: the chosen one may be an account that the person has left. */
+/** Requested without an account, because the person may have left the chosen one. */
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
   queryFn: () => manage.send("getSession", { headers: { [ACCOUNT_HEADER]: null } }),
   staleTime: 60_000,
 });
 
-/** The server gives a session that is a day old its thirty days again, and its cookie too. */
+/** The server extends a session older than a day to thirty days again, and renews its cookie. */
 export function renewSession(): void {
-  void fetch("/manage/auth/get-session").catch(() => {}); // the next page that is opened asks again
+  void fetch("/manage/auth/get-session").catch(() => {}); // the next page that opens asks again
 }
 
-/** For who is not signed in yet. */
+/** For people who are not signed in yet. */
 export const featuresQuery = queryOptions({
   queryKey: ["features"],
   queryFn: () => manage.send("getFeatures"),
@@ -44,17 +44,17 @@ export const featuresQuery = queryOptions({
 
 export function isSignedOut(error: unknown): boolean {
   if (!(error instanceof PromptdError)) return error instanceof SignedOutError;
-  // The same code says that a role or a scope is missing.
+  // A missing role or scope has the same code.
   return error.code === "UNAUTHORIZED_ERROR" && (error.data as Unauthorized | null)?.reason === "SIGN_IN_REQUIRED";
 }
 
-/** Also where the address holds what no id can be: that leads to nothing as well. */
+/** Also true if the address does not contain a valid id, which cannot exist either. */
 export function isMissing(error: unknown): boolean {
   if (!(error instanceof PromptdError)) return false;
   return error.code === "NOT_FOUND_ERROR" || error.issues.some(({ path }) => path[0] === "path");
 }
 
-/** True: the same request may go well later, without anybody changing it. */
+/** True if the same request may succeed later, unchanged. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof PromptdError) return error.httpStatus === 429 || error.httpStatus >= 500;
   return error instanceof PromptdConnectionError || error instanceof PromptdProtocolError;
@@ -62,17 +62,17 @@ export function mayPass(error: unknown): boolean {
 
 const UNREACHABLE = "The server could not be reached. Check the connection, then try again.";
 
-/** In place of the server's sentence, which speaks to programs as well. */
+/** Replaces the server's message, which is written for programs too. */
 const SIGNED_OUT = "You are signed out. Sign in again. What you typed here stays.";
 
 export interface Fault {
   readonly message: string;
   readonly requestId: string | null;
-  /** True: the way on is a new sign-in. */
+  /** True if the person must sign in again. */
   readonly isSignedOut: boolean;
 }
 
-/** What a page says of a failure: the server's own sentence, or that it could not be reached. */
+/** What a page says about a failure: the server's message, or that the server could not be reached. */
 export function faultOf(error: unknown): Fault {
   if (isSignedOut(error)) return { message: SIGNED_OUT, requestId: null, isSignedOut: true };
   const requestId = error instanceof PromptdError ? error.requestId : null;
@@ -96,10 +96,10 @@ export const marketplaceQuery = (search: { readonly q?: string | undefined; read
 
 type Browse = Omit<MarketplaceQuery, "limit" | "startingAfter">;
 
-/** Two screens of cards: the first page waits for no more. */
+/** Two screens of cards, so that the first page loads fast. */
 const CARDS = 24;
 
-/** What the address of the marketplace asks for: words have an order of their own. */
+/** The marketplace query for an address. A text search has its own order. */
 export const browseOf = ({ q, sort, modality, model, tag }: MarketplaceSearch): Browse => ({
   q,
   sort: q === undefined ? sort : undefined,
@@ -132,16 +132,16 @@ export const promptQuery = (slug: string) =>
     staleTime: 30_000,
   });
 
-/** How soon a run that is not final is asked for again. */
+/** How often a run that is not final is polled. */
 const RUN_POLL_MS = 1_000;
-/** How soon what is followed is asked for again after a failure that may pass. */
+/** How soon a poll is retried after a temporary failure. */
 const RETRY_MS = 3_000;
 export const isFinal = (status: RunStatus | undefined) => status === "succeeded" || status === "failed";
 
-/** For `refetchInterval`: an outage ends, a refusal does not. */
+/** For `refetchInterval`: retries after an outage, but not after a refusal. */
 const retryAfter = (error: unknown): number | false => error !== null && mayPass(error) && RETRY_MS;
 
-/** For `refetchInterval` of what changes by itself. */
+/** For `refetchInterval` of data that changes on its own. */
 export function followEvery(ms: number, isLive: boolean, error: unknown): number | false {
   return error === null ? isLive && ms : retryAfter(error);
 }
@@ -153,7 +153,7 @@ export const runQuery = (runId: string) =>
     refetchInterval: ({ state }) => followEvery(RUN_POLL_MS, !isFinal(state.data?.runStatus), state.error),
   });
 
-/** A list, newest first, that is read page by page. `idOf`: what the next page begins after. */
+/** A paginated list, newest first. `idOf` gives the cursor after which the next page starts. */
 export function growingList<Row>(
   queryKey: readonly unknown[],
   load: (page: PageQuery, signal: AbortSignal) => Promise<Page<Row>>,
@@ -171,10 +171,10 @@ export function growingList<Row>(
   });
 }
 
-/** How often a list with live runs is read again. */
+/** How often a list with live runs is refreshed. */
 const LIVE_MS = 2_000;
 
-/** A list of runs: read again while one of those that are shown is not final. */
+/** A list of runs, refreshed while any run it shows is not final. */
 export const liveRuns = <Row extends ManagedRunRow>(
   queryKey: readonly unknown[],
   load: Parameters<typeof growingList<Row>>[1],
@@ -206,7 +206,7 @@ export const keysQuery = growingList(
   ({ keyId }) => keyId,
 );
 
-/** Creates a run and does not wait for it. The same `key` never makes two. */
+/** Creates a run without waiting for it. The same `key` never creates two runs. */
 export async function createRun(body: CreateRunBody, key: string): Promise<string> {
   const headers = { prefer: "respond-async, stream", "idempotency-key": key };
   const { data } = await manage.call("createRun", { params: {}, query: {}, body, headers });
@@ -219,13 +219,13 @@ interface Refusal {
 }
 
 /**
- * A file that the server answers, such as everything of the account as one archive.
- * @throws Error with a sentence for the page.
+ * Downloads a file from the server, such as the account's export.
+ * @throws Error with a message to show.
  */
 export async function download(path: "/manage/v1/account/export" | `/manage/v1/runs/export?${string}`): Promise<Blob> {
   const account = chosenAccount();
   const headers = account === null ? {} : { [ACCOUNT_HEADER]: account };
-  // Bytes: the client reads text.
+  // Fetched here because the client reads only text.
   const answer = await fetch(path, { headers }).catch(() => null);
   if (answer === null) throw new Error(UNREACHABLE);
   if (answer.ok) return answer.blob();
@@ -234,7 +234,7 @@ export async function download(path: "/manage/v1/account/export" | `/manage/v1/r
   throw new Error(refusal?.message ?? `The server responded with HTTP ${answer.status}.`);
 }
 
-/** The prompts of the account, drafts too. */
+/** The account's prompts, including drafts. */
 export const ownPromptsQuery = (query: Pick<ListPromptsQuery, "q" | "state">) =>
   growingList(
     ["own-prompts", query],
@@ -255,7 +255,7 @@ export const ownVersionsQuery = (promptId: string) =>
     ({ promptVersionId }) => promptVersionId,
   );
 
-/** `stamp`: of the draft; the comparison is made again when it was saved. */
+/** `stamp` identifies the saved draft, so that saving refreshes the comparison. */
 export const diffQuery = (promptId: string, query: DiffQuery, stamp: string) =>
   queryOptions({
     queryKey: ["diff", promptId, query, stamp],

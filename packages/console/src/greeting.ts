@@ -1,11 +1,11 @@
-/** Whether somebody who has come by a welcome link is still to be greeted. This browser remembers it, where it may. */
+/** Remembers, in this browser, whether a person who used a welcome link still has to be greeted. */
 const KEY = "promptd-greeting";
 
 export function greetNext(): void {
   try {
     localStorage.setItem(KEY, "due");
   } catch {
-    // Storage is switched off: nobody is greeted.
+    // Storage is disabled: nobody is greeted.
   }
 }
 
@@ -21,6 +21,6 @@ export function endGreeting(): void {
   try {
     localStorage.removeItem(KEY);
   } catch {
-    // It was not stored either.
+    // It was not stored in the first place.
   }
 }

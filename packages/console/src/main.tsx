@@ -9,7 +9,7 @@ import "./theme.css";
 
 const queries = new QueryClient({
   queryCache: new QueryCache({
-    // Whoever was signed out elsewhere is led to the sign-in by the next link, and not by the page that holds their text.
+    // A person who was signed out elsewhere is sent to sign-in by the next link, not by the page that holds their text.
     onError: (error, { queryKey }) => {
       if (isSignedOut(error) && queryKey[0] !== sessionQuery.queryKey[0]) {
         void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
@@ -17,12 +17,12 @@ const queries = new QueryClient({
     },
   }),
   defaultOptions: {
-    // The client repeats what may be repeated; what fails then is shown, with a button.
+    // The client already retries what is safe to retry. Remaining failures are shown with a retry button.
     queries: {
       retry: false,
       staleTime: 10_000,
       refetchOnWindowFocus: true,
-      // Without a network a page says so: otherwise it would load until there is one.
+      // Fail without a network instead of loading until it returns.
       networkMode: "always",
       refetchOnReconnect: true,
     },

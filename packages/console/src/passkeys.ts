@@ -1,13 +1,13 @@
-/** Passkeys: what the browser asks the person between two requests. */
+/** Passkeys: the browser's part between two requests. */
 import { manage } from "./api.ts";
 
-/** False: the browser is too old, or the address of the page is a bare number or not secure. */
+/** False if the browser is too old, or if the page's address is an IP address or not secure. */
 export const canUsePasskeys = (): boolean =>
   typeof PublicKeyCredential === "function" &&
   "parseCreationOptionsFromJSON" in PublicKeyCredential &&
   !/^[\d.]+$|:/.test(location.hostname);
 
-/** @throws Error with a sentence for the page. */
+/** @throws Error with a message to show. */
 export async function addPasskey(name: string): Promise<void> {
   const { options } = await manage.send("beginPasskey");
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
@@ -17,7 +17,7 @@ export async function addPasskey(name: string): Promise<void> {
   await manage.send("addPasskey", { body: { name, response } });
 }
 
-/** @throws Error with a sentence for the page. */
+/** @throws Error with a message to show. */
 export async function signInWithPasskey(): Promise<void> {
   const { options } = await manage.send("beginPasskeySignIn");
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
@@ -33,7 +33,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   SecurityError: "Passkeys do not work at this address. They need localhost, or HTTPS with a domain name.",
 };
 
-/** The browser's own window: it may be canceled, and says so by the name of its error. */
+/** Opens the browser's dialog. The error's name says whether the person canceled it. */
 async function askBrowser(ask: () => Promise<Credential | null>): Promise<Readonly<Record<string, unknown>>> {
   const credential = await ask().catch((error: unknown) => {
     const sentence = error instanceof DOMException ? SENTENCES[error.name] : undefined;

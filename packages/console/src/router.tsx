@@ -1,4 +1,4 @@
-/** Every address of the console. A screen is loaded when its address is opened; search parameters are typed here. */
+/** Every address of the console. Screens load when their address opens. Search parameters are typed here. */
 import { RUN_STATUSES } from "@promptd/contract";
 import type { QueryClient } from "@tanstack/react-query";
 import { createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
@@ -85,7 +85,7 @@ const credits = createRoute({
   component: lazyRouteComponent(() => import("./screens/credits/credits.tsx"), "CreditsScreen"),
   validateSearch: (search: Record<string, unknown>): CreditsSearch => ({
     by: oneOf(search["by"], ["prompt", "key", "model"]),
-    // The address holds a number as one.
+    // The router parses digits in the address as a number.
     days: oneOf(String(search["days"]), ["7", "30", "90", "365"]),
   }),
 });
@@ -243,7 +243,7 @@ export function createAppRouter(queries: QueryClient) {
     defaultPreload: "intent",
     defaultPendingComponent: ScreenShapes,
     defaultPendingMs: 300,
-    defaultPendingMinMs: 0, // what is there is shown
+    defaultPendingMinMs: 0, // show what has loaded
     scrollRestoration: true,
   });
 }

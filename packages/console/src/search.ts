@@ -1,4 +1,4 @@
-/** What stands behind the question mark of each page: all state that a reload or a colleague should see. */
+/** The search parameters of each page: all state that a reload or a shared link should restore. */
 import type { RunStatus } from "@promptd/contract";
 
 export interface MarketplaceSearch {
@@ -32,13 +32,13 @@ export interface InstallationRunsSearch {
   readonly model?: string | undefined;
   readonly accountId?: string | undefined;
 }
-/** A list that is searched by words. */
+/** A list with a text search. */
 export interface WordsSearch {
   readonly q?: string | undefined;
 }
 export interface AuditSearch {
   readonly q?: string | undefined;
-  /** Absent: rows of what operators have only read are left out. */
+  /** If absent, entries for operators' reads are excluded. */
   readonly reads?: "with" | undefined;
   readonly action?: string | undefined;
   readonly outcome?: "success" | "failure" | undefined;
@@ -46,14 +46,14 @@ export interface AuditSearch {
   readonly personId?: string | undefined;
 }
 export interface CreditsSearch {
-  /** What the chart is stacked by. */
+  /** How the chart is stacked. */
   readonly by?: "prompt" | "key" | "model" | undefined;
   readonly days?: "7" | "30" | "90" | "365" | undefined;
 }
 export interface SignInSearch {
   /** Where the person was going. */
   readonly from?: string | undefined;
-  /** What a sign-in service came back with. */
+  /** The error a sign-in service returned with. */
   readonly error?: string | undefined;
 }
 /** The prompts of an author. */
@@ -65,7 +65,7 @@ export interface EditorSearch {
   readonly tab?: "test" | "rendered" | "history" | undefined;
   /** The run shown beside the form. */
   readonly run?: string | undefined;
-  /** The run of another model or version that is shown beside it. */
+  /** The run of another model or version, shown next to it. */
   readonly beside?: string | undefined;
   /** What the history compares: two versions, or a version and the draft. */
   readonly from?: string | undefined;

@@ -1,4 +1,4 @@
-/** The endpoints of the library that keeps sessions, which speaks a form of its own: signing in, out and up, and what stands on it. */
+/** Calls better-auth's endpoints, which have their own format: signing in, out, and up, and what builds on that. */
 
 const USED_LINK = "This link is no longer valid. Request a new one.";
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -9,7 +9,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 export class SignedOutError extends Error {}
 
-/** @throws Error with a sentence for the page. */
+/** @throws Error with a message to show. */
 export async function askAuth<Answer>(path: string, body?: unknown): Promise<Answer> {
   const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   const answer = await fetch(`/manage/auth/${path}`, {
@@ -32,7 +32,7 @@ export async function askAuth<Answer>(path: string, body?: unknown): Promise<Ans
   throw new Error(/[.!?]$/.test(message) ? message : `${message}.`);
 }
 
-/** `second_factor`: the password is right, and a code of the authenticator app is asked for. */
+/** `second_factor`: the password is right, and a code from the authenticator app is needed. */
 export async function signIn(email: string, password: string): Promise<"signed_in" | "second_factor"> {
   const answer = await askAuth<{ readonly twoFactorRedirect?: boolean } | null>("sign-in/email", {
     email,
@@ -42,7 +42,7 @@ export async function signIn(email: string, password: string): Promise<"signed_i
   return answer?.twoFactorRedirect === true ? "second_factor" : "signed_in";
 }
 
-/** With a code of the app, or one of the backup codes, which have a dash and work once. */
+/** Uses a code from the app or a backup code. Backup codes contain a dash and work once. */
 export async function confirmSignIn(code: string): Promise<void> {
   const isBackup = code.includes("-");
   await askAuth(isBackup ? "two-factor/verify-backup-code" : "two-factor/verify-totp", { code });
@@ -58,13 +58,13 @@ export async function signUp(person: {
   return (await askAuth("get-session")) === null ? "confirm" : "signed_in";
 }
 
-/** `confirmed`: the address was confirmed before, by the same link. */
+/** `confirmed`: the same link already confirmed the address earlier. */
 export async function confirmAddress(token: string): Promise<"signed_in" | "confirmed"> {
   await askAuth(`verify-email?token=${encodeURIComponent(token)}`);
   return (await askAuth("get-session")) === null ? "confirmed" : "signed_in";
 }
 
-/** Where a sign-in service goes on. What goes wrong there leads back to the sign-in, with `error` in its address. */
+/** Returns the sign-in service's address. Errors there lead back to the sign-in page, with `error` in its address. */
 export async function serviceAddress(provider: string, from: string): Promise<string> {
   const { url } = await askAuth<{ readonly url: string }>("sign-in/social", {
     provider,
@@ -80,14 +80,15 @@ export async function signOut(): Promise<void> {
 
 const HERE = "http://console.invalid";
 
-/** A path of this console, so that no link can lead a signed-in person elsewhere. Read as browsers do, which drop tabs and line breaks. */
+/** Allows only paths of this console, so that no link can redirect a person elsewhere. Parses like browsers, which drop
+ * tabs and line breaks. */
 export function ownPath(from: string | undefined): string {
   if (from?.startsWith("/") !== true || !URL.canParse(from, HERE)) return "/";
   const { origin, pathname, search, hash } = new URL(from, HERE);
   return origin === HERE && !pathname.startsWith("//") ? pathname + search + hash : "/";
 }
 
-/** What a field of a form holds; a file is no text. */
+/** The text of a form field. Files count as empty. */
 export function textOf(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value : "";

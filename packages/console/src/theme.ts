@@ -9,7 +9,7 @@ function current(): Theme {
   return theme === "light" || theme === "dark" ? theme : "system";
 }
 
-/** The theme is the root's `data-theme`; public/theme.js sets it before the first paint. */
+/** The theme is the root element's `data-theme`. public/theme.js sets it before the first paint. */
 export function setTheme(theme: Theme): void {
   const { dataset } = document.documentElement;
   if (theme === "system") delete dataset["theme"];
@@ -18,7 +18,7 @@ export function setTheme(theme: Theme): void {
     if (theme === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);
   } catch {
-    // Storage is switched off: the choice lasts as long as the page.
+    // Storage is disabled: the choice lasts only as long as the page.
   }
   for (const listener of listeners) listener();
 }

@@ -71,9 +71,9 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
       expect(await editor(page).innerText()).toContain("My poem");
       const drafts = "**/manage/v1/prompts/*/draft";
       await page.route(drafts, (route) => route.fulfill({ status: 500, body: "{}" }));
-      await page.getByRole("button", { name: "Save my text over it" }).click();
-      await page.getByText("Not saved, trying again").waitFor();
-      expect(await page.getByText("Your text is saved").count()).toBe(0);
+      await page.getByRole("button", { name: "Overwrite it with my text" }).click();
+      await page.getByText("not saved, retrying").waitFor();
+      expect(await page.getByText("Your text was saved").count()).toBe(0);
       await page.unroute(drafts);
       await saved(page);
       expect((await author.client.send("getPrompt", { params: { promptId } })).source).toContain("My poem");
@@ -101,7 +101,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
       expect(await page.getByRole("button", { name: "Publish version 3" }).isDisabled()).toBe(true);
       check();
       await page.getByRole("button", { name: "Actions for version 1" }).click();
-      await page.getByRole("menuitem", { name: "Roll back to this" }).click();
+      await page.getByRole("menuitem", { name: "Roll back to this version" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").getByRole("button", { name: "Working" }).waitFor();
@@ -304,7 +304,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       await page.goto(`${server.url}/author/${promptId}?tab=history`);
       const label = async (version: number) => {
         await page.getByRole("button", { name: `Actions for version ${version}` }).click();
-        await page.getByRole("menuitem", { name: "Set a label" }).click();
+        await page.getByRole("menuitem", { name: "Set label" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Set label" }).click();
         const row = page.getByRole("listitem").filter({ hasText: `Version ${version}` });
         await row.getByRole("button", { name: "Delete label production" }).waitFor();
@@ -339,7 +339,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       const find = () => author.client.request({ method: "GET", path: "/manage/v1/marketplace/first-poem" });
       expect((await find()).httpStatus).toBe(404);
       await page.getByRole("button", { name: "More actions" }).click();
-      await page.getByRole("menuitem", { name: "Publish again as it was" }).click();
+      await page.getByRole("menuitem", { name: "Publish again unchanged" }).click();
       await page.getByRole("link", { name: "Open in marketplace" }).waitFor();
       expect((await find()).httpStatus).toBe(200);
       expect(complaints).toEqual([]);
@@ -359,7 +359,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
         await route.abort();
       });
       await write(page, SOURCE.replace("Tea poem", "Lasting poem"));
-      await page.getByText("Not saved, trying again").waitFor();
+      await page.getByText("not saved, retrying").waitFor();
       await page.unroute(drafts);
       await saved(page);
       const { source, draft } = await author.client.send("getPrompt", { params: { promptId } });

@@ -175,7 +175,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
         "no such words",
         true,
       ]);
-      await page.getByRole("button", { name: "Clear the filters" }).click();
+      await page.getByRole("button", { name: "Clear filters" }).click();
       await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
       expect(await words.inputValue()).toBe("");
       expect(complaints).toEqual([]);
@@ -222,12 +222,12 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await search.pressSequentially("idempotency ");
       await page.waitForURL(/q=idempotency(\+|%20)key/);
       expect(await search.inputValue()).toBe("idempotency key");
-      await page.getByRole("region", { name: "Found" }).getByRole("link").first().click();
+      await page.getByRole("region", { name: "Search results" }).getByRole("link").first().click();
       await page.locator("article h2").first().waitFor();
       expect(new URL(page.url()).pathname).toMatch(/^\/docs\/[a-z-]+$/);
       await page.goto(`${server.url}/docs/reference/v1`);
       await page.getByText("/v1/runs", { exact: true }).first().click();
-      await page.getByRole("heading", { name: "Answer" }).first().waitFor();
+      await page.getByRole("heading", { name: "Response" }).first().waitFor();
       expect(complaints).toEqual([]);
     });
     const list = await (await fetch(`${server.url}/llms.txt`)).text();
@@ -333,7 +333,7 @@ describe.skipIf(findBrowser() === null)("when something comes between", () => {
       });
       await page.getByRole("button", { name: /^Run/ }).waitFor();
       await page.keyboard.press("Control+Enter");
-      await page.getByText("Nothing was sent yet; see the marked fields.").waitFor();
+      await page.getByText("Nothing was sent. Correct the marked fields.").waitFor();
       await page.getByLabel("Word").fill("anywhere");
       await page.keyboard.press("Control+k");
       await page.getByLabel("Search prompts, run IDs, pages, and actions").fill("Credits");

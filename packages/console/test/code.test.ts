@@ -96,7 +96,7 @@ test("curl sends texts alone as they are", async () => {
 test("no line installs a package of a name that no registry has", () => {
   const code = LANGUAGES.map(({ value }) => codeIn(value)).join("\n");
   expect(code).not.toMatch(/npm install @?promptd/);
-  expect(codeIn("cli")).toMatch(/^# In a checkout of promptd, after npm ci\n/);
+  expect(codeIn("cli")).toMatch(/^# Run this in a checkout of promptd, after npm ci\n/);
   expect(codeIn("typescript")).toContain("npm install CHECKOUT/tarballs/promptd-client-*.tgz");
 });
 

@@ -87,7 +87,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     await travel(browser, "welcome", async ({ page, complaints }) => {
       await page.goto(await welcomeLink());
       const welcome = page.getByRole("region", { name: "Welcome" });
-      await welcome.getByRole("button", { name: "Close the welcome" }).click();
+      await welcome.getByRole("button", { name: "Dismiss welcome" }).click();
       await page.reload();
       await page.getByRole("link", { name: /Haiku of the day/ }).waitFor();
       expect(await welcome.count()).toBe(0);
@@ -174,15 +174,15 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("Add an image.").waitFor();
       expect(await page.locator("pre").first().innerText()).toContain("$(base64 < photo.jpg)");
-      await page.getByText("Nothing was sent yet; see the marked fields.").waitFor();
+      await page.getByText("Nothing was sent. Correct the marked fields.").waitFor();
       await page.getByRole("button", { name: "Use an address" }).click();
-      await page.getByLabel("Address of the image").fill("http://example.org/a.png");
-      await page.getByText("The address of an image begins with https://").waitFor();
-      await page.getByLabel("Address of the image").fill("https://example.org/a.png");
+      await page.getByLabel("Image address").fill("http://example.org/a.png");
+      await page.getByText("Enter an image address that starts with https://").waitFor();
+      await page.getByLabel("Image address").fill("https://example.org/a.png");
       await expect.poll(() => page.locator("pre").first().innerText()).toContain("https://example.org/a.png");
       await page.getByRole("button", { name: "Use", exact: true }).click();
-      await page.getByText("fetched when the run begins").waitFor();
-      await page.getByRole("button", { name: "Remove the image" }).click();
+      await page.getByText("fetched when the run starts").waitFor();
+      await page.getByRole("button", { name: "Remove image" }).click();
       const choose = async () => {
         const asked = page.waitForEvent("filechooser");
         await page.getByRole("button", { name: "Choose a file" }).click();
@@ -190,7 +190,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       };
       const text = { name: "notes.jpg", mimeType: "image/jpeg", buffer: Buffer.from("These are notes.") };
       await (await choose()).setFiles(text);
-      await page.getByText("This file has the name of an image and cannot be read as one.").waitFor();
+      await page.getByText("This file is named like an image but cannot be read as one.").waitFor();
       await (await choose()).setFiles({ name: `${WIDE_ATTACK}.png`, mimeType: "image/png", buffer: PNG });
       await page.getByText("2 × 2").waitFor();
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
@@ -200,9 +200,9 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       expect(
         await picture.evaluate((image) => (image as unknown as { decode(): Promise<void> }).decode().then(() => true)),
       ).toBe(true);
-      expect(await page.getByText("The images of the run are not stored.").count()).toBe(0);
+      expect(await page.getByText("The run’s images were not stored.").count()).toBe(0);
       await page.reload(); // as who edits it and runs it again
-      await page.getByText("The images of the run are not stored. Add them again.").waitFor();
+      await page.getByText("The run’s images were not stored. Add them again.").waitFor();
       expect(complaints).toEqual([]);
     });
   });

@@ -42,15 +42,15 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.goto(`${server.url}/author`);
       await page.getByText("No prompts yet").waitFor();
       expect(await page.getByRole("radiogroup", { name: "State" }).count()).toBe(0);
-      await page.getByText("You earn 30 % of what others pay for runs of your prompts.").waitFor();
+      await page.getByText("You earn 30% of what others pay for runs of your prompts.").waitFor();
       await page.getByRole("link", { name: "New prompt" }).first().click();
-      await page.getByRole("button", { name: "Start with this: Image from text" }).waitFor();
-      await page.getByRole("button", { name: "Start with this: Text" }).click();
+      await page.getByRole("button", { name: "Use this template: Image from text" }).waitFor();
+      await page.getByRole("button", { name: "Use this template: Text" }).click();
       await page.waitForURL(/\/author\/[0-9a-f-]{36}/);
       await page.getByRole("button", { name: "Publish" }).click();
       await page.getByRole("dialog").getByText('The title is still "Untitled text prompt".').waitFor();
-      await page.getByText("Optional: one line that callers read beside version 1").waitFor();
-      await page.getByText("You earn 30 % of what others pay for its runs.").waitFor();
+      await page.getByText("Optional. One line that callers see with version 1").waitFor();
+      await page.getByText("You earn 30% of what others pay for its runs.").waitFor();
       await page.getByRole("button", { name: "Cancel" }).click();
       expect(await editor(page).innerText()).toContain("tags: [");
       await page.getByText("Test runs are free for you.").waitFor();
@@ -72,7 +72,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.getByRole("button", { name: "Use as sample" }).click();
       await page
         .getByRole("dialog")
-        .getByText("Its text was made by the built-in sandbox, not by an AI model.")
+        .getByText("The text was made by the built-in sandbox, not by an AI model.")
         .waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Use as sample" }).click();
       await page.getByRole("button", { name: "Remove as sample" }).waitFor();
@@ -122,7 +122,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
         const copy = await other.getByRole("button", { name: "Copy ID of version 1" }).boundingBox();
         expect((copy?.x ?? 360) + (copy?.width ?? 0)).toBeLessThan(360);
         await other.setViewportSize({ width: 1_440, height: 900 });
-        await other.getByRole("link", { name: "Create a key" }).click();
+        await other.getByRole("link", { name: "Create key" }).click();
         await other.getByRole("dialog", { name: "Create key" }).waitFor();
         await other.goBack();
         await other.getByLabel("Topic").fill("salt");
@@ -150,10 +150,10 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.getByText("Breaking changes for existing calls:").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Actions for version 1" }).click();
-      await page.getByRole("menuitem", { name: "Roll back to this" }).click();
+      await page.getByRole("menuitem", { name: "Roll back to this version" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
       await page.getByText("version 3", { exact: true }).waitFor();
-      await page.getByText("Back to version 1.").waitFor();
+      await page.getByText("Roll back to version 1.").waitFor();
       expect(await editor(page).innerText()).not.toContain("Mood");
       expect(complaints).toEqual([]);
     });
@@ -176,13 +176,13 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("link", { name: /The provider rejected the request.*sandbox\/text/ }).click();
       await page.getByRole("link", { name: "Fails at once" }).waitFor();
       await page.getByRole("link", { name: "Runs" }).last().click();
-      const search = page.getByLabel("ID of a run or of a request");
+      const search = page.getByLabel("Run ID or request ID");
       await search.fill(requestId);
       await search.press("Enter");
       await page.waitForURL(new RegExp(`id=${requestId}`));
       await page.getByRole("link", { name: "Fails at once" }).click();
-      await page.getByRole("table", { name: "Calls of providers" }).waitFor();
-      await page.getByText("The caller was told:").waitFor();
+      await page.getByRole("table", { name: "Provider calls" }).waitFor();
+      await page.getByText("The caller saw:").waitFor();
       await page.getByRole("link", { name: /caller-\d+@example\.org/ }).click();
       await page.getByRole("button", { name: "Grant credits" }).click();
       const dialog = page.getByRole("dialog");

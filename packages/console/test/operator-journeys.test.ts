@@ -85,16 +85,16 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("heading", { name: "Request sent to the operators" }).waitFor();
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator`);
-      await page.getByText(`${email} asks for a sign-in link`).waitFor();
+      await page.getByText(`${email} requested a sign-in link`).waitFor();
       await page.getByRole("link", { name: "Open People" }).click();
-      await page.getByText("asks for a link", { exact: true }).waitFor();
+      await page.getByText("requested a link", { exact: true }).waitFor();
       await page.getByRole("button", { name: /^Actions for/ }).click();
-      await page.getByRole("menuitem", { name: "Make a sign-in link" }).click();
+      await page.getByRole("menuitem", { name: "Create sign-in link" }).click();
       await page.locator("code", { hasText: "/welcome#" }).waitFor();
-      await page.getByText("asks for a link", { exact: true }).waitFor({ state: "detached" });
+      await page.getByText("requested a link", { exact: true }).waitFor({ state: "detached" });
       await page.getByRole("link", { name: "Overview" }).click();
       await page.getByRole("heading", { name: "Everything works" }).waitFor();
-      await page.getByText("asks for a sign-in link").waitFor({ state: "detached" });
+      await page.getByText("requested a sign-in link").waitFor({ state: "detached" });
       expect(complaints).toEqual([]);
     });
   });
@@ -104,11 +104,11 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/people`);
       await page.getByRole("button", { name: "Invite" }).click();
-      await page.getByRole("dialog").getByText("Leave empty for what every new account gets: 0 credits.").waitFor();
+      await page.getByRole("dialog").getByText("Leave empty for the default of 0 credits.").waitFor();
       await page.getByRole("dialog").getByLabel("Email").fill("late@example.org");
       const plan = page.getByRole("dialog").getByLabel("Plan");
-      expect(await plan.locator("option").allTextContents()).toEqual(["pro, as for every new account", "none"]);
-      const refused = page.getByRole("dialog").getByText("Without a plan, runs are refused.");
+      expect(await plan.locator("option").allTextContents()).toEqual(["pro (default)", "none"]);
+      const refused = page.getByRole("dialog").getByText("Without a plan, the account can’t run prompts.");
       await plan.selectOption("none");
       expect(await refused.count()).toBe(0);
       await page.getByRole("dialog").getByLabel("Credits").fill("500");
@@ -138,8 +138,8 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("dialog").getByLabel("Email").fill("known@example.org");
       await page.getByRole("dialog").getByLabel("Credits").fill("500");
       await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
-      await page.getByText("The link for known@example.org, who has an account already").waitFor();
-      await page.getByText(/It adds to the account that they have\.$/).waitFor();
+      await page.getByText("Invitation link for known@example.org, who already has an account").waitFor();
+      await page.getByText(/Its plan and credits go to the account they already have\.$/).waitFor();
       await page.getByRole("table", { name: "Invitations" }).getByText("has an account", { exact: true }).waitFor();
       expect(complaints).toEqual([]);
     });
@@ -152,16 +152,16 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/people?q=locked`);
       await page.getByRole("button", { name: /^Actions for/ }).click();
-      await page.getByRole("menuitem", { name: "Make a sign-in link" }).click();
+      await page.getByRole("menuitem", { name: "Create sign-in link" }).click();
       await page.locator("code", { hasText: "/welcome#" }).waitFor();
       await page.getByRole("button", { name: /^Actions for/ }).click();
       await page.getByRole("menuitem", { name: "Sign out everywhere" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
       await page.getByText(/is signed out everywhere$/).waitFor();
       await page.getByRole("button", { name: /^Actions for/ }).click();
-      await page.getByRole("menuitem", { name: "Take access away" }).click();
-      const dialog = page.getByRole("dialog", { name: "Take the access of" });
-      await dialog.getByRole("button", { name: "Take access away" }).click();
+      await page.getByRole("menuitem", { name: "Remove access" }).click();
+      const dialog = page.getByRole("dialog", { name: "Remove access for" });
+      await dialog.getByRole("button", { name: "Remove access" }).click();
       await page.getByText("no access", { exact: true }).waitFor();
       await page.goto(`${server.url}/operator/audit?q=locked`);
       const row = page.getByRole("row").filter({ hasText: "Sign out person" });
@@ -199,7 +199,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/models`);
       const open = page.getByRole("button", { name: "Test sandbox/text", exact: true });
-      const call = page.getByRole("button", { name: "Make the call" });
+      const call = page.getByRole("button", { name: "Make call" });
       const late = Promise.withResolvers<void>();
       const answerLate = (route: Route) => late.promise.then(() => route.continue());
       await page.route("**/system/models/test", answerLate, { times: 1 });
@@ -213,7 +213,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       late.resolve();
       await answered;
       await call.click(); // the answer to who had left is not shown
-      await page.getByText("It answers").waitFor();
+      await page.getByText("The model responded").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Switch off sandbox/video" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Switch off" }).click();
@@ -247,7 +247,7 @@ describe.skipIf(findBrowser() === null)("beside the page of whom it concerns, an
       await hers.goto(`${server.url}/p/a-dear-word`);
       await hers.getByLabel("Word").fill("gold");
       const run = hers.getByRole("button", { name: /^Run/ });
-      await hers.getByText(/^0 credits left; .* Ask an operator of this server for credits\.$/).waitFor();
+      await hers.getByText(/^0 credits left\. .* Ask an operator of this server for credits\.$/).waitFor();
       expect(await run.isDisabled()).toBe(true);
       await travel(browser, "granting", async ({ page }) => {
         await signInAs(page, server.url, operator);

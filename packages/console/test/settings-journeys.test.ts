@@ -103,7 +103,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await dialog.getByLabel("Email").fill("second@example.org");
       await dialog.getByLabel("Role").selectOption("owner");
       await dialog.getByRole("button", { name: "Invite" }).click();
-      link = await page.locator("section", { hasText: "The link for" }).locator("code").first().innerText();
+      link = await page.locator("section", { hasText: "Invitation link for" }).locator("code").first().innerText();
       await page
         .getByRole("table", { name: "Invitations" })
         .getByText(/open until/)

@@ -12,7 +12,7 @@ interface ActionFormProps {
   readonly children: ReactNode;
 }
 
-/** A form that stands on a page, with what went wrong above its fields. */
+/** A form on a page. Errors appear above its fields. */
 export function ActionForm({ action, submit, onSubmit, aside, children }: ActionFormProps) {
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -23,7 +23,7 @@ export function CopyButton({ text, label = "Copy", small = true }: CopyButtonPro
   );
 }
 
-/** Beside what it copies, such as an id: an icon alone. */
+/** An icon-only copy button, placed next to the value it copies. */
 export function CopyIcon({ text, label }: { readonly text: string; readonly label: string }) {
   const { isCopied, copy } = useCopy(text);
   const Icon = isCopied ? Check : Copy;

@@ -4,11 +4,11 @@ import { cx } from "./ui/class-names.ts";
 export interface Fact {
   readonly label: string;
   readonly value: ReactNode;
-  /** The last line of a receipt. */
+  /** The total on the last line of a receipt. */
   readonly isSum?: boolean;
 }
 
-/** Labels and values; numbers to the right where it is a receipt. */
+/** Labels and values. A receipt aligns its numbers to the right. */
 export function Facts({ facts, isReceipt = false }: { readonly facts: readonly Fact[]; readonly isReceipt?: boolean }) {
   return (
     <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-4 gap-y-1.5">

@@ -6,14 +6,14 @@ import { Failure } from "./ui/empty.tsx";
 interface FaultNoteProps {
   /** Null: nothing went wrong. */
   readonly fault: Fault | null;
-  /** What did not work, where the sentence of the fault alone does not say it. */
+  /** What failed, when the fault's own message does not say so. */
   readonly title?: string;
   readonly onRetry?: (() => void) | undefined;
-  /** After the sentence. */
+  /** Shown after the message. */
   readonly children?: string | undefined;
 }
 
-/** What went wrong. Who was signed out meanwhile signs in beside the page, which keeps what is typed in it. */
+/** Shows what went wrong. People who were signed out sign in again in a new tab, so this page keeps their text. */
 export function FaultNote({ fault, title, onRetry, children }: FaultNoteProps) {
   if (fault === null) return null;
   const { message, requestId, isSignedOut } = fault;

@@ -9,17 +9,17 @@ interface FormDialogProps {
   readonly onClose: () => void;
   readonly title: string;
   readonly description?: ReactNode;
-  /** The verb on the button. */
+  /** The verb on the submit button. */
   readonly submit: string;
   readonly isDanger?: boolean;
-  /** False: what was typed so far does not do, and the button waits; true when absent. */
+  /** False disables the submit button until the input is valid. The default is true. */
   readonly isReady?: boolean;
-  /** What it throws is shown in the dialog, which then stays. */
+  /** If it throws, the dialog stays open and shows the error. */
   readonly onSubmit: (form: FormData) => Promise<unknown>;
   readonly children?: ReactNode;
 }
 
-/** A dialog that asks for something or for a yes, does it, and stays open while it has not worked. */
+/** A dialog that asks for input or confirmation. It closes only after the action succeeds. */
 export function FormDialog(props: FormDialogProps) {
   const { isOpen, onClose, title, description, submit, isDanger = false, isReady = true, onSubmit, children } = props;
   const action = useAction();
@@ -27,7 +27,7 @@ export function FormDialog(props: FormDialogProps) {
     action.clear();
     onClose();
   };
-  // What is under way changes what stands behind the dialog: nothing is done there meanwhile.
+  // The running action changes the page behind the dialog, so that page must stay blocked until it ends.
   const cancel = () => {
     if (!action.isBusy) close();
   };
@@ -41,7 +41,7 @@ export function FormDialog(props: FormDialogProps) {
       <form className="grid gap-4" onSubmit={(event) => void send(event)}>
         <FaultNote fault={action.fault} />
         {children}
-        {/* In view, however long what is asked is: the room around the dialog is 12vh. */}
+        {/* Keeps the buttons in view in long dialogs. The space around the dialog is 12vh. */}
         <div className="sticky bottom-[-12vh] -mx-5 -mb-5 flex flex-wrap justify-end gap-2 rounded-3 bg-float px-5 pt-1 pb-5">
           <Button disabled={action.isBusy} onClick={cancel}>
             Cancel

@@ -1,4 +1,4 @@
-/** Numbers and times as pages show them. */
+/** Formats numbers and times for display. */
 const WHOLE = new Intl.NumberFormat("en");
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -8,17 +8,17 @@ const FULL = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: 
 export const formatWhole = (value: number) => WHOLE.format(value);
 export const formatCompact = (value: number) => (value < 10_000 ? WHOLE.format(value) : COMPACT.format(value));
 
-/** An amount; as a price it is `formatCredits`. */
+/** Formats an amount. For a price, use `formatCredits`. */
 export const countCredits = (credits: number) => `${WHOLE.format(credits)} ${credits === 1 ? "credit" : "credits"}`;
 export const formatCredits = (credits: number) => (credits === 0 ? "free" : countCredits(credits));
 
-/** `reasoningEffort` as people say it. */
+/** Turns an identifier such as `reasoningEffort` into words. */
 export function spell(key: string): string {
   const words = key.replaceAll(/([A-Z])/g, " $1").toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Younger than a minute as seconds, of today as clock time, else the day. */
+/** Under a minute ago: seconds. Earlier today: clock time. Otherwise: the date. */
 export function formatTime(iso: string, nowMs: number = Date.now()): string {
   const ms = Date.parse(iso);
   const secondsAgo = Math.round((nowMs - ms) / 1_000);
@@ -38,7 +38,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 60)} min${seconds % 60 === 0 ? "" : ` ${seconds % 60} s`}`;
 }
 
-/** Milliseconds from creation to the end; null before the end. */
+/** Milliseconds from creation to the end; null while the run is not final. */
 export function tookMsOf({ createdAt, finishedAt }: RunTimes): number | null {
   return finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(createdAt);
 }
@@ -53,14 +53,14 @@ export function formatBytes(bytes: number): string {
   return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** Characters that turn what stands behind them, until their end. */
+/** Bidirectional controls, which reorder the text that follows them. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-/** A text of somebody's without what would turn the words behind it. */
+/** Removes bidirectional controls from a text that somebody else wrote. */
 export const withoutTurning = (text: string) => text.replaceAll(TURNING, "");
 
-/** A name as part of a sentence, whose other words stay in their order, whatever the name is written in. */
+/** Isolates a name so that it cannot reorder the sentence around it, whatever script it is written in. */
 export function nameIn(name: string): string {
   const plain = withoutTurning(name);
   return RIGHT_TO_LEFT.test(plain) ? `\u2068${plain}\u2069` : plain;

@@ -14,28 +14,28 @@ interface ListPanelProps<Row> {
   };
   /** With its article: "The runs". */
   readonly what: string;
-  /** How many rows the shape has that stands there while it loads. */
+  /** How many placeholder rows to show while the list loads. */
   readonly shapes?: number;
   readonly title?: ReactNode;
   readonly aside?: ReactNode;
-  /** At the right end of the head of a list that has rows. */
+  /** Shown at the right end of the header when the list has rows. */
   readonly actions?: ReactNode;
-  /** Stands there while there is no row. */
+  /** Shown when the list has no rows. */
   readonly empty: ReactNode;
-  /** In the foot, beside "Show more"; null: the foot is left out when all rows are shown. */
+  /** Shown in the footer next to "Show more". Null omits the footer when all rows are shown. */
   readonly note?: ((rows: number) => ReactNode) | null;
-  /** The table of the rows. */
+  /** Renders the rows, usually as a table. */
   readonly children: (rows: readonly Row[]) => ReactNode;
 }
 
-/** True: it is known to have no row. */
+/** True when the list has loaded and has no rows. */
 export function hasNothing({ data }: { readonly data: InfiniteData<Page<unknown>> | undefined }): boolean {
   return data?.pages.every(({ rows }) => rows.length === 0) === true;
 }
 
 const shown = (rows: number) => `${formatWhole(rows)} shown, newest first`;
 
-/** A list that grows page by page, in each of its states: loading, failed, empty, and with rows. */
+/** A paginated list in each of its states: loading, failed, empty, and with rows. */
 export function ListPanel<Row>(props: ListPanelProps<Row>) {
   const { list, what, shapes = 6, title, aside, actions, empty, note = shown, children } = props;
   if (list.data === undefined) {

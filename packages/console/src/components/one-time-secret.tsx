@@ -5,14 +5,14 @@ import type { ReactNode } from "react";
 
 interface OneTimeSecretProps {
   readonly title: string;
-  /** What is shown for the only time. */
+  /** The secret. It is never shown again. */
   readonly secret: string;
   readonly copyLabel: string;
   readonly onDone: () => void;
   readonly children?: ReactNode;
 }
 
-/** A secret that is shown once, with the way to copy it, which has the focus after a dialog that nothing opened. */
+/** Shows a secret once, with a copy button. That button gets the focus when a dialog without an opener closes. */
 export function OneTimeSecret({ title, secret, copyLabel, onDone, children }: OneTimeSecretProps) {
   return (
     <Panel

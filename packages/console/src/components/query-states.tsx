@@ -1,4 +1,4 @@
-/** What every list and every thing shows while it loads, when it failed, when it is not there, and when there is more. */
+/** What lists and details show while loading, after a failure, when missing, and when there are more rows. */
 import { Link, useLocation, type LinkProps } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
 import type { ReactNode } from "react";
@@ -15,7 +15,7 @@ interface QueryFailureProps {
   readonly query: { readonly error: unknown; readonly refetch: () => unknown };
 }
 
-/** The server's own sentence, its request id, and the way to try again; for who was signed out the way to this page. */
+/** Shows the server's message, the request id, and a retry button. A signed-out person gets a link back to this page. */
 export function QueryFailure({ what, query }: QueryFailureProps) {
   const { href } = useLocation();
   const fault = faultOf(query.error);
@@ -41,7 +41,7 @@ interface MissingProps {
   readonly label: string;
 }
 
-/** An address that leads to nothing, or to nothing that this person may see: both look the same. */
+/** For an address that leads nowhere, or to something this person may not see. Both must look the same. */
 export function Missing({ title, children, to, label }: MissingProps) {
   return (
     <Empty
@@ -65,7 +65,7 @@ interface RowShapesProps {
   readonly title?: ReactNode;
 }
 
-/** The shape of a table that is on its way. */
+/** A placeholder for a table that is loading. */
 export function RowShapes({ what, rows = 6, title }: RowShapesProps) {
   return (
     <Loading what={what}>
@@ -80,7 +80,7 @@ export function RowShapes({ what, rows = 6, title }: RowShapesProps) {
   );
 }
 
-/** A list that is read page by page, as the query of it says. */
+/** The parts of an infinite query that the footer needs. */
 export interface GrowingList {
   readonly hasNextPage: boolean;
   readonly isFetchingNextPage: boolean;
@@ -88,7 +88,7 @@ export interface GrowingList {
   readonly fetchNextPage: () => unknown;
 }
 
-/** What the button says that loads the next page. */
+/** The label of the button that loads the next page. */
 export function moreLabel({ isFetchingNextPage, isFetchNextPageError }: GrowingList): string {
   if (isFetchingNextPage) return "Loading";
   return isFetchNextPageError ? "Loading failed. Try again" : "Show more";
@@ -96,11 +96,11 @@ export function moreLabel({ isFetchingNextPage, isFetchNextPageError }: GrowingL
 
 interface ShowMoreProps {
   readonly list: GrowingList;
-  /** What stands there when all rows are shown. */
+  /** Shown when there are no more rows. */
   readonly children?: ReactNode;
 }
 
-/** The foot of a list that grows page by page. */
+/** The footer of a paginated list. */
 export function ShowMore({ list, children }: ShowMoreProps) {
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   return (

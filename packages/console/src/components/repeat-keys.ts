@@ -1,10 +1,10 @@
-/** Idempotency keys of actions that a person may repeat because an answer was lost. */
+/** Idempotency keys for actions that a person may repeat because a response was lost. */
 import { randomKey } from "@promptd/client/manage";
 
 export interface RepeatKeys {
-  /** The same key as the last time when the action sends the same again; a new one otherwise. */
+  /** Returns the previous key if the action sends the same data again, otherwise a new key. */
   readonly keyOf: (action: string, request: unknown) => string;
-  /** The action has succeeded: doing it again is meant. */
+  /** Call when the action has succeeded: a repetition is then intended. */
   readonly forget: (action: string) => void;
 }
 

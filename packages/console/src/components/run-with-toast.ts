@@ -1,7 +1,7 @@
 import { faultOf } from "../api.ts";
 import { toast } from "./ui/toast.tsx";
 
-/** An action without a form: a toast says that it is done, or why it is not. */
+/** Runs an action without a form. A toast reports success or the reason for the failure. */
 export async function runWithToast(work: () => Promise<unknown>, done: string): Promise<void> {
   try {
     await work();

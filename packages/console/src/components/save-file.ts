@@ -1,4 +1,4 @@
-/** Hands bytes to the browser's downloads. */
+/** Saves bytes as a browser download. */
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement("a");

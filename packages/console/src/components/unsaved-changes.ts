@@ -1,4 +1,4 @@
-/** Leaving a page that has text which is not saved yet. */
+/** Guards against leaving a page with unsaved text. */
 import { useBlocker } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
@@ -10,20 +10,20 @@ interface Leaving {
 
 const guards = new Set<() => Promise<boolean>>();
 
-/** For actions that end more than the page, such as a sign-out: asks before, while the text can still be saved. */
+/** For actions that end more than the page, such as signing out. Asks first, while the text can still be saved. */
 export async function canLeave(): Promise<boolean> {
   for (const guard of guards) if (!(await guard())) return false;
   return true;
 }
 
-/** Saves on the way to another page, and asks when that fails. Closing the window is asked about at once. */
+/** Saves when leaving for another page, and asks if saving fails. Closing the window always asks. */
 export function useLeaving({ isUnsaved, save }: Leaving): void {
   const latest = useRef({ isUnsaved, save });
   latest.current = { isUnsaved, save };
   const guard = async () =>
     !latest.current.isUnsaved() ||
     (await latest.current.save()) ||
-    // The browser's own question: the way back and forward waits for it as well.
+    // The native dialog, because back and forward navigation waits for it too.
     confirm("Your text could not be saved. Leave without saving?");
   useBlocker({
     enableBeforeUnload: isUnsaved,

@@ -3,14 +3,14 @@ import { faultOf, type Fault } from "../api.ts";
 
 export interface Action {
   readonly isBusy: boolean;
-  /** What went wrong the last time. */
+  /** The last error. */
   readonly fault: Fault | null;
   readonly clear: () => void;
-  /** @returns whether it went well. */
+  /** @returns whether the work succeeded. */
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>;
 }
 
-/** One action of a person: whether it is under way, and what went wrong. */
+/** Tracks one action: whether it is running, and what went wrong. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
@@ -30,7 +30,7 @@ export function useAction(): Action {
   return { isBusy, fault, clear: () => setFault(null), run };
 }
 
-/** Whether the page is still there, for what an answer does that comes after its reader has left. */
+/** Tells whether the component is still mounted, for responses that arrive after the person has left. */
 export function useMounted(): () => boolean {
   const isMounted = useRef(true);
   useEffect(() => {

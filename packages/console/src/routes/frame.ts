@@ -1,4 +1,4 @@
-/** What stands around every page, and how a search parameter is read. */
+/** The frame around every page, and how search parameters are parsed. */
 import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, Outlet, redirect } from "@tanstack/react-router";
 import { RouteFailure } from "../components/shell/route-failure.tsx";
@@ -15,12 +15,12 @@ export const root = createRootRouteWithContext<Context>()({
   errorComponent: RouteFailure,
 });
 
-/** Pages for those who are signed in; the others are led to the sign-in and back. */
+/** Pages that need a sign-in. Other visitors are sent to sign-in and back. */
 export const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
   component: Shell,
-  pendingMs: Infinity, // in its place the shapes would unmount what is written in an editor
+  pendingMs: Infinity, // placeholders here would unmount an editor and lose its text
   beforeLoad: async ({ context, location, matches }) => {
     if (await openSession(context.queries, matches.find((match) => match.routeId === "/inside/")?.search)) return;
     const from = location.href === "/" ? undefined : location.href;
@@ -29,7 +29,7 @@ export const inside = createRoute({
   },
 });
 
-/** Pages for everybody. */
+/** Pages for everyone. */
 export const open = createRoute({
   getParentRoute: () => root,
   id: "open",

@@ -12,7 +12,7 @@ function stateOf({ acceptedAt, revokedAt, expiresAt }: Invitation): keyof typeof
   return Date.parse(expiresAt) <= Date.now() ? "expired" : "open";
 }
 
-/** What was promised beside an account. */
+/** The plan and credits promised with the account. */
 function termsOf({ plan, credits }: Invitation): string {
   const words = [plan === null ? [] : [`plan ${plan}`], credits === null ? [] : [countCredits(credits)]];
   return words.flat().join(", ");
@@ -20,13 +20,13 @@ function termsOf({ plan, credits }: Invitation): string {
 
 interface InvitationTableProps {
   readonly rows: readonly (Invitation & Partial<PersonInvitation>)[];
-  /** Where invitations are to different roles. */
+  /** For lists whose invitations have different roles. */
   readonly hasRoles?: boolean;
   readonly onRenew: (row: Invitation) => void;
   readonly onRevoke: (row: Invitation) => void;
 }
 
-/** A link is shown once; who has lost it gets a new one in its place. */
+/** A link is shown only once, so a lost link must be replaced by a new one. */
 export function InvitationTable({ rows, hasRoles = false, onRenew, onRevoke }: InvitationTableProps) {
   const role = hasRoles ? [{ label: "Role", from: "sm" } as const] : [];
   return (

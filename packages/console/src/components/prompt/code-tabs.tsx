@@ -10,7 +10,7 @@ interface CodeTabsProps {
   readonly onLanguage: (language: Language) => void;
 }
 
-/** The present form as code; what is shown is what would be sent. */
+/** The current form as code. The code sends exactly what the form would send. */
 export function CodeTabs({ call, promptId, language, onLanguage }: CodeTabsProps) {
   const { keys, key, choose } = useKeyChoice(promptId);
   const codeIn = (one: Language) => runCode(one, call, { baseUrl: location.origin, key });

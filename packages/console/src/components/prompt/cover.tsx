@@ -1,4 +1,4 @@
-/** What a prompt looks like on its card: its own sample, or a quiet drawing made from its id. */
+/** What a prompt looks like on its card: its own sample, or a drawing made from its id. */
 import type { PromptSamples } from "@promptd/contract";
 import { useState } from "react";
 import { DrawnCover } from "./drawn-cover.tsx";
@@ -52,7 +52,7 @@ export function Cover({ promptId, title, modality, samples }: CoverProps) {
 
 const LINES_MAX = 8;
 
-/** The first lines of a sample, typeset; Markdown's own signs are left out. */
+/** The first lines of a text sample, without Markdown syntax. */
 function TextCover({ text }: { readonly text: string }) {
   const lines = text
     .split("\n")

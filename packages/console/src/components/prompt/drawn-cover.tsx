@@ -1,4 +1,4 @@
-/** A drawn cover: the hash of an id chooses the family, the hue and every length. The same id gives the same picture. */
+/** A drawn cover. The hash of an id picks the family, the hue, and every length, so an id always gives the same picture. */
 import { useMemo, type CSSProperties, type ReactNode } from "react";
 
 const HUES = [28, 55, 82, 118, 150, 182, 214, 246, 292, 345] as const;
@@ -7,7 +7,7 @@ const H = 200;
 
 type Random = () => number;
 
-/** Mulberry32, seeded by FNV-1a of the text: small, and the same everywhere. */
+/** Mulberry32, seeded by FNV-1a of the text: small, and deterministic everywhere. */
 function seeded(text: string): Random {
   let hash = 0x811c9dc5;
   for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);

@@ -1,4 +1,4 @@
-/** One image of a run: dropped, pasted, chosen, photographed, or given by its address. */
+/** One image of a run: dropped, pasted, chosen from a file, photographed, or given by address. */
 import { imageFromBytes, imageFromUrl } from "@promptd/client";
 import { Camera, ImagePlus, Link2, X } from "lucide-react";
 import { useEffect, useId, useRef, useState, type DragEvent } from "react";
@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Input } from "../ui/field.tsx";
 
-/** What the server takes. */
+/** The types that the server accepts. */
 const TYPES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 const BYTES_MAX = 10 * 1024 * 1024;
 
@@ -18,7 +18,7 @@ interface ImageFieldProps {
   readonly aside: string | undefined;
   readonly image: FormImage | null;
   readonly fault: string | undefined;
-  /** True: an image pasted anywhere on the page comes here. */
+  /** True: this field receives images pasted anywhere on the page. */
   readonly takesPaste: boolean;
   readonly onChange: (image: FormImage | null) => void;
 }
@@ -26,7 +26,7 @@ interface ImageFieldProps {
 export function ImageField({ label, help, aside, image, fault, takesPaste, onChange }: ImageFieldProps) {
   const id = useId();
   const [refusal, setRefusal] = useState<string | null>(null);
-  /** As typed; null: none is asked for. What fits is the image at once, so that a run does not go without it. */
+  /** The address as typed; null when its field is closed. A valid address counts at once, so a run cannot miss it. */
   const [address, setAddress] = useState<string | null>(null);
   const isShown = image !== null && address === null;
   const group = useFocusAfterChange(isShown);
@@ -79,7 +79,7 @@ export function ImageField({ label, help, aside, image, fault, takesPaste, onCha
   );
 }
 
-/** The button that had the focus goes with what it stood in; keys that the form knows must still reach it. */
+/** The focused button is removed with its container. Focus moves on so that the form still receives shortcuts. */
 function useFocusAfterChange(hasImage: boolean) {
   const group = useRef<HTMLDivElement>(null);
   const had = useRef(hasImage);
@@ -91,28 +91,28 @@ function useFocusAfterChange(hasImage: boolean) {
   return group;
 }
 
-const NO_ADDRESS = "The address of an image begins with https://, such as https://example.org/photo.jpg.";
+const NO_ADDRESS = "Enter an image address that starts with https://, such as https://example.org/photo.jpg.";
 
-/** Null: it is none, or not yet. */
+/** Null: the text is not an image address, or not yet. */
 function imageOfAddress(text: string): FormImage | null {
   const address = text.trim();
   const isFit = /^https:\/\/\S+\.\S+$/.test(address);
   return isFit ? { input: imageFromUrl(address), preview: "", name: address, bytes: null } : null;
 }
 
-/** In the unit of the limit, and up: what is too large is not said to be just as large. */
+/** Rounds up, in the unit of the limit, so that a file over the limit never shows the limit itself as its size. */
 const inMebibytes = (bytes: number) => (Math.ceil((bytes / 1024 / 1024) * 10) / 10).toFixed(1);
 
 async function fileProblem(file: File): Promise<string | null> {
   const { type, size } = file;
-  if (!TYPES.includes(type)) return "This is not a PNG, JPEG, WebP, or GIF. Choose another file.";
-  if (size > BYTES_MAX) return `This file has ${inMebibytes(size)} MiB; at most 10 MiB fit. Make it smaller first.`;
-  // The type is only what the name of the file says.
+  if (!TYPES.includes(type)) return "This file is not a PNG, JPEG, WebP, or GIF. Choose another file.";
+  if (size > BYTES_MAX) return `This file is ${inMebibytes(size)} MiB. The limit is 10 MiB. Choose a smaller file.`;
+  // The browser derives the type from the file name only.
   try {
     (await createImageBitmap(file)).close();
     return null;
   } catch {
-    return "This file has the name of an image and cannot be read as one. Choose another file.";
+    return "This file is named like an image but cannot be read as one. Choose another file.";
   }
 }
 
@@ -142,7 +142,7 @@ function usePaste(isOn: boolean, take: TakeFile): void {
 interface DropZoneProps {
   readonly label: string;
   readonly isBad: boolean;
-  /** Null: none is asked for. */
+  /** Null when the address field is closed. */
   readonly address: string | null;
   readonly onFile: TakeFile;
   readonly onAddress: (text: string | null) => void;
@@ -219,7 +219,7 @@ function AddressField({ text, isBad, onText, onUse }: AddressFieldProps) {
   return (
     <div className="flex w-full gap-2">
       <Input
-        aria-label="Address of the image"
+        aria-label="Image address"
         aria-invalid={isBad || undefined}
         type="url"
         placeholder="https://"
@@ -239,7 +239,7 @@ function AddressField({ text, isBad, onText, onUse }: AddressFieldProps) {
 
 function Preview({ image, onRemove }: { readonly image: FormImage; readonly onRemove: () => void }) {
   const [size, setSize] = useState<string | null>(null);
-  const facts = [size, image.bytes === null ? "fetched when the run begins" : formatBytes(image.bytes)];
+  const facts = [size, image.bytes === null ? "fetched when the run starts" : formatBytes(image.bytes)];
   return (
     <div className="flex items-center gap-3 rounded-2 border border-edge p-2">
       {image.preview === "" ? (
@@ -258,7 +258,7 @@ function Preview({ image, onRemove }: { readonly image: FormImage; readonly onRe
         <p className="truncate font-medium">{image.name}</p>
         <p className="text-12 text-dim tabular-nums">{facts.filter((fact) => fact !== null).join(" · ")}</p>
       </div>
-      <Button tone="quiet" square aria-label="Remove the image" title="Remove the image" onClick={onRemove}>
+      <Button tone="quiet" square aria-label="Remove image" title="Remove image" onClick={onRemove}>
         <X aria-hidden className="size-4" strokeWidth={1.75} />
       </Button>
     </div>

@@ -1,4 +1,4 @@
-/** Which key the shown code is meant for. A key is shown whole only once, so the code has its name and its display form. */
+/** Chooses the key that the code is for. Full keys are shown only once, so the code has the name and display form. */
 import type { Key } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -6,7 +6,7 @@ import { useState } from "react";
 import { keysQuery } from "../../api.ts";
 import { Select } from "../ui/field.tsx";
 
-/** Keys that may run this prompt; the newest is chosen. Undefined: they are not known yet. */
+/** Keys that may run this prompt, with the newest preselected. Undefined while they load. */
 export function useKeyChoice(promptId: string) {
   const [keyId, choose] = useState<string | null>(null);
   const { data } = useInfiniteQuery(keysQuery);
@@ -28,9 +28,9 @@ export function KeyChoice({ keys, chosen, onChoose }: KeyChoiceProps) {
   if (chosen === null) {
     return (
       <p className="border-t border-line px-4 py-2.5 text-12 text-dim">
-        The code needs an API key that may run this prompt.{" "}
+        The code needs an API key that can run this prompt.{" "}
         <Link to="/keys" search={{ new: 1 }} className="text-accent underline underline-offset-2">
-          Create a key
+          Create key
         </Link>
       </p>
     );

@@ -1,4 +1,4 @@
-/** The form of any prompt, made from its input configuration. */
+/** Generates a prompt's form from its input configuration. */
 import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 import { ImageField } from "./image-field.tsx";
 import { nameIn, spell } from "../format.ts";
@@ -109,19 +109,19 @@ function Help({ field: { description, required, default: usual, options } }: { r
   const saysSo = /empty|optional/i.test(description);
   const isOptional = !required && (usual === null || usual === "") && !saysSo;
   const about = description === "" || /[.!?]$/.test(description) ? description : `${description}.`;
-  const sent = usual !== null && usual !== "" && options === null ? `Empty sends “${nameIn(usual)}”.` : "";
+  const sent = usual !== null && usual !== "" && options === null ? `If empty, “${nameIn(usual)}” is sent.` : "";
   const parts = [about, sent, isOptional ? "Optional." : ""].filter((part) => part !== "");
   return parts.length === 0 ? null : parts.join(" ");
 }
 
-/** How much fits, from the moment that it may matter. */
+/** The character count, shown once the text nears its limit. */
 function Count({ field: { maxLength }, value }: { readonly field: TextInputField; readonly value: string }) {
   if (maxLength === null) return null;
   const length = countCharacters(value);
   return length > maxLength / 2 || length > maxLength ? `${length} of ${maxLength}` : null;
 }
 
-/** A choice of several: their names, in the order of the list, separated by commas. */
+/** A multiple choice. Its value is the chosen names in list order, separated by commas. */
 function Choices({ field, value, fault, onChange }: TextFieldProps) {
   const { label, options, multiple } = field;
   const chosen = value === "" ? (field.default ?? "") : value;

@@ -1,4 +1,4 @@
-/** What a generated form holds, and what is sent of it. */
+/** The state of a generated form, and the request body made from it. */
 import {
   orderedInputs,
   type CreateRunBody,
@@ -9,20 +9,20 @@ import {
 
 export interface FormImage {
   readonly input: ImageInput;
-  /** Where the preview comes from: a blob of this page, or the address itself. */
+  /** The preview's source: a blob URL of this page, or the address itself. */
   readonly preview: string;
   readonly name: string;
   readonly bytes: number | null;
 }
 
-/** Empty texts are absent: the default is sent, or nothing where there is none. */
+/** Empty texts are absent. Their default is sent instead, if they have one. */
 export interface FormState {
   readonly texts: Readonly<Record<string, string>>;
   readonly images: readonly (FormImage | null)[];
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** By text input, and by `image-<index>`. */
+/** Keyed by text input name and by `image-<index>`. */
 export type FormFaults = Readonly<Record<string, string>>;
 
 export const emptyForm = ({ imageCount }: PromptConfig): FormState => ({
@@ -35,7 +35,7 @@ export function countCharacters(text: string): number {
   return Array.from(text).length;
 }
 
-/** The body of the run that the form stands for. */
+/** Builds the request body for the form's run. */
 export function bodyOf(promptVersionId: string, config: PromptConfig, form: FormState): CreateRunBody {
   const texts: Record<string, string> = {};
   for (const [name, field] of orderedInputs(config)) {
@@ -52,7 +52,7 @@ export function bodyOf(promptVersionId: string, config: PromptConfig, form: Form
   };
 }
 
-/** What the server would refuse, found before anything is sent. */
+/** Finds what the server would reject, before anything is sent. */
 export function checkForm(config: PromptConfig, form: FormState): FormFaults {
   const faults: Record<string, string> = {};
   for (const [name, field] of orderedInputs(config)) {
@@ -67,11 +67,11 @@ export function checkForm(config: PromptConfig, form: FormState): FormFaults {
 
 function textFault(field: TextInputField, text: string): string | null {
   if (field.required && !field.allowEmpty && text.trim() === "") {
-    return field.type === "select" ? "Choose one." : "Fill this in.";
+    return field.type === "select" ? "Choose an option." : "This field is required.";
   }
   const length = countCharacters(text);
   if (field.maxLength !== null && length > field.maxLength) {
-    return `At most ${field.maxLength} characters fit; these are ${length}.`;
+    return `Use at most ${field.maxLength} characters. You entered ${length}.`;
   }
   return null;
 }

@@ -1,4 +1,4 @@
-/** The code of a run in the languages that callers write, made from what the form holds. It works as it is copied. */
+/** Generates a run's code in each supported language from the form. The code works as copied. */
 import { orderedInputs, type PromptConfig } from "@promptd/contract";
 import type { ManagedRun } from "@promptd/contract/manage";
 import { withoutTurning } from "../format.ts";
@@ -13,7 +13,7 @@ export const LANGUAGES = [
 ] as const;
 export type Language = (typeof LANGUAGES)[number]["value"];
 
-/** What the code does. */
+/** The call that the code makes. */
 export interface RunCall {
   readonly promptVersionId: string;
   readonly texts: Readonly<Record<string, string>>;
@@ -21,13 +21,13 @@ export interface RunCall {
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** An address, or a file beside the program: a page of Base64 in its place helps nobody. */
+/** An address, or a file next to the program. Inline Base64 would make the code unreadable. */
 type CallImage = { readonly url: string } | { readonly file: string };
 
-/** Where the code sends it, and whose key it needs. */
+/** Where the code sends the call, and the key it uses. */
 interface Target {
   readonly baseUrl: string;
-  /** Null: not known. */
+  /** Null when the key is not known. */
   readonly key: { readonly name: string; readonly display: string } | null;
 }
 
@@ -37,28 +37,28 @@ export function runCode(language: Language, call: RunCall, { baseUrl, key }: Tar
   return notes.join("") + WRITERS[language](call, baseUrl);
 }
 
-/** No registry has our packages, where their names may become somebody else's: a checkout does. */
+/** Our packages are in no registry, where someone else might take their names. They come from a checkout. */
 const NOTES: Partial<Record<Language, readonly string[]>> = {
   typescript: [
-    "@promptd/client comes from a checkout of promptd. There:",
+    "Build @promptd/client in a checkout of promptd:",
     "  npm ci && npm run pack:packages -- tarballs",
-    "Then here, with the path of that checkout:",
+    "Then install it here, with the path to that checkout:",
     "  npm install CHECKOUT/tarballs/promptd-client-*.tgz",
   ],
-  cli: ["In a checkout of promptd, after npm ci"],
+  cli: ["Run this in a checkout of promptd, after npm ci"],
 };
 
-/** A key is shown whole only once, so the code has its name and its display form, and says where another one is made. */
+/** Full keys are shown only once, so the code names the key and its display form and says where to create another. */
 function keyNotes(baseUrl: string, key: Target["key"]): string[] {
-  const which = key === null ? "" : `, here ${key.display}, “${withoutTurning(key.name).replaceAll(/\s+/g, " ")}”`;
+  const which = key === null ? "" : ` (${key.display}, “${withoutTurning(key.name).replaceAll(/\s+/g, " ")}”)`;
   return [
     `Set your API key first${which}:`,
     "export PROMPTD_API_KEY=pd_…",
-    `It is shown once, when it is created at ${baseUrl}/keys?new=1`,
+    `A key is shown only once, when you create it at ${baseUrl}/keys?new=1`,
   ];
 }
 
-/** What the form stands for, with something for each text and image that it still lacks, so that the code shows what it takes. */
+/** The form's call, with placeholders for missing texts and images so that the code shows every input. */
 export function callOfForm(promptVersionId: string, config: PromptConfig, form: FormState): RunCall {
   const { inputs, runOptions } = bodyOf(promptVersionId, config, form);
   const texts = { ...inputs.textInputs };
@@ -68,7 +68,7 @@ export function callOfForm(promptVersionId: string, config: PromptConfig, form: 
   return { promptVersionId, texts, images: form.images.map(imageOf), options: runOptions ?? {} };
 }
 
-/** The images of a run are not stored. */
+/** A run's input images are not stored, so placeholders stand in for them. */
 export function callOfRun({ promptVersionId, inputs, runOptions }: ManagedRun): RunCall {
   const images = Array.from({ length: inputs.images }, (_, index) => imageOf(null, index));
   return { promptVersionId, texts: inputs.textInputs, images, options: runOptions };
@@ -89,7 +89,7 @@ const WRITERS: Readonly<Record<Language, Write>> = {
   mcp: mcpCode,
 };
 
-/** The body is read from the input: an argument has room for 128 kB. curl leaves the line breaks of the Base64 out. */
+/** Sends the body through standard input, since an argument holds only 128 kB. curl drops the line breaks in the Base64. */
 function curlCode(call: RunCall, baseUrl: string): string {
   const hasFiles = call.images.some((image) => "file" in image);
   const body = bodyText(call, {
@@ -124,7 +124,7 @@ function typescriptCode({ promptVersionId, texts, images, options }: RunCall, ba
   ].join("\n");
 }
 
-/** The standard library alone: our package for Python is in no registry either. */
+/** Uses only the standard library, since our Python package is in no registry either. */
 function pythonCode(call: RunCall, baseUrl: string): string {
   const hasFiles = call.images.some((image) => "file" in image);
   const readsFiles = [
@@ -133,7 +133,7 @@ function pythonCode(call: RunCall, baseUrl: string): string {
     '    with open(path, "rb") as file:',
     '        return {"type": "base64", "base64": base64.b64encode(file.read()).decode()}',
   ];
-  // A string literal of JSON is one of Python, escapes and all.
+  // A JSON string literal is also a valid Python literal, including its escapes.
   const body = bodyText(call, { text: JSON.stringify, file: (name) => `image(${JSON.stringify(name)})` });
   return [
     `import ${hasFiles ? "base64, " : ""}json, os, urllib.request`,
@@ -159,7 +159,7 @@ function cliCode({ promptVersionId, texts, images, options }: RunCall, baseUrl: 
   return [`export PROMPTD_URL=${baseUrl}`, [`npx promptd run ${promptVersionId}`, ...flags].join(" \\\n  ")].join("\n");
 }
 
-/** How an agent gets the tools, and as a comment of that command what it calls one of them with. */
+/** The command that gives an agent the tools, followed by a comment with the arguments of a tool call. */
 function mcpCode({ promptVersionId, texts, images, options }: RunCall, baseUrl: string): string {
   const addresses = images.map((image) => ("url" in image ? image.url : "https://example.org/photo.jpg"));
   const call = {
@@ -172,7 +172,7 @@ function mcpCode({ promptVersionId, texts, images, options }: RunCall, baseUrl: 
     `claude mcp add --transport http promptd ${baseUrl}/mcp \\`,
     '  --header "Authorization: Bearer $PROMPTD_API_KEY"',
     "",
-    "# The tool run_prompt then takes:",
+    "# Then call the tool run_prompt with:",
     JSON.stringify(call, null, 2).replaceAll(/^/gm, "# "),
   ].join("\n");
 }
@@ -182,7 +182,7 @@ interface Notation {
   readonly file: (name: string) => string;
 }
 
-/** The body of the request as JSON, in the notation of a language for texts and files. */
+/** The request body as JSON, with texts and files written in a language's notation. */
 function bodyText({ promptVersionId, texts, images, options }: RunCall, { text, file }: Notation): string {
   const record = (values: RunCall["texts"]) =>
     isEmpty(values) ? null : objectText(Object.entries(values).map(([name, value]) => [text(name), text(value)]));
@@ -202,7 +202,7 @@ function bodyText({ promptVersionId, texts, images, options }: RunCall, { text, 
   ]);
 }
 
-/** Null: left out. */
+/** Members whose value is null are omitted. */
 function objectText(members: readonly (readonly [name: string, value: string | null])[]): string {
   const lines = members.flatMap(([name, value]) => (value === null ? [] : [indent(`${name}: ${value}`)]));
   return lines.length === 0 ? "{}" : `{\n${lines.join(",\n")}\n}`;
@@ -211,8 +211,8 @@ function objectText(members: readonly (readonly [name: string, value: string | n
 const indent = (text: string) => text.replaceAll(/^/gm, "  ");
 const isEmpty = (values: Readonly<Record<string, string>>) => Object.keys(values).length === 0;
 
-/** One argument of a POSIX shell. */
+/** Quotes one POSIX shell argument. */
 const shellText = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 const shellWord = (text: string) => (/^\w[\w.-]*$/.test(text) ? text : shellText(text));
-/** In a text of a POSIX shell that is read to a line of its own: only these letters mean something there. */
+/** Escapes text for a POSIX here-document, where only these characters are special. */
 const hereText = (text: string) => text.replaceAll(/[\\$`]/g, "\\$&");

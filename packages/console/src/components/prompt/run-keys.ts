@@ -3,7 +3,7 @@ import { useEffect, useRef, type KeyboardEvent as FormKeyEvent, type RefObject }
 const isShortcut = ({ key, metaKey, ctrlKey }: Pick<KeyboardEvent, "key" | "metaKey" | "ctrlKey">) =>
   key === "Enter" && (metaKey || ctrlKey);
 
-/** The keys of a form that makes runs: ⌘↵ sends it from anywhere in it, and a key that is held down sends it once. */
+/** Handles keys in a form that creates runs. ⌘↵ submits it from any field. A held key submits only once. */
 export function runKeys(event: FormKeyEvent<HTMLFormElement>): void {
   if (event.key !== "Enter") return;
   if (event.repeat && (isShortcut(event) || !(event.target instanceof HTMLTextAreaElement))) event.preventDefault();
@@ -14,8 +14,8 @@ export function runKeys(event: FormKeyEvent<HTMLFormElement>): void {
 }
 
 /**
- * ⌘↵ from the rest of the page as well: nothing has the focus when a page opens, nor once the button that had it is
- * disabled. What lies over the page has keys of its own, and a link opens a tab by this one.
+ * Makes ⌘↵ work outside the form too. Nothing has the focus when a page opens, or once the focused button is disabled.
+ * Dialogs and menus handle their own keys, and on a link this shortcut opens a new tab.
  */
 export function useRunKey(): RefObject<HTMLFormElement | null> {
   const form = useRef<HTMLFormElement>(null);

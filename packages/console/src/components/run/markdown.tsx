@@ -4,8 +4,8 @@ import remarkGfm from "remark-gfm";
 const PLUGINS = [remarkGfm];
 
 /**
- * Text of a model. Raw HTML stays text, pictures of other hosts are shown as links: a page must not ask a stranger's
- * server because a model wrote an address. The lines of a poem stay lines.
+ * Renders text from a model. Raw HTML stays text. Images become links, because a page must not contact another server
+ * only because a model wrote its address. Line breaks are preserved, for poems.
  */
 export function Markdown({ text }: { readonly text: string }) {
   return (
@@ -13,7 +13,7 @@ export function Markdown({ text }: { readonly text: string }) {
       <ReactMarkdown
         remarkPlugins={PLUGINS}
         components={{
-          // An address that no page may follow, such as one of a script, has become none.
+          // Unsafe addresses, such as javascript: URLs, have been removed by now.
           a: ({ href, children }) =>
             href === undefined || href === "" ? (
               children
@@ -22,11 +22,11 @@ export function Markdown({ text }: { readonly text: string }) {
                 {children}
               </a>
             ),
-          // Keys scroll what has the focus.
+          // Focusable, so that keys can scroll it.
           table: ({ children }) => <table tabIndex={0}>{children}</table>,
           img: ({ src, alt }) => (
             <a href={typeof src === "string" ? src : undefined} rel="noopener nofollow" target="_blank">
-              {alt === undefined || alt === "" ? "Picture" : alt}
+              {alt === undefined || alt === "" ? "Image" : alt}
             </a>
           ),
         }}

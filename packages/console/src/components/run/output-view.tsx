@@ -1,4 +1,4 @@
-/** What a run made: text as Markdown, pictures with zoom, videos, and errors where they happened. */
+/** Shows a run's outputs: text as Markdown, images with zoom, videos, and errors in place. */
 import type { OutputItem } from "@promptd/contract";
 import { Download, FileX, Maximize2 } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
@@ -11,7 +11,7 @@ const Markdown = lazy(() => import("./markdown.tsx").then(({ Markdown: component
 
 interface OutputViewProps {
   readonly outputs: readonly OutputItem[];
-  /** What a picture is to who does not see it. */
+  /** Alternative text for generated images. */
   readonly alt?: string;
 }
 
@@ -75,7 +75,7 @@ function Picture({ address, alt }: { readonly address: string; readonly alt: str
     <figure className="grid justify-items-center gap-3">
       <button
         type="button"
-        aria-label={isZoomed ? "Fit the picture" : "Show the picture at full size"}
+        aria-label={isZoomed ? "Fit the image to the page" : "Show the image at full size"}
         onClick={() => setZoomed(!isZoomed)}
         className={isZoomed ? "max-h-[85vh] max-w-full cursor-zoom-out! overflow-auto" : "cursor-zoom-in!"}
       >

@@ -7,7 +7,7 @@ interface ReceiptProps {
   readonly run: Pick<ManagedRun, "receipt" | "runStatus"> & Partial<Pick<ManagedRun, "answeredBy">>;
 }
 
-/** What a run costs: held at the start, charged and given back at the end. */
+/** Shows what a run costs: the credits held at the start, then those charged and released at the end. */
 export function Receipt({ run: { receipt, runStatus, answeredBy } }: ReceiptProps) {
   if (receipt.held === null) return <p className="text-dim">This run is free.</p>;
   const isLive = !isFinal(runStatus);

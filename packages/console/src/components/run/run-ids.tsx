@@ -5,18 +5,18 @@ import { Facts } from "../facts.tsx";
 interface RunIdsProps {
   readonly run: Pick<ManagedRunRow, "runId" | "requestId" | "promptVersionId" | "keyId" | "batch" | "isTest"> &
     NamesOfRun;
-  /** For operators. */
+  /** Shown to operators only. */
   readonly accountId?: string;
 }
 
 interface Id {
   readonly label: string;
   readonly id: string | null;
-  /** What people call it; null: nothing but the id. */
+  /** The display name; null if there is only the id. */
   readonly name: string | null;
 }
 
-/** Names where there are any, with the id a hover or a press away. */
+/** Shows names where they exist. Hover for the id, or press the button to copy it. */
 export function RunIds({ run, accountId = "" }: RunIdsProps) {
   const { runId, requestId, promptVersionId, keyId, batch, isTest, version, keyName } = run;
   const ids: readonly Id[] = [

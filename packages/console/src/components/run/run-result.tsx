@@ -1,4 +1,4 @@
-/** What a run has made so far: text as it is written, then the outputs. Said to those who cannot see it as well. */
+/** Shows a run's result: streamed text, then the outputs. Also announces it to screen readers. */
 import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -16,11 +16,11 @@ const Markdown = lazy(() => import("./markdown.tsx").then(({ Markdown: component
 interface RunResultProps {
   readonly run: ManagedRun;
   readonly isPicture: boolean;
-  /** True: it was made on this page; false when absent. */
+  /** True if the run was created on this page. The default is false. */
   readonly isNew?: boolean;
 }
 
-/** One run: for another one it is made anew, by its key. */
+/** Shows one run. Give it a `key`, so that another run gets a new instance. */
 export function RunResult({ run, isPicture, isNew = false }: RunResultProps) {
   const isLive = !isFinal(run.runStatus);
   const texts = useRunText(run.runId, isLive);
@@ -41,8 +41,8 @@ export function RunResult({ run, isPicture, isNew = false }: RunResultProps) {
 }
 
 /**
- * The end of a run gives back what it has held and not charged, after the balance was read at its creation. The balance
- * that is read beside a run that had ended before is that of after its end.
+ * Refreshes the balance when a run ends, because the end releases the held credits it did not charge. A run that had
+ * already ended when it was opened needs no refresh.
  */
 function useCreditsAtEnd(isLive: boolean, isNew: boolean): void {
   const queries = useQueryClient();
@@ -52,7 +52,7 @@ function useCreditsAtEnd(isLive: boolean, isNew: boolean): void {
   }, [queries, endsHere, isLive]);
 }
 
-/** What the outputs alone do not say: what a failed run cost, and that no AI model was asked. */
+/** Adds what the outputs do not say: that a failed run cost nothing, and that no AI model was called. */
 function About({ run: { runStatus, receipt, model } }: { readonly run: ManagedRun }) {
   const { data: session } = useQuery(sessionQuery);
   if (runStatus === "failed" && receipt.charged === 0) return <p className="text-dim">You were not charged.</p>;

@@ -1,4 +1,4 @@
-/** Runs as rows: those of an account, and those of all accounts. */
+/** Tables of runs: of one account, and of all accounts. */
 import type { InstallationRunRow, ManagedRunRow } from "@promptd/contract/manage";
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
@@ -28,7 +28,7 @@ interface InstallationRunTableProps {
   readonly causeWords: (cause: string) => string;
 }
 
-/** With the account of each, and the cause of a failure in place of what its caller was told. */
+/** Shows each run's account, and the cause of a failure instead of the message its caller got. */
 export function InstallationRunTable({ rows, causeWords }: InstallationRunTableProps) {
   return (
     <Table label="Runs" columns={[...FIRST, { label: "Account", from: "xl" }, ...LAST]}>
@@ -56,21 +56,21 @@ const LAST = [
 ] as const;
 
 const CUT = "max-lg:line-clamp-2 lg:min-w-2/5 lg:truncate";
-/** A cause is why an operator reads the list. */
+/** Operators read the list for the causes. */
 const WHOLE = "whitespace-normal [overflow-wrap:anywhere]";
 
 interface RowProps {
   readonly row: ManagedRunRow;
   readonly to: "/runs/$runId" | "/operator/runs/$runId";
-  /** Why it failed, in words. */
+  /** The failure reason, in words. */
   readonly fault: string | null;
-  /** As it is said now: what changes with time is no part of the row. */
+  /** Formatted by the table, because relative times change while the row does not. */
   readonly created: string;
   readonly account?: string;
   readonly accountEmail?: string;
 }
 
-/** Made once: of hundreds that are shown only the new ones cost anything when there are more. */
+/** Memoized: when hundreds of rows are shown, only new rows cost anything to render. */
 const Row = memo(function Row({ row, to, fault, created, account, accountEmail }: RowProps) {
   const tookMs = tookMsOf(row);
   return (
@@ -93,7 +93,7 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
           {row.batch === null ? null : (
             <span
               className="min-w-0 truncate text-12 text-dim"
-              title={`Run of the batch ${row.batch.name ?? row.batch.batchId}`}
+              title={`Part of batch ${row.batch.name ?? row.batch.batchId}`}
             >
               Batch {row.batch.name}
             </span>

@@ -1,4 +1,4 @@
-/** The text of a run while it is written, as the server sends it. */
+/** Streams a run's text while the model writes it. */
 import type { RunEvent } from "@promptd/contract";
 import { ACCOUNT_QUERY } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
@@ -13,14 +13,14 @@ interface Written {
   readonly text: string;
 }
 
-/** By output, until the run is final. The browser opens a lost stream again by itself; the polled run has the text at its end. */
+/** The text by output, until the run is final. The browser reopens a lost stream. The polled run has the final text. */
 export function useRunText(runId: string, isLive: boolean): ReadonlyMap<number, string> {
   const queries = useQueryClient();
   const [written, setWritten] = useState<ReadonlyMap<number, Written>>(new Map());
   useEffect(() => {
     setWritten(new Map());
     if (!isLive) return undefined;
-    // A stream carries no header, so its address names the account.
+    // An event stream cannot send headers, so the URL names the account.
     const account = chosenAccount();
     const query = account === null ? "" : `?${new URLSearchParams({ [ACCOUNT_QUERY]: account }).toString()}`;
     const source = new EventSource(`/manage/v1/runs/${encodeURIComponent(runId)}/events${query}`);

@@ -14,7 +14,7 @@ interface SampleActionProps {
 
 const KINDS = { text: "text", image: "picture", video: "video", error: "" } as const;
 
-/** For the author of the prompt: this run as what the prompt shows in the marketplace. Nothing where it cannot be. */
+/** Lets the author use this run as the prompt's sample in the marketplace. Renders nothing if that is not possible. */
 export function SampleAction({ run, small = false }: SampleActionProps) {
   const { isOwnPrompt, runStatus, outputs } = run;
   const shown = outputs.findLast(({ type }) => type !== "error");
@@ -57,10 +57,10 @@ function Action({
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title="Use this run as the sample?"
-        description={`Everyone who can see the prompt will see its ${what} and its text inputs${
+        description={`Everyone who can see the prompt will see this run’s ${what} and text inputs${
           inputs.images === 0 ? "" : ", but not its input images"
-        }. The sample stays after the files of this run expire.${prompt.sample === null ? "" : " It replaces the current sample."}${
-          model.startsWith("sandbox/") ? ` Its ${what} was made by the built-in sandbox, not by an AI model.` : ""
+        }. The sample stays after the run’s files expire.${prompt.sample === null ? "" : " It replaces the current sample."}${
+          model.startsWith("sandbox/") ? ` The ${what} was made by the built-in sandbox, not by an AI model.` : ""
         }`}
         submit="Use as sample"
         onSubmit={async () => {

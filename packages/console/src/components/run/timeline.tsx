@@ -18,7 +18,7 @@ const DOTS: Readonly<Record<Tone, string>> = {
   wait: "border-[1.5px] border-faint",
 };
 
-/** What became of the run, moment by moment. */
+/** Shows what happened to the run, step by step. */
 export function Timeline({ run }: { readonly run: Pick<ManagedRun, "timeline" | "runStatus"> }) {
   return (
     <ol className="grid">
@@ -48,11 +48,11 @@ function stopsOf(run: Pick<ManagedRun, "timeline" | "runStatus">): Stop[] {
     note: noteOf(moment, run.timeline[0] ?? moment),
   }));
   if (run.runStatus === "queued")
-    return [...stops, { title: "Waits for a worker", note: "", tone: "wait", tookMs: null }];
+    return [...stops, { title: "Waiting for a worker", note: "", tone: "wait", tookMs: null }];
   return stops;
 }
 
-/** The first moment as clock time, the others by how long after it they were. */
+/** The first event as clock time, the others as time elapsed since it. */
 function noteOf({ at }: RunMoment, first: RunMoment): string {
   return at === first.at ? formatClock(at) : `after ${formatDuration(Date.parse(at) - Date.parse(first.at))}`;
 }

@@ -31,11 +31,11 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
     await navigate({ to: "/sign-in", search: {}, ignoreBlocker: true });
   };
   const change = async (accountId: string) => {
-    // What is not saved yet belongs to the account that is left; its pages lead nowhere in the other one.
+    // Unsaved text belongs to the old account, whose pages do not exist in the new one.
     if (!(await canLeave())) return;
     await navigate({ to: "/", ignoreBlocker: true });
     chooseAccount(accountId);
-    // Nothing of the other account stays on the screen. The session is the person's: it has this menu.
+    // Nothing of the old account may stay on screen. The session belongs to the person and holds this menu.
     void queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
   };
   return (

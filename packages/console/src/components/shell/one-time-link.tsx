@@ -1,4 +1,4 @@
-/** What the pages behind a one-time link share: the code, the form of a new person, and the end of a link that is used. */
+/** What the pages behind one-time links share: the code, the form for a new person, and the page for a used link. */
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { chooseAccount } from "../../account.ts";
@@ -12,14 +12,14 @@ import { useAction } from "../use-action.ts";
 import { SignedOutPage } from "./signed-out-page.tsx";
 import { EmailField, PasswordField } from "./person-fields.tsx";
 
-/** The fragment never reaches a server's log; it is taken out of the address so that no history shows it either. */
+/** Takes the code from the fragment, which no server log sees, and removes it so that no browser history shows it. */
 export function takeCode(): string {
   const code = location.hash.slice(1);
   if (code !== "") history.replaceState(history.state, "", location.pathname);
   return code;
 }
 
-/** Opens the console as who is signed in now, in the given account, else in their own. */
+/** Opens the console for the person now signed in, in the given account or else their own. */
 export function useEnter(): (accountId?: string | null) => void {
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -30,7 +30,7 @@ export function useEnter(): (accountId?: string | null) => void {
   };
 }
 
-/** A link that was cut off, or a page that was loaded again: the code is taken out of the address when it is opened. */
+/** For a truncated link or a reloaded page. Opening a link removes the code from the address. */
 export const INCOMPLETE_LINK: Fault = {
   message: "The code is missing from the address, for example after a reload. Open the complete link again.",
   requestId: null,
@@ -42,7 +42,7 @@ interface BrokenLinkProps {
   readonly fault: Fault;
 }
 
-/** It stays in one line: nobody can read a command whose `--flag` is broken after its first hyphen. */
+/** Kept on one line: a command is unreadable when its `--flag` wraps after the first hyphen. */
 const WORD_WITH_HYPHEN = /([^\s"]*-[^\s"]*)/;
 
 export function BrokenLink({ title, fault }: BrokenLinkProps) {
@@ -66,7 +66,7 @@ export function BrokenLink({ title, fault }: BrokenLinkProps) {
   );
 }
 
-/** For who changes their mind; who is signed in is led past it. */
+/** A way out. People who are signed in are redirected past the sign-in page. */
 export function BackToSignIn() {
   return (
     <p className="text-12 text-dim">
@@ -77,7 +77,7 @@ export function BackToSignIn() {
   );
 }
 
-/** While the code of a link is sent. */
+/** Placeholder while the link's code is being sent. */
 export function SetUpShapes({ what }: { readonly what: string }) {
   return (
     <Loading what={what}>
@@ -91,12 +91,12 @@ export function SetUpShapes({ what }: { readonly what: string }) {
 }
 
 interface SetUpFormProps {
-  /** Known already: it cannot be changed then. */
+  /** If known, it cannot be changed. */
   readonly email: string | null;
   readonly asksName?: boolean;
   /** The verb on the button. */
   readonly submit?: string;
-  /** Rejects with what is to be said of a failure. */
+  /** Rejects with the message to show. */
   readonly onSubmit: (form: FormData) => Promise<void>;
 }
 

@@ -9,17 +9,17 @@ import type { useAction } from "../use-action.ts";
 const NAMES: Readonly<Record<string, string>> = { github: "GitHub", google: "Google" };
 
 interface OtherWaysInProps {
-  /** Of the page, which shows what goes wrong. */
+  /** The page's action; the page shows its errors. */
   readonly action: ReturnType<typeof useAction>;
-  /** Null: who comes has no passkey here. */
+  /** Null when the person cannot have a passkey here yet. */
   readonly onPasskey: (() => void) | null;
-  /** Where a sign-in service leads back to. */
+  /** Where the sign-in service redirects to afterward. */
   readonly from: string;
-  /** Called before the page is left for a service. */
+  /** Called before the browser leaves for a service. */
   readonly onLeave?: () => void;
 }
 
-/** A passkey and the sign-in services of the server, where there are any. */
+/** Offers a passkey and the server's sign-in services, if any. */
 export function OtherWaysIn({ action, onPasskey, from, onLeave }: OtherWaysInProps) {
   const { data: features } = useQuery(featuresQuery);
   const queries = useQueryClient();

@@ -2,17 +2,17 @@ import { useEffect, type ReactNode } from "react";
 
 interface PageProps {
   readonly title: string;
-  /** Above the title: where the page stands. */
+  /** Breadcrumbs, above the title. */
   readonly path?: ReactNode;
   /** Below the title, in one line. */
   readonly meta?: ReactNode;
   readonly actions?: ReactNode;
-  /** False: the page shows a title of its own. */
+  /** False if the page shows its own title. */
   readonly hasHead?: boolean;
   readonly children: ReactNode;
 }
 
-/** The frame of every screen: title of the tab, heading, actions, content. */
+/** The frame of every screen: tab title, heading, actions, and content. */
 export function Page({ title, path, meta, actions, hasHead = true, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · promptd`;

@@ -1,4 +1,4 @@
-/** ⌘K: prompts, runs by id, pages and actions, from anywhere. */
+/** The ⌘K palette: finds prompts, runs by id, pages, and actions from anywhere. */
 import { ID_FORM } from "@promptd/contract";
 import { Dialog } from "@base-ui/react/dialog";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -107,7 +107,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** Enter means the results of what is written, also where they are still on their way. */
+/** Enter applies to the results of the current text, so it waits while they load. */
 function useEnter(isOutdated: boolean, run: () => void): () => void {
   const [isEntered, setEntered] = useState(false);
   useEffect(() => {
@@ -136,7 +136,7 @@ function Option({ id, entry, isFirstOfGroup, isActive, onPoint, onClick }: Optio
           {group}
         </p>
       ) : null}
-      {/* The keys are those of the field, which holds the focus. */}
+      {/* The input keeps the focus and handles the keys. */}
       <div
         id={id}
         role="option"
@@ -156,7 +156,7 @@ function Option({ id, entry, isFirstOfGroup, isActive, onPoint, onClick }: Optio
   );
 }
 
-/** `isOutdated`: the prompts are those of an earlier text. */
+/** `isOutdated`: the prompts still match an earlier text. */
 function useEntries(text: string): { readonly entries: readonly Entry[]; readonly isOutdated: boolean } {
   const actions = useActions();
   const navigate = useNavigate();
@@ -167,7 +167,7 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
   const entries = useMemo(() => {
     const words = text.toLowerCase();
     const fitting = actions.filter(({ label }) => label.toLowerCase().includes(words));
-    // Who types the name of a page means it; a prompt that has the word too comes after it.
+    // A typed page name means the page, so prompts with the same word come after it.
     const named = fitting.filter(({ label }) => label.toLowerCase().startsWith(words));
     const others = fitting.filter((entry) => !named.includes(entry));
     const runs: Entry[] = ID_FORM.test(text)

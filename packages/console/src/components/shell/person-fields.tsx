@@ -1,11 +1,11 @@
-/** The fields by which people sign in, set themselves up and choose a new password. */
+/** Fields for signing in, setting up an account, and choosing a new password. */
 import { Eye, EyeOff } from "lucide-react";
 import { useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Field, Input } from "../ui/field.tsx";
 
 interface EmailFieldProps {
-  /** Known already: it cannot be changed then. Null: it is asked for. */
+  /** If known, it cannot be changed. Null asks for it. */
   readonly known?: string | null;
 }
 
@@ -32,7 +32,7 @@ const LENGTH_MIN = 12;
 const LENGTH_MAX = 128;
 
 interface PasswordFieldProps {
-  /** `new`: it is chosen here. */
+  /** `new`: the person chooses a password. */
   readonly kind: "current" | "new";
   readonly label?: string;
   readonly name?: string;

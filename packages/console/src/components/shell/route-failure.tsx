@@ -2,7 +2,7 @@ import { useRouter } from "@tanstack/react-router";
 import { faultOf } from "../../api.ts";
 import { Failure } from "../ui/empty.tsx";
 
-/** A page that could not be opened at all. */
+/** Shown when a page could not be opened at all. */
 export function RouteFailure({ error }: { readonly error: unknown }) {
   const router = useRouter();
   const { message, requestId } = faultOf(error);

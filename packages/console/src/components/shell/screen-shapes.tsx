@@ -1,6 +1,6 @@
 import { BlockShapes, Loading, Skeleton } from "../ui/skeleton.tsx";
 
-/** Stands in for a screen whose script is on its way: a title and two columns, as most have. */
+/** Placeholder while a screen's script loads: a title and two columns, like most screens. */
 export function ScreenShapes() {
   return (
     <Loading what="the page">

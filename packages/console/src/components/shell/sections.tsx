@@ -6,7 +6,7 @@ export interface Section {
   readonly to: NonNullable<LinkProps["to"]>;
   readonly label: string;
   readonly icon: LucideIcon;
-  /** True: its address begins those of the others. */
+  /** True if the other sections' addresses start with its address. */
   readonly isFirst?: boolean;
 }
 
@@ -16,7 +16,7 @@ interface SectionsProps {
   readonly children: ReactNode;
 }
 
-/** A page of several sections, each with an address of its own: a list beside them, above on narrow screens. */
+/** A page with several sections, each at its own address. Links are at the side, or on top on narrow screens. */
 export function Sections({ label, sections, children }: SectionsProps) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[168px_minmax(0,1fr)]">

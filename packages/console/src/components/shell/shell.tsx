@@ -43,7 +43,7 @@ const ITEM =
   "flex items-center gap-2.5 rounded-2 text-dim hover:bg-hover hover:text-ink max-lg:h-12 max-lg:flex-col max-sm:flex-1 max-lg:justify-center max-lg:gap-[3px] max-lg:text-11 lg:h-8 lg:px-2.5";
 const ACTIVE = "bg-press font-medium text-ink!";
 
-/** Sidebar from 1024 px, a rail from 640, a bar at the bottom below. */
+/** A sidebar from 1024 px, a rail from 640 px, and a bottom bar below that. */
 export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   usePaletteKey(() => setPaletteOpen((open) => !open));
@@ -60,10 +60,10 @@ export function Shell() {
   );
 }
 
-/** For pages that need nobody: who is signed in has all of the others around them. */
+/** For pages that need no sign-in. People who are signed in get the full navigation. */
 export function OpenShell() {
   const { href } = useLocation();
-  const { data: session } = useQuery({ ...sessionQuery, enabled: false }); // asked for before the page is shown
+  const { data: session } = useQuery({ ...sessionQuery, enabled: false }); // loaded before the page is shown
   if (session !== undefined) return <Shell />;
   return (
     <div className="min-h-dvh">
@@ -103,7 +103,7 @@ function Main() {
   useEffect(() => {
     const isFirst = shown.current === undefined;
     shown.current = pathname;
-    // What had the focus went with the page before: the keyboard and screen readers go on in the new one.
+    // The focused element left with the previous page. Keyboard and screen readers continue in the new page.
     if (!isFirst && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
   }, [pathname]);
   return (
@@ -163,7 +163,7 @@ function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
   );
 }
 
-/** What is not for every day; narrow screens have it in the menu of the account. */
+/** Rarely used pages. Narrow screens have them in the account menu. */
 function MorePages() {
   const { data: session } = useQuery(sessionQuery);
   const pages = session?.person.isOperator === true ? [DOCS, SETTINGS, OPERATOR] : [DOCS, SETTINGS];
@@ -216,7 +216,7 @@ function ThemeSwitch({ className, hasWord = true }: BarItem) {
   );
 }
 
-/** The menu is loaded when it is opened: the first page does without. */
+/** The menu loads when it is first opened, so that the first page stays small. */
 function Account({ className, hasWord = true }: BarItem) {
   const { data: session } = useQuery(sessionQuery);
   const [isWanted, setWanted] = useState(false);
@@ -245,7 +245,7 @@ function Account({ className, hasWord = true }: BarItem) {
 function usePaletteKey(toggle: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      // The editor of prompt files has keys of its own with this letter; it prevents what it has used.
+      // The prompt file editor has its own shortcuts with this letter and prevents the default when it uses them.
       if (event.defaultPrevented || event.shiftKey || event.altKey) return;
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;
       event.preventDefault();

@@ -7,12 +7,12 @@ import { EmailField, PasswordField } from "./person-fields.tsx";
 import { confirmSignIn, signIn, textOf } from "../../sign-in.ts";
 
 interface SignInFormProps {
-  /** Known already: it cannot be changed then. */
+  /** If known, it cannot be changed. */
   readonly email?: string | undefined;
   readonly onDone: () => void;
 }
 
-/** Email and password; then a code, for who has a second factor. */
+/** Asks for email and password, then for a code if the person has a second factor. */
 export function SignInForm({ email, onDone }: SignInFormProps) {
   const queries = useQueryClient();
   const action = useAction();

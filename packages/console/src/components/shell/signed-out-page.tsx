@@ -7,7 +7,7 @@ interface SignedOutPageProps {
   readonly children: ReactNode;
 }
 
-/** The frame of pages before the sign-in. */
+/** The frame of pages shown before sign-in. */
 export function SignedOutPage({ title, lead, children }: SignedOutPageProps) {
   useEffect(() => {
     document.title = `${title} · promptd`;

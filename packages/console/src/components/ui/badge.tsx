@@ -27,7 +27,7 @@ const DOTS: Readonly<Record<StateTone, string>> = {
   bad: "bg-bad",
 };
 
-/** A state as a dot and a word; only what is live or has failed colors its word. */
+/** A state as a dot and a word. Only live, warning, and bad states color the word. */
 export function Status({ tone, children }: { readonly tone: StateTone; readonly children: ReactNode }) {
   const word = tone === "live" ? "text-accent" : tone === "bad" ? "text-bad" : tone === "warn" ? "text-warn" : "";
   return (

@@ -14,11 +14,11 @@ interface Look {
   readonly tone?: Tone | undefined;
   /** 28 px: in bars and tables. */
   readonly small?: boolean | undefined;
-  /** Only an icon: square, and an `aria-label` says what it does. */
+  /** Icon only. Needs an `aria-label`. */
   readonly square?: boolean | undefined;
 }
 
-/** The look of a button, for links that are styled as one. */
+/** Class names for links that look like buttons. */
 export function buttonClass({ tone = "plain", small = false, square = false }: Look = {}): string {
   return cx(
     "inline-flex items-center justify-center gap-2 rounded-2 border font-medium whitespace-nowrap select-none",
@@ -31,7 +31,7 @@ export function buttonClass({ tone = "plain", small = false, square = false }: L
 
 type ButtonProps = ComponentProps<"button"> & Look;
 
-/** A double click is one press: the second click would find what the first has made, such as a run that has ended. */
+/** Treats a double click as one press. The second click could hit what the first one made, such as a finished run. */
 export function Button({ tone, small, square, className, type = "button", onClick, ...rest }: ButtonProps) {
   const press = (event: MouseEvent<HTMLButtonElement>) => {
     if (event.detail > 1) event.preventDefault();

@@ -34,7 +34,7 @@ export function Dialog({ open, onClose, title, description, children }: DialogPr
   );
 }
 
-/** The second half of the double click that has opened a dialog falls beside it, and does not close it again. */
+/** Ignores the second click of the double click that opened the dialog, which lands outside it. */
 export function whenClosed(close: () => void): (isOpen: boolean, details: { readonly event: Event }) => void {
   return (isOpen, { event }) => {
     const isSecondClick = event instanceof MouseEvent && event.detail > 1;
@@ -43,10 +43,10 @@ export function whenClosed(close: () => void): (isOpen: boolean, details: { read
 }
 
 /**
- * What had the focus when the dialog was opened, for when it closes. It is read before anything of the dialog is there: a
- * field that takes the focus by itself would be taken for it. True: it is gone, as an item of a menu is. Where nothing
- * had it, as on a page whose address opens the dialog, the first control of what was made gets it, else nothing again:
- * the first of the whole page is the link that skips to its content.
+ * Remembers what had the focus when the dialog opened, so that it gets the focus back. It is read before the dialog
+ * renders, because an autofocused field would be mistaken for it. True: the opener is gone, such as a menu item. If
+ * nothing had the focus, as when the page's address opens the dialog, the first control of what was made gets it, or
+ * nothing does: the first control of the whole page is the link that skips to the content.
  */
 export function useOpener(isOpen: boolean): () => HTMLElement | boolean {
   const opener = useRef<Element | null>(null);

@@ -6,11 +6,11 @@ interface EmptyProps {
   readonly icon: LucideIcon;
   readonly title: string;
   readonly children?: ReactNode;
-  /** The one next action. */
+  /** The single next action. */
   readonly action?: ReactNode;
 }
 
-/** What stands where nothing is yet: what it is for, and what to do. */
+/** Shown where there is nothing yet: what will be here, and how to get it. */
 export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
   return (
     <div className="grid justify-items-center gap-1 px-4 py-10 text-center text-dim">
@@ -29,13 +29,13 @@ interface FailureProps {
   readonly onRetry?: (() => void) | undefined;
 }
 
-/** What happened, under which request id, and the way to try again. */
+/** Shows what happened, the request id, and a retry button. */
 export function Failure({ title, children, requestId = null, onRetry }: FailureProps) {
   return (
     <div role="alert" className="grid grid-cols-[16px_minmax(0,1fr)] gap-x-3 gap-y-1 rounded-3 bg-bad-soft p-4">
       <CircleAlert aria-hidden className="mt-0.5 size-4 text-bad" strokeWidth={1.75} />
       <p className="font-semibold text-bad [overflow-wrap:anywhere]">{title}</p>
-      {/* An empty part would leave a gap below the title. */}
+      {/* An empty element would leave a gap below the title. */}
       <div className="col-start-2 grid gap-2 [overflow-wrap:anywhere] empty:hidden">
         {children === undefined ? null : <div>{children}</div>}
         {requestId === null ? null : (

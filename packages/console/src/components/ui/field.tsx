@@ -8,24 +8,24 @@ const edge = (isBad: boolean) => (isBad ? "border-bad" : "border-edge");
 
 interface FieldProps {
   readonly label: string;
-  /** To the right of the label, such as a count. */
+  /** Shown to the right of the label, such as a count. */
   readonly aside?: ReactNode;
   readonly help?: ReactNode;
   readonly fault?: string | null | undefined;
   readonly children: (control: ControlProps) => ReactNode;
 }
 
-/** What ties a control to its label, its help and what is wrong with it. */
+/** Attributes that connect a control to its label, help, and error. */
 interface ControlProps {
   readonly id: string;
   readonly "aria-describedby": string | undefined;
   readonly "aria-invalid": boolean | undefined;
 }
 
-/** A label with its control, what it is for, and what is wrong with it. */
+/** A control with its label, help, and error. */
 export function Field({ label, aside, help, fault, children }: FieldProps) {
   const id = useId();
-  /** What the browser refuses of it, at a submit. */
+  /** The browser's validation error on submit. */
   const [refusal, setRefusal] = useState<string | null>(null);
   const wrong = fault ?? refusal;
   const isBad = wrong !== null;
@@ -53,7 +53,7 @@ export function Field({ label, aside, help, fault, children }: FieldProps) {
   );
 }
 
-/** In the words of the page and below the field, in the place of the browser's bubble. The first such field gets the focus. */
+/** Replaces the browser's bubble with a message below the field, and focuses the first invalid field. */
 function refuse(event: FormEvent<HTMLElement>, label: string): string | null {
   const { target } = event;
   const isControl = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
@@ -80,11 +80,11 @@ export function Input({ className, ...rest }: ComponentProps<"input">) {
 }
 
 interface SearchInputProps extends ComponentProps<"input"> {
-  /** Its name, and what stands in it while it is empty. */
+  /** Its accessible name and its placeholder. */
   readonly label: string;
 }
 
-/** A field that narrows what is below it. */
+/** A search field that filters the content below it. */
 export function SearchInput({ label, ...rest }: SearchInputProps) {
   return (
     <span className="relative block">
@@ -100,13 +100,13 @@ export function SearchInput({ label, ...rest }: SearchInputProps) {
 
 interface SearchFormProps {
   readonly label: string;
-  /** What is searched for. */
+  /** The current search text. */
   readonly value: string | undefined;
   readonly className: string;
   readonly onSearch: (text: string | undefined) => void;
 }
 
-/** A search that begins with Enter, since each one reads the database; it ends when the field is emptied. */
+/** A search that starts on Enter, because each one reads the database. Emptying the field clears it. */
 export function SearchForm({ label, value = "", className, onSearch }: SearchFormProps) {
   const [text, setText] = useState(value);
   const [shown, setShown] = useState(value);
@@ -136,14 +136,14 @@ export function SearchForm({ label, value = "", className, onSearch }: SearchFor
   );
 }
 
-/** Grows with its text. */
+/** A text area that grows with its text. */
 export function TextArea({ className, ...rest }: ComponentProps<"textarea">) {
   const isBad = rest["aria-invalid"] === true;
   const size = "field-sizing-content min-h-16 max-h-80 px-2.5 py-1.5 leading-5 resize-y";
   return <textarea className={cx(CONTROL, size, edge(isBad), className)} {...rest} />;
 }
 
-/** The browser's own: it answers to keys, screen readers and phones by itself. */
+/** The native select, which already supports keyboards, screen readers, and phones. */
 export function Select({ className, children, ...rest }: ComponentProps<"select">) {
   const isBad = rest["aria-invalid"] === true;
   return (
@@ -165,7 +165,7 @@ interface DaysFieldProps {
   readonly defaultDays: number;
 }
 
-/** How long access lasts, as `days` of its form; 0: it never ends. */
+/** How long access lasts, as the form field `days`. 0 means that it never ends. */
 export function DaysField({ label, choices, defaultDays }: DaysFieldProps) {
   return (
     <Field label={label}>
@@ -195,7 +195,7 @@ interface SegmentsProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A choice of two to four that are all in view: radio buttons in a bar. */
+/** A choice of two to four visible options: radio buttons in a bar. */
 export function Segments({ id, label, value, options, onChange }: SegmentsProps) {
   const name = useId();
   return (

@@ -9,7 +9,7 @@ interface MenuProps {
   readonly children: ReactNode;
   readonly side?: "top" | "bottom";
   readonly align?: "start" | "end";
-  /** True: it is open from the start, since its first opening loaded it. */
+  /** True if the menu starts open, because opening it is what loaded it. */
   readonly isOpen?: boolean;
 }
 

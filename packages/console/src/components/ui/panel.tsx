@@ -3,18 +3,18 @@ import { cx } from "./class-names.ts";
 
 interface PanelProps {
   readonly title?: ReactNode;
-  /** Beside the title: a short remark. */
+  /** A short remark next to the title. */
   readonly aside?: ReactNode;
-  /** At the right end of the head. */
+  /** Shown at the right end of the header. */
   readonly actions?: ReactNode;
   readonly foot?: ReactNode;
-  /** True: the content goes to the edge, as tables and code do. */
+  /** True: the content reaches the edge, as for tables and code. */
   readonly flush?: boolean;
   readonly className?: string;
   readonly children?: ReactNode;
 }
 
-/** A box with a line. No panel stands inside another. */
+/** A bordered box. Panels are never nested. */
 export function Panel({ title, aside, actions, foot, flush = false, className, children }: PanelProps) {
   return (
     <section className={cx("min-w-0 overflow-clip rounded-3 border border-line bg-panel", className)}>

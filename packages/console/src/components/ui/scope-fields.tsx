@@ -13,11 +13,11 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
 interface ScopeFieldsProps {
   readonly legend: string;
   readonly offered: readonly Scope[];
-  /** Ticked beforehand; `operator` never is: it is chosen by hand. */
+  /** Preselected, except `operator`, which must be chosen by hand. */
   readonly areChosen?: boolean;
 }
 
-/** What a management token may do, to be chosen in a form; `scopesOf` reads it. */
+/** Form fields for a management token's scopes. `scopesOf` reads them. */
 export function ScopeFields({ legend, offered, areChosen = false }: ScopeFieldsProps) {
   return (
     <fieldset className="grid gap-1.5">
@@ -40,7 +40,7 @@ export function ScopeFields({ legend, offered, areChosen = false }: ScopeFieldsP
   );
 }
 
-/** @throws Error when none was chosen. */
+/** @throws Error when no scope is chosen. */
 export function scopesOf(form: FormData): Scope[] {
   const scopes = SCOPES.filter((scope) => form.getAll("scopes").includes(scope));
   if (scopes.length === 0) throw new Error("Choose at least one permission.");

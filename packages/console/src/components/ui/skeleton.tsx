@@ -1,19 +1,19 @@
 import { cx } from "./class-names.ts";
 import type { ReactNode } from "react";
 
-/** A gray shape where something is about to stand, of the same size. */
+/** A gray placeholder of the same size as the content that is loading. */
 export function Skeleton({ className }: { readonly className?: string }) {
   return <div aria-hidden className={cx("animate-breathe rounded-1 bg-press", className ?? "h-3")} />;
 }
 
 interface BlockShapesProps {
-  /** The columns of the page. */
+  /** Grid classes for the page's columns. */
   readonly className: string;
-  /** Of the blocks, column by column. */
+  /** Heights of the blocks, column by column. */
   readonly heights: readonly (readonly string[])[];
 }
 
-/** The blocks of a page in columns, below each other on narrow screens. */
+/** Placeholder blocks in columns, stacked on narrow screens. */
 export function BlockShapes({ className, heights }: BlockShapesProps) {
   return (
     <div className={cx("grid gap-6", className)}>
@@ -28,7 +28,7 @@ export function BlockShapes({ className, heights }: BlockShapesProps) {
   );
 }
 
-/** For those who cannot see the shapes. */
+/** Announced to screen readers, which skip the shapes. */
 export function Loading({ what, children }: { readonly what: string; readonly children: ReactNode }) {
   return (
     <div role="status" aria-label={`Loading ${what}`}>

@@ -2,10 +2,10 @@ import { Fragment, type ReactNode } from "react";
 import { cx } from "./class-names.ts";
 import { useScrolling } from "./use-scrolling.ts";
 
-/** A heading with what its cells are; a word alone: text that takes what room it needs. */
+/** A heading with options for its cells. A plain string is a text column as wide as its content. */
 export type Column = string | (Omit<CellProps, "children"> & { readonly label: string; readonly isHidden?: boolean });
 
-/** Buttons: what they do stands on them. */
+/** A column of buttons, which label themselves. */
 export const ACTIONS_COLUMN: Column = { label: "Actions", isHidden: true };
 
 interface TableProps {
@@ -15,11 +15,11 @@ interface TableProps {
   readonly children: ReactNode;
 }
 
-/** A dense table: rows of 36 px, one line each, or two below 1024 px. Scrolls by itself where it does not fit. */
+/** A dense table. Rows are 36 px and one line, or two lines below 1024 px. It scrolls horizontally if needed. */
 export function Table({ label, columns, children }: TableProps) {
   const scrolling = useScrolling(label);
   return (
-    // Positioned, so that words for screen readers alone do not stand outside of what scrolls.
+    // Positioned, so that text only for screen readers stays inside the scrolling area.
     <div {...scrolling} className="relative overflow-x-auto">
       <table aria-label={label} className="w-full border-collapse text-13">
         <thead>
@@ -36,13 +36,13 @@ export function Table({ label, columns, children }: TableProps) {
 }
 
 interface CellProps {
-  /** A number: to the right, figures below each other. */
+  /** A number: right-aligned with tabular figures. */
   readonly num?: boolean;
-  /** Takes the room that is left, and is cut with an ellipsis: below 1024 px after its second line. */
+  /** Fills the remaining width and truncates with an ellipsis, below 1024 px after the second line. */
   readonly fill?: boolean;
-  /** Below 1024 px all of it is shown, in as many lines as it takes: whom something is about. */
+  /** Below 1024 px it wraps and shows all of its text, for cells that name what the row is about. */
   readonly whole?: boolean;
-  /** From which width on it is shown. */
+  /** The minimum width at which the column is shown. */
   readonly from?: "sm" | "xl";
   readonly children?: ReactNode;
 }
@@ -75,10 +75,10 @@ export function Td(props: CellProps) {
   return <td className={cellClass(props)}>{content}</td>;
 }
 
-/** A name at the head of a cell that is filled: cut where it would hide what stands after it. */
+/** Class names for a name in a filling cell, truncated before it hides what follows. */
 export const NAME_OF_ROW = "font-medium lg:inline-block lg:max-w-3/5 lg:truncate lg:align-bottom";
 
-/** A word that is as long as a line, such as an address: it breaks behind its signs. */
+/** A word that may be longer than a line, such as an address. It can break after punctuation. */
 export function Breakable({ text }: { readonly text: string }) {
   return text.split(/(?<=[@./])/).map((part, index) => (
     <Fragment key={index}>

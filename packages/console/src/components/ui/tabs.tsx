@@ -11,9 +11,9 @@ interface TabsProps {
   readonly tabs: readonly Tab[];
   readonly value: string;
   readonly onChange: (value: string) => void;
-  /** Before the tabs. */
+  /** Shown before the tabs. */
   readonly title?: string;
-  /** At the right end. */
+  /** Shown at the right end. */
   readonly actions?: ReactNode;
 }
 

@@ -5,7 +5,7 @@ interface ToastMessage {
   readonly id: number;
   readonly text: string;
   readonly isBad: boolean;
-  /** False: for screen readers alone, since the page shows it. */
+  /** False: for screen readers only, because the page already shows it. */
   readonly isSeen: boolean;
 }
 
@@ -19,14 +19,14 @@ function set(next: readonly ToastMessage[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Says for a moment what became of an action. What must be read stands on the page instead. */
+/** Shows the result of an action for a moment. Anything people must read belongs on the page instead. */
 export function toast(text: string, { isBad = false }: { readonly isBad?: boolean } = {}): void {
   add({ text, isBad, isSeen: true });
 }
 
 /**
- * Says to screen readers what the page shows already. They read what changes in a region that stood there before: what
- * comes with its own region is often passed over.
+ * Announces to screen readers what the page already shows. They read changes in a live region that already exists, and
+ * often skip text that arrives together with its region.
  */
 export function announce(text: string): void {
   add({ text, isBad: false, isSeen: false });
@@ -35,7 +35,7 @@ export function announce(text: string): void {
 function add(message: Omit<ToastMessage, "id">): void {
   lastId += 1;
   const id = lastId;
-  // What is only said pushes out nothing that is seen.
+  // Announcements never push out visible toasts.
   const pushedOut = message.isSeen ? messages.filter(({ isSeen }) => isSeen).slice(0, -2) : [];
   set([...messages.filter((one) => !pushedOut.includes(one)), { id, ...message }]);
   setTimeout(() => set(messages.filter((one) => one.id !== id)), SHOWN_MS);
@@ -51,7 +51,7 @@ export function Toasts() {
   return (
     <div
       aria-live="polite"
-      // Above the bar that publishes, where there is one.
+      // Above the publish bar, if there is one.
       className="pointer-events-none fixed inset-x-0 bottom-20 z-40 grid justify-items-center gap-2 px-4 in-[:root:has(.bar-at-end)]:bottom-48 sm:bottom-6 sm:in-[:root:has(.bar-at-end)]:bottom-28"
     >
       {shown.map((message) =>

@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 
 interface TooltipProps {
   readonly content: ReactNode;
-  /** What it explains; it has a name of its own, since a tooltip is not read by everybody. */
+  /** The element it explains. It needs its own accessible name, because not everyone gets to read a tooltip. */
   readonly children: ReactElement<Record<string, unknown>>;
 }
 

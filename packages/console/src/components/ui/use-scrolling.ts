@@ -7,7 +7,7 @@ interface Scrolling {
   readonly "aria-label"?: string;
 }
 
-/** For a frame that scrolls by itself: keys scroll what has the focus, so one whose content does not fit can have it. */
+/** For a scrolling frame. Keys scroll the focused element, so a frame becomes focusable when its content overflows. */
 export function useScrolling(label: string): Scrolling {
   const [isCut, setCut] = useState(false);
   const ref = useCallback((frame: HTMLElement | null) => {

@@ -55,7 +55,7 @@ export function AuthorScreen() {
             />
           </div>
           <div className="w-full sm:w-64">
-            <SearchInput label="Part of a title" value={words} onChange={(event) => setWords(event.target.value)} />
+            <SearchInput label="Search titles" value={words} onChange={(event) => setWords(event.target.value)} />
           </div>
         </div>
       )}
@@ -69,8 +69,8 @@ export function AuthorScreen() {
           <>
             {formatWhole(rows)} shown, newest first.{" "}
             <span className="max-sm:hidden">
-              Figures are for the last 30 days. “Succeeded” leaves out runs that their callers canceled, that the model
-              declined, or whose input did not fit it.
+              Figures cover the last 30 days. “Succeeded” excludes runs that callers canceled, that the model declined,
+              or whose input the model could not use.
             </span>
           </>
         )}
@@ -119,7 +119,7 @@ function PromptRow({ row }: { readonly row: OwnPromptRow }) {
         <span className="inline-flex gap-1.5">
           <Badge tone={WORDS[state].tone}>{WORDS[state].word}</Badge>
           {latest !== null && draft !== null ? <Badge tone="live">changed</Badge> : null}
-          {ending === undefined ? null : <Badge tone="warn">model ends {formatDay(ending.retiresAt)}</Badge>}
+          {ending === undefined ? null : <Badge tone="warn">model retiring {formatDay(ending.retiresAt)}</Badge>}
         </span>
       </Td>
       <Td from="xl">
@@ -132,7 +132,7 @@ function PromptRow({ row }: { readonly row: OwnPromptRow }) {
         {succeeded + failed === 0 ? (
           <span className="text-dim">no runs</span>
         ) : (
-          `${Math.floor((succeeded / (succeeded + failed)) * 100)} %`
+          `${Math.floor((succeeded / (succeeded + failed)) * 100)}%`
         )}
       </Td>
       <Td num from="sm">
@@ -160,8 +160,8 @@ function NothingYet() {
         </Link>
       }
     >
-      Write what a model is asked, with blanks that callers fill in. Publish it, and others can run it from the
-      marketplace or their code. {share}
+      A prompt is text for a model, with inputs that callers fill in. Once you publish it, others can run it from the
+      marketplace or from code. {share}
     </Empty>
   );
 }
@@ -169,7 +169,7 @@ function NothingYet() {
 function NothingFound({ onClear }: { readonly onClear: () => void }) {
   return (
     <Empty icon={SearchX} title="No prompts match" action={<Button onClick={onClear}>Show all prompts</Button>}>
-      None of your prompts is in this state and has these words in its title.
+      None of your prompts match this state and title.
     </Empty>
   );
 }

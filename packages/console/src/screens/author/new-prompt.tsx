@@ -35,7 +35,7 @@ export function NewPromptScreen() {
           </Link>
         </nav>
       }
-      meta="Start with a small working prompt, then change it. Nobody else sees a draft until you publish it."
+      meta="Start with a small working prompt and change it. No one else sees a draft until you publish it."
     >
       <FaultNote fault={action.fault} title="The draft could not be created." />
       <ul className="grid grid-cols-[minmax(0,1fr)] gap-4 sm:grid-cols-[repeat(2,minmax(0,1fr))] 2xl:grid-cols-[repeat(4,minmax(0,1fr))]">
@@ -54,17 +54,17 @@ export function NewPromptScreen() {
                 foot={
                   <Button
                     disabled={action.isBusy}
-                    aria-label={`Start with this: ${template.name}`}
+                    aria-label={`Use this template: ${template.name}`}
                     onClick={() => void start(template)}
                   >
-                    Start with this
+                    Use this template
                   </Button>
                 }
               >
                 <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
                   <p className="text-dim">{template.about}</p>
                   <pre
-                    aria-label={`Prompt of the template ${template.name}`}
+                    aria-label={`Template prompt: ${template.name}`}
                     className="rounded-2 bg-sunk p-3 font-mono text-[12px] leading-5 whitespace-pre-wrap"
                   >
                     {bodyOf(template)}

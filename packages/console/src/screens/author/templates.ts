@@ -87,8 +87,13 @@ A short clip, one calm camera move: {{ scene }}.
 `;
 
 export const TEMPLATES: readonly Template[] = [
-  { name: "Text", about: "A topic and a tone become a text.", modality: "text", source: TEXT },
-  { name: "Image from text", about: "A subject and a style become a picture.", modality: "image", source: PICTURE },
-  { name: "Image from a photo", about: "A photo and a style become a picture.", modality: "image", source: IMAGE },
-  { name: "Video", about: "A described scene becomes a short clip.", modality: "video", source: VIDEO },
+  { name: "Text", about: "Turns a topic and a tone into text.", modality: "text", source: TEXT },
+  { name: "Image from text", about: "Turns a subject and a style into an image.", modality: "image", source: PICTURE },
+  {
+    name: "Image from a photo",
+    about: "Turns a photo and a style into a new image.",
+    modality: "image",
+    source: IMAGE,
+  },
+  { name: "Video", about: "Turns a scene description into a short clip.", modality: "video", source: VIDEO },
 ];

@@ -30,7 +30,7 @@ export function CreditsScreen() {
 
 function Balance({ credits }: { readonly credits: ManagedCredits | undefined }) {
   const isFrozen = credits !== undefined && credits.frozen !== null;
-  const use = isFrozen ? "what new runs could use" : "what new runs can use";
+  const use = isFrozen ? "for new runs, once unfrozen" : "for new runs";
   const figures = [
     { label: "Available", value: credits?.available, note: use },
     { label: "Held", value: credits?.held, note: "set aside for runs in progress" },
@@ -39,7 +39,7 @@ function Balance({ credits }: { readonly credits: ManagedCredits | undefined }) 
     <>
       {credits?.frozen === null || credits === undefined ? null : (
         <Failure title={`This account has been frozen since ${formatDay(credits.frozen.since)}.`}>
-          {credits.frozen.reason ?? "No new run starts until an operator unfreezes it."}
+          {credits.frozen.reason ?? "No new runs can start until an operator unfreezes it."}
         </Failure>
       )}
       <div className="grid gap-px overflow-clip rounded-3 border border-line bg-line sm:grid-cols-2">
@@ -74,7 +74,7 @@ function Journal() {
   const share = useAuthorShare();
   const empty = (
     <Empty icon={Coins} title="No transactions yet">
-      Grants, holds, charges and earnings are listed here. An operator grants credits. {share}
+      Grants, holds, charges, and earnings appear here. To get credits, ask an operator. {share}
     </Empty>
   );
   return (

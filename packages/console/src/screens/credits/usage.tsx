@@ -35,7 +35,7 @@ export function Usage() {
     void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
   return (
     <Panel
-      title="Use per day"
+      title="Usage per day"
       aside="credits paid for runs that have ended"
       actions={
         <>
@@ -102,7 +102,7 @@ function UsageTable({ usage: { days, series } }: { readonly usage: UsageOfDays }
     series.some(({ values }) => (values[index] ?? 0) > 0) ? [{ day, index }] : [],
   );
   return (
-    <Table label="Use per day" columns={["Day", ...series.map(({ name }) => ({ label: name, num: true }))]}>
+    <Table label="Usage per day" columns={["Day", ...series.map(({ name }) => ({ label: name, num: true }))]}>
       {used.toReversed().map(({ day, index }) => (
         <tr key={day}>
           <Td>{formatDay(day)}</Td>
@@ -130,7 +130,7 @@ function Export({ by, days }: SpanProps) {
     }, "File saved");
   return (
     <>
-      <span>Export these days</span>
+      <span>Export this period</span>
       <span className="ml-auto flex gap-2">
         {(["csv", "json"] as const).map((format) => (
           <Button key={format} small onClick={() => void save(format)}>

@@ -100,7 +100,7 @@ function FoundParts({ query }: { readonly query: string }) {
   const found = useMemo(() => (parts === undefined ? [] : searchParts(parts, words)), [parts, words]);
   if (all.isLoadingError) return <QueryFailure what="The guides" query={all} />;
   return (
-    <section aria-label="Found" className="grid gap-1">
+    <section aria-label="Search results" className="grid gap-1">
       <p role="status" className="pb-2 text-12 text-dim">
         {parts === undefined ? "Loading" : found.length === 0 ? "No results." : `${found.length} found`}
       </p>
@@ -152,7 +152,7 @@ export function DocsHome() {
         <Link to="/docs/reference/$api" params={{ api: "manage" }} className="text-accent underline underline-offset-2">
           /manage/v1
         </Link>
-        . For programs that read:{" "}
+        . For AI tools:{" "}
         <a href="/llms.txt" className="text-accent underline underline-offset-2">
           llms.txt
         </a>

@@ -23,7 +23,7 @@ export function ReferenceSection() {
   if (address === undefined) {
     return (
       <Missing title="Reference not found" to="/docs" label="All guides">
-        Check the address. There is one for /v1 and one for /manage/v1.
+        Check the address. There is a reference for /v1 and one for /manage/v1.
       </Missing>
     );
   }
@@ -32,7 +32,7 @@ export function ReferenceSection() {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <p className="pb-1 text-dim">
-        {operations.data.length} endpoints. The document for generators is at{" "}
+        {operations.data.length} endpoints. The OpenAPI document is at{" "}
         <a href={address} className="text-accent underline underline-offset-2">
           {address}
         </a>
@@ -67,7 +67,7 @@ function Endpoint({
           />
         )}
         <Example label="Request" text={request} />
-        <Example label="Answer" text={answer} />
+        <Example label="Response" text={answer} />
         {errors.length === 0 ? null : <p className="text-12 text-dim">Errors: {errors.join(", ")}</p>}
       </div>
     </details>

@@ -17,7 +17,7 @@ export function DraftStatus({ prompt, draft: { status, revision } }: DraftStatus
     unsaved: "not saved yet",
     saving: "saving",
     conflict: "not saved: changed elsewhere",
-    retrying: "Not saved, trying again",
+    retrying: "not saved, retrying",
     failed: "not saved",
   }[status];
   const isBad = status === "conflict" || status === "retrying" || status === "failed";

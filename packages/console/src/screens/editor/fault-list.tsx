@@ -109,7 +109,7 @@ function RolesGuide() {
 function EditorHelp() {
   return (
     <span className="ml-auto inline-flex flex-wrap gap-x-3 text-dim">
-      <span className="@max-[560px]:hidden">Ctrl+Space suggests. Esc, then Tab leaves the editor.</span>
+      <span className="@max-[560px]:hidden">Ctrl+Space for suggestions. Esc, then Tab to leave the editor.</span>
       <Link
         to="/docs/$guide"
         params={{ guide: "prompt-files" }}

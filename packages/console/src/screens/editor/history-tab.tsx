@@ -27,7 +27,7 @@ export function HistoryTab({ prompt, draft, checked }: DraftTabProps) {
   if (prompt.latest === null) {
     return (
       <Empty icon={History} title="No versions yet">
-        Each time you publish, a version is added here. It never changes, and you can go back to it.
+        Each time you publish, a version is added here. Versions never change, and you can roll back to any of them.
       </Empty>
     );
   }
@@ -153,11 +153,11 @@ function VersionActions({ row, prompt, draft, older }: VersionProps) {
           </MenuItem>
         )}
         <MenuItem icon={Tag} onClick={() => setAsked("label")}>
-          Set a label
+          Set label
         </MenuItem>
         {isLatest ? null : (
           <MenuItem icon={Undo2} onClick={() => setAsked("roll-back")}>
-            Roll back to this
+            Roll back to this version
           </MenuItem>
         )}
       </Menu>
@@ -183,20 +183,20 @@ function RollBack({ row, prompt: { promptId }, draft, onClose }: VersionDialogPr
     if (revision === 0) draft.load(next);
     else queries.setQueryData(ownPromptQuery(promptId).queryKey, next);
     refresh();
-    toast(`Version ${published.version} is published with the content of version ${version}`);
+    toast(`Version ${published.version} published with the content of version ${version}`);
   };
   return (
     <FormDialog
       isOpen
       onClose={onClose}
       title={`Roll back to version ${version}?`}
-      description={`The content of version ${version} is published as the next version. ${hasDraft ? "Your draft stays as it is." : ""}`}
+      description={`This publishes the content of version ${version} as the next version. ${hasDraft ? "Your draft does not change." : ""}`}
       submit="Roll back"
       onSubmit={rollBack}
     >
-      <Field label="Note" help="Why, in one line. Callers see it beside the version.">
+      <Field label="Note" help="Why you are rolling back, in one line. Callers see it with the version.">
         {(control) => (
-          <TextArea {...control} name="note" maxLength={500} defaultValue={`Back to version ${version}.`} />
+          <TextArea {...control} name="note" maxLength={500} defaultValue={`Roll back to version ${version}.`} />
         )}
       </Field>
     </FormDialog>
@@ -214,12 +214,12 @@ function SetLabel({ row: { promptVersionId, version }, prompt: { promptId }, onC
     <FormDialog
       isOpen
       onClose={onClose}
-      title={`Set a label on version ${version}`}
+      title={`Set label on version ${version}`}
       description="Callers can request the version with this label. If another version has the label, it moves here."
       submit="Set label"
       onSubmit={setLabel}
     >
-      <Field label="Label" help="For example, production. Use lowercase letters, digits and dashes.">
+      <Field label="Label" help="For example, production. Use lowercase letters, digits, and dashes.">
         {(control) => <Input {...control} name="label" required maxLength={64} defaultValue="production" autoFocus />}
       </Field>
     </FormDialog>

@@ -26,11 +26,13 @@ export function Notices({ prompt, draft }: NoticesProps) {
           title={draft.status === "failed" ? "The draft could not be saved." : "The draft is not saved yet."}
           onRetry={() => void draft.flush()}
         >
-          {draft.status === "failed" ? undefined : "Your text is on the screen, and saving is tried again by itself."}
+          {draft.status === "failed"
+            ? undefined
+            : "Your text is still on the screen, and saving is retried automatically."}
         </FaultNote>
       ) : null}
       {moderation === null ? null : (
-        <Failure title={`An operator took this prompt out of the marketplace on ${formatDay(moderation.at)}.`}>
+        <Failure title={`An operator removed this prompt from the marketplace on ${formatDay(moderation.at)}.`}>
           <p>{moderation.reason}</p>
           <p className="pt-1 text-dim">
             Fix it, then ask the operator to allow it again. Drafts and test runs still work.
@@ -40,15 +42,15 @@ export function Notices({ prompt, draft }: NoticesProps) {
       {ending === undefined ? null : (
         <div role="note" className="rounded-3 bg-warn-soft p-4">
           <p className="font-semibold text-warn">
-            <code>{ending.model}</code> ends on {formatDay(ending.retiresAt)}.
+            <code>{ending.model}</code> retires on {formatDay(ending.retiresAt)}.
           </p>
           <p className="pt-1">
             {ending.successor === null ? (
-              "Choose another model in this file and publish it before that day: afterwards nobody can run this prompt."
+              "Choose another model in this file and publish it before that day. From then on, no one can run this prompt."
             ) : (
               <>
-                Its successor is <code>{ending.successor}</code>. Name it in this file, test it, and publish it before
-                that day.
+                Its successor is <code>{ending.successor}</code>. Use it in this file, test it, and publish before that
+                day.
               </>
             )}
           </p>
@@ -60,21 +62,18 @@ export function Notices({ prompt, draft }: NoticesProps) {
 
 function Conflict({ prompt: { promptId }, draft }: NoticesProps) {
   const load = () =>
-    runWithToast(
-      async () => draft.load(await manage.send("getPrompt", { params: { promptId } })),
-      "The other text is shown",
-    );
+    runWithToast(async () => draft.load(await manage.send("getPrompt", { params: { promptId } })), "Other text loaded");
   return (
     <div role="alert" className="grid gap-2 rounded-3 bg-warn-soft p-4">
       <p className="font-semibold text-warn">This draft was changed elsewhere while you were writing.</p>
-      <p>Nothing is lost: your text is shown here, and the other text is saved. Choose one to continue saving.</p>
+      <p>Nothing is lost. Your text is on this screen, and the other text is saved. Choose one to continue saving.</p>
       <div className="flex flex-wrap gap-2">
         <CopyButton text={draft.source} label="Copy my text" />
         <Button small onClick={() => void load()}>
-          Show the other text
+          Load the other text
         </Button>
-        <Button small onClick={() => void runWithToast(draft.overwrite, "Your text is saved")}>
-          Save my text over it
+        <Button small onClick={() => void runWithToast(draft.overwrite, "Your text was saved")}>
+          Overwrite it with my text
         </Button>
       </div>
     </div>

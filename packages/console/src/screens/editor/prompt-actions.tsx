@@ -52,7 +52,7 @@ interface DraftState extends Pick<DraftTabProps, "prompt" | "checked"> {
 
 /** What publishing means now, or why it has to wait. */
 function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftState): string {
-  if (state === "blocked") return "An operator has to allow this prompt before it can be published again.";
+  if (state === "blocked") return "An operator must allow this prompt before you can publish it again.";
   if (!isEdited) return `Version ${latest?.version} is published. Nothing has changed since.`;
   if (checked.faults.length > 0) return "The file has faults. Fix them to publish.";
   return latest === null
@@ -83,7 +83,7 @@ export function PromptActions({ prompt, draft }: Pick<DraftTabProps, "prompt" | 
         >
           {state === "unpublished" ? (
             <MenuItem icon={Undo2} onClick={() => void publishAgain()}>
-              Publish again as it was
+              Publish again unchanged
             </MenuItem>
           ) : null}
           {state === "published" ? (
@@ -103,7 +103,7 @@ export function PromptActions({ prompt, draft }: Pick<DraftTabProps, "prompt" | 
         isOpen={asked === "unpublish"}
         onClose={close}
         title={`Unpublish “${nameIn(prompt.title)}”?`}
-        description="It is removed from the marketplace, and calls to any of its versions return 404. Runs in progress continue. You can publish it again."
+        description="The prompt leaves the marketplace, and calls to any of its versions return 404. Runs in progress continue. You can publish it again."
         submit="Unpublish"
         isDanger
         onSubmit={async () => {
@@ -128,8 +128,8 @@ function Discard({ prompt: { promptId, title, latest }, draft, onClose }: Discar
       title={latest === null ? `Delete “${nameIn(title)}”?` : "Discard this draft?"}
       description={
         latest === null
-          ? "It was never published, so it is gone for good."
-          : `The text goes back to version ${latest.version}, which stays published.`
+          ? "It was never published, so deleting it can’t be undone."
+          : `The text reverts to version ${latest.version}, which stays published.`
       }
       submit={latest === null ? "Delete prompt" : "Discard draft"}
       isDanger

@@ -36,7 +36,7 @@ export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialog
   }, []);
   const publish = async (form: FormData) => {
     if (revision === null)
-      throw new Error("The draft is not saved yet. Close this, see the note above the file, then try again.");
+      throw new Error("The draft is not saved yet. Close this dialog, read the note above the file, and try again.");
     const note = textOf(form, "note").trim();
     const body = { revision, baseVersionId: latest?.promptVersionId ?? null, ...(note === "" ? {} : { note }) };
     const published = await manage.send("publishDraft", { params: { promptId }, body });
@@ -58,7 +58,7 @@ export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialog
       description={
         latest === null
           ? `Everyone with an account can find “${nameIn(checked.prompt?.title ?? prompt.title)}” in the marketplace and run it. Callers never see the template.`
-          : "Callers who do not specify a version get this one. Older versions can still be called by their IDs."
+          : "Callers who do not specify a version get this one. They can still call older versions by ID."
       }
       submit="Publish"
       onSubmit={publish}
@@ -69,8 +69,8 @@ export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialog
         label="Note"
         help={
           latest === null
-            ? "Optional: one line that callers read beside version 1, such as what it is best at."
-            : `Optional: one line that callers read beside version ${latest.version + 1}, about what has changed.`
+            ? "Optional. One line that callers see with version 1, such as what it does best."
+            : `Optional. One line that callers see with version ${latest.version + 1}, about what changed.`
         }
       >
         {(control) => <Input {...control} name="note" maxLength={200} autoComplete="off" autoFocus />}

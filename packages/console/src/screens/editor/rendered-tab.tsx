@@ -20,7 +20,9 @@ export function RenderedTab({ draft, checked, trial }: RenderedTabProps) {
   const { config, prompt } = checked;
   if (config === null || (prompt === null && checked.faults.length > 0)) {
     return (
-      <p className="p-4 text-dim">The text is shown when the file has no faults. They are listed below the file.</p>
+      <p className="p-4 text-dim">
+        The rendered text appears when the file has no faults. Faults are listed below the file.
+      </p>
     );
   }
   const withoutImages: PromptConfig = { ...config, imageInputs: [], imageCount: 0 };

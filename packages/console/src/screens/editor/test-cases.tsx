@@ -49,7 +49,7 @@ export function TestCases({ prompt: { promptId }, draft, checked, trial, images 
     <section aria-label="Test cases" className="border-t border-line">
       <div className="flex min-h-11 items-center gap-3 px-4">
         <h2>Test cases</h2>
-        <span className="text-12 text-dim">of the file</span>
+        <span className="text-12 text-dim">from the file</span>
         <Button
           small
           className="ml-auto"
@@ -95,7 +95,7 @@ function TestRow({ promptId, test, ran }: TestRowProps) {
       <div className="flex flex-wrap items-baseline justify-between gap-x-4">
         <Outcome name={test.name} problem={problem} result={result.data ?? null} isStarted={runId !== null} />
         <span className="text-12 text-dim">
-          {test.expects.length === 0 ? "only that it succeeds" : test.expects.join(", ")}
+          {test.expects.length === 0 ? "only checks that it succeeds" : test.expects.join(", ")}
         </span>
       </div>
       {(problem === null ? (result.data?.test?.failures ?? []) : [problem]).map((failure) => (
@@ -131,7 +131,9 @@ function HowToTest() {
   return (
     <details className="border-t border-line px-4 py-3 text-dim">
       <summary>Test cases</summary>
-      <p className="py-2">Write them into the head of the file; they are then listed here and run together.</p>
+      <p className="py-2">
+        Add test cases to the head of the file. They appear here, and you can run them all at once.
+      </p>
       <pre
         tabIndex={0}
         aria-label="Example of a test case"

@@ -14,9 +14,9 @@ export function Greeting() {
   return (
     <section aria-label="Welcome" className="flex items-center gap-3 rounded-3 bg-accent-soft py-1.5 pr-1.5 pl-4">
       <p className="flex-1">
-        <b className="font-semibold">Welcome to promptd.</b> Open a prompt below, fill in its sample and run it.
+        <b className="font-semibold">Welcome to promptd.</b> Open a prompt below, fill in its sample, and run it.
       </p>
-      <Button tone="quiet" square aria-label="Close the welcome" title="Close the welcome" onClick={close}>
+      <Button tone="quiet" square aria-label="Dismiss welcome" title="Dismiss welcome" onClick={close}>
         <X aria-hidden className="size-4" strokeWidth={1.75} />
       </Button>
     </section>

@@ -50,7 +50,7 @@ function SearchField({ value, onChange }: SearchFieldProps) {
       <input
         type="search"
         aria-label="Search prompts"
-        placeholder="What do you need? A logo, a toast"
+        placeholder="What do you need? A logo, a wedding toast"
         autoFocus
         autoComplete="off"
         maxLength={CHARACTERS_MAX}
@@ -239,7 +239,7 @@ function Tags({ tags, chosen, onChange }: TagsProps) {
 function SortSelect({ search: { sort }, onChange }: ResultsProps) {
   return (
     <Select
-      aria-label="Order"
+      aria-label="Sort by"
       className="w-36"
       value={sort ?? ""}
       onChange={({ target }) => onChange({ sort: SORTS.find((one) => one === target.value) })}
@@ -263,14 +263,14 @@ function NothingFound({ search, onChange }: ResultsProps) {
     return (
       <Empty
         icon={SearchX}
-        title="No prompt is published yet"
+        title="No prompts published yet"
         action={
           <Link to="/author/new" className={buttonClass({ tone: "main" })}>
             Write a prompt
           </Link>
         }
       >
-        A published prompt shows here with its price and samples.
+        Published prompts appear here with their prices and samples.
       </Empty>
     );
   }
@@ -281,11 +281,11 @@ function NothingFound({ search, onChange }: ResultsProps) {
       action={
         <Button onClick={clear}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
-          {hasFilters ? "Clear the filters" : "Clear the search"}
+          {hasFilters ? "Clear filters" : "Clear search"}
         </Button>
       }
     >
-      {hasFilters ? "No prompts match this search and these filters." : "Describe it in other words."}
+      {hasFilters ? "No prompts match this search and filters." : "Try different words."}
     </Empty>
   );
 }

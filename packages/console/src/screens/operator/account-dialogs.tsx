@@ -54,7 +54,7 @@ function Grant({ isOpen, account, onClose, onDone }: OneProps) {
       <Field label="Credits">
         {(control) => <Input {...control} name="amount" type="number" min={1} step={1} required autoFocus />}
       </Field>
-      <Field label="Reason" help="The account’s journal shows it.">
+      <Field label="Reason" help="Shown in the account’s journal.">
         {(control) => <Input {...control} name="reason" maxLength={200} />}
       </Field>
       <Field label="Expire after" help="Leave empty for no end date.">
@@ -109,13 +109,13 @@ function Freeze({
       description={
         isFrozen
           ? "It cannot start runs that cost credits. Runs in progress finish normally."
-          : "It may start runs again."
+          : "It can start runs again."
       }
       submit={isFrozen ? "Freeze" : "Unfreeze"}
       isDanger={isFrozen}
       onSubmit={save}
     >
-      <Field label="Reason" help="Recorded forever.">
+      <Field label="Reason" help="Recorded permanently.">
         {(control) => <Input {...control} name="reason" maxLength={200} required autoFocus />}
       </Field>
     </FormDialog>

@@ -92,7 +92,7 @@ function Details({ account: { accountId, credits, members, plan, planUntil } }: 
       </Panel>
       <Panel title="Members">
         {members.length === 0 ? (
-          <p className="text-dim">Nobody signs in to it; it is used by its API keys alone.</p>
+          <p className="text-dim">No one signs in to this account. It is used only through its API keys.</p>
         ) : (
           <Facts
             facts={members.map((member) => ({

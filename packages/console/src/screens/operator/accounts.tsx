@@ -17,7 +17,7 @@ export function AccountsSection() {
     <>
       <SearchBox
         label="Name, email or ID"
-        about="Accounts pay for runs, and own keys and prompts."
+        about="Accounts pay for runs and own keys and prompts."
         value={q}
         onSearch={(text) => void navigate({ search: { q: text }, replace: true })}
       />

@@ -31,12 +31,12 @@ export function AuditSection() {
   return (
     <>
       <SearchBox
-        label="Action, person or name"
+        label="Action, person, or name"
         value={search.q ?? search.action}
         onSearch={(q) => change({ q, action: undefined })}
       >
         <Select
-          aria-label="What is shown"
+          aria-label="Entries to show"
           className="w-44"
           value={search.reads ?? ""}
           onChange={({ target }) => change({ reads: target.value === "with" ? "with" : undefined })}
@@ -59,7 +59,7 @@ export function AuditSection() {
         {search.accountId === undefined && search.personId === undefined ? null : (
           <Button onClick={() => change({ accountId: undefined, personId: undefined })}>
             {search.personId === undefined ? "One account" : (person ?? "One person")}
-            <X aria-label="Show everybody again" className="size-3.5" strokeWidth={1.75} />
+            <X aria-label="Clear this filter" className="size-3.5" strokeWidth={1.75} />
           </Button>
         )}
       </SearchBox>
@@ -79,9 +79,9 @@ function Entries({ search, onChange }: EntriesProps) {
     <Empty
       icon={ScrollText}
       title="No entries match"
-      action={<Button onClick={() => onChange(NOTHING)}>Clear the filters</Button>}
+      action={<Button onClick={() => onChange(NOTHING)}>Clear filters</Button>}
     >
-      Sign-ins, and every change by people, tokens and operator commands, are recorded here.
+      Sign-ins and every change by people, tokens, and operator commands are recorded here.
     </Empty>
   );
   return (
@@ -113,7 +113,7 @@ interface RowProps {
 
 function Row({ row, onPerson }: RowProps) {
   const { at, actor, email, personId, address, outcome, requestId } = row;
-  const who = email ?? (actor === "terminal" ? "an operator’s terminal" : "nobody known");
+  const who = email ?? (actor === "terminal" ? "an operator’s terminal" : "unknown person");
   return (
     <tr className="hover:bg-hover">
       <Td>
@@ -142,7 +142,7 @@ function Row({ row, onPerson }: RowProps) {
           {actor === "none" && personId !== null && outcome !== "SUCCESS" ? (
             <span className="pl-2 text-dim">not signed in</span>
           ) : null}
-          {actor === "token" ? <span className="pl-2 text-dim">by a token</span> : null}
+          {actor === "token" ? <span className="pl-2 text-dim">with a token</span> : null}
         </span>
       </Td>
       <Td from="xl">

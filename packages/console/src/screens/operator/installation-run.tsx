@@ -52,7 +52,7 @@ function Found({ run }: { readonly run: InstallationRun }) {
       {run.cause === null ? null : (
         <Failure title={causeWords(run.cause)} requestId={run.requestId}>
           {run.causeDetail === null ? null : `${run.causeDetail}. `}
-          <code className="text-12">{run.cause}</code>. The caller was told: {run.error}
+          <code className="text-12">{run.cause}</code>. The caller saw: {run.error}
         </Failure>
       )}
       <Calls calls={run.calls} />
@@ -73,19 +73,21 @@ function Found({ run }: { readonly run: InstallationRun }) {
 
 function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
   return (
-    <Panel title="Calls of providers" aside={calls.length === 0 ? "none was made" : undefined} flush={calls.length > 0}>
+    <Panel title="Provider calls" aside={calls.length === 0 ? "none" : undefined} flush={calls.length > 0}>
       {calls.length === 0 ? (
-        <p className="text-dim">It ended before a model was called, or its calls are too old to be stored.</p>
+        <p className="text-dim">
+          The run ended before it called a model, or its calls are too old and are no longer stored.
+        </p>
       ) : (
         <Table
-          label="Calls of providers"
+          label="Provider calls"
           columns={[
             { label: "Attempt", num: true, from: "sm" },
             "Model",
             { label: "Outcome", fill: true },
             { label: "HTTP", num: true, from: "sm" },
-            { label: "Provider’s code", from: "xl" },
-            { label: "Provider’s request", from: "xl" },
+            { label: "Provider code", from: "xl" },
+            { label: "Provider request ID", from: "xl" },
             { label: "Took", num: true },
           ]}
         >

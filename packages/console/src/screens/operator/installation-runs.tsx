@@ -35,7 +35,7 @@ export function InstallationRunsSection() {
   };
   return (
     <>
-      <SearchBox label="ID of a run or of a request" value={search.id} onSearch={find}>
+      <SearchBox label="Run ID or request ID" value={search.id} onSearch={find}>
         <Select
           aria-label="Status"
           className="w-36"
@@ -76,9 +76,9 @@ function Chip({ label, value, onClear }: ChipProps) {
 
 function Found({ search, onClear }: { readonly search: InstallationRunsSearch; readonly onClear: () => void }) {
   const runs = useInfiniteQuery(installationRunsQuery(search));
-  const span = search.id === undefined ? "of the last day" : "with this ID";
+  const span = search.id === undefined ? "from the last day" : "with this ID";
   const empty = (
-    <Empty icon={ListTree} title={`No run ${span} fits`} action={<Button onClick={onClear}>Clear the filters</Button>}>
+    <Empty icon={ListTree} title={`No runs ${span} match`} action={<Button onClick={onClear}>Clear filters</Button>}>
       Search by run ID or request ID to find a run of any age.
     </Empty>
   );

@@ -47,7 +47,7 @@ export function InviteDialog({ isOpen, onClose, onInvite }: InviteDialogProps) {
       isOpen={isOpen}
       onClose={onClose}
       title="Invite to this installation"
-      description="They get their own account. It needs a plan and credits to run prompts that cost something."
+      description="They get their own account. It needs a plan and credits to run prompts that cost credits."
       submit="Invite"
       onSubmit={(form) => onInvite(invitationIn(form))}
     >
@@ -71,10 +71,10 @@ function TermsFields() {
   const isRefused = isGiven && (plan === "" ? everybodys.plan : plan) === "none";
   return (
     <>
-      <Field label="Plan" help={isRefused ? "Without a plan, runs are refused." : null}>
+      <Field label="Plan" help={isRefused ? "Without a plan, the account can’t run prompts." : null}>
         {(control) => (
           <Select {...control} name="plan" value={plan} onChange={({ target }) => setPlan(target.value)}>
-            <option value="">{everybodys.plan}, as for every new account</option>
+            <option value="">{everybodys.plan} (default)</option>
             {PLANS.filter((one) => one !== everybodys.plan).map((one) => (
               <option key={one} value={one}>
                 {one}
@@ -83,7 +83,7 @@ function TermsFields() {
           </Select>
         )}
       </Field>
-      <Field label="Credits" help={`Leave empty for what every new account gets: ${countCredits(everybodys.credits)}.`}>
+      <Field label="Credits" help={`Leave empty for the default of ${countCredits(everybodys.credits)}.`}>
         {(control) => (
           <Input
             {...control}

@@ -42,11 +42,11 @@ export function OverviewSection() {
             facts={[
               { label: "Version", value: system.data.version },
               { label: "Database", value: formatBytes(system.data.storage.databaseBytes) },
-              { label: "Files", value: readiness.data["files"] === "ok" ? "can be stored" : "cannot be stored" },
+              { label: "Files", value: readiness.data["files"] === "ok" ? "writable" : "not writable" },
               { label: "Search", value: readiness.data["search"] === "ok" ? "loaded" : "loading" },
               {
                 label: "Mail",
-                value: system.data.mail.waiting === 0 ? "none waits" : `${system.data.mail.waiting} wait`,
+                value: `${system.data.mail.waiting} waiting`,
               },
             ]}
           />
@@ -106,12 +106,12 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
 }
 
 function Figures({ system: { queue, workers, failures, now } }: { readonly system: SystemState }) {
-  const oldest = queue.oldestAt === null ? "none waits" : `the oldest for ${ageOf(queue.oldestAt, now)}`;
+  const oldest = queue.oldestAt === null ? "none waiting" : `oldest waiting ${ageOf(queue.oldestAt, now)}`;
   const figures = [
     { label: "Queue", value: queue.waiting, note: oldest },
     { label: "Running", value: queue.running, note: "runs in progress on a worker" },
     { label: "Workers", value: workers.length, note: `${workers.filter((one) => one.isDraining).length} draining` },
-    { label: "Failed", value: failures.reduce((sum, { runs }) => sum + runs, 0), note: "runs of the last hour" },
+    { label: "Failed", value: failures.reduce((sum, { runs }) => sum + runs, 0), note: "runs in the last hour" },
   ];
   return (
     <div className="grid grid-cols-2 gap-px overflow-clip rounded-3 border border-line bg-line xl:grid-cols-4">
@@ -134,7 +134,7 @@ function Failures({ failures }: { readonly failures: SystemState["failures"] }) 
   return (
     <Panel title="Failed runs by cause" aside="last hour">
       {failures.length === 0 ? (
-        <p className="text-dim">No run has failed.</p>
+        <p className="text-dim">No failed runs.</p>
       ) : (
         <ul className="grid gap-3">
           {failures.map(({ cause, model, runs }) => (
@@ -175,7 +175,7 @@ function Workers({ workers, nowMs }: WorkersProps) {
           "State",
           { label: "Runs", num: true },
           { label: "Started", num: true, from: "sm" },
-          { label: "Reported", num: true, from: "sm" },
+          { label: "Last report", num: true, from: "sm" },
         ]}
       >
         {workers.map(({ workerId, host, pid, version, isDraining, running, startedAt, heartbeatAt }) => (
@@ -187,7 +187,7 @@ function Workers({ workers, nowMs }: WorkersProps) {
               </span>
             </Td>
             <Td>
-              <Status tone={isDraining ? "warn" : "ok"}>{isDraining ? "Draining" : "Works"}</Status>
+              <Status tone={isDraining ? "warn" : "ok"}>{isDraining ? "Draining" : "Working"}</Status>
             </Td>
             <Td num>{formatWhole(running)}</Td>
             <Td num from="sm">

@@ -37,15 +37,15 @@ export function PeopleSection() {
     const invitation = await manage.send("invitePerson", { body });
     const { email, link, hasPerson } = invitation;
     void queries.invalidateQueries({ queryKey: ["operator", "invitations"] });
-    const here = hasPerson ? ", who has an account already" : "";
+    const here = hasPerson ? ", who already has an account" : "";
     if (link === null) toast(`An invitation is on its way to ${email}${here}`);
-    else setMade({ title: `The link for ${email}${here}`, link, note: noteOf(invitation) });
+    else setMade({ title: `Invitation link for ${email}${here}`, link, note: noteOf(invitation) });
   };
   return (
     <>
       <SearchBox
         label="Name or email"
-        about="People sign in. Each acts for an account of their own, and for those they are a member of."
+        about="People sign in. They can use their own account and any account they are a member of."
         value={q}
         onSearch={(text) => void navigate({ search: { q: text }, replace: true })}
       >
@@ -77,7 +77,7 @@ function noteOf({ hasPerson, plan, credits }: CreatedPersonInvitation): string {
   const lasts = "It works once and expires in seven days.";
   if (!hasPerson) return lasts;
   const isEmpty = plan !== "pro" && (credits ?? 0) === 0;
-  return `${lasts} ${isEmpty ? "It gives them nothing that they do not have." : "It adds to the account that they have."}`;
+  return `${lasts} ${isEmpty ? "It adds nothing to the account they already have." : "Its plan and credits go to the account they already have."}`;
 }
 
 interface PeopleProps {
@@ -108,7 +108,7 @@ function People({ q, onMade }: PeopleProps) {
                 <span className="inline-flex gap-1">
                   {row.isFrozen ? <Badge tone="bad">no access</Badge> : null}
                   {row.isOperator ? <Badge tone="live">operator</Badge> : null}
-                  {row.linkAskedAt === null ? null : <Badge tone="warn">asks for a link</Badge>}
+                  {row.linkAskedAt === null ? null : <Badge tone="warn">requested a link</Badge>}
                 </span>
               </Td>
               <Td from="sm">{formatDay(row.createdAt)}</Td>
@@ -140,9 +140,9 @@ function PersonActions({ row, onMade }: PersonActionsProps) {
       const { link } = await manage.send("createSignInLink", { params: { personId } });
       void queries.invalidateQueries({ queryKey: ["operator"] }); // the overview no longer shows who asked
       onMade({
-        title: `The sign-in link for ${email}`,
+        title: `Sign-in link for ${email}`,
         link,
-        note: "It works once and expires in one hour. It asks for a new password and signs the person out everywhere.",
+        note: "It works once and expires in one hour. It asks the person for a new password and signs them out everywhere.",
       });
     } catch (error) {
       toast(faultOf(error).message, { isBad: true });
@@ -158,22 +158,22 @@ function PersonActions({ row, onMade }: PersonActionsProps) {
         }
       >
         <MenuItem icon={Link2} onClick={() => void makeLink()}>
-          Make a sign-in link
+          Create sign-in link
         </MenuItem>
         <MenuItem icon={ScrollText} onClick={() => void navigate({ to: "/operator/audit", search: { personId } })}>
-          Show what they did
+          View audit log
         </MenuItem>
         <MenuItem icon={LogOut} onClick={() => setAsking("sessions")}>
           Sign out everywhere
         </MenuItem>
         <MenuItem icon={AtSign} onClick={() => setAsking("address")}>
-          Change the address
+          Change email
         </MenuItem>
         <MenuItem icon={ShieldCheck} onClick={() => setAsking("operator")}>
-          {isOperator ? "No longer an operator" : "Make an operator"}
+          {isOperator ? "Remove operator role" : "Make operator"}
         </MenuItem>
         <MenuItem icon={Snowflake} danger={!isFrozen} onClick={() => setAsking("access")}>
-          {isFrozen ? "Give access again" : "Take access away"}
+          {isFrozen ? "Restore access" : "Remove access"}
         </MenuItem>
       </Menu>
       <PersonDialogs row={row} asking={asking} onClose={() => setAsking(null)} />
@@ -204,8 +204,8 @@ function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
       <FormDialog
         isOpen={asking === "sessions"}
         onClose={onClose}
-        title={`Sign ${name} out everywhere?`}
-        description="All their browsers are signed out. They can sign in again; management tokens and API keys work on."
+        title={`Sign out ${name} everywhere?`}
+        description="This signs them out in every browser. They can sign in again. Their management tokens and API keys still work."
         submit="Sign out everywhere"
         isDanger
         onSubmit={async () => {
@@ -217,13 +217,13 @@ function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
       <FormDialog
         isOpen={asking === "operator"}
         onClose={onClose}
-        title={isOperator ? `Make ${name} no longer an operator?` : `Make ${name} an operator?`}
+        title={isOperator ? `Remove the operator role from ${name}?` : `Make ${name} an operator?`}
         description={
           isOperator
-            ? "They keep their accounts, and see nothing of the installation from then on."
-            : "They may do everything that you may: read all runs, grant credits, block prompts and take access away."
+            ? "They keep their accounts but can no longer see or manage the installation."
+            : "They can do everything you can: read all runs, grant credits, block prompts, and remove access."
         }
-        submit={isOperator ? "No longer an operator" : "Make an operator"}
+        submit={isOperator ? "Remove operator role" : "Make operator"}
         isDanger={isOperator}
         onSubmit={() =>
           change({ isOperator: !isOperator }, `${name} is ${isOperator ? "no longer" : "now"} an operator`)
@@ -232,16 +232,16 @@ function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
       <FormDialog
         isOpen={asking === "access"}
         onClose={onClose}
-        title={isFrozen ? `Give ${name} access again?` : `Take the access of ${name} away?`}
+        title={isFrozen ? `Restore access for ${name}?` : `Remove access for ${name}?`}
         description={
           isFrozen
             ? "They can sign in again, and their management tokens work again."
-            : "The console and their management tokens refuse them from then on. API keys of their accounts work until they are revoked."
+            : "They can no longer sign in, and their management tokens stop working. API keys of their accounts work until they are revoked."
         }
-        submit={isFrozen ? "Give access again" : "Take access away"}
+        submit={isFrozen ? "Restore access" : "Remove access"}
         isDanger={!isFrozen}
         onSubmit={() =>
-          change({ isFrozen: !isFrozen }, isFrozen ? `${name} may sign in again` : `${name} is locked out`)
+          change({ isFrozen: !isFrozen }, isFrozen ? `${name} can sign in again` : `${name} is locked out`)
         }
       />
     </>
@@ -260,15 +260,15 @@ function AddressDialog({ row: { personId, name, email }, isOpen, onClose }: Addr
     const body = { email: textOf(form, "email") };
     const moved = await manage.send("updatePerson", { params: { personId }, body });
     await queries.invalidateQueries({ queryKey: PEOPLE });
-    toast(`${nameIn(name)} signs in as ${moved.email} from now on`);
+    toast(`${nameIn(name)} now signs in as ${moved.email}`);
   };
   return (
     <FormDialog
       isOpen={isOpen}
       onClose={onClose}
-      title={`Change the address of ${nameIn(name)}`}
-      description="They sign in with it, and their own account is named after it. Links sent to the old address stop working."
-      submit="Change"
+      title={`Change the email of ${nameIn(name)}`}
+      description="They sign in with the new address, and their own account uses it too. Links sent to the old address stop working."
+      submit="Change email"
       onSubmit={change}
     >
       <Field label="New email">

@@ -47,7 +47,7 @@ export function findProblems({ system, readiness, health, models, personId }: Kn
 }
 
 function switchedOff({ model, isOff }: ManagedModel): Problem[] {
-  const note = "Its runs fail without a charge, or their fallbacks answer. Switch it on again under Models.";
+  const note = "Its runs fail without a charge or use fallbacks. Switch it on again under Models.";
   return isOff ? [{ title: `${model} is switched off`, note, isUrgent: false }] : [];
 }
 
@@ -64,7 +64,7 @@ function workerProblems({ workers, queue }: SystemState, nowMs: number): Problem
   const silent = workers.filter(({ heartbeatAt }) => nowMs - Date.parse(heartbeatAt) > SILENT_MS);
   const isAlone = workers.length === silent.length;
   if (isAlone) {
-    const note = "Runs are accepted and wait. Start a process with the role worker or all.";
+    const note = "Runs are accepted but wait. Start a process with the role worker or all.";
     problems.push({ title: "No worker is running", note, isUrgent: true });
   } else if (silent.length > 0) {
     const names = silent.map(({ host, pid }) => `${host} (${pid})`).join(", ");
@@ -76,16 +76,16 @@ function workerProblems({ workers, queue }: SystemState, nowMs: number): Problem
   }
   const waitedMs = queue.oldestAt === null ? 0 : nowMs - Date.parse(queue.oldestAt);
   if (waitedMs > WAIT_MS_MAX) {
-    const title = `${formatWhole(queue.waiting)} ${queue.waiting === 1 ? "run waits" : "runs wait"}`;
-    problems.push({ title, note: `The oldest for ${formatDuration(waitedMs)}.`, isUrgent: true });
+    const title = `${formatWhole(queue.waiting)} ${queue.waiting === 1 ? "run is waiting" : "runs are waiting"}`;
+    problems.push({ title, note: `The oldest has waited ${formatDuration(waitedMs)}.`, isUrgent: true });
   }
   return problems;
 }
 
 function modelProblem({ model, calls, failed, lastFailure }: ModelHealth): Problem[] {
   if (failed < CALLS_MIN || failed * 2 < calls) return [];
-  const note = `${failed} of ${calls} calls in the last hour. The last: ${lastFailure?.outcome ?? "unknown"}.`;
-  return [{ title: `${model} fails`, note, isUrgent: true, model }];
+  const note = `${failed} of ${calls} calls failed in the last hour. Last failure: ${lastFailure?.outcome ?? "unknown"}.`;
+  return [{ title: `${model} is failing`, note, isUrgent: true, model }];
 }
 
 function mailProblems({ mail }: SystemState): Problem[] {
@@ -96,17 +96,17 @@ function mailProblems({ mail }: SystemState): Problem[] {
 
 function askedLink({ email, askedAt }: AskedLink, nowMs: number): Problem {
   const waited = formatDuration(Math.max(0, nowMs - Date.parse(askedAt)));
-  const note = `They have waited for ${waited}, and no email is sent. Make the link under People, and hand it over.`;
-  return { title: `${email} asks for a sign-in link`, note, isUrgent: false, person: email };
+  const note = `They have waited ${waited}. This server does not send email. Create the link under People and give it to them.`;
+  return { title: `${email} requested a sign-in link`, note, isUrgent: false, person: email };
 }
 
 function noSignIn(person: SystemState["operatorsWithoutSignIn"][number], personId: string): Problem {
   const { email } = person;
   if (person.personId === personId) {
-    const note = "You came by a link that works once. Set a password or add a passkey before this session ends.";
+    const note = "You signed in with a one-time link. Set a password or add a passkey before this session ends.";
     return { title: "You cannot sign in again yet", note, isUrgent: false, isOwn: true };
   }
-  const note = "They came by a link that works once. Make them another under People, which asks for a password.";
+  const note = "They signed in with a one-time link. Create another one under People; it asks them for a password.";
   return { title: `${email} cannot sign in again yet`, note, isUrgent: false, person: email };
 }
 
@@ -117,7 +117,7 @@ function retirement({ model, enabled, retiresAt, successor }: ManagedModel, nowM
   const after = successor === null ? "" : ` Its successor is ${successor}.`;
   return [
     {
-      title: `${model} ends on ${formatDay(retiresAt)}`,
+      title: `${model} retires on ${formatDay(retiresAt)}`,
       note: `Prompts that use it stop working then.${after}`,
       isUrgent: false,
     },

@@ -42,7 +42,7 @@ function Prompts({ q }: { readonly q: string | undefined }) {
     <ListPanel
       list={prompts}
       what="The prompts"
-      empty={<Empty icon={ShieldAlert} title={q === undefined ? "No prompt is published yet" : "No prompts match"} />}
+      empty={<Empty icon={ShieldAlert} title={q === undefined ? "No prompts published yet" : "No prompts match"} />}
     >
       {(rows) => (
         <Table
@@ -94,7 +94,7 @@ function Row({ row }: { readonly row: ModeratedPrompt }) {
         {formatCompact(row.uses)}
       </Td>
       <Td num from="xl">
-        {row.authorSharePercent === null ? "usual" : `${row.authorSharePercent} %`}
+        {row.authorSharePercent === null ? "usual" : `${row.authorSharePercent}%`}
       </Td>
       <Td from="xl">{formatDay(row.publishedAt)}</Td>
       <Td num>
@@ -149,7 +149,7 @@ function PromptActions({
         }
       >
         <MenuItem icon={Star} onClick={() => void feature()}>
-          {isFeatured ? "No longer feature" : "Feature"}
+          {isFeatured ? "Stop featuring" : "Feature"}
         </MenuItem>
         <MenuItem icon={Percent} onClick={() => setAsking("share")}>
           Author’s share
@@ -187,7 +187,7 @@ function Block({ isOpen, onClose, onSubmit, title }: DialogProps & { readonly ti
       isOpen={isOpen}
       onClose={onClose}
       title={`Block “${nameIn(title)}”?`}
-      description="It is removed from the marketplace, and its author cannot publish it again. Runs in progress finish normally."
+      description="The prompt leaves the marketplace, and its author cannot publish it again. Runs in progress finish normally."
       submit="Block"
       isDanger
       onSubmit={onSubmit}
@@ -205,11 +205,11 @@ function Share({ isOpen, onClose, onSubmit, percent }: DialogProps & { readonly 
       isOpen={isOpen}
       onClose={onClose}
       title="Author’s share"
-      description="What the author earns of each run that others pay for."
+      description="The author’s share of what others pay for each run."
       submit="Change"
       onSubmit={onSubmit}
     >
-      <Field label="Percent" help="Empty: the usual share of this installation.">
+      <Field label="Percent" help="Leave empty for this installation’s default.">
         {(control) => (
           <Input {...control} name="percent" type="number" min={0} max={100} defaultValue={percent ?? ""} autoFocus />
         )}

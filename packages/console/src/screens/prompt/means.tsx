@@ -55,7 +55,7 @@ export function MeansNote({ means }: { readonly means: Means | undefined }) {
   const sentence =
     lacks === "plan"
       ? "This account has no plan yet, so it cannot run prompts."
-      : `${countCredits(available)} left; this run needs ${formatWhole(required ?? 0)}.`;
+      : `${countCredits(available)} left. This run needs ${formatWhole(required ?? 0)}.`;
   return (
     <span className="text-warn">
       {sentence}{" "}
@@ -65,7 +65,7 @@ export function MeansNote({ means }: { readonly means: Means | undefined }) {
           params={{ accountId: chosenAccount() ?? session.accountId }}
           className="underline underline-offset-2"
         >
-          {lacks === "plan" ? "Give it one" : "Grant credits"}
+          {lacks === "plan" ? "Set a plan" : "Grant credits"}
         </Link>
       ) : lacks === "plan" ? (
         "Ask an operator of this server for one."

@@ -143,7 +143,7 @@ function Inputs({ prompt: { configs: config }, form, quote, running, lacksImages
             <FaultNote fault={failure} />
           </div>
         )}
-        {lacksImages ? <p className="mb-5 text-dim">The images of the run are not stored. Add them again.</p> : null}
+        {lacksImages ? <p className="mb-5 text-dim">The run’s images were not stored. Add them again.</p> : null}
         {hasFields ? (
           <PromptFields config={config} form={form} faults={faults} onChange={onChange} />
         ) : (

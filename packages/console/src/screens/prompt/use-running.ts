@@ -45,7 +45,7 @@ export function useRunning({ body, config, form, onCreated }: Running) {
     const found = checkForm(config, form);
     setFaults(found);
     if (Object.keys(found).length === 0) await send();
-    else setFailure(faultOf(new Error("Nothing was sent yet; see the marked fields.")));
+    else setFailure(faultOf(new Error("Nothing was sent. Correct the marked fields.")));
   };
   const forget = () => {
     key.current = null;

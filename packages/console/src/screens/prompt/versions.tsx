@@ -14,7 +14,7 @@ export function Versions({ slug }: { readonly slug: string }) {
       list={versions}
       what="The versions"
       title="Versions"
-      aside="each stays as it was published"
+      aside="published versions never change"
       shapes={2}
       note={null}
       empty={null}

@@ -164,7 +164,7 @@ function NothingFound({ onChange }: Pick<FiltersProps, "onChange">) {
       action={
         <Button onClick={() => onChange({ status: undefined, q: undefined, keyId: undefined, model: undefined })}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
-          Clear the filters
+          Clear filters
         </Button>
       }
     />

@@ -45,7 +45,7 @@ export function Invitations() {
     <>
       {created === null || created.link === null ? null : (
         <OneTimeSecret
-          title={`The link for ${created.email}`}
+          title={`Invitation link for ${created.email}`}
           secret={created.link}
           copyLabel="Copy link"
           onDone={() => setCreated(null)}

@@ -31,7 +31,7 @@ export function ModelsSection() {
   return (
     <Panel
       title="Models"
-      aside="calls of the last hour, one bar for five minutes"
+      aside="calls in the last hour, one bar per five minutes"
       flush
       actions={
         <Segments
@@ -44,7 +44,7 @@ export function ModelsSection() {
           onChange={setShown}
         />
       }
-      foot="A model is enabled by its provider’s key. Change models in the models file: see “Models” in the docs."
+      foot="A provider’s key enables its models. To change models, edit the models file. See “Models” in the docs."
     >
       <Table
         label="Models"
@@ -54,7 +54,7 @@ export function ModelsSection() {
           { label: "Last hour", from: "sm" },
           { label: "Calls", num: true, from: "sm" },
           { label: "Median", num: true, from: "xl" },
-          { label: "Ends", from: "sm" },
+          { label: "Retires", from: "sm" },
           ACTIONS_COLUMN,
         ]}
       >
@@ -124,7 +124,7 @@ function Switch({ row: { model, isOff } }: Pick<RowProps, "row">) {
     await queries.invalidateQueries({ queryKey: modelsQuery.queryKey });
   };
   if (isOff) {
-    const switchOn = () => void runWithToast(() => change({ model, isOff: false }), `${model} is on again`);
+    const switchOn = () => void runWithToast(() => change({ model, isOff: false }), `${model} switched on`);
     return (
       <Button small aria-label={`Switch on ${model}`} onClick={switchOn}>
         <Power aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
@@ -141,13 +141,13 @@ function Switch({ row: { model, isOff } }: Pick<RowProps, "row">) {
       <FormDialog
         isOpen={isAsking}
         onClose={() => setAsking(false)}
-        title={`Switch ${model} off?`}
-        description="Takes effect for everyone within five seconds. Runs of this model fail without a charge, or use the fallbacks of their prompts. Prompts that use a role switch to its next model. You can switch the model on again at any time."
+        title={`Switch off ${model}?`}
+        description="This takes effect for everyone within five seconds. Runs of this model fail without a charge or use their prompt’s fallbacks. Prompts that use a role switch to the role’s next model. You can switch the model on again at any time."
         submit="Switch off"
         isDanger
         onSubmit={async () => {
           await change({ model, isOff: true });
-          toast(`${model} is off`);
+          toast(`${model} switched off`);
         }}
       />
     </>
@@ -176,7 +176,7 @@ function Health({ row, health }: RowProps) {
 }
 
 function judge({ calls, failed }: ModelHealth): { readonly tone: StateTone; readonly word: string } {
-  if (failed === 0) return { tone: "ok", word: "Answers" };
+  if (failed === 0) return { tone: "ok", word: "Responding" };
   const word = `${failed} of ${calls} failed`;
   return failed * 2 >= calls ? { tone: "bad", word } : { tone: "warn", word };
 }
@@ -205,15 +205,15 @@ const PER: Readonly<Record<string, string>> = {
   inputPer1k: "in",
   cachedInputPer1k: "cached in",
   outputPer1k: "out",
-  perImage: "an image",
-  perSecond: "a second",
+  perImage: "per image",
+  perSecond: "per second",
 };
 
 /** Credits by the names of the catalogue, `inputPer1k 0.1, outputPer1k 0.5`, as words. Tokens count by the thousand. */
 function priceWords(price: string): string {
   const words = price.split(", ").map((part) => {
     const [, search = null] = /^webSearch (.+)$/.exec(part) ?? [];
-    if (search !== null) return search.replace(" per ", " a ");
+    if (search !== null) return search;
     const [name = "", value = ""] = part.split(" ");
     return `${value.replace("-", " to ")} ${PER[name] ?? name}`;
   });

@@ -25,7 +25,7 @@ export function TestCall({ model }: { readonly model: string }) {
         open={isOpen}
         onClose={close}
         title={`Test ${model}`}
-        description="Makes one small call, as a run would, without a retry. The provider bills this installation; no account is charged."
+        description="Makes one small call, as a run would, but without retries. The provider bills this installation; no account is charged."
       >
         <Call model={model} onClose={close} />
       </Dialog>
@@ -45,7 +45,7 @@ function Call({ model, onClose }: { readonly model: string; readonly onClose: ()
       <div className="flex flex-wrap justify-end gap-2">
         <Button onClick={onClose}>Close</Button>
         <Button tone="main" disabled={action.isBusy} onClick={() => void call()}>
-          {action.isBusy ? "Calling" : result === null ? "Make the call" : "Call again"}
+          {action.isBusy ? "Calling" : result === null ? "Make call" : "Call again"}
         </Button>
       </div>
     </>
@@ -58,7 +58,9 @@ function Result({ result }: { readonly result: ModelTest }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <Status tone={isAnswered ? "ok" : "bad"}>
-        {isAnswered ? "It answers" : `${causeWords(cause ?? "unknown")}${details === "" ? "" : ` (${details})`}`}
+        {isAnswered
+          ? "The model responded"
+          : `${causeWords(cause ?? "unknown")}${details === "" ? "" : ` (${details})`}`}
       </Status>
       <Facts
         facts={[
@@ -67,8 +69,8 @@ function Result({ result }: { readonly result: ModelTest }) {
           ...(isAnswered || costCredits > 0 ? [{ label: "Cost", value: costWords(costCredits) }] : []),
           ...(pictureBytes === null
             ? []
-            : [{ label: "Answer", value: `A picture of ${formatWhole(pictureBytes)} bytes` }]),
-          ...(text === null ? [] : [{ label: "Answer", value: text }]),
+            : [{ label: "Response", value: `An image of ${formatWhole(pictureBytes)} bytes` }]),
+          ...(text === null ? [] : [{ label: "Response", value: text }]),
         ]}
       />
     </div>
