@@ -1,4 +1,4 @@
-/** Changes an answer that comes in pieces line by line; what is not a whole line yet waits for its end. */
+/** Transforms a streamed response line by line. Incomplete lines are held until the rest arrives. */
 export function changeLines(body: ReadableStream<Uint8Array>, change: (line: string) => string) {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();

@@ -1,7 +1,7 @@
 /**
- * The way to all providers through the AI SDK: makes one call, and turns every answer and every error of the SDK into a
- * value of model-adapter.ts. Policy (retries, deadlines, limits) is in calls/; the SDK retries nothing here. It is loaded at the first call:
- * a start does not wait for it.
+ * Reaches all providers through the AI SDK: makes one call, and turns each SDK result and error into a value of
+ * model-adapter.ts. Policy (retries, deadlines, limits) is in calls/; the SDK retries nothing here. The SDK is loaded at
+ * the first call, so startup does not wait for it.
  */
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
 import { resolveEndpoint } from "../providers/provider-endpoint.ts";
@@ -16,7 +16,7 @@ import { callText } from "./text.ts";
 const IDLE_MARGIN_MS = 30_000;
 
 export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
-  globalThis.AI_SDK_LOG_WARNINGS = false; // they are logged by logWarnings, without the values they may name
+  globalThis.AI_SDK_LOG_WARNINGS = false; // logWarnings logs them, without the values they may contain
   const transports = new Map<string, Transport>();
   const connectionOf: Adapter["connectionOf"] = (model) => {
     const endpoint = resolveEndpoint(model, options.secret);
@@ -58,7 +58,7 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
   };
 }
 
-/** Models that can be asked for fewer numbers than they have; 512 rank as well and cost a third of the memory. */
+/** Models that can return shorter vectors; 512 dimensions rank as well and use a third of the memory. */
 const SHORTENABLE = /^(text-embedding-3-|gemini-embedding-)/;
 const DIMENSIONS = 512;
 
@@ -76,7 +76,7 @@ async function embedTexts(
     embedMany({ model, values: [...texts], ...dimensions, maxRetries: 0, abortSignal: signal }),
   );
   if ("embeddings" in made) return made.embeddings.map((vector) => Float32Array.from(vector));
-  // The SDK's own message holds the provider's words.
+  // The SDK's own message contains the provider's error message.
   const why = made.kind === "failed" ? `${made.cause}, HTTP ${made.httpStatus ?? "none"}` : made.kind;
   throw new Error(`The embeddings model failed: ${why}.`);
 }

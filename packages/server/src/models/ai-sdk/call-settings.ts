@@ -16,13 +16,13 @@ export interface AdapterOptions {
   readonly secret: ReadSecret;
   readonly clock: Clock;
   readonly log: Log;
-  /** For files that a provider names: never with the provider's credentials. */
+  /** For files that a provider links to: never with the provider's credentials. */
   readonly download: GuardedFetch;
-  /** Where videos are written while they arrive. */
+  /** Where videos are written as they arrive. */
   readonly spool: Spool;
-  /** The longest deadline of any call, so that idle timers of connections stay behind it. */
+  /** The longest deadline of any call, so that connection idle timers are longer. */
   readonly timeoutMsMax: number;
-  /** In tests: another network. */
+  /** For tests: another network. */
   readonly connect?: typeof createTransport;
 }
 
@@ -34,7 +34,7 @@ export interface Adapter extends AdapterOptions {
 
 type ProviderModel = Pick<CatalogueEntry, "provider" | "server">;
 
-/** What a provider's file needs to make a model object. @param call null: a started video is polled, or texts are embedded. */
+/** What a provider's file needs to create a model object. @param call null: to poll a started video, or to embed texts. */
 export function sourceOf(
   adapter: Adapter,
   model: ProviderModel & Pick<CatalogueEntry, "providerModel"> & Partial<Pick<CatalogueEntry, "api" | "modality">>,
@@ -46,7 +46,7 @@ export function sourceOf(
   const within = transport.fetchWithin(limits);
   const noteUnreadable = () =>
     adapter.log.warn({ provider, providerModel }, "a response has unreadable token counts: they are estimated");
-  const fetch = jobs === null ? withReadableUsage(within, noteUnreadable) : within; // jobs are counted by the catalogue
+  const fetch = jobs === null ? withReadableUsage(within, noteUnreadable) : within; // job usage comes from the catalogue
   const hidesRefusals = refusals !== null && modality !== undefined && refusals.modalities.includes(modality);
   return {
     provider,
@@ -59,15 +59,15 @@ export function sourceOf(
   };
 }
 
-/** Of an answer with a file, a file's address, or the vectors of many texts. */
+/** For a response with a file, a file's address, or the vectors of many texts. */
 export const FILE_ANSWER_BYTES_MAX = 67_108_864;
 
-/** Null for a provider that makes no texts. */
+/** Null for a provider without text models. */
 export function featuresOf(model: FeaturedModel): TextFeatures | null {
   return providerOf(model.provider).textFeatures?.(model) ?? null;
 }
 
-/** What the model takes now: a model or its provider may have changed after the prompt was published. */
+/** The settings that the model accepts now: it or its provider may have changed since the prompt was published. */
 export function textSettings({ settings = {}, entry, mapping }: ModelCall) {
   const features = featuresOf(entry);
   if (features === null) return {};
@@ -88,7 +88,7 @@ export function hasNativeSchema({ outputSchema, entry }: SchemaCall): boolean {
   return outputSchema !== undefined && featuresOf(entry)?.schema === "native";
 }
 
-/** With the schema, where the provider cannot be given it otherwise. */
+/** The instructions, with the schema if the provider cannot be given it any other way. */
 export function wholeInstructions(call: SchemaCall): string {
   const { instructions, outputSchema } = call;
   if (outputSchema === undefined || hasNativeSchema(call)) return instructions;
@@ -98,7 +98,7 @@ export function wholeInstructions(call: SchemaCall): string {
 
 export function sharedSettings(call: ModelCall, signal: AbortSignal) {
   return {
-    maxRetries: 0, // the SDK would try again without jitter, also after a timeout that may have been billed
+    maxRetries: 0, // the SDK would retry without jitter, even after a timeout that may have been billed
     abortSignal: signal,
     headers: { "idempotency-key": call.idempotencyKey },
     providerOptions: providerOptionsOf(call) as SharedV4ProviderOptions,
@@ -116,7 +116,7 @@ export function wholePrompt({ instructions, prompt }: Pick<ModelCall, "instructi
   return instructions === "" ? prompt : `${instructions}\n\n${prompt}`;
 }
 
-/** Servers pass on each other's headers, so that of every provider is looked for. */
+/** Servers forward each other's headers, so the header of every provider is checked. */
 const REQUEST_ID_HEADERS = ALL_PROVIDERS.flatMap(({ requestIdHeader }) => requestIdHeader ?? []);
 
 export function requestId(headers: Readonly<Record<string, string>> | undefined): string | null {
@@ -124,7 +124,7 @@ export function requestId(headers: Readonly<Record<string, string>> | undefined)
   return id === null ? null : id.slice(0, 128);
 }
 
-/** The SDK rounds what a model does not support and says so in a warning only: the catalogue is then wrong. */
+/** The SDK rounds values that a model does not support and only warns about it: the catalogue is then wrong. */
 export function logWarnings(
   adapter: Adapter,
   entry: CatalogueEntry,

@@ -1,9 +1,9 @@
-/** Which of a provider's keys started a job: another account does not know it. */
+/** Records which of a provider's keys started a job: another account cannot see the job. */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { ProviderEndpoint } from "../providers/provider.ts";
 
-/** What is stored: with one key the provider's own name of the job alone, which older programs read as well. */
+/** What is stored. With one key, that is only the provider's name for the job, which older programs can read too. */
 export function nameWithKey(
   operation: JsonValue,
   key: number,
@@ -13,7 +13,7 @@ export function nameWithKey(
   return apiKeys.length < 2 || own === undefined ? operation : { job: operation, startedBy: markOf(own) };
 }
 
-/** Of a key that is not set any more the first one: nobody else can ask either. */
+/** If the key is no longer set, the first key is used: none of the others could poll the job either. */
 export function splitName(
   stored: JsonValue,
   { apiKeys }: Pick<ProviderEndpoint, "apiKeys">,
@@ -27,7 +27,7 @@ function isMarked(stored: JsonValue): stored is JsonObject {
   return typeof stored === "object" && stored !== null && !Array.isArray(stored) && "startedBy" in stored;
 }
 
-/** Tells keys apart and gives none away. */
+/** Tells keys apart without revealing them. */
 function markOf(key: string): string {
   return createHash("sha256").update(key).digest("hex").slice(0, 12);
 }

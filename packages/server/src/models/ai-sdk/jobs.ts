@@ -1,4 +1,4 @@
-/** What providers make in a queue: started, polled, loaded and canceled; through their own interface or the SDK's. */
+/** Starts, polls, loads, and cancels provider jobs, through the provider's own interface or the SDK's. */
 import { collectBytes, type SpooledFile } from "../../files/index.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../../platform/json.ts";
@@ -135,7 +135,7 @@ async function loadFile(
   return { kind: "image", bytes: new Uint8Array(bytes), mediaType: mediaType ?? "image/png", usage, requestId: null };
 }
 
-/** Null: it is not an address. It may hold the provider's key: it is used once and never logged or stored. */
+/** Null: not an address. The address may contain the provider's key: it is used once and never logged or stored. */
 async function loadVideo(
   adapter: Adapter,
   entry: CatalogueEntry,

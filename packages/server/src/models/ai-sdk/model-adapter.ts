@@ -1,4 +1,4 @@
-/** The boundary between the policy of calls (calls/) and providers: values in, values out, no type of the SDK. */
+/** The boundary between call policy (calls/) and providers: values in, values out, no SDK types. */
 import type { SpooledFile } from "../../files/index.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
@@ -8,31 +8,31 @@ import type { Mapping } from "../catalogue/option-mapping.ts";
 import type { JsonObject, JsonValue } from "../../platform/json.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
 
-/** That an author lets the model search the web. */
+/** An author's permission for the model to search the web. */
 export interface WebSearchChoice {
-  /** True: what the provider names as sources is listed below the text. */
+  /** True: the sources that the provider names are listed below the text. */
   readonly sources: boolean;
 }
 
-/** An answer that did not fit the schema. */
+/** An answer that did not match the schema. */
 export interface Correction {
   readonly answer: string;
   readonly problem: string;
 }
 
-/** What a model is asked: the same in a request and in each call that is made for it. Bytes, never addresses. */
+/** What a model is asked: the same in a request and in each call made for it. Images are bytes, never addresses. */
 export interface ModelQuestion {
   readonly instructions: string;
   readonly prompt: string;
-  /** For the sandbox: the prompt as its author wrote it; null: directives in a caller's text are obeyed as well. */
+  /** For the sandbox: the prompt as its author wrote it; null: directives in a caller's text are obeyed too. */
   readonly authorsText: string | null;
   readonly images: readonly ModelImage[];
   readonly settings?: TextSettings | undefined;
-  /** Said before the prompt, by turns. */
+  /** The conversation before the prompt, in turns. */
   readonly messages?: readonly { readonly role: "user" | "assistant"; readonly text: string }[] | undefined;
-  /** JSON Schema of the text to be returned. */
+  /** JSON Schema for the returned text. */
   readonly outputSchema?: JsonObject | undefined;
-  /** Set: the model may search the web, by its provider's own means. */
+  /** Set: the model may search the web, through its provider. */
   readonly webSearch?: WebSearchChoice | undefined;
 }
 
@@ -41,19 +41,19 @@ export interface ModelCall extends ModelQuestion {
   readonly entry: CatalogueEntry;
   /** What the run options mean, merged. */
   readonly mapping: Mapping;
-  /** What was returned to this call before, and why it did not fit the schema. */
+  /** The previous answer, and why it did not match the schema. */
   readonly correction?: Correction | undefined;
   readonly maxOutputTokens: number;
   readonly itemIndex: number;
   /** From 1, counted in the database across crashes. */
   readonly callNumber: number;
-  /** The same for every attempt at one item; for providers that take one. */
+  /** The same for every attempt at one item; for providers that support idempotency keys. */
   readonly idempotencyKey: string;
-  /** Which of the provider's keys, from 0. */
+  /** Index of the provider key, from 0. */
   readonly key: number;
-  /** Nobody waits for the answer any longer. */
+  /** How long the answer is waited for. */
   readonly timeLimitMs: number;
-  /** Called with the text while it is written. Null: nobody reads it, and the provider is asked for one whole answer. */
+  /** Called with the text as it is written. Null: nobody reads it, so the provider is asked for one complete answer. */
   readonly onText: ((text: string) => void) | null;
 }
 
@@ -74,7 +74,7 @@ export type ModelResult =
     }
   | {
       readonly kind: "video";
-      /** Spooled: on disk, since it was fetched; in memory: it came inside an answer. */
+      /** A spooled file if it was fetched; bytes in memory if it came inside a response. */
       readonly content: Uint8Array | SpooledFile;
       readonly mediaType: string;
       readonly usage: Usage;
@@ -91,7 +91,7 @@ export interface JobPoll {
 
 export type PollAnswer = { readonly kind: "pending" } | ReadyJob | ModelResult;
 
-/** What a job made, and is still with the provider: fetching it takes longer than polling it. */
+/** A result that is still at the provider: fetching it takes longer than polling. */
 export interface ReadyJob {
   readonly kind: "ready";
   load(signal: AbortSignal): Promise<ModelResult>;
@@ -101,23 +101,23 @@ export type JobCancel =
   | { readonly kind: "canceled" | "impossible" }
   | Extract<ModelResult, { kind: "failed" | "refused" }>;
 
-/** A failing call is a value; only cancellation and bugs throw. */
+/** Failed calls are values; only cancellation and bugs throw. */
 export interface ModelAdapter {
-  /** Whatever is answered at once; see makesJobs for the rest. */
+  /** For calls answered directly; see makesJobs for the rest. */
   callModel(call: ModelCall, signal: AbortSignal): Promise<ModelResult>;
   startJob(
     call: ModelCall,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "started"; readonly operation: JsonValue } | ModelResult>;
   pollJob(poll: JobPoll, signal: AbortSignal): Promise<PollAnswer>;
-  /** Asks the provider to stop a started job; `impossible`: it knows no such request. */
+  /** Asks the provider to stop a started job; `impossible`: the provider does not support that. */
   cancelJob(
     job: { readonly entry: CatalogueEntry; readonly operation: JsonValue },
     signal: AbortSignal,
   ): Promise<JobCancel>;
-  /** One vector per text, in order. Rejects when the provider fails, without its words. */
+  /** Returns one vector per text, in order. Rejects if the provider fails, without its error message. */
   embedTexts(model: EmbeddingsModel, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
-  /** How many keys the model's provider has, by turns; absent: one. */
+  /** How many keys the model's provider has, used in turn; if absent, one. */
   readonly countKeys?: (entry: CatalogueEntry) => number;
   close(): Promise<void>;
 }

@@ -6,10 +6,10 @@ export interface OpenAdapterOptions extends Pick<AdapterOptions, "secret" | "clo
   readonly catalogue: Catalogue;
 }
 
-/** A provider may take minutes to hand out a video, as slowly as it likes; an image is never waited for longer than its call. */
+/** A provider may take minutes to serve a video, at any speed; an image is never waited for longer than its call. */
 const DOWNLOAD_TIMES = { headersMs: 30_000, totalMs: 300_000, windowBytesMin: 0 };
 
-/** The way to all providers. The SDK is loaded here and not before: an operator's command calls no model. */
+/** Opens the adapter for all providers. The SDK is loaded only here: operator commands call no models. */
 export async function openAdapter({ catalogue, ...options }: OpenAdapterOptions): Promise<ModelAdapter> {
   const [{ createAiSdkAdapter }, { createGuardedFetch }] = await Promise.all([
     import("./adapter.ts"),

@@ -1,6 +1,6 @@
 /**
- * Turns what a call threw into a value; only cancellation, bugs and outages stay exceptions. The SDK's errors are known
- * by name and shape, not by class: its packages may each bring a copy of the classes.
+ * Turns errors that a call throws into values; only cancellation, bugs, and outages stay exceptions. SDK errors are
+ * recognized by name and shape, not by class: each SDK package may bring its own copy of the classes.
  */
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import { classifyAnswer, classifyJobFailure, classifyTransport, failure, type Failure } from "../providers/failure.ts";
@@ -11,8 +11,8 @@ import type { Adapter } from "./call-settings.ts";
 import type { ModelResult } from "./model-adapter.ts";
 
 /**
- * Runs a call of the SDK and turns what it throws into a value; only cancellation stays an exception. What is not
- * recognised came of the provider's answer: invalid base64, a field that is missing where the SDK reads on.
+ * Runs an SDK call and turns what it throws into a value; only cancellation stays an exception. Unrecognized errors come
+ * from the provider's response: invalid base64, or a missing field that the SDK reads anyway.
  */
 export async function settled<Result>(
   { log, clock }: Adapter,
@@ -25,13 +25,13 @@ export async function settled<Result>(
     const result = readProviderError(error, entry, clock.nowMs());
     if (result !== null) return result;
     if (signal.aborted) throw error;
-    // Its message may hold the provider's words.
+    // The message may contain the provider's error message.
     log.warn({ error: error instanceof Error ? error.name : typeof error }, "the SDK could not read a response");
     return classifyTransport("protocol", entry.modality);
   }
 }
 
-/** The same for a file that is fetched without the SDK: what is not recognised is our disk's failure, or a bug. */
+/** The same for a file fetched without the SDK: an unrecognized error is a failure of our disk, or a bug. */
 export async function settledFile(
   adapter: Adapter,
   entry: CatalogueEntry,
@@ -46,11 +46,11 @@ export async function settledFile(
   }
 }
 
-/** Null: not recognised. */
+/** Null: not recognized. */
 function readProviderError(error: unknown, entry: Pick<CatalogueEntry, "modality">, nowMs: number): Failure | null {
   const result = readError(error, entry, nowMs);
   if (result?.kind !== "failed" || result.cause !== "protocol" || entry.modality === "text") return result;
-  return { ...result, retry: "never" }; // the picture that was not understood may be billed
+  return { ...result, retry: "never" }; // the unreadable picture may be billed
 }
 
 function readError(error: unknown, entry: Pick<CatalogueEntry, "modality">, nowMs: number): Failure | null {
@@ -89,7 +89,7 @@ function readSandboxFailure(sandbox: SandboxFailure, entry: Pick<CatalogueEntry,
 interface ApiCallError extends Error {
   readonly statusCode?: number;
   readonly responseHeaders?: Readonly<Record<string, string>>;
-  /** The text that came; of an answer with 200 that the package refuses, what it had parsed. */
+  /** The response text; for a response with status 200 that the package rejects, the parsed value. */
   readonly responseBody?: unknown;
 }
 
@@ -97,18 +97,18 @@ function isApiCallError(error: unknown): error is ApiCallError {
   return error instanceof Error && error.name === "AI_APICallError";
 }
 
-/** The package refused the address of a result before it asked for it; what is asked for, transport.ts fetches. */
+/** The package rejected a result's address before requesting it. Actual requests go through transport.ts. */
 function isDownloadError(error: unknown): boolean {
   return error instanceof Error && error.name === "AI_DownloadError";
 }
 
 function readAnswer(error: ApiCallError, nowMs: number): Failure {
   const { statusCode, responseHeaders: headers = {}, responseBody = "" } = error;
-  // Without a status the package found the answer unusable before it looked at one.
+  // No status: the package found the response unusable before it looked at the status.
   if (typeof responseBody === "string") {
     return classifyAnswer({ httpStatus: statusCode ?? 200, headers, body: responseBody }, nowMs);
   }
-  // Then the status is the package's own: 400 for an error inside, else 500, which would be a failure safe to repeat.
+  // Here the status is the package's own: 400 for an error in the body, otherwise 500, which would count as safe to retry.
   const httpStatus = statusCode === undefined || statusCode >= 500 ? 200 : statusCode;
   return classifyAnswer({ httpStatus, headers, body: JSON.stringify(responseBody) }, nowMs);
 }
@@ -118,10 +118,10 @@ function readByName(error: unknown, { modality }: Pick<CatalogueEntry, "modality
   if (/^(AI_NoImageGeneratedError|RetryableNoImageResultError)$/.test(error.name)) {
     return failure("empty", { retry: "never", breaker: "ignored" });
   }
-  // Such as an answer without a choice, or one whole answer where a stream was asked for.
+  // Such as a response without a choice, or a complete response when a stream was requested.
   if (modality === "text" && error.name === "AI_InvalidResponseDataError")
     return classifyTransport("protocol", modality);
-  // Jobs of Veo that ended badly are errors whose message is the provider's text.
+  // Failed Veo jobs are errors whose message is the provider's text.
   if (/^AI_InvalidResponseDataError$|VIDEO_GENERATION_ERROR$/.test(error.name))
     return classifyJobFailure(error.message);
   return error.name.startsWith("AI_") ? failure("protocol", { retry: "never", breaker: "counted" }) : null;

@@ -1,13 +1,13 @@
 /**
- * Token counts that the SDK cannot read would make a paid answer unreadable with them. What is no count is taken out
- * before the SDK sees it, and estimated later like a count that is missing (pricing/usage.ts).
+ * Token counts that the SDK cannot read would make a paid response unreadable. Invalid counts are removed before the SDK
+ * sees them, and estimated later like missing counts (pricing/usage.ts).
  */
 
 import { changeLines } from "../event-lines.ts";
 import { answerWhole, wholeAnswer } from "../whole-answer.ts";
 import { isPlainObject, parseJson } from "../../platform/json.ts";
 
-/** @param onUnreadable told once for each answer that counts in a way that nobody can read. */
+/** @param onUnreadable called once for each response that has unreadable counts. */
 export function withReadableUsage(fetch: typeof globalThis.fetch, onUnreadable: () => void): typeof globalThis.fetch {
   return async (input, init) => {
     const answer = await fetch(input, init);
@@ -20,7 +20,7 @@ export function withReadableUsage(fetch: typeof globalThis.fetch, onUnreadable: 
   };
 }
 
-/** A member whose name ends so must be a number. */
+/** Members whose names end like this must be numbers. */
 const COUNT = /(?:tokens?|TokenCount)$/;
 const BAD_COUNT =
   /(?:tokens?|TokenCount)"\s*:\s*(?!\d)|"usage(?:Metadata)?"\s*:\s*[^{\s]|(?:[dD]etails|iterations)"\s*:\s*["\dtf]/;
@@ -31,10 +31,10 @@ const BOTH_COUNTS = [
   [/"promptTokenCount"\s*:\s*\d/, /"candidatesTokenCount"\s*:\s*\d/],
 ] as const;
 
-/** Looked at as bytes from the counts on: most answers have both, and a picture of megabytes is not parsed for them. */
+/** Inspects the bytes from the counts on: most responses have both, and parsing megabytes of picture would be wasteful. */
 function isPlain(bytes: Buffer): boolean {
   const at = bytes.indexOf('"usage');
-  if (at === -1) return !bytes.includes('"message"'); // Anthropic's answer is one, and must have counts
+  if (at === -1) return !bytes.includes('"message"'); // Anthropic's responses are messages, and must have counts
   const text = bytes.toString("latin1", at);
   return !BAD_COUNT.test(text) && BOTH_COUNTS.some(([one, other]) => one.test(text) && other.test(text));
 }
@@ -53,7 +53,7 @@ function lineMender(onUnreadable: () => void): (line: string) => string {
   };
 }
 
-/** Null: there is nothing to mend, or it is not JSON, which is the SDK's to say. */
+/** Null: nothing to fix, or not JSON, which the SDK reports. */
 function mendText(text: string, onUnreadable: () => void): string | null {
   const answer = parseJson(text);
   if (!isPlainObject(answer)) return null;
@@ -65,7 +65,7 @@ function mendText(text: string, onUnreadable: () => void): string | null {
 
 class Mending {
   isChanged = false;
-  /** Something stood where a count belongs; one that is absent is usual. */
+  /** True when a count has an invalid value; an absent count is normal. */
   isUnreadable = false;
 
   mendAnswer(answer: Record<string, unknown>): void {
@@ -73,7 +73,7 @@ class Mending {
     if (isPlainObject(response)) this.#mendUsage(response, "usage", REQUIRED); // an event of Responses
     if (isPlainObject(message)) this.#mendUsage(message, "usage", REQUIRED); // an event of Anthropic
     if (type === "message") this.#mendUsage(answer, "usage", REQUIRED, true);
-    // What came before the last event of Anthropic counts on.
+    // Counts from earlier Anthropic events stay valid.
     else if (type === "message_delta") this.#mendUsage(answer, "usage", ["output_tokens"], true);
     else this.#mendUsage(answer, "usage", isPlainObject(answer["choices"]) || "data" in answer ? [] : REQUIRED);
     this.#mendUsage(answer, "usageMetadata", []);
@@ -87,10 +87,10 @@ class Mending {
     if (!isPlainObject(usage)) this.#set(owner, name, {});
     const counts = owner[name] as Record<string, unknown>;
     this.#mendCounts(counts, false);
-    for (const count of required) if (counts[count] === undefined) this.#set(counts, count, 0); // which is none
+    for (const count of required) if (counts[count] === undefined) this.#set(counts, count, 0); // counts as missing
   }
 
-  /** In a list each part must have its counts, so that 0 stands for one that is none. */
+  /** In a list, each part must have its counts, so 0 replaces an invalid one. */
   #mendCounts(members: Record<string, unknown>, isInList: boolean): void {
     for (const [name, value] of Object.entries(members)) {
       const isPart = !COUNT.test(name);
@@ -119,7 +119,7 @@ class Mending {
   }
 }
 
-/** Of what the SDK reads beside counts: lists of Gemini and Anthropic, and OpenAI's objects. */
+/** Checks what the SDK reads besides counts: lists of Gemini and Anthropic, and OpenAI's objects. */
 function hasForm(name: string, value: unknown): boolean {
   if (value === null) return true;
   if (/Details$|^iterations$/.test(name)) return Array.isArray(value);

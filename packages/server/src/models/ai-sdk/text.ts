@@ -1,6 +1,6 @@
 /**
- * A text, asked of the SDK's model object itself. What the SDK does around it for steps, tools, retries and telemetry took
- * three quarters of its processor time for a call (docs/decisions/2026-11-26-models-are-asked-directly.md).
+ * Generates text by calling the SDK's model object directly. The SDK's wrapper for steps, tools, retries, and telemetry took
+ * three quarters of the SDK's CPU time per call (docs/decisions/2026-11-26-models-are-asked-directly.md).
  */
 import type {
   JSONSchema7,
@@ -34,7 +34,7 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
   const { abortSignal, headers, providerOptions } = sharedSettings(call, signal);
   const search = searchSettings(adapter, call, providerOptions);
   if (search === null) {
-    // An answer without what was asked for would look like one with it.
+    // Otherwise an answer without a search would look like one with a search.
     const sentence = "The model cannot search the web on this server.";
     return failure("bad_request", { retry: "never", breaker: "ignored", sentence });
   }
@@ -55,7 +55,7 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
   return read(answer, call);
 }
 
-/** What a model answered, at once or piece by piece. */
+/** A model's answer, received at once or piece by piece. */
 interface Answer extends Pick<
   LanguageModelV4GenerateResult,
   "content" | "finishReason" | "usage" | "providerMetadata" | "warnings"
@@ -123,7 +123,7 @@ async function wholeAnswer(model: LanguageModelV4, options: LanguageModelV4CallO
   return { ...answer, text: answer.content.map(createTextJoiner()).join(""), headers: response?.headers };
 }
 
-/** The same answer in the end, told piece by piece; for who follows a run. */
+/** Gets the same answer piece by piece, for callers who follow a run. */
 async function writtenAnswer(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
@@ -148,18 +148,18 @@ async function writtenAnswer(
   return { ...end, text, content, warnings, headers: response?.headers };
 }
 
-/** A provider that fails after its first words says so in its own form, inside the stream. */
+/** A provider that fails midway reports it inside the stream, in its own format. */
 function errorOf(error: unknown): Error {
   return error instanceof Error ? error : new TransportFailure("sent", "the provider ended its stream with an error");
 }
 
-/** Reused from call to call: a package builds its schemas anew with every model object (a third of a call's CPU, measured 2026-11). */
+/** Reused across calls: a package rebuilds its schemas for every model object (a third of a call's CPU, measured 2026-11). */
 async function languageModel(adapter: Adapter, call: ModelCall): Promise<LanguageModelV4> {
   const { entry } = call;
   const { models, isSimulated } = providerOf(entry.provider);
   if (models.text === null) throw new Error(`The provider ${entry.provider} does not generate text.`);
   const source = sourceOf(adapter, entry, { call, answerBytesMax: TEXT_ANSWER_BYTES_MAX });
-  if (isSimulated) return models.text(source); // it is made for one call
+  if (isSimulated) return models.text(source); // created per call
   const key = [entry.provider, source.endpoint.baseUrl, entry.providerModel, entry.api, call.key].join(" ");
   const model = adapter.languageModels.get(key) ?? models.text({ ...source, call: null });
   adapter.languageModels.set(key, model);

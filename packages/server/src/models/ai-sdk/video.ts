@@ -1,4 +1,4 @@
-/** Videos of providers whose jobs the SDK can start and poll; it would hold their files in memory, so it loads none. */
+/** Videos from providers whose jobs the SDK can start and poll. It does not load them: it would hold the files in memory. */
 import type { Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
 import { experimental_getVideoStatus as getVideoStatus, experimental_startVideo as startWithSdk } from "ai";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
@@ -37,7 +37,7 @@ export async function startVideo(adapter: Adapter, call: ModelCall, signal: Abor
   return started.operation as JsonValue;
 }
 
-/** @returns `words`: of the provider; `video` null: there is none. */
+/** @returns `words`: the provider's error message; `video` null: there is none. */
 export async function askVideo(
   adapter: Adapter,
   { call, operation, key }: JobPoll & { readonly key: number },

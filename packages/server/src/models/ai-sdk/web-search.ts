@@ -1,4 +1,4 @@
-/** A model that searches the web while it answers: what the SDK is told, what is billed, and what the caller reads. */
+/** Web search by a model while it answers: SDK settings, billed usage, and the source list for the caller. */
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Usage } from "../providers/failure.ts";
 import { providerOf } from "../providers/all-providers.ts";
@@ -8,9 +8,9 @@ import type { Adapter } from "./call-settings.ts";
 import type { ModelCall } from "./model-adapter.ts";
 
 /**
- * What a call that may search is made with.
- * @param options of the provider, which this adds to.
- * @returns null when the model cannot search: it could when its prompt was published, or is reached at another address.
+ * The settings for a call that may search.
+ * @param options provider options that this adds to.
+ * @returns null if the model cannot search: it could when its prompt was published, or its address differs.
  */
 export function searchSettings(
   adapter: Adapter,
@@ -31,7 +31,7 @@ export function searchSettings(
   };
 }
 
-/** The provider runs it inside of the call. */
+/** The provider runs the tool inside the call. */
 function providerTool({ id, args }: { readonly id: `${string}.${string}`; readonly args: object }) {
   return { type: "provider" as const, id, name: "web_search", args: { ...args } };
 }
@@ -41,15 +41,15 @@ function withMembers(left: SharedV4ProviderOptions, right: SharedV4ProviderOptio
   return { ...left, ...(Object.fromEntries(merged) as SharedV4ProviderOptions) };
 }
 
-/** With the searches that the provider bills, where the call could make some. */
+/** Adds the searches that the provider bills, if the call was allowed to search. */
 export function usageWithSearches(usage: Usage, { entry, webSearch }: ModelCall, answer: SearchedAnswer): Usage {
   if (webSearch === undefined) return usage;
   return withSearches(usage, entry, providerOf(entry.provider).webSearch?.count(answer) ?? null);
 }
 
 /**
- * Joins the texts of an answer. What a model wrote before a search and after it are paragraphs of their own; pieces that
- * only a source parts belong to one sentence.
+ * Joins the texts of an answer. Text before and after a search is separate paragraphs; pieces separated only by a source
+ * belong to one sentence.
  */
 export function createTextJoiner(): (part: { readonly type: string; readonly text?: string }) => string {
   let end = "";
@@ -73,7 +73,7 @@ interface Source {
   readonly title?: string | undefined;
 }
 
-/** A list in Markdown to stand below the text; "" when the provider names no source. */
+/** A Markdown list to append to the text; "" if the provider names no sources. */
 export function sourceList(sources: readonly Source[]): string {
   const titles = new Map<string, string>();
   for (const { url = "", title = "" } of sources) {
@@ -85,7 +85,7 @@ export function sourceList(sources: readonly Source[]): string {
   return lines.length === 0 ? "" : `\n\nSources:\n\n${lines.join("\n")}`;
 }
 
-/** A page chooses its own title: it must not end the link, nor the line. */
+/** Pages choose their own titles: a title must not end the link or the line. */
 function plainTitle(title: string): string {
   const line = title.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
   return line

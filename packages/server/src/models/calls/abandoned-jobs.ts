@@ -1,7 +1,7 @@
 /**
- * Cancels jobs at their provider that nobody waits for any more: they took too long, or their run was canceled by its
- * caller or failed without them. By the record of calls and not by the worker that started them: a canceled run may be
- * waiting between two attempts, or its worker may be dead.
+ * Cancels abandoned jobs at their provider: jobs that timed out, and jobs whose run was canceled by its caller or failed
+ * without them. They are found in the record of calls, not by the worker that started them: a canceled run may be waiting
+ * between two attempts, or its worker may be dead.
  */
 import { withDeadline } from "../../platform/resilience/deadline.ts";
 import type { Tick } from "../../platform/periodic-work.ts";
@@ -10,7 +10,7 @@ import type { CallContext } from "./call-context.ts";
 import { recordEnds, findAbandonedJobs, type AbandonedJob, type CallEnd } from "./provider-calls-store.ts";
 import type { FailureCause } from "../providers/failure.ts";
 
-/** Every second of a job that nobody waits for is paid by the operator. */
+/** The operator pays for every second of an abandoned job. */
 const EVERY_SECONDS = 2;
 const CANCEL_MS = 10_000;
 const BATCH = 50;
@@ -19,7 +19,7 @@ export interface AbandonedJobsOptions extends Pick<CallContext, "db" | "log" | "
   readonly adapter: Pick<ModelAdapter, "cancelJob">;
 }
 
-/** For processes that have the providers' keys alone. */
+/** Only for processes that have the provider keys. */
 export function createAbandonedJobsTick(options: AbandonedJobsOptions): Tick {
   return {
     name: "abandoned-jobs",
@@ -35,7 +35,7 @@ export function createAbandonedJobsTick(options: AbandonedJobsOptions): Tick {
   };
 }
 
-/** Null: what failed may pass, and the next tick tries again. */
+/** Null: the failure may be temporary, and the next tick retries. */
 async function cancel({ adapter, catalogue, log }: AbandonedJobsOptions, job: AbandonedJob): Promise<CallEnd | null> {
   const { key, model, operation } = job;
   const entry = catalogue.find(model);
@@ -56,7 +56,7 @@ async function cancel({ adapter, catalogue, log }: AbandonedJobsOptions, job: Ab
   return { key, outcome, httpStatus, code, requestId: null, usage: null, costMicro: null };
 }
 
-/** To cancel twice does no harm. */
+/** Canceling twice does no harm. */
 const PASSING: ReadonlySet<FailureCause> = new Set(["rate_limited", "overloaded", "network"]);
 
 const OUTCOMES = {

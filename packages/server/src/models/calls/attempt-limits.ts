@@ -1,38 +1,38 @@
-/** What bounds the provider calls of one output item: how many there are, what ends them, and what the next one is of. */
+/** Bounds the provider calls of one output item: how many there are, what ends them, and which model is called next. */
 import type { Modality } from "@promptd/contract";
 import { fullJitterDelayMs, type Random } from "../../platform/resilience/retry.ts";
 import type { CallFailure, FailureCause } from "../providers/failure.ts";
 
-/** For one output item of a run: retries, corrections of JSON and fallbacks all count. */
+/** Per output item of a run: retries, JSON corrections, and fallbacks all count. */
 export const ATTEMPTS_MAX = 3;
 
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 
 interface FailedCall {
   readonly failure: CallFailure;
-  /** Among those of its item, from 1. */
+  /** Within its item, from 1. */
   readonly callNumber: number;
 }
 
-/** True: no further call is made of this model. */
+/** True: this model is not called again. */
 export function isFinal({ failure, callNumber }: FailedCall, hasRetriedOnce: boolean): boolean {
   return failure.retry === "never" || callNumber >= ATTEMPTS_MAX || (failure.retry === "once" && hasRetriedOnce);
 }
 
-/** Before the next call of the same model. */
+/** The wait before the next call of the same model. */
 export function backoffMs({ failure, callNumber }: FailedCall, random: Random): number {
   return Math.max(failure.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, random));
 }
 
 const OF_KEY: ReadonlySet<FailureCause> = new Set(["rate_limited", "quota", "credentials"]);
 
-/** Of the account behind one key: another key may be asked at once. */
+/** True for failures of the account behind one key: another key can be tried at once. */
 export function isOfKey({ failure, callNumber }: FailedCall): boolean {
   return callNumber < ATTEMPTS_MAX && OF_KEY.has(failure.cause);
 }
 
 const ELSEWHERE_MAY_DO: ReadonlySet<FailureCause> = new Set(["overloaded", "network", "rate_limited"]);
-/** This model will not do it, however often it is asked. */
+/** Retrying this model will not help. */
 const NEVER_HERE: ReadonlySet<FailureCause> = new Set([
   "credentials",
   "quota",
@@ -42,8 +42,8 @@ const NEVER_HERE: ReadonlySet<FailureCause> = new Set([
 ]);
 
 /**
- * The next model gets the last of the three attempts; at once when the breaker of the model is open, or it never will
- * answer. A call whose picture may be billed is not made again elsewhere, and what was declined stays declined.
+ * The next model gets the last of the three attempts, or the next one if the model's breaker opens or the model will
+ * never answer. A call whose picture may have been billed is not repeated elsewhere, and a declined request stays declined.
  */
 export function callsFallback({ failure, callNumber }: FailedCall, modality: Modality): boolean {
   if (callNumber >= ATTEMPTS_MAX) return false;

@@ -1,6 +1,6 @@
 /**
- * One attempt: a provider call that is admitted, counted in the database, made under its deadline and recorded. Whatever
- * the provider does is a value; what rejects is an abort, a bug, or an outage of the database.
+ * One attempt: a provider call that is admitted, counted in the database, made under its deadline, and recorded. Whatever
+ * the provider does is returned as a value; only an abort, a bug, or a database outage rejects.
  */
 import { faultPoint } from "../../platform/fault-injection.ts";
 import type { CallContext } from "./call-context.ts";
@@ -19,21 +19,21 @@ import { runJob } from "./provider-jobs.ts";
 import { TIMED_OUT, withinTime } from "./time-limit.ts";
 import type { ModelRequest } from "./model-request.ts";
 
-/** What is wanted, and the model that is to make it: the wanted one, or its fallback. */
+/** A request, and the model that serves it: the requested model or its fallback. */
 export interface Job {
   readonly request: ModelRequest;
   readonly entry: CatalogueEntry;
-  /** The answer that the model is asked to mend. */
+  /** The answer that the model is asked to correct. */
   readonly correction?: Correction;
 }
 
 export type Attempt =
   | { readonly kind: "answered"; readonly model: string; readonly result: Exclude<ModelResult, CallFailure> }
-  /** `callNumber`: the number of the call among those of its item, from 1. */
+  /** `callNumber`: the number of the call within its item, from 1. */
   | { readonly kind: "failed"; readonly failure: CallFailure; readonly callNumber: number }
-  /** No call was made: the model has no room, or its breaker is open. */
+  /** No call was made: the model is at capacity, or its breaker is open. */
   | Extract<CallPermit, { kind: "busy" }>
-  /** No call was made: earlier ones, perhaps of workers that crashed, were all there may be. */
+  /** No call was made: earlier calls, perhaps by workers that crashed, used up the limit. */
   | { readonly kind: "used-up" };
 
 export async function attempt(context: CallContext, job: Job, signal: AbortSignal): Promise<Attempt> {
@@ -49,7 +49,7 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     ending = "aborted";
     const asked = start.kind === "started" ? startedBefore(context, job, start) : job;
     const result = await makeInTime(context, { job: asked, start, key: admission.key }, signal);
-    // A resumed job says nothing of the key and the model that were admitted now.
+    // A resumed job says nothing about the key and the model admitted now.
     if (start.kind !== "started") ending = result;
     await faultPoint("call.after_answer");
     record(context, asked, { key: start.key, result });
@@ -61,12 +61,12 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
   }
 }
 
-/** A job that an earlier attempt started may be another model's: that of the prompt, or its fallback. */
+/** A job started by an earlier attempt may belong to another model: the prompt's own, or its fallback. */
 function startedBefore({ catalogue }: CallContext, job: Job, { model }: { readonly model: string }): Job {
   return { ...job, entry: catalogue.find(model) ?? job.entry };
 }
 
-/** The calls of an item are few, and this one was never made. One that stays counted is no more than that. */
+/** Uncounts a call that was never made, since an item gets few. If that fails, the item has one call less; no harm beyond that. */
 export async function withdraw({ db, log }: Pick<CallContext, "db" | "log">, key: CallKey): Promise<void> {
   await withdrawCall(db, key).catch((error: unknown) =>
     log.warn({ err: error, runId: key.runId }, "could not uncount a provider call that was not made"),
@@ -76,11 +76,11 @@ export async function withdraw({ db, log }: Pick<CallContext, "db" | "log">, key
 interface StartedJob {
   readonly job: Job;
   readonly start: Exclude<CallStart, { kind: "used-up" }>;
-  /** The number of the provider's key, from 0. */
+  /** Index of the provider key, from 0. */
   readonly key: number;
 }
 
-/** Rejects when `signal` is aborted; the deadline's end is a value. */
+/** Rejects when `signal` is aborted; reaching the deadline is a value. */
 async function makeInTime(context: CallContext, started: StartedJob, signal: AbortSignal): Promise<ModelResult> {
   const { request, entry } = started.job;
   const leftMs = request.deadlineMs - performance.now();
@@ -108,7 +108,7 @@ function make(
   return runJob(context, { call, operation, store }, signal);
 }
 
-/** A file that nobody waits for does not stay on the disk. */
+/** Removes a file that nobody waits for from disk. */
 async function discard(result: ModelResult): Promise<void> {
   if (result.kind === "video" && "discard" in result.content) await result.content.discard();
 }
@@ -132,7 +132,7 @@ function modelCall(job: Job, start: StartedJob["start"]): Omit<ModelCall, "timeL
   };
 }
 
-/** Another order has another name: a provider answers a name that it knows with what it made before. */
+/** A different order needs a different name: for a name it knows, a provider returns what it made before. */
 function orderName({ request, entry, correction }: Job): string {
   const { runId, step, item, model } = request;
   const other = entry.model === model ? [] : [entry.model];

@@ -1,4 +1,4 @@
-/** What a call must pass before it is made: its model's slots, memory, and the model's circuit breaker. */
+/** Admits calls: each needs a slot of its model, memory, and a closed circuit breaker. */
 import type { Log } from "../../platform/log.ts";
 import { createAdaptiveConcurrency, type AdaptiveConcurrency } from "../../platform/resilience/adaptive-concurrency.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
@@ -9,22 +9,22 @@ import type { FailureCause } from "../providers/failure.ts";
 import { createProviderKeys, type CallEnding, type ProviderKeys } from "./provider-keys.ts";
 
 export type CallPermit =
-  /** `key`: the number of the provider's key to call with, from 0. */
+  /** `key`: index of the provider key to call with, from 0. */
   | { readonly kind: "admitted"; readonly key: number; release(result: CallEnding): void }
-  /** Worth another attempt after this many milliseconds. `isBroken`: its breakers are open; else it is merely full. */
+  /** Try again after this many milliseconds. `isBroken`: the model's breakers are open; otherwise it is only at capacity. */
   | { readonly kind: "busy"; readonly waitMs: number; readonly isBroken: boolean };
 
 export interface CallAdmission {
   admit(entry: CatalogueEntry, bytes: number, signal: AbortSignal): Promise<CallPermit>;
-  /** True when a call that failed for its key could be made with another one now. */
+  /** True when a call that failed because of its key could be made with another key now. */
   hasFreeKey(entry: CatalogueEntry): boolean;
 }
 
-/** A call waits in this process at most this long; then the run is released and others use its slot. */
+/** The longest wait in this process; after that the run is released so that others can use its slot. */
 export const WAIT_IN_PROCESS_MS = 2_000;
 
 /**
- * Per provider, model and key, in this worker alone. What a model did longer ago says nothing about it now; a call lasts
+ * Per provider, model, and key, in this worker only. Older results say nothing about a model's state now: a call lasts
  * minutes at most, and an outage seconds.
  */
 const BREAKER = { windowCalls: 20, windowMs: 60_000, callsMin: 10, failingShare: 0.5, openMs: 15_000 };
@@ -33,38 +33,38 @@ const SUCCESSES_PER_SLOT = 10;
 interface ModelState {
   readonly keys: ProviderKeys;
   /**
-   * Calls at once of this worker. The claim bounds them over all workers; this is the part that learns: a 429 halves
-   * the number, ten successes add one back, up to the catalogue's limit.
+   * Concurrent calls of this worker. The claim bounds them across all workers; this part learns: a 429 halves the
+   * number, and ten successes add one back, up to the catalogue's limit.
    */
   readonly slots: Semaphore;
   successes: number;
-  /** For a model that follows the pace of its server: the slots are then what this has learned. */
+  /** For a model that follows its server's pace: its slots are what this has learned. */
   readonly pace: AdaptiveConcurrency | null;
-  /** The next change of the limit that all workers share; null: none. */
+  /** The next change to the limit that all workers share; null: none. */
   change: LimitChange | null;
   isAdapting: boolean;
-  /** When the limit was last asked for. */
+  /** When the limit was last requested. */
   askedMs: number;
 }
 
 export interface CallAdmissionOptions {
   /**
-   * Bounds the bytes of calls in flight: a 1 MB image costs about 2.9 MB while it is sent (measured 2026-11), so counting
-   * calls alone would let images fill the heap.
+   * Bounds the bytes of calls in flight: a 1 MB image costs about 2.9 MB while it is sent (measured 2026-11), so if only
+   * calls were counted, images could fill the heap.
    */
   readonly memory: Semaphore;
-  /** Never jumps. */
+  /** A clock that never jumps. */
   readonly monotonicMs: () => number;
   readonly log: Log;
-  /** Changes the limit of a model that follows the pace of its server. @returns the limit in force. */
+  /** Changes the limit of a model that follows its server's pace. @returns the limit in force. */
   readonly adaptRuns: (model: string, change: LimitChange) => Promise<number>;
-  /** How many keys the model's provider has; absent: one. */
+  /** How many keys the model's provider has; if absent, one. */
   readonly countKeys?: ((entry: CatalogueEntry) => number) | undefined;
 }
 
-/** Fewer at once than this are not worth waiting for: the next question is sent while an answer is on its way. */
+/** With fewer at once the server would idle: the next question is sent while an answer is on its way. */
 const PACED_LEAST = 2;
-/** Tokens of output that reading the question counts as. */
+/** How many output tokens reading a question counts as. */
 const QUESTION_UNITS = 20;
 
 export function createCallAdmission(options: CallAdmissionOptions): CallAdmission {
@@ -124,7 +124,7 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
           reservation.release();
           const wanted = paceAfter(state.pace, { level, ms: monotonicMs() - startMs, result });
           if (wanted !== null) void adapt(state, entry, { from: level, to: wanted }, options);
-          // The sandbox fails when a caller writes so: that must not close it to others.
+          // The sandbox fails when a caller asks it to: that must not close it to others.
           state.keys.record(key, result, !isSimulated(entry));
           if (!isSimulated(entry)) learn(state, entry, result);
           slot.release();
@@ -136,7 +136,7 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
 
 const OVERLOADS: ReadonlySet<FailureCause> = new Set(["rate_limited", "overloaded", "timeout"]);
 
-/** @param call its level is what was allowed when it began. */
+/** @param call `level`: how many were allowed at once when it began. */
 function paceAfter(
   pace: AdaptiveConcurrency | null,
   { level, ms, result }: { readonly level: number; readonly ms: number; readonly result: CallEnding },
@@ -146,7 +146,7 @@ function paceAfter(
   return result.kind === "text" ? pace.record({ level, ms, units: result.usage.outputTokens + QUESTION_UNITS }) : null;
 }
 
-/** Another worker may have found that more is right. */
+/** Another worker may have learned that the server handles more. */
 function askForLimit(state: ModelState, entry: CatalogueEntry, options: CallAdmissionOptions): void {
   const nowMs = options.monotonicMs();
   if (state.pace === null || nowMs - state.askedMs < WAIT_IN_PROCESS_MS) return;
@@ -154,7 +154,7 @@ function askForLimit(state: ModelState, entry: CatalogueEntry, options: CallAdmi
   void adapt(state, entry, { from: state.pace.level, to: state.pace.level }, options);
 }
 
-/** One change at a time, and of those that wait the last one. Never rejects. */
+/** Makes one change at a time; of the waiting changes, only the last is made. Never rejects. */
 async function adapt(
   state: ModelState,
   { model }: CatalogueEntry,
@@ -196,7 +196,7 @@ function learn(state: ModelState, entry: CatalogueEntry, result: CallEnding): vo
   state.successes = 0;
 }
 
-/** @param key the place of the key among several, from 1; undefined: there is one. */
+/** @param key number of the key among several, from 1; undefined: there is only one. */
 function logChange(
   log: Log,
   { provider, model, key }: Pick<CatalogueEntry, "provider" | "model"> & { readonly key: number | undefined },

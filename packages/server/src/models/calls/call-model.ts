@@ -1,7 +1,7 @@
 /**
- * A model call from its first attempt to what the caller reads; how many attempts it has, and of which model, is decided
- * in attempt-limits.ts. No SDK here. A provider call is counted in the database before it is made (attempt.ts), so that
- * retries and crashes together never exceed the limit; a started video is found again and polled, not paid twice.
+ * Makes a model call, from its first attempt to what the caller reads; attempt-limits.ts decides how many attempts there
+ * are, and of which model. No SDK here. Each provider call is counted in the database before it is made (attempt.ts), so
+ * retries and crashes together never exceed the limit. A started video is found again and polled, not paid for twice.
  */
 import { systemRandom, type Random } from "../../platform/resilience/retry.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
@@ -31,8 +31,8 @@ export interface ModelCallerOptions extends Pick<CallContext, "catalogue" | "db"
 }
 
 /**
- * Of the memory, for images from before a run loads them until its calls have ended; the rest is for what a call adds.
- * Two budgets, so that runs with images in memory can never keep each other from sending them.
+ * The share of memory for input images, held from before a run loads them until its calls end. The rest is for what each
+ * call adds. With two budgets, runs that hold images in memory can never block each other from sending them.
  */
 const IMAGES_SHARE = 1 / 3;
 
@@ -92,7 +92,7 @@ async function callModel(context: CallContext, request: ModelRequest, signal: Ab
   return attemptUntilSettled(context, request, [first, ...next], signal);
 }
 
-/** @param models called one after another. */
+/** @param models to call, one after another. */
 async function attemptUntilSettled(
   context: CallContext,
   request: ModelRequest,
@@ -130,7 +130,7 @@ async function attemptUntilSettled(
   }
 }
 
-/** The same model elsewhere, where the operator declared one and the author none: never for videos. */
+/** The same model at another provider, if the operator declared one and the author named no fallback; never for videos. */
 function operatorsFallback(
   context: CallContext,
   entry: CatalogueEntry,
@@ -143,7 +143,7 @@ function operatorsFallback(
   return other !== null && meetsNeeds(other, needs) ? other : null;
 }
 
-/** A model whose breaker is open is not waited for where another may answer. */
+/** True: call the next model now. If another model may answer, nobody waits for one whose breaker is open. */
 function goesElsewhere(made: Attempt, { entry }: Job): boolean {
   return made.kind === "busy" ? made.isBroken : made.kind === "failed" && callsFallback(made, entry.modality);
 }
@@ -153,8 +153,8 @@ function logFallback({ log }: CallContext, { request, entry }: Job, fallback: Ca
 }
 
 /**
- * Short waits are spent here, long ones give the run back, and none goes past the run's deadline.
- * @returns null when the wait is over, else how the call ends.
+ * Waits here if the wait is short, or returns the run if it is long. No wait extends past the run's deadline.
+ * @returns null when the wait is over, otherwise how the call ends.
  */
 async function waitForNextAttempt(
   context: CallContext,
@@ -177,7 +177,7 @@ type Answered = Extract<Attempt, { kind: "answered" }>;
 
 type ReadAnswer =
   | { readonly kind: "usable"; readonly outcome: ModelOutcome }
-  /** Not JSON, or it does not fit the schema: to be asked once more. */
+  /** Not JSON, or JSON that does not match the schema: ask once more. */
   | { readonly kind: "unfit"; readonly correction: Correction };
 
 function readAnswer({ request }: Job, { model, result }: Answered): ReadAnswer {

@@ -1,10 +1,10 @@
-/** Texts that callers read: what models wrote, made safe to store, and the sentences of failures. */
+/** Texts that callers read: model output made safe to store, and failure messages. */
 import { cutBytes } from "../cut-bytes.ts";
 import type { FailureCause } from "../providers/failure.ts";
 
 /**
- * Everything a caller can read about a failed model call. A provider's own words never leave the process: they may hold
- * keys, addresses, or another customer's text.
+ * Everything a caller can read about a failed model call. The provider's error message never leaves the process: it may
+ * contain keys, addresses, or another customer's text.
  */
 const SENTENCES: Readonly<Record<FailureCause, string>> = {
   rate_limited: "The model provider is overloaded. Try again later.",
@@ -32,12 +32,12 @@ export function sentenceFor(cause: FailureCause): string {
   return SENTENCES[cause];
 }
 
-/** A text larger than this is cut: an output is a row of the database and an answer of the API. */
+/** Longer texts are cut: an output is a row in the database and part of an API response. */
 export const TEXT_BYTES_MAX = 2_097_152;
 
 /**
- * Makes a provider's text storable: lone surrogates become U+FFFD, so does U+0000 (PostgreSQL refuses it, and a paid
- * run would then never finish), and what is over the limit is cut between code points.
+ * Makes a provider's text storable. Lone surrogates become U+FFFD, and so does U+0000 (PostgreSQL rejects it, so a paid
+ * run would never finish). Text over the limit is cut between code points.
  */
 export function cleanText(text: string): { readonly text: string; readonly isCut: boolean } {
   const cut = cutBytes(text.toWellFormed().replaceAll("\u0000", "\ufffd"), TEXT_BYTES_MAX);

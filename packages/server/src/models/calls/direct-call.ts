@@ -1,4 +1,4 @@
-/** Calls of a model without a run, for who tries a prompt or the model itself: no database, nothing charged. */
+/** Calls a model without a run, to try a prompt or the model itself: no database, nothing charged. */
 import type { ModelTest } from "@promptd/contract/manage";
 import { systemRandom } from "../../platform/resilience/retry.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
@@ -37,10 +37,10 @@ export type DirectAnswer =
   | { readonly kind: "failed"; readonly message: string };
 
 const CANCEL_MS = 10_000;
-/** What is paid for goes on, whether anybody waits or not. */
+/** Paid work continues whether or not anybody waits. */
 const NEVER = new AbortController().signal;
 
-/** Retries what may pass, and asks once more for JSON that does not fit. Videos are not made here. */
+/** Retries temporary failures, and asks once more if JSON does not match the schema. Does not generate videos. */
 export async function callDirectly(
   adapter: ModelAdapter,
   entry: CatalogueEntry,
@@ -92,7 +92,7 @@ function callOf(entry: CatalogueEntry, request: DirectRequest): ModelCall {
   };
 }
 
-/** There is no other process that could go on with a job, or stop it: one that this one gives up is canceled. */
+/** No other process could continue or stop a job that this one abandons, so it is canceled here. */
 async function makeOnce(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
   const { entry } = call;
   if (!makesJobs(providerOf(entry.provider), entry.modality)) return adapter.callModel(call, signal);
@@ -107,15 +107,15 @@ async function makeOnce(adapter: ModelAdapter, call: ModelCall, signal: AbortSig
   }
 }
 
-/** An operator waits in front of it. */
+/** An operator is waiting for it. */
 const TEST_MS_MAX = 60_000;
 const TEXT_SHOWN_MAX = 500;
 const PROMPTS = { text: "Answer with the one word: ready", image: "A plain blue circle on white" } as const;
 const NOTHING_ELSE = { options: {}, instructions: "", images: [], maxOutputTokens: null, item: 0 } as const;
 
 /**
- * For an operator who wants to know whether a model answers: one small call, without a second try.
- * @param entry of a model that makes texts or pictures: a video would cost too much.
+ * Makes one small call without retries, for an operator who wants to know whether a model answers.
+ * @param entry of a text or image model: a video would cost too much.
  */
 export function createTestCall(adapter: ModelAdapter): (entry: CatalogueEntry) => Promise<ModelTest> {
   return async (entry) => {

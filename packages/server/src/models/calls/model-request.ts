@@ -1,35 +1,35 @@
-/** What the rest of the server asks of models, and what comes of it. */
+/** What the rest of the server asks of models, and the results. */
 import type { Permit } from "../../platform/resilience/semaphore.ts";
 import type { ModelQuestion, ModelResult } from "../ai-sdk/model-adapter.ts";
 import type { FailureCause, Usage } from "../providers/failure.ts";
 import type { CountedCall } from "./provider-calls.ts";
 
-/** One output item of a run, to be made by a model. */
+/** One output item of a run, for a model to generate. */
 export interface ModelRequest extends ModelQuestion {
   readonly accountId: string;
   readonly runId: string;
-  /** Fence: a later attempt's call makes what an earlier one writes void. */
+  /** Fence: once a later attempt has called, writes of an earlier attempt have no effect. */
   readonly attempt: number;
   readonly step: number;
   /** 0-based number among the items of the step. */
   readonly item: number;
   readonly model: string;
-  /** Models to call when that one cannot answer, best first. */
+  /** Models to call if that one cannot answer, best first. */
   readonly fallback?: readonly string[];
   readonly options: Readonly<Record<string, string>>;
-  /** Null: the usual limit of the model. */
+  /** Null: the model's usual limit. */
   readonly maxOutputTokens: number | null;
   /**
-   * The run's deadline; no call is made or awaited past it. On this process's monotonic clock (`performance.now()`): its
-   * wall clock may be set while the call is under way.
+   * The run's deadline; no call is made or awaited past it. On this process's monotonic clock (`performance.now()`),
+   * since the wall clock may be set while the call is under way.
    */
   readonly deadlineMs: number;
   /**
-   * Called with a text while it is written, where somebody follows the run. A preview: another call may start over, and
-   * the outcome is what counts.
+   * Called with the text as it is written, if somebody follows the run. It is a preview: another call may start over, and
+   * only the outcome counts.
    */
   readonly onText?: (piece: { readonly call: number; readonly text: string }) => void;
-  /** The first call of the item, where it was counted with the run. */
+  /** The first call of the item, if it was counted with the run. */
   readonly counted?: CountedCall | null;
 }
 
@@ -37,7 +37,7 @@ export interface FailedOutcome {
   readonly kind: "failed";
   /** For the operator. */
   readonly cause: FailureCause | "refused" | "attempts_used_up" | "not_json" | "model_unusable";
-  /** A fixed sentence, fit for the error item. */
+  /** A fixed sentence for the error item. */
   readonly message: string;
   readonly usage: Usage;
 }
@@ -45,37 +45,37 @@ export interface FailedOutcome {
 type Made = Extract<ModelResult, { kind: "text" | "image" | "video" }>;
 
 /**
- * `model`: the one that answered. `truncated`: the output limit cut the text; a normal success. The receiver of a spooled
- * file stores or discards it.
+ * `model`: the model that answered. `truncated`: the output limit cut the text, which is a normal success. The receiver of
+ * a spooled file must store or discard it.
  */
 export type ModelOutcome =
   | (Made & { readonly model: string })
   | FailedOutcome
-  /** Nothing is wrong with the run: give it back and claim it again after the delay. */
+  /** Nothing is wrong with the run: release it, and claim it again after the delay. */
   | { readonly kind: "later"; readonly delayMs: number };
 
 export interface ModelCaller {
-  /** Rejects only when `signal` is aborted, or for a bug or an outage of the database. */
+  /** Rejects only if `signal` is aborted, or for a bug or a database outage. */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
-  /** Uncounts a call that was not made, if it was not. */
+  /** Uncounts a counted call if it was never made. */
   withdraw(counted: CountedCall): Promise<void>;
-  /** Memory for a run's input images, taken before they are loaded. Null: none is free, come again a little later. An account has a quarter. */
+  /** Reserves memory for a run's input images before they are loaded. Null: none is free, try again later. An account gets at most a quarter. */
   holdImages(
     request: { readonly bytes: number; readonly accountId: string },
     signal: AbortSignal,
   ): Promise<Permit | null>;
   /**
-   * Vectors for search, one per text and in order.
-   * @param model `provider/model`: openai, google, or a provider of the overlay file that some model of it uses.
-   * @throws Error when the provider cannot make vectors, or fails; without its words.
+   * Creates vectors for search, one per text, in order.
+   * @param model `provider/model`: openai, google, or a provider in the overlay file that at least one model there uses.
+   * @throws Error if the provider cannot create vectors, or fails; without the provider's error message.
    */
   embedTexts(model: string, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;
 }
 
-/** Of the runs of one model under way at once, over all workers. */
+/** A change to how many runs of one model may be under way at once, across all workers. */
 export interface LimitChange {
   readonly from: number;
-  /** The same: the present limit is only asked for. */
+  /** Equal to `from`: only read the current limit. */
   readonly to: number;
 }

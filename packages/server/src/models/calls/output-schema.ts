@@ -1,9 +1,9 @@
-/** JSON that a text model is to return: checked against the author's schema. */
+/** Checks JSON that a text model returns against the author's schema. */
 import { z } from "zod";
 import { isPlainObject, parseJson, type JsonObject } from "../../platform/json.ts";
 import { DeadlineError, runWithin } from "../../platform/resilience/deadline.ts";
 
-/** Compiled once per schema: the object lives as long as its prompt version in the cache. */
+/** Each schema is compiled once: the object lives as long as its prompt version is cached. */
 const compiled = new WeakMap<JsonObject, z.ZodType>();
 
 function compile(schema: JsonObject): z.ZodType {
@@ -14,7 +14,7 @@ function compile(schema: JsonObject): z.ZodType {
   return made;
 }
 
-/** Why this is not a schema that answers can be checked with, or null. */
+/** Why answers cannot be checked against this schema; null: they can. */
 export function schemaFault(schema: JsonObject): string | null {
   const unfit = findUnfit(schema, "schema");
   if (unfit !== null) return unfit;
@@ -34,7 +34,7 @@ const SCHEMAS =
 
 const isFilled = (value: unknown) => Array.isArray(value) && value.length > 0;
 
-/** What keywords hold. The compiler reads other values as it likes, or fails with words about itself. */
+/** What each keyword must hold. The compiler misreads other values, or fails with a message about its own internals. */
 const FORMS: readonly (readonly [keywords: string, fits: (value: unknown) => boolean, expected: string])[] = [
   [NAMED_SCHEMAS.join(" "), isPlainObject, "a map of schemas"],
   ["allOf anyOf oneOf prefixItems", isFilled, "a list of schemas"],
@@ -48,7 +48,7 @@ const FORMS: readonly (readonly [keywords: string, fits: (value: unknown) => boo
   ["minimum maximum exclusiveMinimum exclusiveMaximum multipleOf", (value) => typeof value === "number", "a number"],
 ];
 
-/** The first part that is no schema, or holds a regular expression: it would run on what a model writes, and hold up everything else meanwhile. */
+/** Finds the first part that is not a schema, or has a regular expression: that would run on model output and could block the process. */
 function findUnfit(schema: unknown, path: string): string | null {
   if (typeof schema === "boolean") return null;
   if (!isPlainObject(schema)) return `${path} must be a schema, such as { type: string }`;
@@ -67,7 +67,7 @@ function findUnfit(schema: unknown, path: string): string | null {
   return null;
 }
 
-/** Schemas right inside of one, with their paths. What else it holds is data, where names mean nothing. */
+/** The schemas directly inside a schema, with their paths. Everything else in it is data, where names have no meaning. */
 function schemasIn(schema: JsonObject): [path: string, schema: unknown][] {
   return Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
     const isNamed = NAMED_SCHEMAS.includes(name);
@@ -78,13 +78,13 @@ function schemasIn(schema: JsonObject): [path: string, schema: unknown][] {
 }
 
 /**
- * Schemas of which each may be asked of every value: references to one that has two references to one, and so on, are
- * few lines and endless work. The largest schema that fits into a prompt file without references has about 1,500.
+ * How many schemas a value may have to be checked against: a few lines of references, each to a schema with two
+ * references, are endless work. The largest schema without references that fits in a prompt file has about 1,500.
  */
 const CHECKS_MAX = 10_000;
 const TOO_MANY_CHECKS = `schema expands to more than ${CHECKS_MAX.toLocaleString("en")} schemas when its references are followed. Use fewer references, or reference smaller schemas`;
 
-/** How many schemas a schema leads to. One that leads to itself counts once there: how often is for the answer to say. */
+/** How many schemas a schema expands to. A recursive schema counts once: the answer decides how deep it goes. */
 function countChecks(root: JsonObject): number {
   const counts = new Map<unknown, number>();
   const count = (schema: unknown): number => {
@@ -103,7 +103,7 @@ function countChecks(root: JsonObject): number {
   return count(root);
 }
 
-/** What a reference such as `#/$defs/one` leads to. Undefined: nothing, which the compiler says. */
+/** Resolves a reference such as `#/$defs/one`. Undefined: nothing there, which the compiler reports. */
 function targetOf(root: JsonObject, reference: string): unknown {
   const names = reference.split("/").slice(1);
   return names.reduce((schema: unknown, name) => {
@@ -112,10 +112,10 @@ function targetOf(root: JsonObject, reference: string): unknown {
   }, root);
 }
 
-/** Models that were only asked for JSON often put it into a fence of Markdown. */
+/** Models that are only prompted for JSON often wrap it in a Markdown code fence. */
 const FENCED = /^```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?```$/;
 
-/** The JSON of an answer, as text, if it fits the schema, else what does not, for the model; it may repeat the model's words. */
+/** Returns the answer's JSON as text if it matches the schema, otherwise the problem, for the model; it may quote the model. */
 export function readJsonAnswer(
   schema: JsonObject,
   answer: string,
@@ -137,12 +137,12 @@ export function readJsonAnswer(
 const PROBLEMS_MAX = 5;
 
 /**
- * A usual answer takes a millisecond. One of a few hundred levels, with a schema that leads to itself twice, has its
- * problems copied for each level: 19 seconds and 4 GB (2026-11-28), in which the process does nothing else.
+ * A usual answer takes a millisecond. For an answer with a few hundred levels and a schema that refers to itself twice,
+ * the problems are copied at each level: 19 seconds and 4 GB (2026-11-28), during which the process does nothing else.
  */
 const CHECK_MS_MAX = 250;
 
-/** Null: the value exhausts the stack or the time, by itself or by the problems that it has in a schema that leads to itself. */
+/** Null: the check runs out of stack or time, because of the value itself or its problems in a recursive schema. */
 function check(schema: JsonObject, value: unknown): z.ZodSafeParseResult<unknown> | null {
   const compiledSchema = compile(schema);
   try {

@@ -1,4 +1,4 @@
-/** SQL of the calls of providers (migration 0005). Every statement changes rows of one item of one run only. */
+/** SQL for provider calls (migration 0005). */
 import { queryAnswers } from "../../platform/database/answers.ts";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
@@ -14,15 +14,15 @@ export interface CallKey {
 }
 
 export type CallStart =
-  /** The row is written: call the provider now. `isFollowed`: somebody reads the run's text while it is written. */
+  /** The row is written: call the provider now. `isFollowed`: somebody follows the run's text as it is written. */
   | { readonly kind: "begun"; readonly key: CallKey; readonly isFollowed: boolean }
-  /** An earlier attempt started a job of this model that has not failed: poll it instead of paying again. */
+  /** An earlier attempt started a job that has not failed: poll it instead of paying again. */
   | { readonly kind: "started"; readonly key: CallKey; readonly model: string; readonly operation: JsonValue }
   | { readonly kind: "used-up" };
 
 /** A provider call about to be made. */
 export interface CallToCount {
-  /** Counted again under the same id, after an answer was lost, it is counted once. */
+  /** A call that is counted again with the same id, because a response was lost, counts once. */
   readonly id: string;
   readonly request: {
     readonly accountId: string;
@@ -44,8 +44,8 @@ interface BeginRow {
 }
 
 /**
- * Counts calls before they are made, many in one statement and one commit. No two may be for one item.
- * @returns in their order; null where another attempt took the number in the same moment: count again.
+ * Counts calls before they are made, many in one statement and one commit. No two may be for the same item.
+ * @returns results in the same order; null if another attempt took the number at the same moment: count again.
  */
 export async function countCalls(db: Queryable, calls: readonly CallToCount[]): Promise<(CallStart | null)[]> {
   const column = (read: (call: CallToCount) => unknown): unknown[] => calls.map(read);
@@ -85,7 +85,7 @@ function startOf(request: CallToCount["request"], row: BeginRow | undefined): Ca
   return row.calls >= ATTEMPTS_MAX ? { kind: "used-up" } : null;
 }
 
-/** Uncounts a call that was never made: nothing was asked of the provider, so nothing can be paid for. */
+/** Uncounts a call that was never made: no request reached the provider, so nothing can be billed. */
 export async function withdrawCall(db: Queryable, key: CallKey): Promise<void> {
   await db.query(
     "delete from provider_calls where run_id = $1 and step = $2 and item = $3 and call_number = $4 and ended_at is null",
@@ -94,8 +94,8 @@ export async function withdrawCall(db: Queryable, key: CallKey): Promise<void> {
 }
 
 /**
- * Stores how the provider names a started job. Fenced by the attempt that started it.
- * @returns false when another attempt owns the row.
+ * Stores the provider's name for a started job. Fenced by the attempt that started it.
+ * @returns false if another attempt owns the row.
  */
 export async function storeOperation(
   db: Queryable,
@@ -125,8 +125,8 @@ export interface CallEnd {
 }
 
 /**
- * Records how calls ended, many at once; one that has ended already keeps its first end. Nobody waits for it to be on the
- * disk, and its flush would delay those of runs: a crash of the database forgets the last ones, as one of this process does.
+ * Records how calls ended, many at once; a call that already ended keeps its first outcome. Nobody waits for this to be
+ * on disk, and its flush would delay those of runs. So a database crash loses the latest ones, as a process crash does.
  */
 export async function recordEnds(db: Queryable, ends: readonly CallEnd[]): Promise<void> {
   if (ends.length === 0) return;
@@ -153,18 +153,18 @@ export async function recordEnds(db: Queryable, ends: readonly CallEnd[]): Promi
   );
 }
 
-/** A started job that no run waits for any more. */
+/** A started job that no run waits for any longer. */
 export interface AbandonedJob {
   readonly key: CallKey;
   readonly model: string;
   readonly operation: JsonValue;
-  /** Its run ended long enough ago: whatever is wrong with its provider now, it is not tried again. */
+  /** The run ended long enough ago: whatever is wrong with the provider now, there is no further try. */
   readonly isLastTry: boolean;
 }
 
 /**
- * Jobs of ended runs that took too long, and those whose run failed while they were under way. A canceled run's are
- * found at once; of other runs the end of the call may not be written yet, so a minute passes first.
+ * Finds jobs that timed out and whose run has ended, and jobs whose run failed while they were under way. Jobs of canceled
+ * runs are found at once. For other failed runs the end of the call may not be written yet, so a minute passes first.
  */
 export function findAbandonedJobs(db: Queryable, batch: number): Promise<AbandonedJob[]> {
   return queryAnswers(
@@ -185,14 +185,14 @@ export function findAbandonedJobs(db: Queryable, batch: number): Promise<Abandon
 }
 
 /**
- * A provider's invoice for a month can be compared with the calls; and no run lives for more than half an hour, so that
- * no limit of attempts needs an older row.
+ * Long enough to compare a provider's monthly invoice with the calls. No run lives longer than half an hour, so no attempt
+ * limit needs older rows.
  */
 const STORED_DAYS = 35;
 
 /**
- * Deletes a batch of old calls by the time inside their runs' ids, which is the order of the primary key: no scan of
- * what stays. @returns how many there were.
+ * Deletes a batch of old calls by the time in their run ids. That is the order of the primary key, so rows that stay are
+ * not scanned. @returns how many were deleted.
  */
 export async function deleteOldCalls(db: Database, batch: number): Promise<number> {
   const [row] = await db.query<{ deleted: number }>(
@@ -201,7 +201,7 @@ export async function deleteOldCalls(db: Database, batch: number): Promise<numbe
       ), old as (
         select c.run_id, c.step, c.item, c.call_number from provider_calls c
         where c.run_id < (select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid from edge)
-          and c.sent_at < (select at from edge) -- an id from a process whose clock was wrong
+          and c.sent_at < (select at from edge) -- excludes ids from a process whose clock was wrong
         order by c.run_id, c.step, c.item, c.call_number limit $1
       ), deleted as (
         delete from provider_calls c using old

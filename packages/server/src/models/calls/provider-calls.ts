@@ -1,4 +1,4 @@
-/** The record of provider calls (provider-calls-store.ts): counted before they are made, ended after, deleted in time. */
+/** The record of provider calls (provider-calls-store.ts): counted before each call, completed after it, deleted later. */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../platform/database/database.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
@@ -23,11 +23,11 @@ import {
 const COUNTED_TOGETHER_MAX = 500;
 const BATCHES_AT_ONCE = 2;
 
-/** Rejects when the database does, and goes on doing so: then no call may be made. */
+/** Rejects if the database keeps failing: then no call may be made. */
 export type CountCall = (call: Omit<CallToCount, "id">) => Promise<CallStart>;
 
 /**
- * Counts calls in batches, so that a burst of thousands of calls costs tens of commits.
+ * Counts calls in batches, so a burst of thousands of calls costs tens of commits.
  * (2,000 single inserts through eight connections took more than 5 s on a busy disk, measured 2026-11.)
  */
 export function createCallCount(db: Database): CountCall {
@@ -41,7 +41,7 @@ export function createCallCount(db: Database): CountCall {
   };
 }
 
-/** Two attempts of one run must not both read the same count. @returns null for a call that must be counted again. */
+/** Two attempts of one run must not read the same count. @returns null for a call that must be counted again. */
 async function countOncePerItem(db: Database, calls: readonly CallToCount[]): Promise<(CallStart | null)[]> {
   const byItem = new Map(calls.map((call) => [itemOf(call), call]));
   const starts = await countCalls(db, [...byItem.values()]);
@@ -53,13 +53,13 @@ function itemOf({ request: { runId, step, item } }: CallToCount): string {
   return `${runId} ${step} ${item}`;
 }
 
-/** A call that can be counted in the transaction that creates its run, for a worker that makes it at once. */
+/** A call that can be counted in the transaction that creates its run, for a worker that makes the call right away. */
 export type FirstCall = CallToCount["entry"] & {
-  /** Somebody reads the run's text while it is written. */
+  /** Somebody follows the run's text as it is written. */
   readonly isFollowed: boolean;
 };
 
-/** Null: it is counted when it is made. A job is looked for before that, since another attempt may have started it. */
+/** Null: count the call when it is made. Jobs always are, after a check whether an earlier attempt already started one. */
 export function firstCallOf(
   catalogue: Pick<Catalogue, "find" | "isEnabled">,
   model: string,
@@ -70,7 +70,7 @@ export function firstCallOf(
   return { model, provider, providerModel };
 }
 
-/** A call that was counted with its run: it is made once, or uncounted. */
+/** A call that was counted with its run. It is either made once or uncounted. */
 export class CountedCall {
   readonly #start: Extract<CallStart, { kind: "begun" }>;
   readonly #model: string;
@@ -81,33 +81,33 @@ export class CountedCall {
     this.#model = model;
   }
 
-  /** Null: it is of another model, or was made before. */
+  /** Null: the call is for another model, or was already made. */
   take({ model }: Pick<CatalogueEntry, "model">): CallStart | null {
     if (this.#isTaken || model !== this.#model) return null;
     this.#isTaken = true;
     return this.#start;
   }
 
-  /** To be uncounted; null: it was made. */
+  /** The key to uncount; null: the call was made. */
   get unmade(): CallKey | null {
     return this.#isTaken ? null : this.#start.key;
   }
 }
 
 /**
- * Collects how calls ended and writes them in batches: the record is the operator's, so no run waits for it. What is
- * not written when a process dies stays without an outcome, which is the truth: nobody knows it then.
+ * Collects how calls ended and writes it in batches. The record is for the operator, so no run waits for it. If the
+ * process dies first, the call stays without an outcome, which is the truth: nobody knows how it ended.
  */
 export interface CallRecord {
   add(end: CallEnd): void;
-  /** Resolves when everything added so far is written or was given up. */
+  /** Resolves when everything added so far is written, or writing it failed. */
   flush(): Promise<void>;
 }
 
 const RECORDED_TOGETHER_MAX = 200;
-/** Where one run follows the other, each would cost a statement. */
+/** Without it, runs in quick succession would cost one statement each. */
 const LINGER_MS = 100;
-/** While the database is away, older ends are forgotten beyond this: memory matters more. */
+/** During a database outage, the oldest entries beyond this are dropped: memory matters more. */
 const UNWRITTEN_MAX = 20_000;
 
 export function createCallRecord(db: Database, log: Log): CallRecord {
@@ -145,10 +145,10 @@ export function createCallRecord(db: Database, log: Log): CallRecord {
   };
 }
 
-/** Small enough that no lock is held for long. */
+/** Small enough that locks are held only briefly. */
 const DELETED_TOGETHER = 5_000;
 
-/** Without it the record would grow by a row per call without end. */
+/** Without it the record would grow by one row per call forever. */
 export function createProviderCallsTick(db: Database, log: Log): Tick {
   return {
     name: "provider-calls-expiry",

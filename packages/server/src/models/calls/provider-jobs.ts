@@ -1,6 +1,6 @@
 /**
- * A video takes minutes, and a picture may wait in a queue: it is started, and then polled until it is made. How the
- * provider names the job is stored before the first poll, so that another worker goes on with it after a crash.
+ * A video takes minutes, and a picture may wait in a queue: the job is started, then polled until it is done. The
+ * provider's name for the job is stored before the first poll, so another worker can continue after a crash.
  */
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
@@ -13,21 +13,21 @@ import { withinTime } from "./time-limit.ts";
 
 const START_MS = 60_000;
 const POLL_MS = 30_000;
-/** For 200 MiB at 6 Mbit/s. */
+/** Enough for 200 MiB at 6 Mbit/s. */
 const FETCH_MS = 300_000;
-/** Between polls; the last one repeats. A picture takes seconds, so its caller may be waiting. */
+/** Waits between polls; the last one repeats. A picture takes seconds, so its caller may be waiting. */
 const POLL_WAITS_MS = {
   image: [500, 1_000, 1_000, 2_000],
   video: [2_000, 3_000, 5_000, 8_000, 10_000],
 } as const;
-/** What was made and cannot be fetched is paid for: it is tried again, but not for half an hour. */
+/** A result that cannot be fetched has been paid for, so the fetch is retried, but not for half an hour. */
 const FETCHES_MAX = 3;
 
 export interface ProviderJob {
   readonly call: ModelCall;
-  /** Of a job that was started before; null: it is to be started. */
+  /** The name of a job that was already started; null: start it. */
   readonly operation: JsonValue;
-  /** Makes the name of a started job durable. */
+  /** Stores the name of a started job durably. */
   readonly store: (operation: JsonValue) => Promise<unknown>;
 }
 
@@ -44,13 +44,13 @@ export async function runJob(context: JobContext, job: ProviderJob, signal: Abor
   );
   if (begun.kind !== "started") return begun;
   await faultPoint("call.after_send");
-  // Given up, the job would be paid for once more, and nobody could stop this one: its name is known here alone.
+  // Without this, the job would be paid for again, and nobody could stop this one: only this process knows its name.
   await retry(() => job.store(begun.operation), OUTAGE_POLICY);
   await faultPoint("op.persisted");
   return poll(context, { call, operation: begun.operation, isResumed: false }, signal);
 }
 
-/** Why a run's work ends: its caller canceled it, or another worker has it. */
+/** Why work on a run ends: its caller canceled it, or another worker has it. */
 export class RunGone extends Error {
   override readonly name = "RunGone";
   constructor() {
@@ -59,8 +59,8 @@ export class RunGone extends Error {
 }
 
 /**
- * Follows a signal except to RunGone: a start that is broken off goes on at the provider, paid and under a name that
- * nobody knows. So it may finish, and the job can then be canceled by its name (abandoned-jobs.ts).
+ * Follows a signal, except for RunGone: if a start is interrupted, the job continues at the provider, billed and under a
+ * name that nobody knows. So the start may finish, and the job can then be canceled by its name (abandoned-jobs.ts).
  */
 function exceptRunGone(signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } {
   const own = new AbortController();
@@ -72,8 +72,8 @@ function exceptRunGone(signal: AbortSignal): { readonly signal: AbortSignal; rea
 }
 
 /**
- * However a job ends, it was paid for or is under way: nothing that fails here lets it be started once more. What is
- * resumed may have been made long ago: the first poll is not waited for.
+ * However polling ends, the job was paid for or is under way, so no failure here lets it be started again. A resumed job
+ * may have finished long ago, so its first poll is immediate.
  */
 async function poll(
   context: JobContext,
@@ -91,14 +91,14 @@ async function poll(
     if (result.kind !== "failed") return result;
     if (result.cause === "image_unusable" && (failedFetches += 1) < FETCHES_MAX) continue;
     if (PASSING.has(result.cause)) continue;
-    // What was ordered is gone; the model was there.
+    // The job is gone; the model itself existed.
     return { ...result, cause: result.cause === "model_missing" ? "job_failed" : result.cause, retry: "never" };
   }
 }
 
 /**
- * A poll costs nothing, so whatever may pass is waited out until the run's deadline. So is a refused key or an exhausted
- * account: the job is under way and billed, and another key or model would be paid beside it.
+ * Polls are free, so temporary failures are waited out until the run's deadline. So are a rejected key and an exhausted
+ * account: the job is under way and billed, and another key or model would cost extra.
  */
 const PASSING: ReadonlySet<FailureCause> = new Set([
   "rate_limited",

@@ -1,22 +1,22 @@
-/** The keys with which a model may be called: by turns, each with a circuit breaker of its own. */
+/** The keys a model may be called with: used in turn, each with its own circuit breaker. */
 import { createBreaker, type Breaker, type BreakerOptions } from "../../platform/resilience/breaker.ts";
 import type { ModelResult } from "../ai-sdk/model-adapter.ts";
 
 export type CallEnding = ModelResult | "aborted" | "not-made";
 
 export interface ProviderKeys {
-  /** The number of a key from 0, or after how many milliseconds it is worth asking again. */
+  /** The index of a key, from 0, or how many milliseconds to wait before asking again. */
   take(): { readonly key: number } | { readonly waitMs: number };
-  /** How a call with the key ended. `isSaid`: false when it says nothing about the other side. */
+  /** Records how a call with the key ended. `isSaid`: false if that says nothing about the provider. */
   record(key: number, ending: CallEnding, isSaid: boolean): void;
-  /** True when another key than those that fail or are limited now could be taken. */
+  /** True when some key is neither failing nor rate limited now. */
   readonly hasFree: boolean;
 }
 
 interface KeyState {
   readonly number: number;
   readonly breaker: Breaker;
-  /** Its provider limits it until then; used before that only where all others are too. */
+  /** The provider limits the key until then; used earlier only if all other keys are limited too. */
   limitedUntilMs: number;
 }
 
@@ -25,7 +25,7 @@ interface ProviderKeysOptions extends Omit<BreakerOptions, "onChange"> {
   readonly onChange: (change: "open" | "closed", key: number) => void;
 }
 
-/** How long a key is left alone that was limited, where its provider does not say. */
+/** How long a rate-limited key rests if its provider does not say. */
 const LIMITED_MS = 1_000;
 
 export function createProviderKeys({ count, onChange, ...limits }: ProviderKeysOptions): ProviderKeys {

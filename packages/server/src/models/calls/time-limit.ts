@@ -4,8 +4,8 @@ import { failure, type CallFailure } from "../providers/failure.ts";
 export const TIMED_OUT = failure("timeout", { retry: "never", breaker: "counted" });
 
 /**
- * Work under a time limit of its own. Its end is a value, TIMED_OUT, whatever the work throws then; when the outer signal
- * aborts, that rejects with its reason.
+ * Runs work under its own time limit. Reaching the limit returns TIMED_OUT, whatever the work throws after that. If the
+ * outer signal aborts, this rejects with its reason.
  */
 export async function withinTime<Result>(
   ms: number,

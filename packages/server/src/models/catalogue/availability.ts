@@ -4,23 +4,23 @@ import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 interface Existing<Kind> {
   readonly kind: Kind;
   readonly entry: CatalogueEntry;
-  /** That the model ends, and what comes after it, as sentences; null: no end is known. */
+  /** Sentences that say when the model ends and what its successor is; null: no end is known. */
   readonly ends: string | null;
 }
 
-/** Whether runs of a model can be made now; the one answer for publishing, search, new runs, waiting runs and calls. */
+/** Whether runs of a model are possible now: the one decision for publishing, search, new runs, waiting runs, and calls. */
 export type Availability =
   | Existing<"available">
   /** Its provider is not configured: new runs are accepted, since another process or a restart may enable it. */
   | Existing<"disabled">
   | { readonly kind: "retired"; readonly entry: CatalogueEntry; readonly successor: string | null }
-  /** It never was in the catalogue, or left it: its price is not known. */
+  /** It was never in the catalogue, or was removed: its price is unknown. */
   | { readonly kind: "unknown" };
 
 export function availability(catalogue: Pick<Catalogue, "find" | "isEnabled">, model: string): Availability {
   const entry = catalogue.find(model);
   if (entry === null) return { kind: "unknown" };
-  // The catalogue retires an entry by itself on the day that its provider announced.
+  // The catalogue retires an entry automatically on the day that its provider announced.
   if (entry.status === "retired") return { kind: "retired", entry, successor: entry.successor ?? null };
   return { kind: catalogue.isEnabled(model) ? "available" : "disabled", entry, ends: endSentence(entry) };
 }

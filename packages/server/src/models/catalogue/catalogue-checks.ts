@@ -1,4 +1,4 @@
-/** Rules that a schema cannot say: about one entry as a whole, and about entries among each other. */
+/** Rules that a schema cannot express: about an entry as a whole, and about how entries relate. */
 import { MODALITIES } from "@promptd/contract";
 import { parseCredits, scaleRate } from "../../credits/index.ts";
 import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
@@ -8,14 +8,14 @@ import { BUILT_IN_PROVIDERS, providerOf, RESERVED_NAMES } from "../providers/all
 import type { MergedOverlay, ReadOverlay } from "./overlay.ts";
 
 interface Known {
-  /** Every name of a server: the shipped ones, and those that the overlay has under `providers`. */
+  /** Every server name: the shipped ones, and those under `providers` in the overlay. */
   readonly providers: ReadonlySet<string>;
   readonly byModel: ReadonlyMap<string, ModelRecord>;
-  /** Models with a fault of their own, of which nothing can be said here. */
+  /** Models with faults of their own, which cannot be checked here. */
   readonly faulty: ReadonlySet<string>;
 }
 
-/** All faults of the merged catalogue, each naming its entry; of entries that are faulty in form, what they refer to. */
+/** All faults of the merged catalogue, each naming its entry. For malformed entries, only their references are checked. */
 export function checkRecords(
   { records, faulty }: MergedOverlay,
   read: ReadOverlay,
@@ -49,7 +49,7 @@ export function checkRecords(
   ];
 }
 
-/** Entries of the operator's own that lack something. */
+/** The operator's own entries that are incomplete. */
 function withoutRecord({ overlay }: ReadOverlay, { byModel }: Known): readonly OverlayRecord[] {
   return (overlay.models ?? []).filter(({ model }) => !byModel.has(model));
 }
@@ -120,7 +120,7 @@ function checkOptions(record: ModelRecord): string[] {
   return faults;
 }
 
-/** A run stores its rates as JSON numbers, which hold no larger integer exactly. */
+/** A run stores its rates as JSON numbers, which cannot hold larger integers exactly. */
 const RATE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 function checkPrice(record: ModelRecord, priceFactor: string): string[] {
@@ -152,7 +152,7 @@ function checkPrice(record: ModelRecord, priceFactor: string): string[] {
   return faults;
 }
 
-/** A price that options always replace would be ignored in silence. */
+/** Without this check, a price that options always replace would be silently ignored. */
 function checkUnusedPrices(record: ModelRecord): string[] {
   const given = RATE_NAMES.filter((name) => record.price[name] !== undefined);
   return given.flatMap((name) => {

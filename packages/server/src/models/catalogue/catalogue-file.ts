@@ -1,4 +1,4 @@
-/** The form of the shipped files (catalogue.json, entries/) and of an operator's overlay file. Unknown members are faults: a slip must not pass. */
+/** The format of the shipped files (catalogue.json, entries/) and of an operator's overlay file. Unknown members are faults, so typos are found. */
 import { describeType, MODALITIES, quoteText, suggestName } from "@promptd/contract";
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
@@ -12,18 +12,18 @@ const id = z
 const dayText = z.iso.date('must be a date such as "2027-01-31"');
 const optionText = z.string().min(1).max(64);
 
-/** How a model searches the web while it answers, where the author of a prompt asks for it. */
+/** How a model searches the web while it answers, if the prompt's author asks for it. */
 const webSearch = z.strictObject({
-  /** The most searches of one answer: what the hold covers, and what the provider is told where it can be. */
+  /** The most searches per answer: covered by the hold, and sent to the provider if it supports a limit. */
   searchesMax: z.int().min(1).max(20),
   pricePerSearch: decimal,
-  /** `prompt`: the price is for an answer, however often the model searches for it. Absent: for each search. */
+  /** `prompt`: the price is per answer, however often the model searches. Absent: per search. */
   per: z.literal("prompt").optional(),
-  /** Input tokens that the finds of one search are assumed to have, for holds and estimates. */
+  /** Assumed input tokens of one search's results, for holds and estimates. */
   inputTokens: count,
-  /** True: it may be held to a JSON schema in the same call. */
+  /** True: the same call may also require a JSON schema. */
   withSchema: z.boolean().optional(),
-  /** As priceToConfirm of the entry, for this price alone. */
+  /** Like the entry's priceToConfirm, for this price only. */
   priceToConfirm: z.boolean().optional(),
   /** Where these terms are from and when they were read; for people. */
   source: z.string().max(500).optional(),
@@ -33,24 +33,24 @@ const limits = z.strictObject({
   maxOutputTokens: count,
   /** The output limit of a text step whose author sets none; at most `maxOutputTokens`. */
   defaultOutputTokens: z.int().min(1).max(10_000_000).optional(),
-  /** Room beside the answer for a model that reasons unasked; where a run names a level, that decides. */
+  /** Tokens beyond the answer for a model that reasons by default; a reasoning level named by a run takes precedence. */
   reasoningTokens: count.optional(),
   contextTokens: count.optional(),
   timeoutMs: z.int().min(1_000).max(3_600_000),
-  /** Calls at once to this model, over all workers. */
+  /** Concurrent calls to this model, across all workers. */
   concurrency: z.int().min(1).max(100_000),
 });
 
-/** What a model takes as images. */
+/** The images that a model accepts. */
 const imageInputs = z.strictObject({
   max: z.int().min(1).max(16),
   bytes: z.int().min(10_000).max(20_971_520),
   maxSide: z.int().min(64).max(8_192),
-  /** Ceiling of input tokens one image is billed as. */
+  /** The most input tokens that one image is billed as. */
   tokens: count,
-  /** How a video model uses the first one. */
+  /** How a video model uses the first image. */
   as: z.enum(["frame", "reference"]).optional(),
-  /** It takes one more image, which says what of the others may change. */
+  /** True: accepts one more image, a mask that says which parts of the others may change. */
   mask: z.boolean().optional(),
 });
 
@@ -62,7 +62,7 @@ const recordShape = {
   api: z.enum(["responses", "chat"]).optional(),
   modality: z.enum(MODALITIES),
   status: z.enum(["active", "deprecated", "retired"]),
-  /** The first day (UTC) on which the provider no longer runs it, as announced: the entry is then retired by itself. */
+  /** The announced first day (UTC) on which the provider no longer runs it. The entry is retired automatically on that day. */
   retiresAt: dayText.optional(),
   retiredAt: dayText.optional(),
   successor: id.optional(),
@@ -77,7 +77,7 @@ const recordShape = {
   /** Where the price is from and when it was read; for people. */
   priceSource: z.string().max(500).optional(),
   priceDate: dayText.optional(),
-  /** No source was found, or sources differ: the operator must confirm the price, by giving it in the overlay. */
+  /** No source was found, or sources differ: the operator must confirm the price by setting it in the overlay. */
   priceToConfirm: z.boolean().optional(),
   /** Where id, life and options are from, and how certain that is; for people. */
   source: z.string().max(500).optional(),
@@ -89,7 +89,7 @@ const recordShape = {
 
 export const modelRecordSchema = z.strictObject(recordShape);
 export type ModelRecord = Readonly<z.output<typeof modelRecordSchema>>;
-/** An overlay may name only the fields, and of the limits those, that it changes; the rest is the shipped entry's. */
+/** An overlay needs only the fields and limits that it changes; the rest comes from the shipped entry. */
 const overlayRecordSchema = z
   .strictObject(recordShape)
   .partial()
@@ -107,28 +107,28 @@ const head = {
   priceDate: dayText.optional(),
   priceNote: z.string().optional(),
   providers: providers.optional(),
-  /** What a prompt may name in place of a model, and the models that it can mean, best first. */
+  /** What a prompt may name instead of a model, and the models that it can mean, best first. */
   roles: roles.optional(),
 };
 
-/** catalogue.json: what is said of all entries. */
+/** catalogue.json: what applies to all entries. */
 export const catalogueFileSchema = z.strictObject(head).omit({ providers: true });
-/** A file of entries/: one provider, which its entries do not repeat. */
+/** A file in entries/: one provider, which its entries do not repeat. */
 export const entriesFileSchema = z.strictObject({
   provider: recordShape.provider,
-  /** Of a provider that speaks the OpenAI interface and has no file of code. */
+  /** For an OpenAI-compatible provider that has no source file of its own. */
   server: serverSchema.optional(),
   models: z.array(modelRecordSchema.omit({ provider: true })),
 });
 export const overlayFileSchema = z.strictObject({
   ...head,
-  /** Every price, shipped or own, times this; the operator's margin. */
+  /** The operator's margin: every price, shipped or own, is multiplied by it. */
   priceFactor: z.string().refine(isDecimal, 'must be a decimal such as "1.25"').optional(),
   models: z.array(overlayRecordSchema).optional(),
 });
 export type OverlayFile = z.output<typeof overlayFileSchema>;
 
-/** All faults of the shipped files and of the overlay at once. */
+/** All faults of the shipped files and the overlay. */
 export class CatalogueError extends Error {
   override readonly name = "CatalogueError";
   readonly faults: readonly string[];
@@ -150,7 +150,7 @@ const TYPES: Readonly<Record<string, string>> = {
   int: "a whole number",
 };
 
-/** For parsing a file that a person wrote: the library's own words are of its types. What a schema says itself stands. */
+/** For parsing files that people write: the library's own messages talk about its types. A schema's own messages stay. */
 export const IN_OUR_WORDS: z.core.ParseContext<z.core.$ZodIssue> = {
   error: (issue) => {
     const { input } = issue;
@@ -183,7 +183,7 @@ function describeUnknown(key: string, { inst, input }: { readonly inst?: unknown
   return `"${key}" is not a known field here. ${meant === null ? `Known fields: ${known.join(", ")}.` : `Did you mean "${meant}"?`}`;
 }
 
-/** `models[3].limits.timeoutMs: …`, one line per fault, behind the file's name where one is given. */
+/** Formats one line per fault, such as `models[3].limits.timeoutMs: …`, after the file name if one is given. */
 export function describeIssues(error: z.ZodError, file = ""): string[] {
   return error.issues.map((issue) => {
     const path = issue.path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
@@ -192,8 +192,8 @@ export function describeIssues(error: z.ZodError, file = ""): string[] {
 }
 
 /**
- * What a model is on a day: an end that was announced needs no release. Until then it is deprecated, so that nobody
- * builds on it.
+ * Returns the record as of a day, so that an announced end needs no release. Until that day the model is deprecated, so
+ * that nobody builds on it.
  */
 export function recordOn<Record extends ModelRecord>(record: Record, day: string): Record {
   const { status, retiresAt } = record;

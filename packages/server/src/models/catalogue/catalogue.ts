@@ -1,7 +1,7 @@
 /**
  * The models this installation knows: the shipped entries, changed and extended by an operator's overlay, plus
- * model servers found at run time. Nothing is fetched to build it. Which of them are enabled is decided for all
- * processes together (enabled-models.ts), since the hash of the list must be the same in each of them.
+ * models on servers found at run time. Nothing is fetched to build it. Which models are enabled is decided for all
+ * processes together (enabled-models.ts), since the hash of the list must be the same in every process.
  */
 import type { Resources } from "@promptd/contract";
 import { DAY_MS, dayOf, systemClock, type Clock } from "../../platform/clock.ts";
@@ -15,35 +15,35 @@ import { buildResources } from "./resources.ts";
 import { bindRole, checkRoles, type RoleNeeds, type Roles } from "./roles.ts";
 import { readShipped } from "./shipped.ts";
 
-/** One model, as the file gives it, with what the installation adds. */
+/** One model: its file entry, plus what the installation adds. */
 export interface CatalogueEntry extends ModelRecord {
-  /** Credits of a run that is not free, at least. */
+  /** The fewest credits that a run costs unless it is free. */
   readonly minimum: number;
-  /** Decimal; every price times this. */
+  /** Decimal; every price is multiplied by it. */
   readonly priceFactor: string;
   readonly typicalOutputTokens: number;
   readonly origin: "shipped" | "operator" | "detected";
-  /** Of an operator's own or a detected server; null: the provider's usual address. */
+  /** The operator's own server or a detected one; null: the provider's usual address. */
   readonly server: OwnServer | null;
-  /** True: how many runs are under way at once follows the pace of its server, up to `limits.concurrency`. */
+  /** True: the number of concurrent runs follows its server's pace, up to `limits.concurrency`. */
   readonly isPaced: boolean;
 }
 
 export interface Catalogue {
-  /** Also deprecated, retired and configured-off entries; null: no such model. */
+  /** Finds any entry, including deprecated, retired, and disabled ones; null: no such model. */
   find(model: string): CatalogueEntry | null;
-  /** What a prompt may name in place of a model. */
+  /** What a prompt may name instead of a model. */
   readonly roles: Roles;
-  /** The model that a role means here and now for a prompt with these needs; null: there is no such role. */
+  /** The model that a role currently means here for a prompt with these needs; null: no such role. */
   bind(role: string, needs: RoleNeeds): CatalogueEntry | null;
-  /** True when runs of the model can be executed now: not retired, and its provider is configured. */
+  /** True when runs of the model can be executed now: it is not retired, and its provider is configured. */
   isEnabled(model: string): boolean;
-  /** The list that GET /v1/resources answers: enabled models with a hash. The same object until the set changes. */
+  /** The response of GET /v1/resources: enabled models with a hash. The same object until the set changes. */
   resources(): Resources;
   readonly entries: readonly CatalogueEntry[];
   /** Models of servers found at run time. */
   detected(): readonly CatalogueEntry[];
-  /** What this process's own configuration would enable; all processes should agree. */
+  /** The models that this process's own configuration would enable; all processes should agree. */
   enabledHere(): readonly string[];
   /** Replaces the enabled set; entries of detected models come and go with it. */
   useEnabled(models: readonly string[], detected: readonly CatalogueEntry[]): void;
@@ -53,11 +53,11 @@ export interface CatalogueOptions {
   /** PROMPTD_MODELS_FILE. */
   readonly overlayFile: string | null;
   readonly hasSecret: (environmentName: string) => boolean;
-  /** What keeps a key from being sent, for the keys that the overlay names; absent: no key is checked. */
+  /** Why a key that the overlay names cannot be sent; absent: keys are not checked. */
   readonly keyFaults?: (environmentName: string) => readonly string[];
   /** False removes the sandbox models. */
   readonly sandbox: boolean;
-  /** Decides which announced ends have come; absent: the system's. */
+  /** Decides which announced end dates have passed; absent: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -71,7 +71,7 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
   const allRoles = { ...shipped.roles, ...overlay.roles };
   const file = options.overlayFile ?? "catalogue.json";
   const found = checkKeys(servers, options);
-  // A test holds the shipped entries to these rules, so that a start without an overlay takes them as they are.
+  // A test checks the shipped entries against these rules, so without an overlay they are not checked at startup.
   if (options.overlayFile !== null)
     found.unshift(...merged.faults, ...checkRecords(merged, read, servers), ...checkRoles(allRoles, merged.records));
   const faults = [...read.faults, ...found.map((fault) => `${file}: ${fault}`)];
@@ -108,7 +108,7 @@ function createCatalogue(
   /** The entries as they are today. */
   const today = (): ReadonlyMap<string, CatalogueEntry> => {
     const nowMs = clock.nowMs();
-    const dayNumber = Math.floor(nowMs / DAY_MS); // asked several times for each run, so no date is written out
+    const dayNumber = Math.floor(nowMs / DAY_MS); // called several times per run, so no date is formatted
     if (dayNumber === knownDay) return known;
     knownDay = dayNumber;
     const day = dayOf(nowMs);
@@ -180,7 +180,7 @@ export function entryOf(
   };
 }
 
-/** @throws Error for a model that the catalogue does not have: whoever asks has checked that it does. */
+/** @throws Error for a model that is not in the catalogue: callers have already checked that it is. */
 export function requireEntry(catalogue: Pick<Catalogue, "find">, model: string): CatalogueEntry {
   const entry = catalogue.find(model);
   if (entry === null) throw new Error(`The model ${model} is not in the catalogue.`);
@@ -188,8 +188,8 @@ export function requireEntry(catalogue: Pick<Catalogue, "find">, model: string):
 }
 
 /**
- * What the chosen options mean: the entry's defaults, then one value per option. A value that the catalogue does not
- * know (it may have changed since the run was created) counts as the option's default.
+ * Resolves the chosen options: the entry's defaults, then one value per option. A value that the catalogue no longer
+ * knows (it may have changed since the run was created) counts as the option's default.
  */
 export function resolveMapping(entry: CatalogueEntry, options: Readonly<Record<string, string>>): Mapping {
   const chosen = Object.entries(entry.runOptions).map(([key, option]) => {

@@ -2,7 +2,7 @@ import { ALL_PROVIDERS } from "../providers/all-providers.ts";
 import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 
-/** A model that makes vectors of texts, for search; it stands in no catalogue. `server` null: of a built-in provider. */
+/** A model that turns texts into vectors, for search; not a catalogue entry. `server` null: of a built-in provider. */
 export type EmbeddingsModel = Pick<CatalogueEntry, "provider" | "providerModel" | "server">;
 
 function embeddingsOf(provider: string) {
@@ -10,8 +10,8 @@ function embeddingsOf(provider: string) {
 }
 
 /**
- * The model that a setting names as `provider/model`; `compatible` is the server at OPENAI_BASE_URL.
- * @throws Error when the provider is neither one of these nor one of the models file.
+ * Resolves the model that a setting names as `provider/model`; `compatible` is the server at OPENAI_BASE_URL.
+ * @throws Error if the provider neither makes embeddings nor is in the models file.
  */
 export function embeddingsModel(catalogue: Catalogue, model: string): EmbeddingsModel {
   const [provider = "", ...rest] = model.split("/");
@@ -25,7 +25,7 @@ export function embeddingsModel(catalogue: Catalogue, model: string): Embeddings
   return { provider, providerModel, server };
 }
 
-/** What is wrong with such a setting, as the end of a sentence that begins with its name; null: nothing. */
+/** What is wrong with the setting, as the end of a sentence that starts with its name; null: nothing. */
 export function faultOfEmbeddingsModel(catalogue: Catalogue, model: string, secret: ReadSecret): string | null {
   try {
     const { provider, server } = embeddingsModel(catalogue, model);

@@ -1,23 +1,23 @@
-/** SQL of the enabled set, of what is switched off, and of the numbers of found models (migrations 0005, 0034). */
+/** SQL for enabled models, switched-off models, and the numbers of found models (migrations 0005, 0034). */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 
-/** A model that no file knows, found on a server that speaks the OpenAI interface. */
+/** A model that is in no file, found on an OpenAI-compatible server. */
 export interface FoundServer {
   readonly provider: string;
   readonly baseUrl: string;
   readonly providerModel: string;
-  /** True when it was asked with OPENAI_API_KEY, as its models are then; the key itself is not stored. */
+  /** True when the server was queried with OPENAI_API_KEY, which its models then use too; the key itself is not stored. */
   readonly isKeyed: boolean;
 }
 
 export interface FoundModel {
   readonly model: string;
-  /** Null: an entry of the catalogue that the server offers. */
+  /** Null: a catalogue entry that the server offers. */
   readonly server: FoundServer | null;
 }
 
 export interface EnabledRow extends FoundModel {
-  /** Public number of a found model; null for those of the catalogue. */
+  /** Public number of a found model; null for catalogue models. */
   readonly index: number | null;
   /** An operator has switched it off. */
   readonly isOff: boolean;
@@ -45,8 +45,8 @@ export async function switchModel(db: Database, model: string, isOff: boolean): 
 }
 
 /**
- * Makes the configured part of the set exactly this. Two processes that start at once: the later one wins. Nothing is
- * locked where nothing changes: a process that froze with the lock in its hands would keep every other from starting.
+ * Sets the configured part of the set to exactly these models. If two processes start at once, the later one wins. If
+ * nothing changes, nothing is locked: a process that froze while holding the lock would block every other from starting.
  */
 export async function writeConfigured(db: Database, models: readonly string[]): Promise<void> {
   const [current] = await db.query<{ is_same: boolean }>(
@@ -66,10 +66,10 @@ export async function writeConfigured(db: Database, models: readonly string[]): 
   });
 }
 
-/** A found model stays until this many probes in a row have missed it: a server that is busy is not gone. */
+/** A found model stays until this many probes in a row miss it: a busy server is not gone. */
 const PROBES_MISSED_MAX = 3;
 
-/** Notes what a probe of all servers found, and gives every new model its number. Locks nothing where nothing changed. */
+/** Records what a probe of all servers found, and gives every new model a number. Locks nothing if nothing changed. */
 export async function writeFound(db: Database, found: readonly FoundModel[]): Promise<void> {
   const models = found.map(({ model }) => model);
   const servers = found.map(({ server }) => (server === null ? null : JSON.stringify(server)));

@@ -1,8 +1,8 @@
 /**
- * Which models are offered, the same in every process: the hash of GET /v1/resources must not depend on who answers.
- * Of the processes that call models, the one that started last writes what its configuration enables; every process
- * reads the set every 5 seconds, without what an operator has switched off.
- * (If every process wrote its own, two processes with different keys would make the list flap without end.)
+ * Which models are offered, the same in every process: the hash of GET /v1/resources must not depend on which process
+ * responds. Of the processes that call models, the one that started last writes what its configuration enables. Every
+ * process reads the set every 5 seconds, excluding models that an operator has switched off.
+ * (If every process wrote its own set, two processes with different keys would make the list flap forever.)
  */
 import type { Database } from "../../platform/database/database.ts";
 import { createFailureLog, type Log } from "../../platform/log.ts";
@@ -13,10 +13,10 @@ import { listEnabled, writeConfigured, writeFound, type EnabledRow, type FoundSe
 import { compatible } from "../providers/openai-compatible.ts";
 import { askForLists, findModels, type ProbeOptions } from "./model-servers.ts";
 
-/** Runs of a model under way at once in the whole installation. */
+/** Concurrent runs of a model in the whole installation. */
 export interface RunLimit {
   readonly max: number;
-  /** True: it begins low, and follows the pace of the server up to `max`. */
+  /** True: starts low, and follows the server's pace up to `max`. */
   readonly isPaced: boolean;
 }
 
@@ -24,21 +24,21 @@ export interface EnabledModelsOptions {
   readonly catalogue: Catalogue;
   readonly db: Database;
   readonly log: Log;
-  /** Null for a process that calls no model (an API without a worker, a command): it reads the set and writes nothing. */
+  /** Null for a process that calls no models (an API without a worker, a command): it only reads the set. */
   readonly probe: ProbeOptions | null;
-  /** PROMPTD_COMPATIBLE_CONCURRENCY: runs of each found model at once; null: 64, or found by measuring. */
+  /** PROMPTD_COMPATIBLE_CONCURRENCY: concurrent runs of each found model; null: 64, or determined by measuring. */
   readonly foundConcurrency: number | null;
-  /** Bounds how many runs of each found model are under way in the whole installation; called before it is offered. */
+  /** Bounds the concurrent runs of each found model in the whole installation; called before the model is offered. */
   readonly limitRuns: (limits: ReadonlyMap<string, RunLimit>) => Promise<void>;
 }
 
 export interface EnabledModels {
   /**
-   * Writes this process's part of the set, and asks the servers once. Call it when nothing can hinder the start any more:
-   * a second start by mistake, which finds its port taken, must not take the running process's models away.
+   * Writes this process's part of the set, and probes the servers once. Call it when startup can no longer fail: a second
+   * start by mistake, which finds its port in use, must not remove the running process's models.
    */
   announce(): Promise<void>;
-  /** Looks for changes that other processes made; also runs by itself every 5 seconds. */
+  /** Reads changes that other processes made; also runs automatically every 5 seconds. */
   refresh(): Promise<void>;
   readonly ticks: readonly Tick[];
   close(): void;
@@ -46,17 +46,17 @@ export interface EnabledModels {
 
 const REFRESH_MS = 5_000;
 const PROBE_SECONDS = 60;
-/** What hosted servers take with ease, and the most that measuring may find. */
+/** What hosted servers handle with ease, and the upper bound for measuring. */
 const FOUND_CONCURRENCY = 64;
 
-/** Adopts the common set. */
+/** Adopts the shared set. */
 export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
   const { catalogue, db, log, probe: servers, foundConcurrency } = options;
   const questions = { asked: 0, adopted: 0 };
   const refresh = async (): Promise<void> => {
     const question = (questions.asked += 1);
     const rows = await listEnabled(db);
-    if (question < questions.adopted) return; // slower than a later one: what it read has changed since
+    if (question < questions.adopted) return; // a later query finished first, so this result is outdated
     questions.adopted = question;
     adopt(catalogue, rows, foundConcurrency);
   };
@@ -87,7 +87,7 @@ export async function createEnabledModels(options: EnabledModelsOptions): Promis
   };
 }
 
-/** Warns of models that a provider no longer lists. It delays no start, and fails none. */
+/** Warns about models that a provider no longer lists. It neither delays nor fails startup. */
 async function reportLists(catalogue: Catalogue, { secret }: ProbeOptions, log: Log): Promise<void> {
   for (const { provider, isRead, missing, ending } of await askForLists(catalogue.entries, secret)) {
     if (!isRead) log.warn({ provider }, "the provider did not return a list of its models");
@@ -97,7 +97,7 @@ async function reportLists(catalogue: Catalogue, { secret }: ProbeOptions, log: 
   }
 }
 
-/** Before any process wrote the set, each goes by its own configuration. */
+/** Until a process has written the set, each process uses its own configuration. */
 function adopt(catalogue: Catalogue, rows: readonly EnabledRow[], foundConcurrency: number | null): void {
   if (rows.length === 0) return catalogue.useEnabled(catalogue.enabledHere(), []);
   const found = rows.flatMap((row) =>
@@ -112,15 +112,15 @@ function adopt(catalogue: Catalogue, rows: readonly EnabledRow[], foundConcurren
 }
 
 /**
- * A server that wants a key is somebody's service and takes many at once. One on this machine or without a key may be a
- * graphics card on a desk, which answers one question after another: what it takes is found by measuring.
+ * A server that requires a key is a hosted service that handles many requests at once. A server on this machine or without
+ * a key may be a single graphics card that answers one question after another: its capacity is found by measuring.
  */
 function limitOf({ baseUrl, isKeyed }: FoundServer, foundConcurrency: number | null): RunLimit {
   if (foundConcurrency !== null) return { max: foundConcurrency, isPaced: false };
   return { max: FOUND_CONCURRENCY, isPaced: !isKeyed || isLoopback(new URL(baseUrl).hostname) };
 }
 
-/** What is assumed of a server that no file describes: it is free and small. Behind a key it may well cost something. */
+/** The assumptions about a server that no file describes: it is free and small. With a key, it may well cost something. */
 function foundEntry(
   { model, index }: { readonly model: string; readonly index: number },
   server: FoundServer,

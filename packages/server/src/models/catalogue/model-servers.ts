@@ -1,6 +1,6 @@
 /**
  * Finds model servers: on this machine (Ollama, llama.cpp, vLLM), and at an OPENAI_BASE_URL that is not OpenAI's own,
- * with or without a key. Each is asked for its list of models; one that answers otherwise is not a model server.
+ * with or without a key. Each is asked for its list of models; anything that does not return one is not a model server.
  */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -16,19 +16,19 @@ import { isPlainObject, parseJson, type PlainObject } from "../../platform/json.
 
 export interface ProbeOptions {
   readonly secret: ReadSecret;
-  /** False: only OPENAI_BASE_URL is asked. On by default only where the API listens on loopback. */
+  /** False: only OPENAI_BASE_URL is probed. On by default only if the API listens on loopback. */
   readonly localModels: boolean;
-  /** The API's own port: asking ourselves would find nothing and could loop. */
+  /** The API's own port: probing ourselves would find nothing and could loop. */
   readonly ownPort: number;
-  /** True: the lists of providers are asked for once, and models that they no longer have are logged. */
+  /** True: provider model lists are requested once, and models that are no longer listed are logged. */
   readonly hasListCheck?: boolean;
-  /** In tests: other hosts than the usual ones. */
+  /** For tests: other hosts than the usual ones. */
   readonly localHosts?: readonly string[];
 }
 
 /** Ollama, llama.cpp, vLLM. */
 const LOCAL_HOSTS = ["127.0.0.1:11434", "127.0.0.1:8080", "127.0.0.1:8000"];
-/** What a list may take. OpenRouter's has about 400 models with a description each, most of a megabyte. */
+/** Bounds for a model list. OpenRouter's has about 400 models with descriptions, almost a megabyte. */
 const LOCAL_BOUNDS = { timeoutMs: 300, bytesMax: 65_536, modelsMax: 50 };
 const REMOTE_BOUNDS = { timeoutMs: 5_000, bytesMax: 4_194_304, modelsMax: 1_000 };
 
@@ -39,7 +39,7 @@ interface ServerToAsk {
   readonly bounds: typeof LOCAL_BOUNDS;
 }
 
-/** Every model of every server that answers now; the first server that offers an id keeps it. */
+/** Returns every model of every server that answers now; if several offer an id, the first one wins. */
 export async function findModels(options: ProbeOptions, entries: readonly CatalogueEntry[]): Promise<FoundModel[]> {
   const servers = serversToAsk(options);
   const lists = await Promise.all(servers.map(async (server) => ({ server, ids: await listModels(server) })));
@@ -70,7 +70,7 @@ function serversToAsk({ secret, localModels, ownPort, localHosts = LOCAL_HOSTS }
   return [...remote, ...local];
 }
 
-/** OLLAMA_HOST is written as `host`, `host:port` or an address; anything that is not this machine is left alone. */
+/** OLLAMA_HOST is `host`, `host:port`, or an address; anything that is not this machine is ignored. */
 function loopbackHost(text: string | null): string | null {
   if (text === null) return null;
   const url = URL.parse(/^https?:\/\//.test(text) ? text : `http://${text}`);
@@ -78,7 +78,7 @@ function loopbackHost(text: string | null): string | null {
   return url.port === "" ? `${url.hostname}:11434` : url.host;
 }
 
-/** Segments that begin with a letter or digit: `../` must not lead anywhere, and nothing unseen stands in a list. */
+/** Segments must start with a letter or digit: no `../`, and no invisible characters in lists. */
 const PROVIDER_MODEL = /^[A-Za-z0-9][\w.:-]*(\/[A-Za-z0-9][\w.:-]*)*$/;
 
 function describe(asked: ServerToAsk, id: string, entries: readonly CatalogueEntry[]): FoundModel | null {
@@ -94,7 +94,7 @@ function describe(asked: ServerToAsk, id: string, entries: readonly CatalogueEnt
   return { model, server: { provider, baseUrl, providerModel: id, isKeyed: apiKey !== null } };
 }
 
-/** Ids a server offers; none when it does not answer in time, or answers anything but a list. */
+/** Returns the ids that a server offers; none if it does not respond in time, or with anything but a list. */
 async function listModels(server: ServerToAsk): Promise<string[]> {
   const body = await get(openAiList(server), server.bounds);
   const ids = body === null ? null : readIds(body, server);
@@ -103,9 +103,9 @@ async function listModels(server: ServerToAsk): Promise<string[]> {
 
 function readIds(body: string, { provider }: ServerToAsk): string[] | null {
   const list = parseJson(body);
-  if (!isPlainObject(list)) return null; // some other server lives at this port
+  if (!isPlainObject(list)) return null; // some other kind of server uses this port
   const { object, data } = list;
-  // OpenRouter does not call its list one; a server that was not named must use the word.
+  // OpenRouter does not label its response as a list; a server found by probing must.
   const isList = object === "list" || (object === undefined && provider === compatible.id);
   if (!isList || !Array.isArray(data)) return null;
   return data.flatMap((item: unknown) => {
@@ -114,18 +114,18 @@ function readIds(body: string, { provider }: ServerToAsk): string[] | null {
   });
 }
 
-/** What a provider's own list says of the entries that this process has a key for. */
+/** What a provider's own list says about the entries that this process has a key for. */
 export interface ListedModels {
   readonly provider: string;
-  /** False: no list was answered. */
+  /** False: the provider returned no list. */
   readonly isRead: boolean;
-  /** Entries that count as running and are not in the list. */
+  /** Entries that are not retired here but not in the list. */
   readonly missing: readonly string[];
-  /** Entries whose end the list names, and the day of it; OpenAI does. Those that know it are left out. */
+  /** Entries whose end date the list names (OpenAI's does), with the day, unless the entry already has that day. */
   readonly ending: readonly string[];
 }
 
-/** Asks every provider that has a list and a key here. Nothing of it changes what is enabled: a list may be wrong. */
+/** Asks every provider that has a list and a key here. This never changes what is enabled: a list may be wrong. */
 export async function askForLists(entries: readonly CatalogueEntry[], secret: ReadSecret): Promise<ListedModels[]> {
   const living = entries.filter(({ status, origin }) => status !== "retired" && origin !== "detected");
   const byProvider = Map.groupBy(living, ({ provider }) => provider);
@@ -147,11 +147,11 @@ export async function askForLists(entries: readonly CatalogueEntry[], secret: Re
   return (await Promise.all(asked)).flat();
 }
 
-/** Id -> the day on which it ends, null where the list names none. Null: not a list. */
+/** Maps each id to the day it ends, or null if the list names none. Null: not a list. */
 function readListed(body: string): Map<string, string | null> | null {
   const list = parseJson(body);
   const { data, models } = isPlainObject(list) ? list : ({} as PlainObject);
-  const items: unknown = data ?? models ?? list; // Together answers with the list itself
+  const items: unknown = data ?? models ?? list; // Together returns the bare list
   if (!Array.isArray(items)) return null;
   return new Map(
     items.flatMap((item: unknown) => {
@@ -164,8 +164,8 @@ function readListed(body: string): Map<string, string | null> | null {
 }
 
 /**
- * Null: no usable answer. A foreign server may trickle or flood, so time and size are bounded as a whole. A redirect is
- * no usable answer either: it would take the key elsewhere.
+ * Null: no usable response. A foreign server may trickle or flood, so total time and size are bounded. Redirects are not
+ * followed: that would send the key elsewhere.
  */
 function get({ url, headers }: ListRequest, bounds: typeof LOCAL_BOUNDS): Promise<string | null> {
   return new Promise((resolve) => {

@@ -1,15 +1,15 @@
-/** What an operator asks of the catalogue from the command line. */
+/** Reports about the catalogue for the operator's command line. */
 import type { ManagedModel } from "@promptd/contract/manage";
 import { loadCatalogue, type Catalogue, type CatalogueEntry, type CatalogueOptions } from "./catalogue.ts";
 import { CatalogueError } from "./catalogue-file.ts";
 import { RATE_NAMES } from "./option-mapping.ts";
 
-/** `price`: such as `inputPer1k 0.175, outputPer1k 1.4`; `perImage 50-100` where it depends on the run's options. */
+/** `price`: such as `inputPer1k 0.175, outputPer1k 1.4`; `perImage 50-100` if it depends on the run's options. */
 export interface ModelLine extends ManagedModel {
   readonly index: number;
-  /** Runs under way at once in the whole installation, at most; `follows`: fewer while its server needs it. */
+  /** The most concurrent runs in the whole installation; `follows`: fewer when its server needs it. */
   readonly runsAtOnce: { readonly max: number; readonly follows: boolean };
-  /** The environment variable that would enable it; null: none is needed. */
+  /** The environment variable that enables the model; null: none is needed. */
   readonly requires: string | null;
   readonly priceSource: string | null;
   readonly priceDate: string | null;
@@ -18,8 +18,8 @@ export interface ModelLine extends ManagedModel {
 }
 
 /**
- * Every model of the catalogue and of found servers in the order of their numbers, enabled or not.
- * @param off those that an operator has switched off; this process may not have followed yet.
+ * Lists every model of the catalogue and of found servers by number, enabled or not.
+ * @param off models that an operator has switched off; this process may not have noticed yet.
  */
 export function listModels(catalogue: Catalogue, off: ReadonlySet<string>): ModelLine[] {
   return [...catalogue.entries, ...catalogue.detected()]
@@ -63,21 +63,21 @@ function describeSearch({ webSearch }: CatalogueEntry): string[] {
 }
 
 export interface OverlayReport {
-  /** All of them; the overlay is usable when there is none. */
+  /** All faults; the overlay is usable if there are none. */
   readonly faults: readonly string[];
   readonly added: readonly string[];
   /** Decimal; every price, shipped or own, is multiplied by it. */
   readonly priceFactor: string;
-  /** Shipped models of which some field differs, the factor apart. */
+  /** Shipped models with a changed field other than the factor. */
   readonly changed: readonly string[];
-  /** New runs of these models are refused: look which published prompts use them. */
+  /** New runs of these models are refused: check which published prompts use them. */
   readonly retired: readonly string[];
   readonly deprecated: readonly string[];
-  /** Models in use whose price the operator must confirm, by giving it in the overlay. */
+  /** Models that are not retired whose price the operator must confirm by setting it in the overlay. */
   readonly pricesToConfirm: readonly string[];
 }
 
-/** Reads an overlay as the server would at its start, and says what it changes. */
+/** Reads an overlay as the server would at startup, and reports what it changes. */
 export function checkOverlay(overlayFile: string, options: Omit<CatalogueOptions, "overlayFile">): OverlayReport {
   const before = new Map(loadCatalogue({ ...options, overlayFile: null }).entries.map((entry) => [entry.model, entry]));
   const loaded = loadOrFaults(overlayFile, options);

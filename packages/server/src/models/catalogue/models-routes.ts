@@ -7,7 +7,7 @@ import { invalid, notFound, orNotFound } from "../../platform/problem.ts";
 import { listSwitchedOff, switchModel } from "./enabled-models-store.ts";
 import { listModels, type ModelLine } from "./models-report.ts";
 
-/** GET /v1/resources. A client that names the current hash in If-None-Match gets 304 without a body. */
+/** GET /v1/resources. A client that sends the current hash in If-None-Match gets 304 without a body. */
 export function modelsRoutes(catalogue: Catalogue) {
   return {
     getResources: async (_input, context) => {
@@ -23,12 +23,12 @@ export function modelsRoutes(catalogue: Catalogue) {
 export interface ModelsManageOptions {
   readonly catalogue: Catalogue;
   readonly db: Database;
-  /** Adopts what is enabled now, in this process; the others follow by themselves. */
+  /** Makes this process adopt what is enabled now; other processes follow by themselves. */
   readonly refresh: () => Promise<void>;
   readonly testCall: (entry: CatalogueEntry) => Promise<ModelTest>;
 }
 
-/** Every model, enabled or not, with what it costs; no name of a key. */
+/** Lists every model, enabled or not, with its price, but never the name of a key. */
 export function modelsManageRoutes({ catalogue, db, refresh, testCall }: ModelsManageOptions) {
   return {
     listModels: async () => {

@@ -1,6 +1,6 @@
 /**
- * What a choice of run options means to a provider: catalogue entries hold one mapping per option value. Mappings are
- * merged from left to right: the entry's defaults first, then the chosen value of each option in catalogue order.
+ * Maps run options to provider settings: catalogue entries have one mapping per option value. Mappings are merged from
+ * left to right: the entry's defaults first, then the chosen value of each option in catalogue order.
  */
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
@@ -14,8 +14,8 @@ const pixels = z.templateLiteral([z.int().positive(), "x", z.int().positive()], 
 const json: z.ZodType<JsonValue> = z.json();
 
 /**
- * Credits as decimal strings; absent is zero, except that cached input costs what input costs. `perImage` is per
- * item of an image or a video step, for clips of one price whatever their length.
+ * Credits as decimal strings. Absent means zero, except that cached input then costs the same as input. `perImage` is per
+ * item of an image or video step; for video, it is a fixed price per clip, whatever its length.
  */
 export const priceTextsSchema = z.strictObject(
   Object.fromEntries(RATE_NAMES.map((name) => [name, decimal.optional()])) as Record<
@@ -34,7 +34,7 @@ export const mappingSchema = z.strictObject({
   resolution: pixels.optional(),
   /** Whole seconds of a video. */
   duration: z.int().min(1).max(600).optional(),
-  /** By provider name, passed through as they are. */
+  /** By provider name, passed through unchanged. */
   providerOptions: z.record(z.string(), z.record(z.string(), json)).optional(),
   /** Tokens the provider may bill beyond maxOutputTokens, such as a thinking budget. */
   extraOutputTokens: z.int().min(0).max(1_000_000).optional(),

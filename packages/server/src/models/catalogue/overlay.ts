@@ -1,6 +1,6 @@
 /**
- * An operator's overlay file: read, with what is faulty in form reported and left out so that the rest can still be
- * checked, and merged into the shipped entries.
+ * Reads an operator's overlay file and merges it into the shipped entries. Malformed parts are reported and left out, so
+ * that the rest can still be checked.
  */
 import { readFileSync } from "node:fs";
 import type { z } from "zod";
@@ -18,12 +18,12 @@ import { RATE_NAMES, type RateName } from "./option-mapping.ts";
 import { isPlainObject, presentMembers } from "../../platform/json.ts";
 
 export interface ReadOverlay {
-  /** What of the file can be used; all of it when there is no fault. */
+  /** The usable part of the file; all of it if there are no faults. */
   readonly overlay: Partial<OverlayFile>;
   readonly faults: readonly string[];
-  /** Names under `providers`, also of faulty ones: the fault is not reported again for what refers to one of these. */
+  /** Names under `providers`, including faulty ones, so that a fault is not reported again for everything that refers to it. */
   readonly providers: ReadonlySet<string>;
-  /** The entries under `models` that are not in `overlay`, as far as they can be read. */
+  /** The entries under `models` that are not in `overlay`, as far as they are readable. */
   readonly faulty: readonly ReturnType<typeof readEntry>[];
 }
 
@@ -49,7 +49,7 @@ export function readOverlay(file: string): ReadOverlay {
   return { ...readRest(json, parsed.error.issues), faults: describeIssues(parsed.error, file) };
 }
 
-/** The file without what has a fault: of providers and models these alone, of the rest whole members. */
+/** The file without its faulty parts: single providers and models, and otherwise whole members. */
 function readRest(json: unknown, issues: z.ZodError["issues"]): Omit<ReadOverlay, "faults"> {
   if (!isPlainObject(json)) return NO_OVERLAY;
   const paths = new Set(issues.flatMap(({ path }) => [path.slice(0, 1).join("."), path.slice(0, 2).join(".")]));
@@ -85,13 +85,13 @@ function readEntry(entry: unknown) {
 export interface MergedOverlay {
   readonly records: readonly ModelRecord[];
   readonly faults: readonly string[];
-  /** Models of which an entry has a fault: the fault is not reported again for what refers to one of these. */
+  /** Models with a faulty entry, so that a fault is not reported again for everything that refers to it. */
   readonly faulty: ReadonlySet<string>;
 }
 
 const OPERATOR_INDEX_MIN = 10_000;
 
-/** An overlay record changes a shipped entry field by field, or is a whole entry of its own. */
+/** An overlay record either changes a shipped entry field by field, or is a complete entry of its own. */
 export function mergeOverlay(shipped: readonly ModelRecord[], { overlay, faulty }: ReadOverlay): MergedOverlay {
   const records = new Map(shipped.map((record) => [record.model, record]));
   const changes = overlay.models ?? [];
@@ -114,7 +114,7 @@ function repeated(names: readonly string[]): string[] {
   return [...new Set(names.filter((name, i) => names.indexOf(name) !== i))];
 }
 
-/** An index below is that of a shipped model, which addRecord reports. */
+/** Lower indexes belong to shipped models, and addRecord reports those. */
 function checkIndexes(
   own: readonly { readonly model?: string | undefined; readonly index?: number | undefined }[],
 ): string[] {
@@ -127,7 +127,7 @@ function checkIndexes(
 }
 
 interface MergedRecord {
-  /** Also of a change with faults, as far as it can be made: it may have others. */
+  /** Also set for a faulty change, as far as it can be applied: the record may have further faults. */
   readonly record: ModelRecord | null;
   readonly faults: readonly string[];
 }
@@ -144,7 +144,7 @@ function changeRecord(before: ModelRecord, change: OverlayRecord): MergedRecord 
       `price replaces the shipped price as a whole, so it must also set ${names}; use "0" if there is no charge.`,
     );
   }
-  // A price of the operator's own needs no confirmation any more.
+  // The operator's own price needs no confirmation.
   const confirmed = change.price === undefined ? {} : { priceToConfirm: false };
   const leftRates = Object.fromEntries(left.map((name) => [name, before.price[name]]));
   const price = change.price === undefined ? {} : { price: { ...leftRates, ...change.price } };
@@ -153,7 +153,7 @@ function changeRecord(before: ModelRecord, change: OverlayRecord): MergedRecord 
   return { record: { ...before, ...confirmed, ...changed, ...price, index: before.index, limits }, faults };
 }
 
-/** Rates that a price of the operator's own would drop in silence. Cached input then costs what input costs. */
+/** Rates that the operator's price would silently drop. Cached input is exempt: it then costs the same as input. */
 function leftOut(before: ModelRecord, { price }: OverlayRecord): RateName[] {
   if (price === undefined) return [];
   return RATE_NAMES.filter(

@@ -1,14 +1,14 @@
 /**
- * Roles: what a prompt may name in place of a model. Each has a list of models, best first, and means the first of them
- * that this installation has enabled. What it means changes with the keys of the operator and with the days on which
- * models end; a published version always names models.
+ * Roles: what a prompt may name instead of a model. Each role has a list of models, best first, and means the first one
+ * that this installation has enabled. Its meaning changes with the operator's keys and when models end; a published
+ * version always names models.
  */
 import type { ModelRecord } from "./catalogue-file.ts";
 
-/** Names and their models, best first; of one modality each. */
+/** Role names and their models, best first; all models of a role have the same modality. */
 export type Roles = Readonly<Record<string, readonly string[]>>;
 
-/** What is wrong with the roles of the files. */
+/** Returns what is wrong with the roles in the files. */
 export function checkRoles(roles: Roles, records: readonly ModelRecord[]): string[] {
   const byModel = new Map(records.map((record) => [record.model, record]));
   return Object.entries(roles).flatMap(([role, models]) => {
@@ -25,11 +25,11 @@ export function checkRoles(roles: Roles, records: readonly ModelRecord[]): strin
   });
 }
 
-/** What a prompt needs of the model that a role means. */
+/** What a prompt needs from the model that a role means. */
 export interface RoleNeeds {
   readonly images: number;
   readonly searchesWeb?: boolean;
-  /** The answer is held to a JSON schema. */
+  /** The answer must match a JSON schema. */
   readonly hasSchema?: boolean;
 }
 
@@ -40,8 +40,8 @@ export function meetsNeeds({ inputs, webSearch }: ModelRecord, needs: RoleNeeds)
 }
 
 /**
- * The model that a role means for a prompt with these needs: the first enabled one, until the day on which it ends.
- * Where none is enabled, the first that could be, so that publishing depends on no key.
+ * Returns the model that a role means for a prompt with these needs: the first enabled one, until the day it ends. If none
+ * is enabled, it is the first that could be, so that publishing does not depend on keys.
  */
 export function bindRole<Entry extends ModelRecord>(
   entries: readonly Entry[],

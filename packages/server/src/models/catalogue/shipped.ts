@@ -1,4 +1,4 @@
-/** Reads the shipped entries: one file per provider below entries/, and what is said of all of them in catalogue.json. */
+/** Reads the shipped entries: one file per provider in entries/, and what applies to all of them in catalogue.json. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { catalogueFileSchema, entriesFileSchema, ModelRecord } from "./catalogue-file.ts";
 import type { z } from "zod";
@@ -7,7 +7,7 @@ import type { OwnServer } from "../providers/provider.ts";
 
 export interface ShippedEntries {
   readonly records: readonly ModelRecord[];
-  /** Servers that speak the OpenAI interface, by the provider's name. */
+  /** OpenAI-compatible servers, by provider name. */
   readonly servers: Readonly<Record<string, OwnServer>>;
   readonly roles: Roles;
 }
@@ -18,8 +18,8 @@ const DIRECTORY = new URL("./entries/", import.meta.url);
 let read: ShippedEntries | null = null;
 
 /**
- * The files do not change while a process lives, so they are read once. They are taken as they are: what their schemas say
- * is held by a test, and would take a start 40 ms.
+ * The files do not change while a process lives, so they are read once. They are not validated here: a test checks them
+ * against their schemas, which would add 40 ms to startup.
  */
 export function readShipped(): ShippedEntries {
   read ??= readFiles();

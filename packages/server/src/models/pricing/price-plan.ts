@@ -18,7 +18,7 @@ export interface StepPlan {
   readonly model: string;
   /** Of this step; an option that is absent counts with its default. */
   readonly options: Readonly<Record<string, string>>;
-  /** Null: the usual limit of the model. */
+  /** Null: the model's usual limit. */
   readonly maxOutputTokens: number | null;
   /** Outputs, of an image step. */
   readonly count: number;

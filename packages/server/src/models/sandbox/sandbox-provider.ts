@@ -25,7 +25,7 @@ export interface SandboxRequest {
   readonly authorsText: string | null;
   /** Said before the prompt. */
   readonly messages?: readonly { readonly role: string; readonly text: string }[] | undefined;
-  /** JSON Schema of the text to be returned. */
+  /** JSON Schema for the returned text. */
   readonly outputSchema?: { readonly [key: string]: unknown } | undefined;
   /** Set: the text says that it would search the web. */
   readonly webSearch?: object | undefined;
