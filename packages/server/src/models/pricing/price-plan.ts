@@ -1,4 +1,4 @@
-/** What a run can cost at most, what it is expected to cost, and what it did cost. */
+/** The most a run can cost, what it is expected to cost, and what it did cost. */
 import { Buffer } from "node:buffer";
 import {
   nanoCredits,
@@ -13,22 +13,22 @@ import type { Mapping, RateName } from "../catalogue/option-mapping.ts";
 import type { Usage } from "../providers/failure.ts";
 import { answerTokensMax, outputTokensMax, reasoningRoom } from "./output-limit.ts";
 
-/** One step of a prompt, as far as its price depends on it. */
+/** The parts of a prompt step that its price depends on. */
 export interface StepPlan {
   readonly model: string;
-  /** Of this step; an option that is absent counts with its default. */
+  /** This step's options; an absent option has its default. */
   readonly options: Readonly<Record<string, string>>;
   /** Null: the model's usual limit. */
   readonly maxOutputTokens: number | null;
-  /** Outputs, of an image step. */
+  /** The number of outputs of an image step. */
   readonly count: number;
-  /** Input images. */
+  /** The number of input images. */
   readonly images: number;
-  /** UTF-8 bytes of instructions and prompt, earlier outputs left out. */
+  /** UTF-8 bytes of instructions and prompt, without earlier outputs. */
   readonly textBytes: number;
-  /** The most tokens that the earlier steps it reads may have. */
+  /** The most tokens in the outputs of earlier steps that this step reads. */
   readonly readsTokens: number;
-  /** Models that may answer in its place. */
+  /** Models that may answer instead. */
   readonly fallback?: readonly string[];
   /** True: its model may search the web. */
   readonly searchesWeb?: boolean;
@@ -38,28 +38,28 @@ export interface StepUsage {
   /** 0-based. */
   readonly step: number;
   readonly usage: Usage;
-  /** The one that answered in place of the step's own; absent: that one. */
+  /** The model that answered instead of the step's own; absent: the step's own model. */
   readonly model?: string;
 }
 
-/** The rates of a run as JSON, stored on its row: a later change of the catalogue does not touch it. Micro-credits. */
+/** A run's rates in micro-credits, stored as JSON in its row: later catalogue changes do not affect it. */
 export interface PriceSnapshot {
   readonly v: 1;
-  /** The hold; nothing more is ever captured. 0: the run is free. */
+  /** The hold, and the most that is ever captured. 0: the run is free. */
   readonly ceiling: number;
   readonly minimum: number;
   readonly steps: readonly StoredRates[];
-  /** Of models that may answer in place of a step's own, best first; absent: there are none. */
+  /** The rates of models that may answer instead of a step's own, best first; absent: there are none. */
   readonly fallbacks?: readonly { readonly step: number; readonly model: string; readonly rates: StoredRates }[];
 }
 
-/** `perSearch` is absent where the step does not search the web. */
+/** `perSearch` is absent if the step does not search the web. */
 type StoredRates = { readonly [Name in RateName]: number } & { readonly perSearch?: number };
 
 /**
- * The most a run of these steps can cost: every token of input and output, every image, every search of the web with
- * what it is assumed to find, no cache, each step by the dearest of its models.
- * Half of the bytes is an upper bound of the tokens of ordinary text, in any script.
+ * The most a run of these steps can cost: every input and output token, every image, every web search with its assumed
+ * results, no cache, and the most expensive model of each step.
+ * Half the number of bytes is an upper bound for the tokens of ordinary text, in any script.
  * @returns credits 0 when every price is zero: the run is free and nothing is held.
  */
 export function priceCeiling(
@@ -84,7 +84,7 @@ export function priceCeiling(
   return { credits: ceiling, prices: fallbacks.length === 0 ? prices : { ...prices, fallbacks } };
 }
 
-/** Those with a price here; a model that is not in the catalogue has none, so it is not called. */
+/** The fallbacks with a price here: a model that is not in the catalogue has no price, so it is not called. */
 function fallbacksOf({ model: own, fallback = [] }: StepPlan, catalogue: Catalogue): readonly string[] {
   return fallback.filter(
     (model) => model !== own && (catalogue.find(model) ?? { status: "retired" }).status !== "retired",
@@ -95,7 +95,7 @@ function ceilingNano({ rates, step, entry, mapping }: PricedStep): bigint {
   return nanoCredits(rates, ceilingUse(step, entry, mapping));
 }
 
-/** What a run of these steps usually costs; 0 when free. `textBytes` then holds typical inputs. */
+/** What a run of these steps usually costs; 0 if free. Here `textBytes` is for typical inputs. */
 export function priceEstimate(catalogue: Catalogue, steps: readonly StepPlan[], mainModel: string): number {
   const nano = steps
     .map((step) => priceStep(catalogue, step))
@@ -103,12 +103,12 @@ export function priceEstimate(catalogue: Catalogue, steps: readonly StepPlan[], 
   return wholeCredits(nano, requireEntry(catalogue, mainModel).minimum);
 }
 
-/** Credits to capture for what was delivered: never more than was held. */
+/** The credits to capture for what was delivered, never more than the hold. */
 export function settlePrice(prices: PriceSnapshot, delivered: readonly StepUsage[]): number {
   return Math.min(prices.ceiling, uncappedPrice(prices, delivered));
 }
 
-/** What the usage would cost without the hold's bound; the difference is the operator's loss and worth an alert. */
+/** What the usage would cost without the hold's limit; the difference is the operator's loss and deserves an alert. */
 export function uncappedPrice(prices: PriceSnapshot, delivered: readonly StepUsage[]): number {
   const nano = delivered.reduce((sum, { step, usage, model }) => {
     const other = prices.fallbacks?.find((each) => each.step === step && each.model === model);
@@ -132,7 +132,7 @@ function priceStep(catalogue: Catalogue, step: StepPlan): PricedStep {
   return { step, entry, mapping, rates: ratesOf(entry, mapping) };
 }
 
-/** The entry's prices, overlaid by those of the chosen options, times the operator's factor. */
+/** The entry's prices, overridden by the chosen options' prices, times the operator's factor. */
 export function ratesOf(entry: CatalogueEntry, mapping: Mapping): PriceRates {
   const { minimum: _minimum, ...base } = entry.price;
   const texts = { ...base, ...mapping.price };
@@ -182,7 +182,7 @@ function typicalUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): Pr
   };
 }
 
-/** Billed searches, and the input that is read because of them; the model's context does not bound it: it is read in turns. */
+/** Billed searches and the input they add. The model's context does not limit that input, since it is read in turns. */
 function searchUse(
   { searchesWeb = false }: StepPlan,
   { webSearch }: CatalogueEntry,
@@ -192,12 +192,12 @@ function searchUse(
   return { searches: billedSearches(webSearch, searches), inputTokens: searches * webSearch.inputTokens };
 }
 
-/** @param searches that were made, or at most may be. */
+/** @param searches made, or the most that may be made. */
 export function billedSearches({ per }: NonNullable<CatalogueEntry["webSearch"]>, searches: number): number {
   return per === "prompt" ? Math.min(1, searches) : searches;
 }
 
-/** The most tokens a step's text is meant to have; 0 when its model left the catalogue and the author set no limit. */
+/** The most tokens a step's text should have; 0 if its model left the catalogue and the author set no limit. */
 export function outputTokensOf(
   catalogue: Pick<Catalogue, "find">,
   step: Pick<StepPlan, "model" | "maxOutputTokens">,
@@ -206,7 +206,7 @@ export function outputTokensOf(
   return entry === null ? (step.maxOutputTokens ?? 0) : answerTokensMax(entry, step.maxOutputTokens);
 }
 
-/** Tokens that a limit of the author leaves for reasoning, and those it may take; null: half of them, or it takes none. */
+/** How many tokens the author's limit leaves for reasoning, and how many it usually needs; null: half of that is left, or none is needed. */
 export function reasoningShortage(
   entry: CatalogueEntry,
   step: Pick<StepPlan, "options" | "maxOutputTokens">,
@@ -234,7 +234,7 @@ function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { ima
   };
 }
 
-/** The catalogue refuses rates that a JSON number does not hold exactly. */
+/** JSON numbers are exact here: the catalogue rejects rates that would not be. */
 function storedRates({ rates, step, entry }: PricedStep): StoredRates {
   const isSearched = step.searchesWeb === true && entry.webSearch !== undefined;
   return {
@@ -258,7 +258,7 @@ function loadedRates(stored: StoredRates): PriceRates {
   };
 }
 
-/** Tokens of a text when the provider did not count them. */
+/** Estimates the tokens of a text if the provider did not count them. */
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN_USUAL);
 }

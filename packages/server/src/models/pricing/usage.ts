@@ -1,4 +1,4 @@
-/** Usage as providers report it, made safe: a hostile or broken server may report negative, huge or no numbers. */
+/** Usage reported by providers, made safe: a hostile or broken server may report negative, huge, or no numbers. */
 import { Buffer } from "node:buffer";
 import { nanoCredits, type PriceRates } from "../../credits/index.ts";
 import type { Mapping } from "../catalogue/option-mapping.ts";
@@ -6,7 +6,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Usage } from "../providers/failure.ts";
 import { billedSearches, estimateTokens } from "./price-plan.ts";
 
-/** Above any real model's context; what lies above is a broken count, and would only overflow sums. */
+/** More than any real model's context; anything above is a broken count that would only overflow sums. */
 const TOKENS_MAX = 1_000_000_000;
 
 export const NO_USAGE: Usage = {
@@ -18,7 +18,7 @@ export const NO_USAGE: Usage = {
   isEstimated: false,
 };
 
-/** What of a call its usage depends on. */
+/** The parts of a call that its usage depends on. */
 interface MeteredCall {
   readonly entry: Pick<CatalogueEntry, "inputs">;
   readonly instructions: string;
@@ -26,7 +26,7 @@ interface MeteredCall {
   readonly images: readonly { readonly bytes: Uint8Array }[];
 }
 
-/** Tokens the provider counted; bytes / 4 for each side it did not count. A count of 0 for a text that exists is none. */
+/** The provider's token counts, or bytes / 4 where a count is missing. A count of 0 for a nonempty text counts as missing. */
 export function textUsage(
   reported: { readonly [Name in "inputTokens" | "cachedInputTokens" | "outputTokens"]?: number | undefined },
   call: MeteredCall,
@@ -45,17 +45,17 @@ export function textUsage(
   };
 }
 
-/** No answer searches more; what lies above is a broken count. */
+/** No answer searches more often; anything above is a broken count. */
 const SEARCHES_MAX = 1_000;
 
-/** With the searches that are billed. @param reported null: the provider does not say, which counts as one. */
+/** Adds the billed searches. @param reported null: the provider does not say, which counts as one. */
 export function withSearches(usage: Usage, { webSearch }: CatalogueEntry, reported: number | null): Usage {
   if (webSearch === undefined) return usage;
   const searches = Math.min(tokens(reported ?? 1) ?? 1, SEARCHES_MAX);
   return { ...usage, searches: billedSearches(webSearch, searches) };
 }
 
-/** Many image providers report nothing: then the image itself is what is counted, and its input images by the catalogue. */
+/** Many image providers report nothing: then the image itself is counted, and its input images as the catalogue says. */
 export function imageUsage(
   reported: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined } | undefined,
   call: Pick<MeteredCall, "images" | "entry">,
@@ -71,7 +71,7 @@ export function imageUsage(
   };
 }
 
-/** No provider reports seconds; the chosen duration is what was ordered. A clip counts once as well, for a fixed price. */
+/** No provider reports seconds, so the ordered duration counts. A clip also counts once, for a fixed price. */
 export function videoUsage(mapping: Mapping): Usage {
   return { ...NO_USAGE, images: 1, seconds: mapping.duration ?? 0 };
 }
@@ -82,8 +82,8 @@ function tokens(count: number | undefined): number | null {
 }
 
 /**
- * What a call adds to memory: what a connection costs, and each image as Base64 and as parts of a request that a
- * package writes out twice (5.4 MB per image of 1 MB, of which 1 MB is the run's own; measured 2026-11).
+ * The memory that a call adds: the connection, and each image as Base64 and as parts of a request that a package writes
+ * out twice (5.4 MB per 1 MB image, of which 1 MB is the run's own; measured 2026-11).
  */
 export function callBytes(call: Pick<MeteredCall, "images" | "prompt" | "instructions">): number {
   const images = call.images.reduce((sum, image) => sum + image.bytes.byteLength, 0);
@@ -95,8 +95,8 @@ const NANO_PER_MICRO = 1_000n;
 const COST_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * What one call cost at the catalogue's prices, in micro-credits, rounded up: the operator's record. A broken count of
- * a provider times a high price is cut: a number that the column cannot hold would leave all ends beside it unwritten.
+ * What one call cost at the catalogue's prices, in micro-credits, rounded up, for the operator's record. A provider's
+ * broken count times a high price is capped: a number too large for the column would make the whole batch fail.
  */
 export function costMicro(rates: PriceRates, usage: Usage): number {
   const micro = (nanoCredits(rates, usage) + NANO_PER_MICRO - 1n) / NANO_PER_MICRO;

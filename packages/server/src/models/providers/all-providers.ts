@@ -7,17 +7,17 @@ import type { Provider } from "./provider.ts";
 import { replicate } from "./replicate.ts";
 import { sandbox } from "./sandbox.ts";
 
-/** Those that the shipped catalogue may name. */
+/** Providers that the shipped catalogue may name. */
 export const BUILT_IN_PROVIDERS: readonly Provider[] = [sandbox, openai, anthropic, google, fal, replicate];
 export const ALL_PROVIDERS: readonly Provider[] = [...BUILT_IN_PROVIDERS, compatible];
 
-/** Of models found on this machine. */
+/** The provider of models found on this machine. */
 export const LOCAL_PROVIDER = "local";
 
-/** Names that an operator's own server cannot have. */
+/** Names that an operator's own server cannot use. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([...ALL_PROVIDERS.map(({ id }) => id), LOCAL_PROVIDER]);
 
-/** A name that is not built in is that of a server that speaks the OpenAI interface. */
+/** Any other name belongs to an OpenAI-compatible server. */
 export function providerOf(id: string): Provider {
   return BUILT_IN_PROVIDERS.find((provider) => provider.id === id) ?? compatible;
 }

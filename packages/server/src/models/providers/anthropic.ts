@@ -5,10 +5,10 @@ const searchUsage = z.object({
   server_tool_use: z.object({ web_search_requests: z.number().nullish() }).nullish(),
 });
 
-/** Up to 4.6; later ones refuse to be sampled otherwise (read in the package, 2026-11). */
+/** Models up to 4.6; later ones reject sampling settings (read in the package, 2026-11). */
 const SAMPLED = /claude-3|-(?:opus|sonnet|haiku)-4(?:-[0-6])?(?:-\d{8})?$/;
 
-/** Claude samples as it likes while it thinks. */
+/** Claude supports no sampling settings while it thinks. */
 function textFeatures({ providerModel }: FeaturedModel) {
   const sampling = SAMPLED.test(providerModel) ? { temperatureMax: 1, both: false } : NO_SAMPLING;
   return { ...ALL_FEATURES, ...sampling, whileReasoning: false, seed: false };
@@ -30,7 +30,7 @@ export const anthropic: Provider = {
   },
   textFeatures,
   webSearch: {
-    // The first form of the tool: later ones run code beside it, which has a price of its own.
+    // The first version of the tool: later ones also run code, which is priced separately.
     ask: ({ searchesMax }) => ({ tool: { id: "anthropic.web_search_20250305", args: { maxUses: searchesMax } } }),
     count: ({ rawUsage }) => {
       const read = searchUsage.safeParse(rawUsage);

@@ -1,6 +1,6 @@
 /**
- * What a provider's failure means: whether the call may be made again, whether the model counts as broken, and what the
- * caller learns. Pure functions over status, headers and body; a provider's text goes no further.
+ * What a provider's failure means: whether the call may be repeated, whether the model counts as broken, and what the
+ * caller learns. Pure functions of status, headers, and body; the provider's text goes no further.
  */
 import type { Modality } from "@promptd/contract";
 import type { PricedUse } from "../../credits/index.ts";
@@ -11,7 +11,7 @@ import { FLAGGED_INPUT } from "./openai-compatible.ts";
 import type { Meaning } from "./provider.ts";
 import type { TransportStage } from "./transport.ts";
 
-/** What a provider says an item took; `isEstimated` when it said nothing. */
+/** The usage that a provider reports for an item; `isEstimated` if it reports none. */
 export interface Usage extends PricedUse {
   readonly isEstimated: boolean;
 }
@@ -35,19 +35,19 @@ export const FAILURE_CAUSES = [
 ] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
-/** `once`: one more attempt at most, since the first may have been billed. */
+/** `once`: at most one more attempt, since the first may have been billed. */
 type Retry = "never" | "safe" | "once";
 
 export interface CallFailure {
   readonly kind: "failed";
   readonly cause: FailureCause;
   readonly retry: Retry;
-  /** Counts against the model in the circuit breaker; `opens`: it opens at once. */
+  /** Whether it counts against the model in the circuit breaker; `opens`: the breaker opens at once. */
   readonly breaker: "ignored" | "counted" | "opens";
   readonly retryAfterMs: number | null;
-  /** Set by the sandbox alone: a sentence for the caller in place of the fixed one. */
+  /** A message for the caller instead of the fixed one. */
   readonly sentence: string | null;
-  /** For the operator's log: HTTP status and the provider's own code, never its text. */
+  /** For the operator's log: the HTTP status and the provider's code, never its text. */
   readonly httpStatus: number | null;
   readonly code: string | null;
   readonly usage: Usage | null;
@@ -55,7 +55,7 @@ export interface CallFailure {
 
 export type Failure = CallFailure | { readonly kind: "refused"; readonly usage: null };
 
-/** A failure of which nothing is known but its cause. */
+/** Creates a failure; everything that `decision` does not set is null. */
 export function failure(
   cause: FailureCause,
   decision: Pick<CallFailure, "retry" | "breaker"> & Partial<CallFailure>,
@@ -74,25 +74,25 @@ export function failure(
 
 export interface ProviderAnswer {
   readonly httpStatus: number;
-  /** Names in lower case. */
+  /** With lowercase names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Room for an error; a provider may send megabytes. */
+/** Enough for an error; a provider may send megabytes. */
 const BODY_READ_MAX = 65_536;
 
 const REFUSED: Failure = { kind: "refused", usage: null };
 
 const WORDS = ALL_PROVIDERS.map(({ failures }) => failures);
 
-/** Where the next call may go well, though this model can do nothing with any. */
+/** This model can handle no call at all, but the next model may. */
 const NO_MODEL: Decision = { cause: "model_missing", retry: "never", breaker: "ignored" };
 
 interface ReadAnswer {
   readonly httpStatus: number;
   readonly means: (meaning: Meaning) => boolean;
-  /** The limit passes: Gemini says when, in the words of an empty account. */
+  /** The limit is temporary: Gemini says when it ends, in the words it also uses for an exhausted account. */
   readonly namesDelay: boolean;
 }
 
@@ -106,13 +106,13 @@ interface Rule {
 const PASSES: Decision = { cause: "rate_limited", retry: "safe", breaker: "ignored" };
 const NO_QUOTA: Decision = { cause: "quota", retry: "never", breaker: "opens" };
 
-/** The statuses that refuse accounts and keys. */
+/** Statuses that reject accounts and keys. */
 const REFUSES_ACCOUNT: readonly number[] = [400, 401, 403];
 
-/** The first that fits decides; the last fits always. */
+/** The first rule that fits decides; the last one always fits. */
 const RULES: readonly Rule[] = [
   {
-    fits: ({ httpStatus }) => httpStatus < 400, // it could not be read
+    fits: ({ httpStatus }) => httpStatus < 400, // an unreadable response
     decision: { cause: "protocol", retry: "once", breaker: "counted" },
   },
   { fits: ({ httpStatus }) => httpStatus === 402, decision: NO_QUOTA },
@@ -129,7 +129,7 @@ const RULES: readonly Rule[] = [
     fits: ({ httpStatus }) => httpStatus >= 500,
     decision: { cause: "overloaded", retry: "safe", breaker: "counted" },
   },
-  // Before account and key: OpenRouter and fal decline with a 403, and one caller's words must not close a model to all.
+  // Before account and key: OpenRouter and fal decline with a 403, and one caller's prompt must not block a model for everybody.
   { fits: ({ means }) => means("declined"), decision: "refused" },
   { fits: ({ httpStatus, means }) => REFUSES_ACCOUNT.includes(httpStatus) && means("quota"), decision: NO_QUOTA },
   { fits: ({ httpStatus, means }) => httpStatus === 404 || means("noModel"), decision: NO_MODEL },
@@ -145,7 +145,7 @@ const RULES: readonly Rule[] = [
   { fits: () => true, decision: { cause: "bad_request", retry: "never", breaker: "ignored" } },
 ];
 
-/** An HTTP answer that is not a result. @param nowMs to read a Retry-After that names a date. */
+/** Classifies an HTTP response that is not a result. @param nowMs to read a Retry-After with a date. */
 export function classifyAnswer({ httpStatus, headers, body: text }: ProviderAnswer, nowMs: number): Failure {
   const said = readBody(text);
   const delayMs = httpStatus === 429 ? bodyDelayMs(said.body) : null;
@@ -173,10 +173,10 @@ function isSaid(words: (typeof WORDS)[number]["answers"][Meaning], { codes, mess
   return words.codes.some((code) => codes.includes(code)) || (words.sentences ?? []).some((each) => each.test(message));
 }
 
-/** Never the text as a whole: it may repeat what a caller wrote. */
+/** Never reads the text as a whole: it may repeat what a caller wrote. */
 function readBody(text: string): Said {
   const parsed = parseJson(text.slice(0, BODY_READ_MAX));
-  const body: unknown = Array.isArray(parsed) ? parsed[0] : parsed; // as Gemini answers to a stream
+  const body: unknown = Array.isArray(parsed) ? parsed[0] : parsed; // Gemini's error format for streams
   const error = memberOf(body, "error") ?? body;
   const speakers = [error, body, ...listOf(error, "details"), ...listOf(body, "detail"), memberOf(error, "innererror")];
   const codes = speakers.flatMap((speaker) => CODE_MEMBERS.map((name) => memberOf(speaker, name)));
@@ -205,7 +205,7 @@ function bodyDelayMs(body: unknown): number | null {
 function longest(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
-/** A failure below HTTP. Images and videos are never asked for again once bytes went out: the first may be billed. */
+/** Classifies a failure below HTTP. Images and videos are never requested again once bytes were sent: they may be billed. */
 export function classifyTransport(stage: TransportStage, modality: Modality): CallFailure {
   const ambiguous: Retry = modality === "text" ? "once" : "never";
   switch (stage) {
@@ -224,7 +224,7 @@ export function classifyTransport(stage: TransportStage, modality: Modality): Ca
   }
 }
 
-/** A started job ended badly; most providers say why in words only. @param code goes into the operator's log. */
+/** Classifies the failure of a started job; most providers give the reason only in prose. @param code for the operator's log. */
 export function classifyJobFailure(words: string, code: string | null = null): Failure {
   const isDeclined = WORDS.some(
     ({ answers, declinedJobs }) =>
@@ -240,12 +240,12 @@ export function classifyJobFailure(words: string, code: string | null = null): F
 
 const SAFE_CODE = /^[\w.:-]{1,64}$/;
 
-/** Longer than any deadline, and still an exact integer where a time is added to it. */
+/** Longer than any deadline, and still an exact integer when a time is added to it. */
 const WAIT_MS_MAX = 1e12;
 
 /**
- * Milliseconds from `retry-after-ms` or `retry-after` (seconds, or a date), at most WAIT_MS_MAX: however large a number
- * is, it was said. Null when absent or unreadable.
+ * Milliseconds from `retry-after-ms` or `retry-after` (seconds or a date), at most WAIT_MS_MAX: even an absurdly large
+ * number counts. Null if absent or unreadable.
  */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: number): number | null {
   const precise = headers["retry-after-ms"];
@@ -253,7 +253,7 @@ export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: n
   const value = headers["retry-after"];
   if (value === undefined) return null;
   if (/^\d+(\.\d+)?$/.test(value)) return boundedWait(Number(value) * 1_000);
-  const at = value.endsWith("GMT") ? Date.parse(value) : Number.NaN; // Date.parse would take "-5" for a month
+  const at = value.endsWith("GMT") ? Date.parse(value) : Number.NaN; // Date.parse would read "-5" as a month
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
 }
 

@@ -64,7 +64,7 @@ async function start(order: JobOrder, source: JobSource) {
   const headers = {
     authorization: authorization(source),
     "idempotency-key": order.idempotencyKey,
-    // It bounds what waits in the queue alone; what runs is canceled when its run has ended.
+    // Limits only the time in the queue; a running job is canceled once its run has ended.
     "x-fal-request-timeout": String(Math.ceil(order.timeLimitMs / 1_000)),
   };
   const answer = await sendOrder(`${QUEUE}/${order.providerModel}`, { headers, body: bodyOf(order) }, source);
@@ -76,7 +76,7 @@ async function start(order: JobOrder, source: JobSource) {
   };
 }
 
-/** The queue is asked, not the result: a job that failed answers there as a server that is away does. */
+/** Asks the queue, not the result address: there a failed job looks like a server that is down. */
 async function poll(operation: unknown, source: JobSource): Promise<JobState> {
   const responseUrl = ownAddress(memberOf(operation, "responseUrl"), source.endpoint);
   const named = memberOf(operation, "statusUrl");
@@ -95,7 +95,7 @@ async function readResult(url: string, source: JobSource): Promise<JobFile> {
   if (!answer.ok) throw resultFailure(answer, text);
   const result = parseObject(text);
   const flags = result["has_nsfw_concepts"] ?? result["nsfw_content_detected"];
-  // One picture is ordered, so that whatever is flagged is that one.
+  // Only one picture is ordered, so any flag refers to it.
   if (flags === true || (Array.isArray(flags) && flags.includes(true))) return { kind: "declined" };
   const images: unknown = result["images"];
   const file: unknown = Array.isArray(images) ? images[0] : (result["image"] ?? result["video"]);
@@ -106,8 +106,8 @@ async function readResult(url: string, source: JobSource): Promise<JobFile> {
 }
 
 /**
- * What failed is answered with the status of its failure, also 500, 503 and 504, and says so in `detail` or a header. A
- * 5xx without either came from something between, and the result is there still.
+ * A failed job responds with the status of its failure, including 500, 503, and 504, and says so in `detail` or a header.
+ * A 5xx without either came from something in between, and the result still exists.
  */
 function resultFailure(answer: Response, text: string): Error {
   const isRetried = answer.status === 429 || answer.status === 408;
@@ -140,7 +140,7 @@ export const fal: Provider = {
       declined: { codes: ["content_policy_violation"] },
       quota: { codes: [], sentences: [/^User is locked\. Reason: Exhausted balance/] }, // with a 403
     },
-    declinedJobs: [/policy|sensitive content/i], // the models' authors say it in their own words
+    declinedJobs: [/policy|sensitive content/i], // model authors use their own words
     retryDelayMs: null,
   },
   refusals: null,

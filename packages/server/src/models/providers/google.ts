@@ -11,10 +11,10 @@ const STOPPED =
   /"(?:finishReason|blockReason)"\s*:\s*"(?:SAFETY|IMAGE_SAFETY|PROHIBITED_CONTENT|IMAGE_PROHIBITED_CONTENT|BLOCKLIST|SPII|RECITATION|IMAGE_RECITATION)"|"raiMediaFilteredReasons"\s*:\s*\[\s*"/;
 const DELIVERED = /"inlineData"|"generatedSamples"/;
 
-/** An answer without a result is short; a longer one holds one. */
+/** Responses without a result are short; longer ones contain a result. */
 const REFUSAL_BYTES_MAX = 65_536;
 
-/** Gemini reports a refused picture or video inside an answer with status 200, and the SDK only sees that nothing came. */
+/** Gemini reports a refused picture or video in a response with status 200, and the SDK only sees that nothing came. */
 async function readRefusal(answer: Response): Promise<Response> {
   if (!answer.ok || Number(answer.headers.get("content-length") ?? 0) > REFUSAL_BYTES_MAX) return answer;
   const whole = await wholeAnswer(answer);
@@ -25,8 +25,8 @@ async function readRefusal(answer: Response): Promise<Response> {
 }
 
 /**
- * Google reports a limit per minute and one per day in the same words, "check your plan and billing details", and says
- * when to come back in the body alone. Null: no such delay is named, or it is the day's quota that is used up.
+ * Google reports per-minute and per-day limits in the same words, "check your plan and billing details", and says when to
+ * retry only in the body. Null: no delay is given, or the daily quota is used up.
  */
 function readRetryDelayMs(body: unknown): number | null {
   const read = quotaAnswer.safeParse(body);
@@ -47,7 +47,7 @@ const quotaAnswer = z.object({
   }),
 });
 
-/** Where an answer has none, nothing was searched for. */
+/** Absent if nothing was searched for. */
 const grounding = z.object({
   google: z.object({
     groundingMetadata: z.object({ webSearchQueries: z.array(z.string()).nullish() }).nullish(),
@@ -67,7 +67,7 @@ export const google: Provider = {
   },
   textFeatures: () => ({ ...ALL_FEATURES, stopMax: 5 }),
   webSearch: {
-    ask: () => ({ tool: { id: "google.google_search", args: {} } }), // nothing bounds how often it searches
+    ask: () => ({ tool: { id: "google.google_search", args: {} } }), // the number of searches cannot be limited
     count: ({ providerMetadata }) => {
       const read = grounding.safeParse(providerMetadata);
       return read.success ? (read.data.google.groundingMetadata?.webSearchQueries?.length ?? 0) : null;
@@ -82,7 +82,7 @@ export const google: Provider = {
     headers: { "x-goog-api-key": apiKey ?? "" },
   }),
   jobs: null,
-  cancel: null, // none was found for Veo, so a video runs to its end
+  cancel: null, // no way found for Veo, so a video runs to its end
   failures: {
     answers: {
       quota: { codes: [], sentences: [/^You exceeded your current quota, please check your plan and billing details/] },

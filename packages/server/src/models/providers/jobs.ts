@@ -1,19 +1,19 @@
 /**
- * Pictures and videos that a provider makes in a queue: asked for once, then polled by the addresses that it named. The
- * SDK polls pictures itself, and a poll that fails there ends a call whose picture is under way and billed; so those of
- * fal and Replicate go through their own interfaces.
+ * Pictures and videos that a provider makes in a queue: ordered once, then polled at the addresses that the provider
+ * named. The SDK polls pictures itself, and a failed poll there ends a call whose picture is under way and billed, so fal
+ * and Replicate are called through their own interfaces.
  */
 import type { Modality } from "@promptd/contract";
 import type { LoadedImage } from "../../files/index.ts";
 import { isPlainObject, parseJson, type JsonValue, type PlainObject } from "../../platform/json.ts";
 
-/** An image of a caller, as a model takes it. */
+/** A caller's image, prepared for a model. */
 export interface ModelImage extends LoadedImage {
-  /** It says what of the others may change. */
+  /** True: a mask that says which parts of the others may change. */
   readonly isMask?: boolean;
 }
 
-/** What is to be made, in the words of the catalogue. */
+/** What to make, in the catalogue's terms. */
 export interface JobOrder {
   readonly providerModel: string;
   readonly modality: Modality;
@@ -24,14 +24,14 @@ export interface JobOrder {
   /** Seconds. */
   readonly duration: number | undefined;
   readonly resolution: string | undefined;
-  /** Of this provider, as the catalogue has them. */
+  /** This provider's options, as in the catalogue. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string;
-  /** Nobody waits for the job any longer than this. */
+  /** How long the job is waited for. */
   readonly timeLimitMs: number;
 }
 
-/** Where a provider is reached; see ProviderEndpoint. */
+/** A provider's address; see ProviderEndpoint. */
 interface JobEndpoint {
   readonly baseUrl: string;
   readonly apiKey: string | null;
@@ -47,27 +47,27 @@ export interface JobSource {
 
 export type JobState =
   | { readonly kind: "pending" }
-  /** It is paid for. `read` asks for what was made, where another address has that. */
+  /** The job is paid for. `read` requests the result if it is at another address. */
   | { readonly kind: "done"; readonly read: (source: JobSource) => Promise<JobFile> };
 
 export type JobFile =
   | { readonly kind: "file"; readonly url: string; readonly mediaType: string | null }
-  /** What was made is withheld: a black picture in its place, or none. */
+  /** The result is withheld: a black picture instead, or none. */
   | { readonly kind: "declined" }
   | { readonly kind: "empty" }
-  /** It is there, in a form that nobody knows: asking until the run's deadline would not change that. */
+  /** The result has an unknown format: polling until the run's deadline would not change that. */
   | { readonly kind: "unknown" };
 
 export interface JobInterface {
-  /** @returns how the provider names the job, to be stored. */
+  /** @returns the provider's name for the job, to be stored. */
   readonly start: (order: JobOrder, source: JobSource) => Promise<JsonValue>;
   readonly poll: (operation: unknown, source: JobSource) => Promise<JobState>;
 }
 
-/** The job itself failed: it is over, whatever is asked of the provider. */
+/** The job itself failed: no further request changes that. */
 export class JobFailure extends Error {
   override readonly name = "JobFailure";
-  /** Machine-readable; null: only `words` say why. */
+  /** Machine-readable; null: only the message says why. */
   readonly code: string | null;
   constructor(words: string, code: string | null = null) {
     super(words);
@@ -75,7 +75,7 @@ export class JobFailure extends Error {
   }
 }
 
-/** An answer of a provider that is not a result. */
+/** A provider's response that is not a result. */
 export class AnswerFailure extends Error {
   override readonly name = "AnswerFailure";
   readonly httpStatus: number;
@@ -92,12 +92,12 @@ export class AnswerFailure extends Error {
   }
 }
 
-/** An answer with JSON that nobody understands. */
+/** A response whose JSON has an unknown format. */
 export class UnreadableAnswer extends Error {
   override readonly name = "UnreadableAnswer";
 }
 
-/** Sends an order. @throws AnswerFailure for everything but a success. */
+/** Sends an order. @throws AnswerFailure for any status but success. */
 export async function sendOrder(
   url: string,
   { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: unknown },
@@ -107,7 +107,7 @@ export async function sendOrder(
   return objectOf(await fetch(url, { method: "POST", headers: sent, body: JSON.stringify(body), signal }));
 }
 
-/** Asks for the state of a job. @throws AnswerFailure for everything but a success. */
+/** Requests the state of a job. @throws AnswerFailure for any status but success. */
 export async function askState(url: string, authorization: string, { fetch, signal }: JobSource): Promise<PlainObject> {
   const answer = await fetch(url, { headers: { authorization }, signal });
   if (answer.status !== 404) return objectOf(answer);
@@ -123,18 +123,18 @@ async function objectOf(answer: Response): Promise<PlainObject> {
 
 export function parseObject(text: string): PlainObject {
   const value = parseJson(text);
-  if (!isPlainObject(value)) throw new UnreadableAnswer(); // cut short, or a page of something between
+  if (!isPlainObject(value)) throw new UnreadableAnswer(); // truncated, or a page from something in between
   return value;
 }
 
-/** An address of the provider's own: nowhere else is the key sent. @throws UnreadableAnswer */
+/** Returns an address of the provider's own, since the key is sent nowhere else. @throws UnreadableAnswer */
 export function ownAddress(value: unknown, endpoint: Pick<JobEndpoint, "origins">): string {
   const url = parseOwn(value, endpoint);
   if (url === null) throw new UnreadableAnswer();
   return url.href;
 }
 
-/** @returns null for what is no address of the provider's own. */
+/** @returns null if this is not one of the provider's own addresses. */
 export function parseOwn(value: unknown, { origins }: Pick<JobEndpoint, "origins">): URL | null {
   const url = typeof value === "string" ? URL.parse(value) : null;
   return url !== null && origins.some((origin) => new URL(origin).origin === url.origin) ? url : null;

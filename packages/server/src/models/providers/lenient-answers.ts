@@ -1,13 +1,13 @@
 /**
- * Answers of servers that speak the OpenAI interface in their own way, put into the form that the SDK reads: an error
- * that came with status 200 becomes one, and what a model thought aloud is taken out of its answer.
+ * Converts nonstandard responses of OpenAI-compatible servers into the format that the SDK reads: an error with status
+ * 200 becomes an error, and a model's visible thoughts are removed from its answer.
  */
 
 import { changeLines } from "../event-lines.ts";
 import { answerWhole, wholeAnswer } from "../whole-answer.ts";
 import { isPlainObject, parseJson, type PlainObject } from "../../platform/json.ts";
 
-/** As a transport's fetch; what it cannot read goes on as it is. */
+/** Like a transport's fetch; responses that it cannot read are passed on unchanged. */
 export async function readLeniently(answer: Response): Promise<Response> {
   if (!answer.ok || answer.body === null) return answer;
   const type = answer.headers.get("content-type") ?? "";
@@ -24,7 +24,7 @@ export async function readLeniently(answer: Response): Promise<Response> {
   return answerWhole(Buffer.from(JSON.stringify(spoken)), whole);
 }
 
-/** Null: the SDK says that it could not be read. */
+/** Null: the SDK will report that it could not read the response. */
 function readJson(text: string): PlainObject | null {
   const parsed = parseJson(text);
   return isPlainObject(parsed) ? parsed : null;
@@ -34,7 +34,7 @@ function choicesOf({ choices }: PlainObject): readonly PlainObject[] {
   return Array.isArray(choices) ? choices.filter(isPlainObject) : [];
 }
 
-/** OpenRouter reports a provider that failed after its first words in the choice. */
+/** OpenRouter reports a provider that failed midway inside the choice. */
 function errorInside(answer: PlainObject): PlainObject | null {
   const errors = [answer["error"], ...choicesOf(answer).map((choice) => choice["error"])];
   const [error] = errors.filter((each) => isPlainObject(each) || (typeof each === "string" && each !== ""));
@@ -57,10 +57,10 @@ function delayOf(answer: Response): Record<string, string> {
 const OPENING = "<think>";
 const CLOSING = "</think>";
 
-/** Some servers put the opening tag into the prompt, so that only the closing one comes back, on a line of its own. */
+/** Some servers put the opening tag in the prompt, so only the closing tag comes back, on a line of its own. */
 const THOUGHT_BEFORE = /^(?:(?!<think>)[\s\S])*?<\/think>[ \t]*(?:\n|$)\s*/;
 
-/** The answer behind what was thought; "" where the thought never ended. */
+/** The answer after the thought; "" if the thought never ended. */
 export function withoutThought(text: string): string {
   const start = text.trimStart();
   if (!start.startsWith(OPENING)) return text.replace(THOUGHT_BEFORE, "");
@@ -74,7 +74,7 @@ function withoutThoughts(choice: PlainObject): PlainObject {
   return { ...choice, message: { ...message, content: withoutThought(message["content"]) } };
 }
 
-/** The same for an answer in pieces: only a thought at its beginning can be known. */
+/** The same for a streamed answer: only a thought at its beginning can be recognized. */
 function thoughtRemover(): (line: string) => string {
   const filters = new Map<unknown, ThoughtFilter>();
   return (line) => filterLine(line, filters);
@@ -96,7 +96,7 @@ function filterLine(line: string, filters: Map<unknown, ThoughtFilter>): string 
   return `data: ${JSON.stringify({ ...event, choices })}`;
 }
 
-/** What of the next piece belongs to the answer. */
+/** Returns the part of the next piece that belongs to the answer. */
 type ThoughtFilter = (piece: string, isLast: boolean) => string;
 
 function createThoughtFilter(): ThoughtFilter {

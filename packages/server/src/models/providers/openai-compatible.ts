@@ -9,10 +9,10 @@ import {
   type TextFeatures,
 } from "./provider.ts";
 
-/** A member of OpenRouter's errors: what it holds is the caller's, that it is there is OpenRouter's word. */
+/** A member of OpenRouter's errors: its content is the caller's, but its presence is OpenRouter's statement. */
 export const FLAGGED_INPUT = "flagged_input";
 
-/** @param more members of every request. */
+/** @param more further members of every request. */
 async function openAiCompatible(
   { provider, endpoint, fetch }: ModelSource,
   more: Readonly<Record<string, boolean>> = {},
@@ -30,27 +30,27 @@ async function openAiCompatible(
   });
 }
 
-/** A model of OpenAI's own at another address: what answers there need not keep to OpenAI's form. */
+/** An OpenAI model at another address: the server there need not follow OpenAI's format. */
 export async function openAiElsewhere(source: ModelSource) {
   const endpoint = { ...source.endpoint, quirks: { outputLimit: "max_completion_tokens", hasSchemas: true } } as const;
-  // Not under the name openai: what the Responses interface is told would be sent as it stands.
+  // Not under the name openai: options for the Responses interface would be sent unchanged.
   const sdk = await openAiCompatible({ ...source, provider: compatible.id, endpoint }, { store: false });
   return sdk.chatModel(source.providerModel);
 }
 
-/** Mistral has random_seed instead, and refuses unknown members; DeepSeek documents none. */
+/** Mistral has random_seed instead, and rejects unknown members; DeepSeek documents no seed. */
 const WITHOUT_SEED: ReadonlySet<string> = new Set(["mistral", "deepseek"]);
 
-/** What the servers' own documentation takes away from the OpenAI interface. */
+/** The OpenAI interface without what the servers' own documentation rules out. */
 function textFeatures({ provider, providerModel }: FeaturedModel): TextFeatures {
   const hasSeed = !WITHOUT_SEED.has(provider);
-  const hasStop = !(provider === "xai" && /^grok-(?!3|.*non-reasoning)/.test(providerModel)); // refused by its reasoning models
+  const hasStop = !(provider === "xai" && /^grok-(?!3|.*non-reasoning)/.test(providerModel)); // its reasoning models reject it
   return { ...ALL_FEATURES, seed: hasSeed, stopMax: hasStop ? 4 : 0, schema: "prompted" };
 }
 
 /**
- * Every server that speaks the OpenAI interface and is not OpenAI's: those of the models file under their own names,
- * those found on this machine, and the one at OPENAI_BASE_URL, whose models are named compatible/….
+ * Every OpenAI-compatible server that is not OpenAI's: servers in the models file under their own names, servers found on
+ * this machine, and the server at OPENAI_BASE_URL, whose models are named compatible/….
  */
 export const compatible = {
   id: "compatible",
@@ -78,7 +78,7 @@ export const compatible = {
   failures: {
     answers: {
       declined: {
-        // Azure's; OpenRouter's, with a 403, which would else be a key without permission; Qwen's; DeepSeek's sentence.
+        // Azure's; OpenRouter's, with a 403 that would otherwise mean a key without permission; Qwen's; DeepSeek's sentence.
         codes: ["content_filter", FLAGGED_INPUT, "data_inspection_failed"],
         sentences: [/^Content Exists Risk$/],
       },

@@ -17,7 +17,7 @@ async function openAi(source: ModelSource) {
   return createOpenAI(sdkSettings(source));
 }
 
-/** Opening a page that was found costs nothing beside its tokens, and a search that failed costs nothing. */
+/** Opening a found page costs nothing besides its tokens, and a failed search costs nothing. */
 function isSearch({ type, result, isError = false }: SearchedAnswer["content"][number]): boolean {
   if (type !== "tool-result" || isError) return false;
   const read = searchAction.safeParse(result);
@@ -28,14 +28,14 @@ const searchAction = z.object({ action: z.object({ type: z.string() }).optional(
 
 const REASONING = /^(?:o\d|gpt-(?:[5-9]|\d{2})(?!.*chat))/;
 
-/** Reasoning models take neither temperature nor topP; Responses has neither a seed nor stops (read in the package, 2026-11). */
+/** Reasoning models support neither temperature nor topP; Responses has neither seed nor stop (read in the package, 2026-11). */
 function textFeatures({ providerModel, api }: FeaturedModel) {
   const isChat = api === "chat";
   const sampling = REASONING.test(providerModel) ? NO_SAMPLING : {};
   return { ...ALL_FEATURES, ...sampling, seed: isChat, stopMax: isChat ? 4 : 0, schemaOptions };
 }
 
-/** It refuses a schema in its strict mode that leaves a member out of `required`, or allows unknown ones. */
+/** In strict mode, OpenAI rejects schemas that leave a member out of `required`, or allow unknown members. */
 function schemaOptions(schema: JsonObject): JsonObject {
   return { strictJsonSchema: isStrictSchema(schema) };
 }
@@ -59,7 +59,7 @@ export const openai: Provider = {
   isSimulated: false,
   models: {
     text: async (source) => {
-      // Servers that speak the OpenAI interface know chat; few know Responses.
+      // OpenAI-compatible servers support chat; few support Responses.
       if (source.endpoint.isOverridden) return openAiElsewhere(source);
       const sdk = await openAi(source);
       return source.api === "chat" ? sdk.chat(source.providerModel) : sdk.responses(source.providerModel);
@@ -69,13 +69,13 @@ export const openai: Provider = {
   },
   textFeatures,
   webSearch: {
-    // Chat at another address has no such tool.
+    // Chat at another address does not have this tool.
     ask: ({ endpoint, searchesMax }) =>
       endpoint.isOverridden
         ? null
         : {
             tool: { id: "openai.web_search", args: {} },
-            // All that was found would be listed else; sources are what the answer refers to.
+            // Otherwise everything found would be listed; sources are what the answer refers to.
             providerOptions: { openai: { maxToolCalls: searchesMax, includeWebSearchSources: false } },
           },
     count: ({ content }) => content.filter(isSearch).length,

@@ -1,12 +1,12 @@
-/** Where a provider is reached and with which key. The names of its settings stand in the provider's own file. */
+/** Resolves a provider's address and keys. The names of its settings are in the provider's own file. */
 import { compatible } from "./openai-compatible.ts";
 import { providerOf } from "./all-providers.ts";
 import type { OwnServer, ProviderAddress, ProviderEndpoint, ProviderSettings } from "./provider.ts";
 
-/** A setting or secret by its name in the environment; null: not set. */
+/** Reads a setting or secret by its environment variable name; null: not set. */
 export type ReadSecret = (name: string) => string | null;
 
-/** No key and no address: of the sandbox, and of a name that nobody knows. */
+/** No key and no address: for the sandbox, and for unknown names. */
 const NO_ENDPOINT: ProviderEndpoint = {
   baseUrl: "",
   isOverridden: false,
@@ -16,7 +16,7 @@ const NO_ENDPOINT: ProviderEndpoint = {
   aliases: null,
 };
 
-/** @param server null: the provider's usual address, or the one that the operator's settings give it. */
+/** @param server null: the provider's usual address, or the one in the operator's settings. */
 export function resolveEndpoint(
   { provider: id, server }: { readonly provider: string; readonly server: OwnServer | null },
   secret: ReadSecret,
@@ -42,8 +42,8 @@ function knownEndpoint(
 }
 
 /**
- * Where OPENAI_BASE_URL leads, and the key for it; null: to OpenAI itself. Only this process's own setting counts: a
- * model that another process found elsewhere must not draw this one's key to an address its operator never named.
+ * The address of OPENAI_BASE_URL and its key; null: OpenAI itself. Only this process's own setting counts: a model that
+ * another process found elsewhere must not send this process's key to an address that its operator never named.
  */
 export function compatibleEndpoint(
   secret: ReadSecret,
@@ -62,7 +62,7 @@ function ownServer(provider: string, { baseURL, apiKeyEnv, quirks }: OwnServer, 
 
 type Keys = Pick<ProviderEndpoint, "apiKey" | "apiKeys">;
 
-/** Several keys are separated by commas, which no provider has in a key. */
+/** Several keys are separated by commas, which no provider uses in keys. */
 function readKeys(setting: string | null): Keys {
   const apiKeys = (setting ?? "")
     .split(",")
@@ -80,7 +80,7 @@ function ownKey(name: string | undefined, secret: ReadSecret): string | null {
   return name === undefined ? null : secret(name);
 }
 
-/** An address without a path gets the provider's usual one: `http://host:11434` and `http://host:11434/v1` mean the same. */
+/** An address without a path gets the provider's usual path: `http://host:11434` and `http://host:11434/v1` are the same. */
 function completeBaseUrl(given: string, usual: string): string {
   const url = new URL(given);
   if (url.pathname === "/") url.pathname = new URL(usual).pathname;

@@ -1,4 +1,4 @@
-/** What promptd knows of a provider: one object of this type per provider, each in its own file. */
+/** What promptd knows about a provider: one object of this type per provider, each in its own file. */
 import type {
   EmbeddingModelV4,
   Experimental_VideoModelV4 as VideoModelV4,
@@ -13,49 +13,49 @@ import type { JsonObject } from "../../platform/json.ts";
 import { memberOf, parseOwn, type JobInterface } from "./jobs.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
 
-/** A part that a provider does not have is null, so that nobody forgets one. */
+/** A part that a provider lacks is null rather than absent, so that nobody forgets one. */
 export interface Provider {
   /** The first part of its models' names. */
   readonly id: string;
-  /** Null: it needs no key, and no address of it can be set. */
+  /** Null: it needs no key, and its address cannot be set. */
   readonly settings: ProviderSettings | null;
   /** Null: it is not reached over a network. */
   readonly address: ProviderAddress | null;
-  /** Interfaces for text that a catalogue entry must choose from. Null: it has one, which entries do not name. */
+  /** Text interfaces that a catalogue entry must choose from. Null: there is only one, which entries do not name. */
   readonly apis: readonly ("responses" | "chat")[] | null;
   /**
-   * True when this process makes up the answers, as the prompt asks: the prompt shows in them, and how calls end says
+   * True when this process makes up the answers as the prompt directs: they show the prompt, and how calls end says
    * nothing about a model.
    */
   readonly isSimulated: boolean;
-  /** The SDK's model objects; null also where `jobs` makes it. Videos must have start and status: a crash must not pay twice. */
+  /** The SDK's model objects; also null if `jobs` covers the modality. Videos need start and status, so that a crash does not pay twice. */
   readonly models: { readonly [Name in Modality]: ((source: ModelSource) => Promise<Models[Name]>) | null };
-  /** What its models for text take beside a prompt. Null: it has none. */
+  /** What its text models support besides a prompt. Null: it has no text models. */
   readonly textFeatures: ((model: FeaturedModel) => TextFeatures) | null;
-  /** How its models search the web while they answer. Null: by none of the interfaces used here. */
+  /** How its models search the web while they answer. Null: not through the interfaces used here. */
   readonly webSearch: WebSearch | null;
-  /** `needs`: settings of which one must be set. Null: it makes none. */
+  /** `needs`: settings of which one must be set. Null: it has no embeddings. */
   readonly embeddings: {
     readonly model: (source: ModelSource) => Promise<EmbeddingModelV4>;
     readonly needs: readonly (ProviderSettings["key"] | ProviderSettings["baseUrl"])[];
   } | null;
-  /** How the list of its models is asked for. Null: it has none that names what catalogue entries name. */
+  /** How to request the list of its models. Null: it has no list with the names that catalogue entries use. */
   readonly modelList: ((endpoint: Pick<ProviderEndpoint, "baseUrl" | "apiKey">) => ListRequest) | null;
-  /** Its own interface for pictures and videos that it makes in a queue, in place of the SDK's. Null: it has none. */
+  /** Its own interface for queued pictures and videos, instead of the SDK's. Null: it has none. */
   readonly jobs: JobInterface | null;
-  /** How a started job is stopped, which the SDK does not know. Null: there is no such request. */
+  /** How to stop a started job, which the SDK does not support. Null: there is no such request. */
   readonly cancel: ((job: StartedJob) => CancelRequest | "not-needed" | null) | null;
   readonly failures: FailureWords;
-  /** Turns an answer that hides a refusal from the SDK into an error that shows it. Null: none does. */
+  /** Turns a response that hides a refusal from the SDK into an error. Null: the provider has no such responses. */
   readonly refusals: {
     readonly modalities: readonly Modality[];
     readonly read: (answer: Response) => Promise<Response>;
   } | null;
-  /** Header with the number that the provider's support asks for. */
+  /** Header with the request id that the provider's support asks for. */
   readonly requestIdHeader: string | null;
 }
 
-/** Names in the environment; platform/config/settings.ts lists them for the documentation. */
+/** Environment variable names; platform/config/settings.ts documents them. */
 export interface ProviderSettings {
   readonly key: keyof typeof PROVIDER_KEYS;
   readonly baseUrl: Extract<keyof typeof SETTINGS, `${string}_BASE_URL`>;
@@ -63,7 +63,7 @@ export interface ProviderSettings {
 
 export interface ProviderAddress {
   readonly baseUrl: string;
-  /** Hosts that the package has written into it, and the header that names the intended one to an operator's address. */
+  /** Hosts hard-coded in the package, and the header that tells an operator's address which host was meant. */
   readonly fixed: { readonly origins: readonly string[]; readonly header: string } | null;
 }
 
@@ -73,7 +73,7 @@ interface Models {
   readonly video: VideoModelV4;
 }
 
-/** A model of a provider, and the way to it. */
+/** A provider's model and how to reach it. */
 export interface ModelSource {
   readonly provider: string;
   readonly providerModel: string;
@@ -81,23 +81,23 @@ export interface ModelSource {
   readonly endpoint: ProviderEndpoint;
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
-  /** For the sandbox alone, since the SDK does not pass all of it on. Null: a started video is polled. */
+  /** For the sandbox only, since the SDK does not pass everything on. Null: to poll a started video. */
   readonly call: (SandboxRequest & { readonly maxOutputTokens: number }) | null;
 }
 
-/** Where a provider is reached, and with which key. */
+/** A provider's address and key. */
 export interface ProviderEndpoint {
   readonly baseUrl: string;
-  /** True when the operator set another address than the provider's own. */
+  /** True when the operator set an address other than the provider's own. */
   readonly isOverridden: boolean;
   readonly apiKey: string | null;
-  /** All of them, where an operator has set several; `apiKey` is the first, or the one chosen for a call. */
+  /** All keys, if the operator set several; `apiKey` is the first, or the one chosen for a call. */
   readonly apiKeys: readonly string[];
   /** Addresses that receive the key. */
   readonly origins: readonly string[];
-  /** How a server that speaks the OpenAI interface differs from others. */
+  /** How an OpenAI-compatible server differs from others. */
   readonly quirks?: OwnServer["quirks"];
-  /** For a package that fixes its hosts: where each of them is found instead, and the header that names it there. */
+  /** For a package with hard-coded hosts: the address to use for each, and the header that names the original host. */
   readonly aliases: { readonly origins: ReadonlyMap<string, string>; readonly header: string } | null;
 }
 
@@ -115,36 +115,36 @@ export const serverSchema = z.strictObject({
   apiKeyEnv: environmentName.optional(),
   quirks: z
     .strictObject({
-      /** The member of a request that bounds its answer; absent: max_tokens. */
+      /** The request member that limits the answer; absent: max_tokens. */
       outputLimit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
-      /** It takes a JSON schema for its answer. */
+      /** True: it accepts a JSON schema for the answer. */
       hasSchemas: z.boolean().optional(),
-      /** `always`: a stream ends with its usage unasked, and may be refused where it is asked for; absent: asked. */
+      /** `always`: streams end with usage by default, and requesting it may be rejected; absent: requested. */
       streamUsage: z.enum(["asked", "always"]).optional(),
     })
     .optional(),
 });
-/** A server of the operator's own, or a found one. */
+/** The operator's own server, or a found one. */
 export type OwnServer = Readonly<z.output<typeof serverSchema>>;
 
-/** Searches that the provider makes by itself, inside of a call; no tool of ours. */
+/** Searches that the provider makes itself, inside a call; not a tool of ours. */
 interface WebSearch {
-  /** What a request says to allow it. Null: nothing can be found from this address. */
+  /** What a request needs to allow searching. Null: this address cannot search. */
   readonly ask: (call: {
     readonly endpoint: Pick<ProviderEndpoint, "isOverridden">;
     readonly searchesMax: number;
   }) => SearchRequest | null;
-  /** Searches of an answer that the provider bills. Null: it does not say. */
+  /** The number of searches that the provider bills for an answer. Null: it does not say. */
   readonly count: (answer: SearchedAnswer) => number | null;
 }
 
 interface SearchRequest {
-  /** As the SDK names the provider's tool. Null: the model is told otherwise. */
+  /** The SDK's name for the provider's tool. Null: searching is requested differently. */
   readonly tool: { readonly id: `${string}.${string}`; readonly args: Readonly<Record<string, number>> } | null;
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, number | boolean>>>>;
 }
 
-/** Where answers say how often was searched. */
+/** The parts of an answer that say how many searches were made. */
 export interface SearchedAnswer {
   readonly content: readonly {
     readonly type: string;
@@ -152,37 +152,37 @@ export interface SearchedAnswer {
     readonly isError?: boolean | undefined;
   }[];
   readonly providerMetadata: unknown;
-  /** The count of tokens, as the provider wrote it. */
+  /** The token counts as the provider sent them. */
   readonly rawUsage: unknown;
 }
 
-/** How an author wants a text to be made; checked when a prompt is published, and again before a call. */
+/** How an author wants text to be generated; checked when a prompt is published, and again before each call. */
 export interface TextSettings {
-  /** From 0, the most likely words, to what the model takes. */
+  /** From 0, the most likely words, to the model's maximum. */
   readonly temperature?: number | undefined;
-  /** Share of the likeliest words that are drawn from, from 0 to 1. */
+  /** The share of likeliest words to draw from, from 0 to 1. */
   readonly topP?: number | undefined;
-  /** The same seed gives the same text, as far as the provider can. */
+  /** The same seed gives the same text, as far as the provider supports it. */
   readonly seed?: number | undefined;
   /** The text ends before the first of these. */
   readonly stop?: readonly string[] | undefined;
 }
 
-/** What models for text can be told beside their prompt. */
+/** What text models support besides a prompt. */
 export interface TextFeatures {
-  /** The highest temperature; null: none is taken. */
+  /** The highest temperature; null: not supported. */
   readonly temperatureMax: number | null;
   readonly topP: boolean;
-  /** False: temperature or topP, not both. */
+  /** False: either temperature or topP, not both. */
   readonly both: boolean;
-  /** False: neither of them while it reasons. */
+  /** False: neither of them while reasoning. */
   readonly whileReasoning: boolean;
   readonly seed: boolean;
-  /** How many texts may end the answer; 0: none. */
+  /** The most stop texts; 0: not supported. */
   readonly stopMax: number;
-  /** `native`: the provider holds its model to a JSON schema; `prompted`: the schema is a part of the prompt. */
+  /** `native`: the provider enforces a JSON schema; `prompted`: the schema is part of the prompt. */
   readonly schema: "native" | "prompted";
-  /** What the provider is told beside a native schema. Null: nothing. */
+  /** Provider options to send with a native schema. Null: none. */
   readonly schemaOptions: ((schema: JsonObject) => JsonObject) | null;
 }
 
@@ -198,7 +198,7 @@ export const ALL_FEATURES: TextFeatures = {
 };
 export const NO_SAMPLING = { temperatureMax: null, topP: false, both: false } as const;
 
-/** The model, as far as features depend on it. */
+/** The parts of a model that features depend on. */
 export type FeaturedModel = Pick<ModelSource, "provider" | "providerModel" | "api">;
 
 export interface ListRequest {
@@ -206,13 +206,13 @@ export interface ListRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** As the OpenAI interface has it. */
+/** The model list request of the OpenAI interface. */
 export function openAiList({ baseUrl, apiKey }: Pick<ProviderEndpoint, "baseUrl" | "apiKey">): ListRequest {
   return { url: `${baseUrl}/models`, headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` } };
 }
 
 export interface StartedJob {
-  /** How the SDK names it; it has been in the database. */
+  /** The SDK's name for the job, as read back from the database. */
   readonly operation: unknown;
   readonly endpoint: ProviderEndpoint;
 }
@@ -224,41 +224,41 @@ export interface CancelRequest {
 }
 
 export type Meaning =
-  /** The provider declines the content of this request. */
+  /** The provider declines this request's content. */
   | "declined"
   /** The operator's account is empty or closed. */
   | "quota"
   | "badKey"
   | "tooLong"
-  /** It has no such model, or not for this account. */
+  /** The provider does not have the model, or not for this account. */
   | "noModel";
 
 /**
- * What a provider means by its words, where the HTTP status does not say it. Servers pass on each other's answers, so the
- * words of all providers are looked for in each answer (failure.ts).
+ * What a provider's error codes and messages mean if the HTTP status does not say it. Servers forward each other's
+ * responses, so each response is checked for the words of all providers (failure.ts).
  */
 interface FailureWords {
   readonly answers: { readonly [Name in Meaning]?: AnswerWords };
-  /** Beside those for "declined", in what is said of a job that ended badly, which is prose. */
+  /** More patterns for "declined", for the messages of failed jobs, which are prose. */
   readonly declinedJobs: readonly RegExp[];
-  /** The time after which a 429 passes, where only the body says it. */
+  /** When a 429 can be retried, if only the body says it. */
   readonly retryDelayMs: ((body: unknown) => number | null) | null;
 }
 
-/** A body may repeat what a caller wrote, so only what the provider itself has written is read. */
+/** A body may repeat what a caller wrote, so only what the provider itself wrote is read. */
 interface AnswerWords {
-  /** Machine-readable words, wherever the provider puts them. */
+  /** Machine-readable codes, wherever the provider puts them. */
   readonly codes: readonly string[];
-  /** Where no code says it: how a message begins. */
+  /** How a message begins, if no code says it. */
   readonly sentences?: readonly RegExp[];
 }
 
-/** What the packages have in common. An empty key: without one they would look into the environment themselves. */
+/** Settings that all packages share. The key may be empty: without one, packages would read the environment themselves. */
 export function sdkSettings({ endpoint, fetch }: ModelSource) {
   return { baseURL: endpoint.baseUrl, apiKey: endpoint.apiKey ?? "", fetch };
 }
 
-/** Whether a model's answers are started, polled and fetched, so that a crash pays for none of them twice. */
+/** Whether a model's answers are started, polled, and fetched, so that a crash pays for none of them twice. */
 export function makesJobs({ jobs, models }: Provider, modality: Modality): boolean {
   return modality === "video" ? jobs !== null || models.video !== null : modality === "image" && jobs !== null;
 }
@@ -268,8 +268,8 @@ export function makes(provider: Provider, modality: Modality): boolean {
 }
 
 /**
- * The request that cancels a job: at the address that the provider named for it, else below that of its state.
- * @returns null when the address is not the provider's own, where no key may be sent.
+ * The request that cancels a job, at the cancel address that the provider named, or derived from its state address.
+ * @returns null if the address is not the provider's own, since the key must not be sent elsewhere.
  */
 export function cancelOf(
   { operation, endpoint }: StartedJob,

@@ -17,7 +17,7 @@ import {
 import { cancelOf, type Provider } from "./provider.ts";
 import { presentMembers, type PlainObject } from "../../platform/json.ts";
 
-/** By the model's own schema, as its page shows it (read 2026-11). */
+/** Follows the model's own schema, as its page shows it (read 2026-11). */
 const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly ModelImage[]) => PlainObject])[] = [
   [/^black-forest-labs\/flux-2-/, (images) => ({ input_images: images.map(dataUri) })],
   [/^black-forest-labs\/flux-kontext-/, ([first]) => ({ input_image: first && dataUri(first) })],
@@ -44,7 +44,7 @@ function authorization({ endpoint }: JobSource): string {
   return `Bearer ${endpoint.apiKey ?? ""}`;
 }
 
-/** Less is refused. */
+/** Replicate rejects less. */
 const CANCEL_AFTER_LEAST = 5;
 
 async function start(order: JobOrder, source: JobSource) {
@@ -54,7 +54,7 @@ async function start(order: JobOrder, source: JobSource) {
   const headers = {
     authorization: authorization(source),
     "idempotency-key": order.idempotencyKey,
-    // A prediction whose name nobody could store ends by itself.
+    // A prediction whose name could not be stored ends by itself.
     "cancel-after": `${Math.max(CANCEL_AFTER_LEAST, Math.ceil(order.timeLimitMs / 1_000))}s`,
   };
   const body = { input: inputOf(order), ...(version === undefined ? {} : { version }) };
@@ -66,7 +66,7 @@ async function start(order: JobOrder, source: JobSource) {
   };
 }
 
-/** `aborted`: its time was over before it began. */
+/** `aborted`: its time limit passed before it began. */
 const OVER: readonly unknown[] = ["failed", "canceled", "aborted"];
 
 async function poll(operation: unknown, source: JobSource): Promise<JobState> {
@@ -100,7 +100,7 @@ export const replicate: Provider = {
   cancel: (job) => cancelOf(job, "getUrl", { method: "POST", scheme: "Bearer" }),
   failures: {
     answers: {},
-    // The models' authors say it in their own words; "flagged as sensitive" is E005.
+    // Model authors use their own words; "flagged as sensitive" is E005.
     declinedJobs: [/policy|sensitive content|\bnsfw\b|flagged as sensitive/i],
     retryDelayMs: null,
   },

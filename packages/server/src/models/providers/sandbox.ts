@@ -1,6 +1,6 @@
 /**
- * The sandbox as models of the SDK, so that its runs take the same path as those of a real provider. A SandboxFailure
- * passes through the SDK unchanged and is then read like a provider's own error.
+ * The sandbox as SDK models, so that its runs take the same path as runs of a real provider. A SandboxFailure passes
+ * through the SDK unchanged and is then read like a provider's own error.
  */
 import { z } from "zod";
 import type {
@@ -41,14 +41,14 @@ export const sandbox: Provider = {
   },
   textFeatures: () => ALL_FEATURES,
   webSearch: {
-    ask: () => ({ tool: null }), // the call itself says it
+    ask: () => ({ tool: null }), // the call itself says so
     count: ({ rawUsage }) => searchUsage.safeParse(rawUsage).data?.searches ?? null,
   },
   embeddings: null,
   modelList: null,
   jobs: null,
   cancel: () => "not-needed", // nothing runs between two polls
-  // It fails in the words of OpenAI.
+  // It fails with OpenAI's error codes.
   failures: {
     answers: {},
     declinedJobs: [],
@@ -100,7 +100,7 @@ async function generateText(
   };
 }
 
-/** One for each search, at a name that nobody can own. */
+/** One source per search, at a domain that nobody can own. */
 function sourcesOf(searches: number | null): LanguageModelV4Source[] {
   return Array.from({ length: searches ?? 0 }, (_, at) => ({
     type: "source",
@@ -113,7 +113,7 @@ function sourcesOf(searches: number | null): LanguageModelV4Source[] {
 
 const PIECES = 20;
 
-/** The same text, written over the second half of the time that the call was to take. */
+/** Streams the same text over the second half of the call's intended duration. */
 async function streamText(
   call: Call,
   options: LanguageModelV4CallOptions,
@@ -144,7 +144,7 @@ async function streamText(
   return { stream: ReadableStream.from(parts()) };
 }
 
-/** From what the SDK made of the call, so that a mistake on the way shows in the sandbox's text. */
+/** Reads the call as the SDK converted it, so that a mistake on the way shows in the sandbox's text. */
 function readPrompt(prompt: LanguageModelV4Prompt): Pick<SandboxTextRequest, "instructions" | "prompt" | "images"> {
   const instructions = prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
   const parts = prompt.flatMap((message) => (message.role === "user" ? message.content : []));

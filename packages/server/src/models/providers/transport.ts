@@ -1,7 +1,7 @@
 /**
- * How bytes travel to and from a provider: one undici Agent per provider, HTTP/2 where offered, no redirects, no
- * inflation, every answer counted against a limit. `request` and not `fetch`: it costs a quarter to half of the CPU
- * per call (measured 2026-11) and never follows, decodes or retries anything by itself.
+ * Sends bytes to and from a provider: one undici Agent per provider, HTTP/2 if offered, no redirects, no decompression,
+ * and a size limit for every response. It uses `request` instead of `fetch`, which costs a quarter to half of the CPU
+ * per call (measured 2026-11) and never follows, decodes, or retries anything by itself.
  */
 import type { Agent, Dispatcher } from "undici";
 import { readLimited, ReaderFault, type FetchOutcome, type GuardedFetch, type BodyReader } from "../../files/index.ts";
@@ -10,17 +10,17 @@ import { AnswerFailure } from "./jobs.ts";
 import type { ProviderEndpoint } from "./provider.ts";
 import { answerWhole } from "../whole-answer.ts";
 
-/** Something below the provider's own answer went wrong. `stage` decides whether the call may be made again. */
+/** Something failed below the provider's own response. `stage` decides whether the call may be repeated. */
 export type TransportStage =
-  /** No byte of the request left: the name, the connection or TLS failed. */
+  /** No byte of the request was sent: DNS, the connection, or TLS failed. */
   | "connect"
-  /** The connection broke after the request, or part of it, was sent: it may have been executed and billed. */
+  /** The connection broke after some or all of the request was sent: it may have been executed and billed. */
   | "sent"
-  /** The answer is larger than the limit. */
+  /** The response is larger than the limit. */
   | "too-large"
-  /** A redirect, a compressed answer, or bytes that are no HTTP. */
+  /** A redirect, a compressed response, or bytes that are not HTTP. */
   | "protocol"
-  /** A file the provider points to could not be fetched. */
+  /** A file that the provider linked to could not be fetched. */
   | "result";
 
 export class TransportFailure extends Error {
@@ -33,26 +33,26 @@ export class TransportFailure extends Error {
 }
 
 export interface TransportOptions {
-  /** Addresses that are the provider itself; everything else is a result address and is fetched without credentials. */
+  /** The provider's own addresses; everything else is a result address and is fetched without credentials. */
   readonly origins: readonly string[];
   readonly aliases: ProviderEndpoint["aliases"];
-  /** Longer than any deadline of a call, so that the deadline ends it first. */
+  /** Longer than any call deadline, so that the deadline comes first. */
   readonly idleMs: number;
   readonly download: GuardedFetch;
 }
 
 export interface FetchLimits {
   readonly answerBytesMax: number;
-  /** A request about a started job: transient answers fail, since the SDK would take some for the job's own failure. */
+  /** A request about a started job: transient responses are errors, since the SDK would mistake some for the job's failure. */
   readonly isPoll?: boolean;
 }
 
 export interface Transport {
-  /** A fetch function for one call. */
+  /** Returns a fetch function for one call. */
   fetchWithin(limits: FetchLimits): typeof globalThis.fetch;
   /**
-   * Hands a file that the provider names to `limits.read`, wherever it lies. The provider's own address may point on, once;
-   * there, and at every other address, the provider's credentials are not sent.
+   * Passes a file that the provider links to, at any address, to `limits.read`. The provider's own address may redirect
+   * once. The provider's credentials are sent neither there nor to any other address.
    */
   fetchFile<Result>(url: URL, limits: BodyReader<Result>, signal: AbortSignal): Promise<Result>;
   close(): Promise<void>;
@@ -86,10 +86,10 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** Loaded at the first call: a start does not wait for it. */
+/** Loaded at the first call, so that startup does not wait for it. */
 async function createAgent(idleMs: number): Promise<Agent> {
   const { Agent: HttpAgent } = await import("undici");
-  // No limit on connections: undici would queue beyond it without a word, and calls are limited elsewhere.
+  // No connection limit: undici would silently queue beyond it, and calls are limited elsewhere.
   return new HttpAgent({
     allowH2: true,
     connect: { timeout: CONNECT_TIMEOUT_MS },
@@ -101,7 +101,7 @@ async function createAgent(idleMs: number): Promise<Agent> {
 
 interface Target {
   readonly url: URL;
-  /** What the answer may name and the caller must see by its usual address; null: nothing. */
+  /** An address that the response may name and the caller must see as the usual one; null: none. */
   readonly alias: { readonly shown: string; readonly real: string; readonly header: string } | null;
 }
 
@@ -134,7 +134,7 @@ async function exchange(agent: Agent, target: Target, { init, limits, signal }: 
   });
 }
 
-/** An URL: where the answer points on. */
+/** @returns a URL if the response redirects. */
 async function takeOwn<Result>(
   agent: Agent,
   target: Target,
@@ -156,7 +156,7 @@ interface Received {
   readonly body: Dispatcher.ResponseData["body"];
 }
 
-/** One request, whose answer `read` turns into a result. Everything that goes wrong below HTTP is a TransportFailure. */
+/** Makes one request, whose response `read` turns into a result. Every failure below HTTP is a TransportFailure. */
 async function request<Result>(
   agent: Agent,
   target: Target,
@@ -187,7 +187,7 @@ async function request<Result>(
   }
 }
 
-/** The packages give a plain object. To make a Headers of it took a tenth of an exchange (measured 2026-11). */
+/** The packages pass a plain object. Turning it into Headers took a tenth of an exchange (measured 2026-11). */
 function plainHeaders(headers: RequestInit["headers"] = {}): Record<string, string> {
   if (headers instanceof Headers || Array.isArray(headers)) return Object.fromEntries(new Headers(headers));
   return headers as Record<string, string>;
@@ -203,7 +203,7 @@ async function encodeBody(init: RequestInit) {
   return { bytes, headers: type === null ? {} : { "content-type": type } };
 }
 
-/** Only what was asked for as a stream is one; everything else is read whole before the package sees it. */
+/** Event streams are passed on as streams; everything else is read completely before the package sees it. */
 function isEventStream(headers: Received["headers"]): boolean {
   return /^text\/event-stream\b/i.test(headers["content-type"] ?? "") && headers["content-encoding"] === undefined;
 }
@@ -243,7 +243,7 @@ async function takeBody<Result>(
   return readLimited(body, limits, () => tooLarge(limits.bytesMax));
 }
 
-/** @throws TransportFailure where a body is too large by its own word, or compressed. */
+/** @throws TransportFailure if a body declares itself too large, or is compressed. */
 function refuseBody(body: Received["body"], headers: Received["headers"], bytesMax: number): void {
   const encoding = headers["content-encoding"] ?? "identity";
   const isTooLarge = Number(headers["content-length"] ?? 0) > bytesMax;
@@ -253,7 +253,7 @@ function refuseBody(body: Received["body"], headers: Received["headers"], bytesM
   throw new TransportFailure("protocol", "the provider compressed a response without being asked to");
 }
 
-/** By events: two nested `for await` took a sixth of the time of a whole exchange (measured 2026-11). */
+/** Uses events: two nested `for await` loops took a sixth of the time of a whole exchange (measured 2026-11). */
 function collectBody(body: Received["body"], bytesMax: number): Promise<Buffer<ArrayBuffer>> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer<ArrayBuffer>>();
   const all: Uint8Array[] = [];
@@ -271,12 +271,12 @@ function collectBody(body: Received["body"], bytesMax: number): Promise<Buffer<A
   return promise;
 }
 
-/** Ends an answer that is not wanted. It then fails, which must not end the process. */
+/** Destroys an unwanted response body. The resulting error must not end the process. */
 function abandon(body: Received["body"]): void {
   body.on("error", () => {}).destroy();
 }
 
-/** Repeated headers are joined as HTTP allows; hop-by-hop ones mean nothing for bytes already read. */
+/** Repeated headers are joined, as HTTP allows. The framing header means nothing once the bytes are read. */
 function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined || name === "transfer-encoding"
@@ -286,7 +286,7 @@ function flatten(headers: Readonly<Record<string, string | string[] | undefined>
   return Object.fromEntries(pairs);
 }
 
-/** An aliased provider names its own address in its answers; the package only trusts the usual one. */
+/** An aliased provider puts its own address in its responses, but the package only trusts the usual one. */
 function shownBytes(bytes: Buffer<ArrayBuffer>, alias: Target["alias"]): Buffer<ArrayBuffer> {
   if (alias === null) return bytes;
   const text = bytes.toString("utf8");
@@ -321,11 +321,11 @@ function stageOf(error: unknown): TransportStage {
   const code = innermostCode(error);
   if (BEFORE_SENDING.has(code) || /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code))
     return "connect";
-  if (error instanceof Error && error.name === "HTTPParserError") return "protocol"; // some of them have no code
+  if (error instanceof Error && error.name === "HTTPParserError") return "protocol"; // some have no code
   return /^(HPE_|UND_ERR_(INFO|INVALID|RESPONSE|HEADERS_OVERFLOW))/.test(code) ? "protocol" : "sent";
 }
 
-/** Several addresses of one name fail together as an AggregateError; then its first error speaks. */
+/** If several addresses of a name fail, Node throws an AggregateError; its first error decides. */
 function innermostCode(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return innermostCode(error.errors[0]);
   return codeOf(error) ?? (error instanceof Error && error.cause !== undefined ? innermostCode(error.cause) : "");
@@ -335,7 +335,7 @@ function isTransient(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
 }
 
-/** It may be asked again, whatever its body says. */
+/** The request may be repeated, whatever the body says. */
 function transientAnswer(status: number, headers: Received["headers"]): AnswerFailure {
   return new AnswerFailure({ status, headers: Object.entries(headers) }, "");
 }

@@ -1,6 +1,6 @@
 import { SandboxFailure } from "./sandbox-failure.ts";
 
-/** What the directive lines of a prompt ask for; absent members were not named. Units: docs of the sandbox. */
+/** What a prompt's directive lines ask for; absent members were not named. For units, see the sandbox docs. */
 export interface Directives {
   readonly delay?: number;
   readonly error?: number;
@@ -23,12 +23,12 @@ export interface Directives {
 
 export type DirectiveReading =
   | { readonly kind: "read"; readonly directives: Directives; readonly texts: readonly string[] }
-  /** `word` as typed: unknown, badly valued or repeated. */
+  /** `word` as typed: unknown, repeated, or with an invalid value. */
   | { readonly kind: "faulty"; readonly word: string };
 
 type ValueRule = null | { readonly min: number; readonly max: number } | { readonly oneOf: readonly number[] };
 
-/** Every directive with the values it takes; null: it takes none. */
+/** Every directive with its allowed values; null: no value. */
 const RULES: Readonly<Record<keyof Directives, ValueRule>> = {
   delay: { min: 0, max: 600_000 },
   error: { oneOf: [400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529] },
@@ -43,7 +43,7 @@ const RULES: Readonly<Record<keyof Directives, ValueRule>> = {
   partial: { min: 0, max: 16 },
   searches: { min: 0, max: 20 },
   tokens: { min: 1, max: 100_000 },
-  // Wide enough for one call to report more input than any hold can cover.
+  // Large enough that one call can report more input than any hold covers.
   input: { min: 0, max: 1_000_000_000 },
   nousage: null,
   dirty: null,
@@ -53,10 +53,10 @@ const RULES: Readonly<Record<keyof Directives, ValueRule>> = {
 const LINE_START = "sandbox:";
 
 /**
- * Collects the directives of all texts and gives the texts back without the directive lines.
- * A line that begins with `sandbox:` is a directive line and nothing else: a slip such as `sandbox:delay=5` or
+ * Collects the directives of all texts and returns the texts without the directive lines.
+ * A line that begins with `sandbox:` is always a directive line: a mistake such as `sandbox:delay=5` or
  * `sandbox: Delay=5` is a fault, since a test that silently tests nothing is worse than a failing one.
- * @param authorsText only lines that stand in it word for word are directive lines, whatever a caller writes; null: all.
+ * @param authorsText only lines that appear in it verbatim are directive lines, whatever a caller writes; null: all are.
  */
 export function readDirectives(texts: readonly string[], authorsText: string | null): DirectiveReading {
   const words: string[] = [];
@@ -71,7 +71,7 @@ export function readDirectives(texts: readonly string[], authorsText: string | n
   return { kind: "read", directives, texts: cleaned };
 }
 
-/** The 400 that a faulty directive gives; the sentence is meant for the caller of the run. */
+/** The 400 for a faulty directive; its message is for the caller of the run. */
 export function directiveFault(word: string): SandboxFailure {
   return new SandboxFailure("directive", `Sandbox: unknown or invalid directive '${quotable(word)}'.`, {
     httpStatus: 400,
@@ -79,7 +79,7 @@ export function directiveFault(word: string): SandboxFailure {
   });
 }
 
-/** Tags of a template end a line here: what stands between them is the author's, whole. */
+/** Template tags end a line here: the text between them is entirely the author's. */
 const TAGS = /\{%[^]*?%\}/g;
 
 function obeyedLines(authorsText: string | null): (line: string) => boolean {
@@ -90,9 +90,9 @@ function obeyedLines(authorsText: string | null): (line: string) => boolean {
   return (line) => written.has(line.trim());
 }
 
-/** Adds the words of the directive lines to `words` and gives the text without those lines. */
+/** Adds the words of the directive lines to `words` and returns the text without those lines. */
 function takeDirectiveLines(text: string, isObeyed: (line: string) => boolean, words: string[]): string {
-  if (!text.includes(LINE_START)) return text; // spares a million-line prompt the splitting
+  if (!text.includes(LINE_START)) return text; // avoids splitting a million-line prompt
   const others: string[] = [];
   for (const [line, content = ""] of text.matchAll(/([^\r\n]*)(?:\r\n|\r|\n|$)/g)) {
     const found = isObeyed(content) ? directiveWords(content) : null;
@@ -130,7 +130,7 @@ function isDirective(name: string): name is keyof Directives {
 
 const QUOTED_POINTS_MAX = 40;
 
-/** The word stands in an error item that clients print to terminals: short, and without control characters. */
+/** The word is part of an error item that clients print to terminals, so it is short and has no control characters. */
 function quotable(word: string): string {
   const points = Array.from(word.slice(0, 2 * QUOTED_POINTS_MAX + 2).toWellFormed());
   const quoted = points.slice(0, QUOTED_POINTS_MAX).map(escapeControl).join("");

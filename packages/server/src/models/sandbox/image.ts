@@ -20,7 +20,7 @@ const SIZE_DEFAULT = "512x512";
 const SIDE_MIN = 64;
 const SIDE_MAX = 2_048;
 
-/** @throws SandboxFailure 400 for a size no model could take. */
+/** @throws SandboxFailure 400 for a size that no model would accept. */
 export function parseImageSize(size: string | null): ImageSize {
   const match = /^([0-9]{2,4})x([0-9]{2,4})$/.exec(size ?? SIZE_DEFAULT);
   const [width, height] = [Number(match?.[1]), Number(match?.[2])];
@@ -29,7 +29,7 @@ export function parseImageSize(size: string | null): ImageSize {
   throw new SandboxFailure("status", `Sandbox: the size ${String(size)} is not supported.`, { httpStatus: 400 });
 }
 
-/** Palette: shades of the pattern first, then the band's two colours, then one colour per input image. */
+/** Palette: first the pattern's shades, then the band's two colors, then one color per input image. */
 const SHADES = 32;
 const BAND = SHADES;
 const INK = SHADES + 1;
@@ -51,8 +51,8 @@ const LETTER_WIDTH = 6; // 5 dots and a gap
 const LETTER_HEIGHT = 7;
 
 /**
- * Draws one picture: a pattern from the SHA-256 of subject and item index, a frame per input image in a colour
- * from that image's own hash, and a band with the word SANDBOX.
+ * Draws one picture: a pattern from the SHA-256 of subject and item index, one frame per input image in a color from
+ * that image's own hash, and a band with the word SANDBOX.
  * @returns a PNG.
  */
 export async function drawSandboxImage(order: ImageOrder): Promise<Uint8Array> {
@@ -71,7 +71,7 @@ async function encodePng(pixels: Uint8Array, palette: readonly Colour[], size: I
   const colours = Uint8Array.from(palette.flat());
   const rgb = new Uint8Array(pixels.length * 3);
   for (let at = 0; at < rgb.length; at += 1) rgb[at] = colours[(pixels[Math.floor(at / 3)] ?? 0) * 3 + (at % 3)] ?? 0;
-  const { default: sharp } = await import("sharp"); // only where an image is drawn: the catalogue knows this file too
+  const { default: sharp } = await import("sharp"); // only if an image is drawn: the catalogue imports this file too
   return sharp(rgb, { raw: { ...size, channels: 3 } })
     .png()
     .toBuffer();
@@ -82,7 +82,7 @@ const BAND_COLOURS: readonly Colour[] = [
   [255, 255, 255],
 ];
 
-/** From a pale tint to a deep tone of nearly the same hue: it stands beside drawn covers, and none should shout. */
+/** From a pale tint to a deep tone of nearly the same hue, so that it does not outshine the drawn covers beside it. */
 function shadesOf(digest: Uint8Array): Colour[] {
   const hue = hueOf(digest);
   const shift = ((digest[2] ?? 0) / 256 - 0.5) * 60;
@@ -127,13 +127,13 @@ function drawPattern(pixels: Uint8Array, size: ImageSize, digest: Uint8Array): v
   for (let y = 0; y < size.height; y += 1) {
     for (let x = 0; x < size.width; x += 1) {
       const value = pattern(x / size.width, y / size.height, pace) + phase;
-      const wave = Math.abs((((value % 1) + 1) % 1) * 2 - 1); // up and down again, so that periods join softly
+      const wave = Math.abs((((value % 1) + 1) % 1) * 2 - 1); // up and down again, so that periods join smoothly
       pixels[y * size.width + x] = Math.round(wave * (SHADES - 1));
     }
   }
 }
 
-/** Frames lie inside each other from the border inwards, the first image outermost. */
+/** Frames are nested from the border inward, with the first image outermost. */
 function drawFrame(pixels: Uint8Array, size: ImageSize, index: number): void {
   const thickness = frameThickness(size);
   const inset = index * thickness;

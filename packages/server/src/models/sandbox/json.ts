@@ -1,8 +1,8 @@
-/** A value that fits a JSON Schema, the same for the same schema: what the sandbox answers where JSON is asked for. */
+/** A value that matches a JSON Schema, always the same for the same schema: the sandbox's answer when JSON is requested. */
 import { isPlainObject, type PlainObject } from "../../platform/json.ts";
 
 const DEPTH_MAX = 8;
-/** A schema of one line may want more than there is memory for. What is over this does not fit it, as a model's would not. */
+/** A one-line schema may need more than memory holds. Beyond this the value no longer matches, as a model's might not. */
 const VALUES_MAX = 2_000;
 const TEXT_LENGTH_MAX = 10_000;
 

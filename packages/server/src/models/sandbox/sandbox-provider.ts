@@ -7,12 +7,12 @@ import { countInputTokens, writeSandboxText } from "./text.ts";
 import { chooseClip, isClip, loadClip } from "./video.ts";
 
 /**
- * The provider that needs no key: same boundary, errors and metering as a real one, without network.
- * What comes out is a function of prompt, options and image bytes alone; directive lines in the prompt
+ * The provider that needs no key: the same boundary, errors, and metering as a real one, without a network.
+ * Its output depends only on prompt, options, and image bytes; directive lines in the prompt
  * (`sandbox: delay=500 flaky=1`) make it fail or answer oddly on purpose.
  */
 export interface SandboxRequest {
-  /** Public id of the model, shown in texts. */
+  /** The model's public id, shown in texts. */
   readonly model: string;
   readonly instructions: string;
   readonly prompt: string;
@@ -21,9 +21,9 @@ export interface SandboxRequest {
   readonly itemIndex: number;
   /** From 1, counted across crashes: what `flaky` depends on. */
   readonly callNumber: number;
-  /** The prompt as its author wrote it: directives are obeyed where they stand in it; null: wherever they stand. */
+  /** The prompt as its author wrote it: only directives in it are obeyed; null: all directives are obeyed. */
   readonly authorsText: string | null;
-  /** Said before the prompt. */
+  /** The conversation before the prompt. */
   readonly messages?: readonly { readonly role: string; readonly text: string }[] | undefined;
   /** JSON Schema for the returned text. */
   readonly outputSchema?: { readonly [key: string]: unknown } | undefined;
@@ -32,15 +32,15 @@ export interface SandboxRequest {
 }
 
 export interface SandboxTextRequest extends SandboxRequest {
-  /** As the SDK names it (`low`, `medium`, …); null when the model was asked for none. */
+  /** The SDK's level (`low`, `medium`, …); null if none was requested. */
   readonly reasoning: string | null;
   readonly maxOutputTokens: number;
 }
 
-/** Tokens; null when the directive `nousage` asks for none. */
+/** Tokens; null with the directive `nousage`. */
 type SandboxUsage = { readonly inputTokens: number; readonly outputTokens: number } | null;
 
-/** What a started video is stored as; plain JSON. `clip` is null with the directive `empty`. */
+/** A started video, stored as plain JSON. `clip` is null with the directive `empty`. */
 interface SandboxVideoOperation {
   readonly v: 1;
   readonly clip: string | null;
@@ -48,7 +48,7 @@ interface SandboxVideoOperation {
   readonly readyAt: number;
 }
 
-/** Time as the sandbox sees it, passed in so that tests need not wait. */
+/** The sandbox's time, passed in so that tests need not wait. */
 export interface SandboxTimer extends Clock {
   /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it is aborted. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -58,11 +58,11 @@ export function createSandboxTimer(clock: Clock): SandboxTimer {
   return { nowMs: clock.nowMs, wait: sleep };
 }
 
-/** Time from start to ready when no `delay` says otherwise: long enough that one poll finds it pending. */
+/** Time from start to ready without a `delay`: long enough that one poll finds it pending. */
 const VIDEO_READY_MS = 500;
 
 /**
- * @returns `searches`: of the web, none of which is made; null: it was not to search, or does not say.
+ * @returns `searches`: the web searches that it claims, none of which is made; null: it may not search, or does not say.
  * @throws SandboxFailure as a provider's error; the signal's reason when aborted.
  */
 export async function runSandboxText(request: SandboxTextRequest, timer: SandboxTimer, signal: AbortSignal) {
@@ -103,7 +103,8 @@ export async function runSandboxImage(
 }
 
 /**
- * Starts a video. Clips exist for 2 and 4 seconds; `durationSeconds` null: 2. `delay` is the time until it is ready, so starting itself never waits except to `hang`.
+ * Starts a video. Clips exist for 2 and 4 seconds; `durationSeconds` null: 2. `delay` is the time until it is ready, so
+ * starting itself waits only for `hang`.
  * @throws SandboxFailure as a provider's error; the signal's reason when aborted.
  */
 export async function startSandboxVideo(
@@ -123,8 +124,8 @@ export async function startSandboxVideo(
 }
 
 /**
- * @param operation what startSandboxVideo gave, after its way through the database.
- * @throws SandboxFailure 404 when it is none.
+ * @param operation what startSandboxVideo returned, read back from the database.
+ * @throws SandboxFailure 404 if it is not such an operation.
  */
 export async function pollSandboxVideo(operation: unknown, timer: SandboxTimer) {
   if (!isOperation(operation)) {
@@ -136,7 +137,7 @@ export async function pollSandboxVideo(operation: unknown, timer: SandboxTimer) 
   return { status: "completed" as const, videos };
 }
 
-/** Everything that can happen before a provider begins to generate, in the documented order. */
+/** Does everything that can happen before a provider begins to generate, in the documented order. */
 async function passDirectives(request: SandboxRequest, timer: SandboxTimer, signal: AbortSignal) {
   signal.throwIfAborted();
   const reading = readDirectives([request.instructions, request.prompt], request.authorsText);
@@ -172,7 +173,7 @@ function failByStatus(request: SandboxRequest, directives: Directives): void {
   }
 }
 
-/** Pictures and videos have no finish reason: providers refuse them with a 400 that names the policy. */
+/** Pictures and videos have no finish reason: providers decline them with a 400 that names the policy. */
 function failRefused(directives: Directives): void {
   if (directives.refuse !== true) return;
   throw new SandboxFailure("status", "Sandbox: declined as requested.", {
@@ -181,7 +182,7 @@ function failRefused(directives: Directives): void {
   });
 }
 
-/** A 400, so that no other attempt is made for the failing items. */
+/** A 400, so that failing items are not retried. */
 function failPartially(request: SandboxRequest, directives: Directives): void {
   if (directives.partial === undefined || request.itemIndex < directives.partial) return;
   throw new SandboxFailure("status", "Sandbox: this item fails, as requested.", { httpStatus: 400 });
@@ -194,7 +195,7 @@ function usageOf(request: SandboxRequest, directives: Directives, outputTokens: 
 }
 
 async function dontWait(): Promise<void> {
-  // A video waits between start and ready, not before its start is answered.
+  // For a video, the delay is between start and ready, not before the response to the start.
 }
 
 function isOperation(value: unknown): value is SandboxVideoOperation {

@@ -3,10 +3,10 @@ import { cutBytes } from "../cut-bytes.ts";
 import type { Directives } from "./directives.ts";
 import { sampleOf } from "./json.ts";
 
-/** The first line of every text: so that it is not mistaken for a model's work. */
+/** The first line of every text, so that it is not mistaken for a model's work. */
 const SANDBOX_NOTICE = "[sandbox output, not an AI model]";
 
-/** The sandbox counts 4 bytes as one token, for input, output and every limit. */
+/** The sandbox counts 4 bytes as one token, for input, output, and every limit. */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_IMAGE = 85;
 
@@ -18,13 +18,13 @@ export interface TextParts {
   readonly images: readonly { readonly bytes: Uint8Array }[];
   readonly maxOutputTokens: number;
   readonly messages?: readonly { readonly role: string; readonly text: string }[] | undefined;
-  /** Of the web; null or absent: it was not to search. */
+  /** Web searches; null or absent: it may not search. */
   readonly searches?: number | null;
   readonly outputSchema?: { readonly [key: string]: unknown } | undefined;
 }
 
 /**
- * Writes the text of the sandbox model: a header that shows what arrived, then the rendered prompt.
+ * Writes the sandbox model's text: a header that shows what arrived, then the rendered prompt.
  * @param parts instructions and prompt without their directive lines.
  */
 export function writeSandboxText(
@@ -34,7 +34,7 @@ export function writeSandboxText(
   if (directives.empty === true) return { text: "", isTruncated: false, outputTokens: 0 };
   const whole = composeText(parts, directives.dirty === true);
   if (directives.size !== undefined) {
-    // An upstream that ignores the limit it was given: the size is not capped by maxOutputTokens.
+    // Simulates a provider that ignores its limit: maxOutputTokens does not cap the size.
     const text = fitBytes(whole, directives.size * 1_024);
     return { text, isTruncated: false, outputTokens: directives.tokens ?? countTokens(text) };
   }
@@ -47,7 +47,7 @@ export function writeSandboxText(
   return { text, isTruncated: text.length < whole.length, outputTokens: countTokens(text) };
 }
 
-/** Input as a provider would count it: everything that was sent, directive lines included. */
+/** Counts input as a provider would: everything that was sent, including directive lines. */
 export function countInputTokens(texts: readonly string[], imageCount: number): number {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   return Math.ceil(bytes / BYTES_PER_TOKEN) + TOKENS_PER_IMAGE * imageCount;
@@ -67,7 +67,7 @@ function composeText(parts: TextParts, isDirty: boolean): string {
     ...((parts.searches ?? null) === null ? [] : [`web searches: ${parts.searches}`]),
     `images: ${parts.images.length}`,
     ...parts.images.map(describeImage),
-    "", // without it Markdown takes the lines above for a heading
+    "", // otherwise Markdown would read the lines above as a heading
     "---",
   ];
   const messages = (parts.messages ?? []).map(({ role, text }) => `${role}: ${text}`);
@@ -85,14 +85,14 @@ function fitBytes(text: string, bytes: number): string {
   return cut + ".".repeat(bytes - Buffer.byteLength(cut));
 }
 
-/** Type and size of an image as its header says; the sandbox never decodes what it is given. */
+/** The type and size in an image's header; the sandbox never decodes images. */
 interface ImageHeader {
   readonly type: "png" | "jpeg";
   readonly width: number;
   readonly height: number;
 }
 
-/** @returns null when the bytes are no PNG or JPEG, or end before the size. */
+/** @returns null if the bytes are not a PNG or JPEG, or end before the size. */
 function readImageHeader(bytes: Uint8Array): ImageHeader | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.byteLength >= 24 && view.getUint32(0) === 0x89504e47) {

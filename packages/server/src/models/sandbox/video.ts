@@ -19,7 +19,7 @@ export function isClip(name: string): boolean {
   return CLIPS.has(name);
 }
 
-/** @param name one that isClip accepts: it becomes part of a path. */
+/** @param name a name that isClip accepts, since it becomes part of a path. */
 export async function loadClip(name: string): Promise<Uint8Array> {
   return readFile(new URL(`./clips/${name}.mp4`, import.meta.url));
 }

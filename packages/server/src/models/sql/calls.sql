@@ -1,10 +1,10 @@
--- Calls of providers: counted before they are made, and how they ended. One plan serves every call, for planning them took
--- longer than all the rest. It is right however many rows there are by then: by indexes alone, one call after the other.
+-- Provider calls: counted before they are made, and how they ended. One generic plan serves every call, because planning
+-- took longer than everything else. The plan is right for any number of rows: it uses only indexes, one call after another.
 
--- Counts calls before they are made, many at once: the earlier calls of each item are read, and the next one is inserted
--- unless p_max were made or a started job is open. No two may be for one item. A request token that is there already is
--- counted once. Rows are inserted in the order of their key, so that two processes cannot block each other. Returns a row
--- for each, in their order; begun and open are null where another attempt took the number in the same moment.
+-- Counts calls before they are made, many at once: reads the earlier calls of each item, and inserts the next one unless
+-- p_max calls were made or a started job is open. No two may be for the same item. A request token that already exists is
+-- counted once. Rows are inserted in key order, so that two processes cannot deadlock. Returns one row per call, in the
+-- same order; begun and open are null if another attempt took the number at the same moment.
 create or replace function provider_calls_begin(
   p_run uuid[], p_step int[], p_item int[], p_account uuid[], p_attempt int[], p_model text[], p_provider text[],
   p_provider_model text[], p_token uuid[], p_max int
@@ -44,8 +44,8 @@ begin
   order by s.nth;
 end $$;
 
--- Counts the first calls of runs that are created in the same transaction, at these places of the arrays: nobody else knows
--- of them yet, so nothing is looked up.
+-- Counts the first calls of runs that are created in the same transaction, at these positions of the arrays. Nobody else
+-- knows of the runs yet, so nothing is looked up.
 create or replace function provider_calls_begin_first(
   p_places int[], p_run uuid[], p_account uuid[], p_model text[], p_provider text[], p_provider_model text[]
 ) returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -54,9 +54,9 @@ begin
     select p_run[n], 0, 0, 1, p_account[n], 1, p_model[n], p_provider[n], p_provider_model[n] from unnest(p_places) n;
 end $$;
 
--- Records how calls ended, many at once; one that has ended already keeps its first end. A job that took too long goes on at
--- its provider: its call ends when it has been canceled there. Each row is found by its key, and changed by its place; no order
--- of locks is needed, since no two processes end the same calls.
+-- Records how calls ended, many at once; a call that already ended keeps its first outcome. A job that timed out continues at
+-- its provider: its call ends when it has been canceled there. Each row is found by its key and updated by its ctid. No lock
+-- order is needed, since no two processes end the same calls.
 create or replace function provider_calls_end(
   p_run uuid[], p_step int[], p_item int[], p_call int[], p_outcome text[], p_status int[], p_code text[],
   p_request text[], p_usage json[], p_estimated boolean[], p_cost bigint[]
