@@ -1,4 +1,4 @@
-/** Answers whose tokens are counted in no readable way: they are paid for, so they are delivered all the same. */
+/** Responses with unreadable token counts: they are paid for, so they are delivered all the same. */
 import { describe, expect, test } from "vitest";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import { callOf, entryOf } from "./adapter-rig.ts";
@@ -145,7 +145,7 @@ describe.each(Object.entries(INTERFACES))("a text of %s", (_name, one) => {
       text: TEXT,
       usage: given.known === null ? { isEstimated: true, inputTokens: 9, outputTokens: 4 } : given.known,
     });
-    const notes = warned.mock.calls.filter(([, message]) => /counts its tokens/.test(String(message)));
+    const notes = warned.mock.calls.filter(([, message]) => /unreadable token counts/.test(String(message)));
     expect(notes).toHaveLength(given.isNoted ? 1 : 0);
   });
 });
