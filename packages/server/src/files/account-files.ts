@@ -1,15 +1,15 @@
-/** The files of one account as a whole: for its export, and to remove them when it is deleted. */
+/** All files of one account: for its export, and for removal when the account is deleted. */
 import type { Database } from "../platform/database/database.ts";
 import type { BlobStore, OpenBlob } from "./blobs/blob-store.ts";
 import { deleteFileRows, listFilesOf, type FileOfAccount } from "./files-store.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 
 export interface AccountFiles {
-  /** Files whose bytes are there, by id. */
+  /** Files whose bytes exist, by id. */
   list(accountId: string, page: { readonly after: string; readonly limit: number }): Promise<FileOfAccount[]>;
   /** Null: the bytes are gone. */
   open(fileId: string): Promise<OpenBlob | null>;
-  /** Bytes first, then rows: what is interrupted is found again. */
+  /** Removes bytes first, then rows, so an interrupted removal is picked up again. */
   removeAll(accountId: string, stop?: AbortSignal): Promise<void>;
 }
 

@@ -28,61 +28,61 @@ export interface FilesOptions
   extends BlobStoreOptions, Pick<FilesContext, "db" | "publicUrl" | "ttlSeconds" | "newId" | "log"> {
   /** The server secret; the same in all processes on one database. */
   readonly secret: SecretReadings;
-  /** What may be the secret before a rotation. */
+  /** Candidates for the secret before a rotation. */
   readonly previousSecrets?: readonly Buffer[];
-  /** For tests: another network. No setting leads here. */
+  /** For tests: another network. No setting reaches this. */
   readonly fetch?: GuardedFetchOptions;
 }
 
 export interface Files {
   /**
-   * Makes Base64 images durable before the run exists; addresses stay addresses. Expects images in which
-   * `checkImageInputs` found no issue. If one cannot be stored, those already stored are removed.
+   * Stores Base64 images durably before the run exists; addresses stay addresses. Expects images in which
+   * `checkImageInputs` found no issues. If one cannot be stored, the images stored so far are removed.
    */
   storeInputImages(images: readonly ImageInput[]): Promise<StoredImage[]>;
   /**
-   * Only for a run that is known not to have been created. Works in the background. What cannot be removed is left to
-   * the sweep, as are the bytes of a run whose outcome is unknown.
+   * Only for a run that is known not to have been created. Works in the background. The sweep removes what this cannot,
+   * and the bytes of a run whose outcome is unknown.
    */
   discardInputImages(images: readonly StoredImage[]): void;
-  /** Inside the transaction that creates the run. The bytes are removed an hour after the run's deadline. */
+  /** Call this in the transaction that creates the run. The bytes are removed an hour after the run's deadline. */
   recordInputs(tx: Tx, owner: InputsOwner, images: readonly StoredImage[]): Promise<void>;
-  /** Fetches, decodes and fits the images of a run, in order. Rejects when aborted, and with a StorageFailure. */
+  /** Fetches, decodes, and resizes the images of a run, in order. Rejects if aborted, and with a StorageFailure. */
   loadImages(images: readonly StoredImage[], options: LoadOptions, signal: AbortSignal): Promise<LoadOutcome>;
   /**
-   * Decodes and encodes an image again, checks a video, and makes the result durable. Removes a spooled file.
-   * Rejects when aborted, and with a StorageFailure: an image may then be passed again.
+   * Decodes and re-encodes an image, or checks a video, and stores the result durably. Removes a spooled file.
+   * Rejects if aborted, and with a StorageFailure: an image may then be passed again.
    */
   storeOutput(output: GeneratedFile, signal: AbortSignal): Promise<StoredFile | Refused>;
-  /** Inside the transaction that finishes the run. */
+  /** Call this in the transaction that finishes the run. */
   recordOutputs(
     tx: Tx,
     owner: { readonly accountId: string; readonly runId: string; readonly attempt: number },
     files: readonly StoredFile[],
   ): Promise<void>;
-  /** False while the disk or the bucket takes no writes: no model is then called for a file. */
+  /** False while the disk or the bucket accepts no writes: no model is called for a file then. */
   isReady(): Promise<boolean>;
-  /** True: they are in a bucket, which every process uses and none can mend. */
+  /** True: files are in a bucket, which every process uses and none can fix. */
   readonly isShared: boolean;
   /** For content too large to stay in memory until `storeOutput`. */
   readonly spool: Spool;
   openFile: OpenFile;
-  /** Pictures that authors show of their prompts. */
+  /** Samples that authors show of their prompts. */
   readonly samples: Samples;
-  /** All of one account. */
+  /** All files of one account. */
   readonly ofAccount: AccountFiles;
   readonly ticks: readonly Tick[];
 }
 
-/** Of 10 MiB at most each, so 320 MiB in the worst case. */
+/** Each at most 10 MiB, so 320 MiB in the worst case. */
 const FETCHES_AT_ONCE = 32;
 /**
- * A permit cannot be taken back from a slow host. So three quarters stay free for other accounts, and what several have
- * between them leaves permits for the next: four with slow hosts have 26 to 28.
+ * A permit cannot be taken back from a slow host. So three quarters stay free for other accounts, and several accounts
+ * together leave permits for the next: four accounts with slow hosts hold 26 to 28.
  */
 const FETCHES = { permits: FETCHES_AT_ONCE, keyShareMax: FETCHES_AT_ONCE / 4, leavesFree: true };
 
-/** @throws Error when the secret is not the one this database knows. */
+/** @throws Error if the secret is not the one that this database knows. */
 export async function createFiles(options: FilesOptions): Promise<Files> {
   const { db, clock, log, newId, ttlSeconds, publicUrl } = options;
   const secrets = { current: options.secret, previous: options.previousSecrets ?? [] };

@@ -8,7 +8,7 @@ import type { GuardedFetch } from "./fetch/guarded-fetch.ts";
 import type { DecodingBudget } from "./inputs/decoding-budget.ts";
 import type { KeyRing } from "./outputs/signed-urls.ts";
 
-/** What the files of a process work with. */
+/** What the file code of a process works with. */
 export interface FilesContext {
   readonly db: Database;
   readonly blobs: BlobStore;
@@ -17,12 +17,12 @@ export interface FilesContext {
   readonly newId: () => string;
   readonly log: Log;
   readonly keys: KeyRing;
-  /** Never taken from a request: a Host header would decide where our addresses lead. Without a slash at the end. */
+  /** Never taken from a request, or a Host header would decide where our addresses lead. Without a trailing slash. */
   readonly publicUrl: () => string;
-  /** Life of a generated file; 86,400 by the specification. */
+  /** How long a generated file is available; 86,400 by the specification. */
   readonly ttlSeconds: number;
   readonly fetcher: GuardedFetch;
-  /** Limits the images in memory before they are decoded, over all runs of this process; by account. */
+  /** Limits the images in memory before they are decoded, across all runs of this process, by account. */
   readonly fetching: Semaphore;
   readonly decodingInputs: DecodingBudget;
   readonly decodingOutputs: DecodingBudget;

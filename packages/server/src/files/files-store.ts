@@ -2,20 +2,20 @@ import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import type { StoredFile, StoredImage } from "./stored-file.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 
-/** Bytes outlive their address by this long, so that a download or a run's last read in progress can finish. */
+/** Bytes outlive their address by this long, so that a download or a run's last read can finish. */
 const REMOVAL_DELAY = "1 hour";
 
-/** What a row says of a file's bytes. */
+/** What a row says about a file's bytes. */
 type FileContent = Omit<Extract<StoredImage, { type: "file" }>, "type">;
 
-/** The run whose inputs they are; it may need them until its deadline, when it is final. */
+/** The run that owns the inputs; it may need them until its deadline, when it is final. */
 export interface InputsOwner {
   readonly accountId: string;
   readonly runId: string;
   readonly deadlineSeconds: number;
 }
 
-/** The conflict clause lets a transaction with an unknown outcome be sent again. */
+/** The conflict clause allows a transaction with an unknown outcome to be repeated. */
 const INSERT_INPUTS = `
   insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, generated_at, expires_at)
   select id, $1, $2, 0, 'input', sha256, bytes, mime, promptd_now(), promptd_now() + make_interval(secs => $7)
@@ -26,7 +26,7 @@ export async function insertInputs(tx: Tx, owner: InputsOwner, files: readonly F
   await tx.query(INSERT_INPUTS, [owner.accountId, owner.runId, ...columnsOf(files), owner.deadlineSeconds]);
 }
 
-/** Times come from the process that signed the address, since the row must say what the address says. */
+/** Times come from the process that signed the address, since row and address must agree. */
 const INSERT_OUTPUTS = `
   insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, key_id, generated_at, expires_at)
   select id, $1, $2, $3, 'output', sha256, bytes, mime, key_id,
@@ -51,7 +51,7 @@ export async function insertOutputs(
   ]);
 }
 
-/** Never expires; `expireNow` ends it. */
+/** Never expires until `expireNow` ends it. */
 const INSERT_SAMPLE = `
   insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, generated_at, expires_at)
   values ($3, $1, $2, 0, 'sample', $4, $5, $6, promptd_now(), 'infinity') on conflict (id) do nothing`;
@@ -78,7 +78,7 @@ function columnsOf(files: readonly FileContent[]): unknown[] {
   ];
 }
 
-/** Marks a batch of expired files. Skip locked: two sweeps at once share the work instead of waiting. */
+/** Marks a batch of expired files. With skip locked, concurrent sweeps share the work instead of waiting. */
 export async function markExpired(db: Database, batch: number): Promise<number> {
   const rows = await db.query<{ id: string }>(
     `update files set deleted_at = promptd_now()
@@ -90,13 +90,13 @@ export async function markExpired(db: Database, batch: number): Promise<number> 
   return rows.length;
 }
 
-/** A position in the order of removal. The time is the database's text: a Date would lose its microseconds. */
+/** A position in the removal order. The time is the database's text, since a Date would lose microseconds. */
 export interface Removable {
   readonly id: string;
   readonly expiresAt: string;
 }
 
-/** Marked files whose bytes are due for removal and not yet removed, oldest first, after the given one. */
+/** Lists marked files whose bytes are due for removal and not yet removed, oldest first, after the given one. */
 export async function listRemovable(db: Database, batch: number, after: Removable | null): Promise<Removable[]> {
   return db.query<Removable>(
     `select id, expires_at::text as "expiresAt" from files where deleted_at is not null and removed_at is null
@@ -112,28 +112,28 @@ export async function markRemoved(db: Database, fileIds: readonly string[]): Pro
   ]);
 }
 
-/** Those of the ids that have a row, whatever its state. */
+/** Returns the ids that have a row, in any state. */
 export async function findKnown(db: Database, fileIds: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>("select id from files where id = any($1::uuid[])", [fileIds]);
   return new Set(rows.map((row) => row.id));
 }
 
-/** The database's time in milliseconds: a process with a wrong clock must not treat a running run's bytes as old. */
+/** The database's time in milliseconds. A process with a wrong clock must not treat a running run's bytes as old. */
 export async function readNowMs(db: Database): Promise<number> {
   const [row] = await db.query<{ now: Date }>("select promptd_now() as now");
   if (row === undefined) throw new Error("The database did not return its time.");
   return row.now.getTime();
 }
 
-/** What this database knows of the installation mark in its blob store. */
+/** What this database knows about the installation mark in its blob store. */
 export interface InstallationMark {
   readonly installationId: string;
-  /** The mark that the last sweep found, and the one it wrote instead. */
+  /** The mark that the last sweep found, and the one that it replaced it with. */
   readonly seen: string;
   readonly written: string;
 }
 
-/** @param newInstallationId used by a database that has none yet. */
+/** @param newInstallationId used if the database has none yet. */
 export async function readInstallationMark(db: Database, newInstallationId: string): Promise<InstallationMark> {
   await db.query(
     "insert into blob_store_mark (installation_id, seen, written) values ($1, '', '') on conflict do nothing",
@@ -159,12 +159,12 @@ export interface FileKeyRow {
   readonly createdAt: Date;
 }
 
-/** The newest three keys, newest first; none where no process has started yet. */
+/** The three newest keys, newest first; none if no process has started yet. */
 export function listFileKeys(db: Queryable): Promise<FileKeyRow[]> {
   return db.query(`select id, fingerprint, created_at as "createdAt" from file_keys order by id desc limit 3`);
 }
 
-/** Processes that start together register one key, not two. */
+/** Locks the keys, so that processes that start together register one key, not two. */
 export async function lockFileKeys(tx: Tx): Promise<FileKeyRow[]> {
   await tx.query("lock table file_keys in share row exclusive mode");
   return listFileKeys(tx);
@@ -181,7 +181,7 @@ export interface FileOfAccount extends Omit<FileContent, "sha256"> {
   readonly kind: "input" | "output" | "sample";
 }
 
-/** By id. `withRemoved`: also those whose bytes are gone already. */
+/** Lists files by id. `withRemoved`: including files whose bytes are gone. */
 export function listFilesOf(
   db: Queryable,
   accountId: string,
@@ -194,7 +194,7 @@ export function listFilesOf(
   );
 }
 
-/** Of an account that is deleted: rows of others stay after their bytes are gone. */
+/** For a deleted account only: rows of other accounts stay after their bytes are gone. */
 export async function deleteFileRows(db: Queryable, fileIds: readonly string[]): Promise<void> {
   await db.query("delete from files where id = any($1::uuid[])", [fileIds]);
 }

@@ -1,4 +1,4 @@
-/** Media types that this service publishes, with the file extension each of them has in an address. */
+/** Media types that this service publishes, with their file extensions in addresses. */
 export const EXTENSIONS = {
   "image/png": "png",
   "image/jpeg": "jpg",
@@ -8,7 +8,7 @@ export const EXTENSIONS = {
 } as const;
 export type PublishedMediaType = keyof typeof EXTENSIONS;
 
-/** An image input as the run's row stores it: JSON-safe, without the bytes. */
+/** An image input as stored in the run's row: JSON-safe, without the bytes. */
 export type StoredImage =
   | { readonly type: "url"; readonly url: string }
   | {
@@ -16,7 +16,7 @@ export type StoredImage =
       readonly fileId: string;
       readonly bytes: number;
       readonly mediaType: string;
-      /** Of the decoded bytes, lower-case hex. */
+      /** Of the decoded bytes, in lowercase hex. */
       readonly sha256: string;
     };
 
@@ -24,7 +24,7 @@ export type StoredImage =
 export interface StoredFile {
   readonly kind: "stored";
   readonly fileId: string;
-  /** Signed address, valid until `expiresAtMs`; it never changes and reading it never extends it. */
+  /** Signed address, valid until `expiresAtMs`. It never changes, and reading the file never extends it. */
   readonly url: string;
   readonly bytes: number;
   readonly mediaType: PublishedMediaType;
@@ -34,10 +34,10 @@ export interface StoredFile {
   readonly expiresAtMs: number;
 }
 
-/** `message` is the sentence of the error item; it never says why an address could not be fetched. */
+/** `message` is the text of the error item; it never says why an address could not be fetched. */
 export interface Refused {
   readonly kind: "refused";
   readonly message: string;
-  /** Why, for operators alone. */
+  /** The reason, for operators only. */
   readonly detail?: string | undefined;
 }

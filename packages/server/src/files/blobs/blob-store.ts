@@ -1,14 +1,14 @@
 import type { Readable } from "node:stream";
 
-/** A part of a file as a caller asks for it, before its size is known. Both ends are included. */
+/** A requested part of a file, before the file size is known. Both ends are inclusive. */
 export type ByteRange =
   | { readonly kind: "from"; readonly start: number; readonly end: number | null }
   | { readonly kind: "last"; readonly count: number };
 
-/** Begins reading a blob's content from its start. */
+/** Starts reading a blob's content from the beginning. */
 export type OpenBody = () => Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** An opened blob. `part` names its first and last byte when only a range of it follows. */
+/** An opened blob. If only a range follows, `part` has its first and last byte. */
 export interface OpenBlob {
   readonly body: Readable;
   /** Of the whole blob, in bytes. */
@@ -16,51 +16,51 @@ export interface OpenBlob {
   readonly part: { readonly start: number; readonly end: number } | null;
 }
 
-/** A file too large for memory, on this machine's disk until it becomes a blob or is discarded. */
+/** A file too large for memory, kept on this machine's disk until it becomes a blob or is discarded. */
 export interface SpooledFile {
   readonly path: string;
   readonly bytes: number;
-  /** Of all bytes, lower-case hex. */
+  /** Of all bytes, in lowercase hex. */
   readonly sha256: string;
-  /** Removes it; does nothing when it has become a blob or was removed before. */
+  /** Removes the file; does nothing if it became a blob or was already removed. */
   discard(): Promise<void>;
 }
 
-/** Called with the cause when an entry cannot be read or removed. The work goes on with the next entry. */
+/** Called with the cause if an entry cannot be read or removed. Work continues with the next entry. */
 export type OnSkipped = (cause: unknown) => void;
 
 export interface BlobEntry {
   readonly key: string;
-  /** When the store wrote it, by the store's clock. */
+  /** When it was written, by the store's clock. */
   readonly modifiedAtMs: number;
 }
 
 /**
- * Stores bytes under one id each. Not content-addressed: sharing would need reference counts and bring delete races,
- * and generated files are never equal. Keys are lower-case UUIDs; anything else is refused.
+ * Stores bytes, each blob under its own id. Not content-addressed: sharing would need reference counts and cause delete
+ * races, and generated files are never equal. Keys are lowercase UUIDs; anything else is rejected.
  */
 export interface BlobStore {
   /**
-   * Resolves when the bytes survive a power loss. Rejects, and leaves nothing to be read, if `bytes` do not arrive.
-   * `open` is called again for every retry.
+   * Resolves once the bytes would survive a power loss. If the content is not exactly `bytes` long, rejects and leaves
+   * nothing readable. `open` is called again for every retry.
    */
   put(key: string, open: OpenBody, bytes: number): Promise<void>;
-  /** Like `put`, for a spooled file, which is gone afterwards. It stays where it was when this rejects. */
+  /** Like `put`, for a spooled file, which no longer exists afterwards. If this rejects, the file stays where it was. */
   putFile(key: string, file: SpooledFile): Promise<void>;
-  /** Null when there is no such blob. A range that does not fit gives the whole blob. */
+  /** Null if the blob does not exist. A range that does not fit returns the whole blob. */
   get(key: string, range: ByteRange | null): Promise<OpenBlob | null>;
-  /** In bytes; null when there is no such blob. */
+  /** In bytes; null if the blob does not exist. */
   size(key: string): Promise<number | null>;
-  /** Deleting a missing blob is not an error: a sweep may be repeated at any point. */
+  /** Deleting a missing blob is not an error, since a sweep may be repeated at any point. */
   delete(key: string): Promise<void>;
-  /** In no order. A blob written or deleted meanwhile may or may not appear. */
+  /** Lists blobs in no particular order. Blobs written or deleted meanwhile may or may not appear. */
   list(prefix: string, onSkipped: OnSkipped): AsyncIterable<BlobEntry>;
-  /** The mark that says whose blobs these are; null when there is none. It is not a blob: no listing shows it. */
+  /** The mark that says which installation owns these blobs; null if there is none. It is not a blob and is never listed. */
   readMark(): Promise<string | null>;
   writeMark(text: string): Promise<void>;
-  /** Where an operator finds the mark. */
+  /** Where an operator can find the mark. */
   readonly markLocation: string;
-  /** Removes what interrupted writes begun before that time left behind. */
+  /** Removes leftovers of interrupted writes that began before that time. */
   discardPartial(beforeMs: number, onSkipped: OnSkipped): Promise<void>;
 }
 
@@ -69,17 +69,17 @@ export const MARK_NAME = "installation";
 
 const KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** False for any other name in a store: a listing skips it, so a sweep never touches it. */
+/** False for any other name in a store: listings skip it, so a sweep never touches it. */
 export function isBlobKey(name: string): boolean {
   return KEY.test(name);
 }
 
-/** Keys become paths, so the form is checked here as well and not only where they come from. */
+/** Keys become paths, so their format is checked here too, not only at their source. */
 export function checkBlobKey(key: string): void {
-  if (!isBlobKey(key)) throw new TypeError("A blob key must be a lower-case UUID.");
+  if (!isBlobKey(key)) throw new TypeError("A blob key must be a lowercase UUID.");
 }
 
-/** First and last byte of the range in a blob of `size` bytes; null when it does not fit. */
+/** Returns the first and last byte of a range in a blob of `size` bytes; null if it does not fit. */
 export function resolveRange(range: ByteRange, size: number): { readonly start: number; readonly end: number } | null {
   if (range.kind === "last") {
     return range.count === 0 ? null : { start: Math.max(0, size - range.count), end: size - 1 };
@@ -89,14 +89,14 @@ export function resolveRange(range: ByteRange, size: number): { readonly start: 
 }
 
 /**
- * The disk or the bucket is not working right now. The run that met it is not at fault: its handler waits, counts no
- * attempt and does not call the model again. The message names no key and no address.
+ * The disk or the bucket is not working right now. That is not the run's fault: its handler waits, counts no attempt, and
+ * does not call the model again. The message never contains a key or an address.
  */
 export class StorageFailure extends Error {
   override readonly name = "StorageFailure";
 }
 
-/** True for such a failure itself, and for an error of another layer that it caused. */
+/** True for a StorageFailure, and for another layer's error caused by one. */
 export function isStorageFailure(error: unknown): boolean {
   return error instanceof StorageFailure || (error instanceof Error && error.cause instanceof StorageFailure);
 }

@@ -7,19 +7,19 @@ import { createS3Blobs } from "./s3-blobs.ts";
 import type { S3Options } from "./s3-client.ts";
 
 export interface BlobStoreOptions {
-  /** Blobs go to `files` below it unless there is a bucket. All API and worker processes must share it. */
+  /** Blobs go to its `files` subdirectory unless there is a bucket. All API and worker processes must share it. */
   readonly dataDir: string;
-  /** Blobs go to this bucket instead. */
+  /** If set, blobs go to this bucket instead. */
   readonly bucket?: S3Options | null;
   readonly clock: Clock;
 }
 
-/** Where the bytes of files are. */
+/** Opens the store for the bytes of files. */
 export async function chooseBlobStore({ dataDir, bucket, clock }: BlobStoreOptions): Promise<BlobStore> {
   return bucket ? createS3Blobs(bucket, clock) : createDiskBlobs(join(dataDir, "files"));
 }
 
-/** The bucket that files go to instead of the data directory; null: no bucket is set. */
+/** Reads the settings of the bucket to use instead of the data directory; null: none is set. */
 export function readBucket(config: Config): S3Options | null {
   const { PROMPTD_S3_BUCKET: bucket, PROMPTD_S3_ENDPOINT: endpoint, secret } = config;
   if (bucket === null || endpoint === null) return null;

@@ -23,8 +23,8 @@ const PARTIAL = "partial";
 const SHARD = /^[0-9a-f]{2}$/;
 
 /**
- * Blobs as files below `root`, two levels of directories by the last four digits of the id: the first ones are a
- * timestamp and would put all files of seven weeks into one directory.
+ * Stores blobs as files under `root`, in two levels of directories named by the last four digits of the id. The first
+ * digits are a timestamp and would put all files of seven weeks into one directory.
  * All processes that serve or generate files must share this directory.
  */
 export async function createDiskBlobs(root: string): Promise<BlobStore> {
@@ -33,7 +33,7 @@ export async function createDiskBlobs(root: string): Promise<BlobStore> {
 }
 
 class DiskBlobs implements BlobStore {
-  /** Free of symbolic links, so that a path below it can be compared with where it really leads. */
+  /** Without symbolic links, so that a path under it can be compared with where it really leads. */
   readonly #root: string;
 
   constructor(root: string) {
@@ -46,7 +46,7 @@ class DiskBlobs implements BlobStore {
     await faultPoint("blob.after_rename");
   }
 
-  /** The spool lies on the same file system: the file is made durable and gets another name. */
+  /** The spool is on the same file system, so the file is made durable and renamed. */
   async putFile(key: string, file: SpooledFile): Promise<void> {
     const path = this.#pathOf(key);
     await syncPath(file.path);
@@ -104,7 +104,7 @@ class DiskBlobs implements BlobStore {
     return join(this.#root, key.slice(-4, -2), key.slice(-2), key);
   }
 
-  /** A link planted in the store, as file or as directory, is treated as absent: it could lead anywhere. */
+  /** A symbolic link in the store, as a file or directory, counts as absent: it could lead anywhere. */
   async #open(key: string): Promise<{ file: FileHandle; size: number } | null> {
     const path = this.#pathOf(key);
     let file: FileHandle | null = null;
@@ -122,7 +122,7 @@ class DiskBlobs implements BlobStore {
     return null;
   }
 
-  /** Whole or not at all, whatever happens meanwhile. */
+  /** Written completely or not at all, whatever happens meanwhile. */
   async #replace(path: string, openBody: OpenBody, bytes: number): Promise<void> {
     const partial = join(this.#root, PARTIAL, `${basename(path)}.${randomBytes(8).toString("hex")}`);
     try {
@@ -178,7 +178,7 @@ async function entriesOf(path: string): Promise<Dirent[]> {
   return readdir(path, { withFileTypes: true });
 }
 
-/** Null when the file went away meanwhile. */
+/** Null if the file was removed meanwhile. */
 async function modifiedAt(path: string): Promise<number | null> {
   try {
     return (await stat(path)).mtimeMs;
@@ -188,7 +188,7 @@ async function modifiedAt(path: string): Promise<number | null> {
   }
 }
 
-/** Passes over what cannot be read, such as a directory of another user. */
+/** Skips what cannot be read, such as another user's directory. */
 function skipping(onSkipped: OnSkipped): (cause: unknown) => never[] {
   return (cause) => {
     onSkipped(cause);

@@ -16,9 +16,9 @@ import {
 import { createS3Client, type CallS3, type S3Options } from "./s3-client.ts";
 
 /**
- * Blobs in an S3-compatible bucket, for installations whose processes share no disk. Addresses have the bucket in the
- * path, which every compatible server understands. Callers never see the bucket: files pass through this service, since
- * the bucket would answer 403 where an expired file must be 410.
+ * Stores blobs in an S3-compatible bucket, for installations whose processes do not share a disk. Addresses have the bucket
+ * in the path, which every compatible server supports. Callers never see the bucket: files pass through this service,
+ * since the bucket would return 403 for an expired file, which must be 410.
  */
 export function createS3Blobs(options: S3Options, clock: Clock): BlobStore {
   return new S3Blobs(options.prefix, createS3Client(options, clock));
@@ -57,13 +57,13 @@ class S3Blobs implements BlobStore {
       return { body, size: Number(size), part: { start: Number(start), end: Number(end) } };
     }
     await body.dump();
-    return statusCode === 404 ? null : this.get(key, null); // a range that does not fit gives the whole
+    return statusCode === 404 ? null : this.get(key, null); // a range that does not fit returns the whole blob
   }
 
   async size(key: string): Promise<number | null> {
     const { statusCode, headers } = await this.#call({ method: "HEAD", key: this.#keyOf(key), accept: [200, 404] });
     if (statusCode !== 404) return Number(headers["content-length"]);
-    const found = await this.get(key, null); // an answer without a body does not say whether the bucket exists
+    const found = await this.get(key, null); // a response without a body does not say whether the bucket exists
     found?.body.destroy();
     return found?.size ?? null;
   }
@@ -73,7 +73,7 @@ class S3Blobs implements BlobStore {
     await body.dump();
   }
 
-  /** The first form of listing, by last key: every compatible server supports it, and it needs no server state. */
+  /** Uses version 1 listing, by last key: every compatible server supports it, and it needs no server state. */
   async *list(prefix: string): AsyncGenerator<BlobEntry> {
     let marker: string | null = "";
     while (marker !== null) {
@@ -100,7 +100,7 @@ class S3Blobs implements BlobStore {
     await this.#put(this.#prefix + MARK_NAME, () => [bytes], bytes.byteLength);
   }
 
-  /** A bucket shows an object whole or not at all. */
+  /** A bucket shows an object completely or not at all. */
   async discardPartial(): Promise<void> {}
 
   async #put(key: string, open: OpenBody, bytes: number): Promise<void> {
@@ -108,7 +108,7 @@ class S3Blobs implements BlobStore {
     await body.text();
   }
 
-  /** The last bytes are requested by position: not every server returns the right ones for `bytes=-n`. */
+  /** Requests the last bytes by position: not every server handles `bytes=-n` correctly. */
   async #rangeHeader(key: string, range: ByteRange): Promise<string | null> {
     if (range.kind === "from") return `bytes=${range.start}-${range.end ?? ""}`;
     const part = resolveRange(range, (await this.size(key)) ?? 0);
@@ -132,7 +132,7 @@ function readPage(xml: string, prefixLength: number): { entries: BlobEntry[]; ne
   return { entries, next: isLast ? null : textOf(objects.at(-1) ?? "", "Key") };
 }
 
-/** Text of the first element of that name. */
+/** The text of the first element with that name. */
 function textOf(xml: string, name: string): string | null {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   if (text === undefined || text === "") return null;

@@ -1,5 +1,5 @@
 /**
- * Calls of an S3-compatible service: signed by aws4fetch, sent by undici, which streams a body of known length, times
+ * Calls an S3-compatible service. aws4fetch signs requests. undici sends them: it streams bodies of known length, times
  * out without progress in either direction, and follows no redirects.
  */
 import { Readable } from "node:stream";
@@ -16,9 +16,9 @@ export interface S3Options {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly bucket: string;
-  /** Put before every key, such as `promptd/`; "" for none. Letters, digits, `/`, `_`, `.` and `-`. */
+  /** Prefix of every key, such as `promptd/`; "" for none. Letters, digits, `/`, `_`, `.`, and `-`. */
   readonly prefix: string;
-  /** In tests: how long the service may be silent. */
+  /** For tests: how long the service may be silent. */
   readonly idleMs?: number;
 }
 
@@ -29,20 +29,20 @@ interface S3Call {
   readonly query?: Readonly<Record<string, string>>;
   readonly range?: string;
   readonly body?: { readonly open: OpenBody; readonly bytes: number };
-  /** Statuses that are not a failure. */
+  /** Statuses that are not failures. */
   readonly accept: readonly number[];
 }
 
 type S3Answer = Dispatcher.ResponseData;
-/** @throws S3Failure; BodyFault when the content itself fails. */
+/** @throws S3Failure; BodyFault if the content itself fails. */
 export type CallS3 = (call: S3Call) => Promise<S3Answer>;
 
 const ATTEMPTS_MAX = 3;
 const BACKOFF = { baseMs: 200, capMs: 2_000 };
-/** Without a byte in either direction. */
+/** The longest time without a byte in either direction. */
 const IDLE_MS = 60_000;
 
-/** A bucket that refused or could not be reached. The message names the service's code, never a key or an address. */
+/** The bucket rejected a request or could not be reached. The message has the service's code, never a key or an address. */
 class S3Failure extends Error {
   override readonly name = "S3Failure";
   readonly isTransient: boolean;
@@ -52,14 +52,14 @@ class S3Failure extends Error {
   }
 }
 
-/** The content itself failed: sending it again would not help. */
+/** The content itself failed, so a retry would not help. */
 class BodyFault extends Error {
   override readonly name = "BodyFault";
 }
 
 /**
- * Up to three attempts while the bucket cannot be reached or answers 429 or 5xx: a generated image was paid for, and
- * giving it up over a moment's failure would make the provider be called again.
+ * Makes up to three attempts while the bucket cannot be reached or returns 429 or 5xx. A generated image was paid for, and
+ * giving up on a momentary failure would mean calling the provider again.
  */
 export function createS3Client(options: S3Options, clock: Clock): CallS3 {
   const idleMs = options.idleMs ?? IDLE_MS;
@@ -74,7 +74,7 @@ export function createS3Client(options: S3Options, clock: Clock): CallS3 {
     });
 }
 
-/** Loaded at the first call: most servers keep their files on a disk. */
+/** Loaded at the first call: most servers store their files on disk. */
 async function createAgent(idleMs: number): Promise<Agent> {
   const { Agent: HttpAgent } = await import("undici");
   return new HttpAgent({ connect: { timeout: idleMs }, headersTimeout: idleMs, bodyTimeout: idleMs });
@@ -88,7 +88,7 @@ async function send(call: S3Call, agent: Agent, options: S3Options, clock: Clock
     ...options,
     method,
     url: url.href,
-    // Signs the length and leaves the content to TLS, so that a body need not be read twice.
+    // Signs the length and leaves the content to TLS, so the body need not be read twice.
     headers: { "x-amz-content-sha256": "UNSIGNED-PAYLOAD", ...(call.range === undefined ? {} : { range: call.range }) },
     service: "s3",
     datetime: isoTime(clock.nowMs()).replace(/[-:]|\.\d+/g, ""),
@@ -102,7 +102,7 @@ async function send(call: S3Call, agent: Agent, options: S3Options, clock: Clock
       headers: { ...Object.fromEntries(signed.headers), ...length },
       body: body === undefined ? null : Readable.from(countBytes(body)),
     });
-    answer.body.on("error", () => {}); // a body that nobody reads to its end must not end the process
+    answer.body.on("error", () => {}); // a body that nobody reads to the end must not end the process
     return answer;
   } catch (cause) {
     if (cause instanceof BodyFault) throw cause;
@@ -115,12 +115,12 @@ async function checkAnswer(answer: S3Answer, { method, accept }: S3Call): Promis
   if (accept.includes(status) && (status !== 404 || method === "HEAD")) return answer;
   const text = await body.text().catch(() => "");
   const code = /<Code>(\w{1,64})<\/Code>/.exec(text.slice(0, 4_096))?.[1] ?? "";
-  // A bucket that is gone also answers 404: treating that as a missing file would answer callers wrongly.
+  // A deleted bucket also returns 404: treating that as a missing file would give callers a wrong response.
   if (accept.includes(status) && code !== "NoSuchBucket") return answer;
   throw new S3Failure(`The bucket answered ${status} ${code}`.trimEnd(), status === 429 || status >= 500);
 }
 
-/** Breaks off when the content is not as long as announced: the bucket then stores nothing. */
+/** Throws if the content does not have the announced length: the bucket then stores nothing. */
 async function* countBytes(body: { readonly open: OpenBody; readonly bytes: number }): AsyncGenerator<Uint8Array> {
   let sent = 0;
   try {

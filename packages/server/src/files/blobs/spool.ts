@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { codeOf } from "../../platform/reason-of.ts";
 import type { OnSkipped, SpooledFile } from "./blob-store.ts";
 
-/** Where provider videos are written while they arrive: four of 200 MiB at once would otherwise fill a worker's memory. */
+/** Where provider videos are written as they arrive: four at once of 200 MiB each would fill a worker's memory. */
 export interface Spool {
-  /** Writes the pieces to a file of their own. Whatever `pieces` throws is thrown on, and nothing stays behind. */
+  /** Writes the pieces to a new file. Errors of `pieces` are rethrown, and nothing is left behind. */
   write(pieces: AsyncIterable<Uint8Array>): Promise<SpooledFile>;
-  /** Removes what processes that died left behind before that time. */
+  /** Removes files that dead processes left behind before that time. */
   discardBefore(beforeMs: number, onSkipped: OnSkipped): Promise<void>;
 }
 
 export const PRIVATE_DIRECTORY = 0o700;
 export const PRIVATE_FILE = 0o600;
 
-/** @param directory on the file system of the blobs, so that a file can become one without being copied. */
+/** @param directory on the same file system as the blobs, so that a file can become a blob without being copied. */
 export function createSpool(directory: string): Spool {
   return {
     write: async (pieces) => {
@@ -52,7 +52,7 @@ async function writePieces(
   return { bytes, sha256: hash.digest("hex") };
 }
 
-/** Removes the files of a directory that were last written before that time. */
+/** Removes the files in a directory that were last written before that time. */
 export async function removeOlder(directory: string, beforeMs: number, onSkipped: OnSkipped): Promise<void> {
   for (const name of (await readdir(directory).catch(ignoreMissing)) ?? []) {
     const path = join(directory, name);

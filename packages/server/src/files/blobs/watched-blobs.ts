@@ -1,6 +1,6 @@
 /**
- * Watches a blob store: its failures are distinguished from faults of the work that meets them, and it is known while
- * the store takes no writes, so that no provider is paid for a file that could not be stored.
+ * Watches a blob store: tells its failures apart from errors of the work that meets them, and knows while the store accepts
+ * no writes, so that no provider is paid for a file that could not be stored.
  */
 import { randomFillSync } from "node:crypto";
 import { finished, Transform, type Readable } from "node:stream";
@@ -12,13 +12,13 @@ export interface WatchedStorage {
   readonly blobs: BlobStore;
   readonly spool: Spool;
   /**
-   * False while a write has failed and none has succeeded since; then a write is tried, at most every two seconds. One is
-   * tried at the first question too, and beside the answer when nothing was written for half a minute.
+   * False if a write has failed and none has succeeded since. Each call then tries a write, at most every two seconds. The
+   * first call also tries one, and so does a call after half a minute without writes, without waiting for the result.
    */
   isReady(): Promise<boolean>;
 }
 
-/** As large as a small picture: a disk with room for only a few bytes counts as full. */
+/** The size of a small picture: a disk with room for only a few bytes counts as full. */
 const PROBE_BYTES = 262_144;
 const PROBE_EVERY_MS = 2_000;
 const QUIET_MS = 30_000;
@@ -47,16 +47,16 @@ export function watchStorage(
       await work();
       noteStored();
     } catch (cause) {
-      if (cause instanceof TypeError) throw cause; // an invalid key is a bug of ours
+      if (cause instanceof TypeError) throw cause; // an invalid key is our bug
       noteFailure(cause);
       throw new StorageFailure("A file could not be stored.", { cause });
     }
   };
   const probe = async (): Promise<boolean> => {
     const key = newId();
-    const bytes = randomFillSync(Buffer.allocUnsafe(PROBE_BYTES)); // a compressing disk would store zeros in no space
+    const bytes = randomFillSync(Buffer.allocUnsafe(PROBE_BYTES)); // on a compressing file system zeros take no space
     await write(() => inner.put(key, () => [bytes], PROBE_BYTES)).catch(() => {});
-    await inner.delete(key).catch(() => {}); // else the sweep of orphans removes it
+    await inner.delete(key).catch(() => {}); // otherwise the orphan sweep removes it
     return !isBroken;
   };
   const tryWrite = (): Promise<boolean> => {
@@ -90,7 +90,7 @@ export function watchStorage(
     spool: { ...innerSpool, write: (pieces) => spoolPieces(innerSpool, pieces, write) },
     isReady: () => {
       if (isBroken || storedAtMs === -Infinity) return tryWrite();
-      if (monotonicMs() - storedAtMs >= QUIET_MS) void tryWrite(); // the next question has its answer
+      if (monotonicMs() - storedAtMs >= QUIET_MS) void tryWrite(); // the next call will know
       return Promise.resolve(true);
     },
   };
@@ -106,8 +106,8 @@ async function reading<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /**
- * A body that breaks off, or ends before its announced length, is a failure and never a shorter file. A reader that
- * goes away closes the underlying stream at once, even before the first byte was read and while the store is silent.
+ * A body that breaks off, or ends before its announced length, is a failure, never a shorter file. If the reader goes
+ * away, the underlying stream is closed at once, even before the first byte was read and while the store is silent.
  */
 function watchedBody({ body, size, part }: OpenBlob): Readable {
   const expected = part === null ? size : part.end - part.start + 1;
@@ -124,11 +124,11 @@ function watchedBody({ body, size, part }: OpenBlob): Readable {
     if (cause) watched.destroy(new StorageFailure("A file could not be read to its end.", { cause }));
   });
   watched.once("close", () => body.destroy());
-  watched.on("error", () => {}); // nobody listens before it is read; the read itself reports it
+  watched.on("error", () => {}); // nobody listens before the body is read; reading reports the error
   return body.pipe(watched);
 }
 
-/** Errors of the provider's side are passed on unchanged: only the disk's own failures are storage failures. */
+/** Provider errors are passed on unchanged: only the disk's own failures are storage failures. */
 async function spoolPieces(
   spool: Spool,
   pieces: AsyncIterable<Uint8Array>,

@@ -10,7 +10,7 @@ const SENTENCES: Readonly<Record<Exclude<FetchFault, "connection" | "status">, s
   "too-large": "it sent more data than is accepted",
 };
 
-/** Which host it was and what went wrong, for operators: a caller could scan a network with it. */
+/** Names the host and what went wrong, for operators only: a caller could use it to scan a network. */
 export function describeRefusal({ fault, cause }: FetchRefusal, host: string): string {
   const where = host === "" ? "The address" : host;
   if (fault === "status") return `${where}: it returned ${String(cause)}`;
@@ -24,7 +24,7 @@ const CONNECTIONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "it cannot be reached from here",
   ETIMEDOUT: "it did not accept a connection in time",
 };
-/** Of Node and OpenSSL: what is wrong with a certificate, or with TLS itself. */
+/** Node and OpenSSL error codes for certificate and TLS problems. */
 const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|EPROTO)/;
 
 function describeConnection(cause: unknown): string {

@@ -1,8 +1,8 @@
 /**
- * Opens a TLS connection to a host that a caller named, and to nothing that is not on the public internet. Three
- * checks, since each of them alone has been got round: the literal host (a lookup is never asked about literals),
- * every address the name resolves to (and the connection is pinned to these, so a second, different answer is never
- * asked for), and the address the socket really reached, before a byte is sent.
+ * Opens a TLS connection to a host that a caller named, but only on the public internet. There are three checks, since
+ * each of them alone has been bypassed elsewhere: the literal host (literals are never looked up), every address that the
+ * name resolves to (the connection is pinned to these, so a second, different DNS answer is never requested), and the
+ * address that the socket actually reached, before any byte is sent.
  */
 import { Resolver } from "node:dns/promises";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
@@ -20,7 +20,7 @@ export type FetchFault =
   | "encoding"
   | "too-large";
 
-/** Ends a fetch. Its reason is for the log; a caller learns at most that something was too large. */
+/** Ends a fetch. The reason is for the log; a caller learns at most that something was too large. */
 export class FetchRefusal extends Error {
   override readonly name = "FetchRefusal";
   readonly fault: FetchFault;
@@ -31,14 +31,14 @@ export class FetchRefusal extends Error {
 }
 
 export interface ConnectTarget {
-  /** All of them public, at least one; any of them may be used, and no other. */
+  /** One or more public addresses; any of them may be used, and no other. */
   readonly addresses: readonly string[];
   readonly port: number;
 }
 
 /** The two steps that touch the network; tests replace them and count their calls. */
 export interface NetworkSteps {
-  /** All addresses of a name; empty when it has none. */
+  /** All addresses of a name; empty if it has none. */
   readonly resolve: (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
   readonly connect: (target: ConnectTarget, signal: AbortSignal) => Promise<Socket>;
 }
@@ -64,23 +64,23 @@ export async function connectGuarded(
   return secure(socket, bareHost(url.hostname), trusted, signal);
 }
 
-/** To be loaded before the socket is opened: nobody listens to one that waits for its client. */
+/** Load this before opening the socket: while a socket waits for its client, nobody listens to it. */
 export async function loadClient(): Promise<typeof Client> {
   const { Client: loaded } = await import("undici");
   return loaded;
 }
 
-/** Speaks HTTP over a socket that was checked, and over no other: a second one would be a connection that was not. */
+/** Speaks HTTP over a checked socket only: a second connection would be unchecked. */
 export function clientOver(socket: TLSSocket, origin: string, HttpClient: typeof Client): Client {
   let offered = false;
   return new HttpClient(origin, {
-    // It gets the socket in a microtask, since it does not notice an answer that is there before its own call returns.
+    // The client gets the socket in a microtask, since it misses a response that arrives before its own call returns.
     connect: (_options, done) => {
       const refused = offered;
       offered = true;
       queueMicrotask(() => (refused ? done(new FetchRefusal("connection"), null) : done(null, socket)));
     },
-    headersTimeout: 0, // both of its own timers count idle time only; the deadlines of callers count all of it
+    headersTimeout: 0, // the client's own timers count only idle time; callers' deadlines count total time
     bodyTimeout: 0,
   });
 }
@@ -91,7 +91,7 @@ async function findAddresses(hostname: string, steps: NetworkSteps, signal: Abor
   if (isIP(bare) !== 0) return [bare];
   const addresses = await steps.resolve(bare, signal);
   if (addresses.length === 0) throw new FetchRefusal("dns");
-  // One private address among public ones is an attack, not a mistake to be worked around.
+  // One private address among public ones is an attack, not a mistake to work around.
   if (!addresses.every((address) => isPublicAddress(address))) throw new FetchRefusal("blocked");
   return addresses;
 }
@@ -104,8 +104,8 @@ function bareHost(hostname: string): string {
 const DNS_TRY_MS = 1_200;
 
 /**
- * Asks the name servers directly and not the operating system: that call would block one of four threads for as
- * long as a caller's own slow name server likes, and would read the machine's hosts file.
+ * Queries the name servers directly instead of through the operating system. That call would block one of four threads
+ * for as long as a caller's own slow name server takes, and would read the machine's hosts file.
  */
 async function resolveName(hostname: string, signal: AbortSignal): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 });
@@ -119,7 +119,7 @@ async function resolveName(hostname: string, signal: AbortSignal): Promise<reado
   }
 }
 
-/** Tries the addresses one after another (Node's own happy eyeballs), and no others: the lookup only repeats them. */
+/** Tries these addresses one after another (Node's own Happy Eyeballs), and no others: the lookup only returns them. */
 function openSocket(target: ConnectTarget, signal: AbortSignal): Promise<Socket> {
   const all = target.addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup = ((_host, _options, done) => done(null, all)) as LookupFunction;

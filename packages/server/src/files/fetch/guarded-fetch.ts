@@ -1,7 +1,7 @@
 /**
- * Fetches what a caller or a provider points to, with every limit on this side: addresses, redirects, sizes, times.
- * `request` and not `fetch`: the latter inflated a 194 KB answer to 200 MB (measured 2026-11), and follows redirects
- * by itself. No proxy, cookie, credential or pooled connection is used: each hop has a client of its own.
+ * Fetches URLs that a caller or a provider names, with every limit on this side: addresses, redirects, sizes, times.
+ * It uses `request` instead of `fetch`, which inflated a 194 KB response to 200 MB (measured 2026-11) and follows redirects
+ * by itself. No proxy, cookie, credential, or pooled connection is used: each hop has its own client.
  */
 import type { TLSSocket } from "node:tls";
 import type { Dispatcher } from "undici";
@@ -22,15 +22,15 @@ import { collectBytes, readLimited, ReaderFault, type BodyReader } from "./limit
 import { readAboveFloor, type ThroughputFloor } from "./throughput-floor.ts";
 
 interface FetchTimes extends ThroughputFloor {
-  /** Name, TCP and TLS together. */
+  /** DNS, TCP, and TLS together. */
   readonly connectMs: number;
-  /** From the connection to the answer's headers. */
+  /** From the connection to the response headers. */
   readonly headersMs: number;
-  /** Everything, redirects and the one retry included. */
+  /** Total time, including redirects and the one retry. */
   readonly totalMs: number;
 }
 
-/** The floor is 20 kB/s: without it a host that sends a byte now and then holds a permit for the whole time. */
+/** At least 20 kB/s: otherwise a host that sends a byte now and then would hold a permit the whole time. */
 const TIMES: FetchTimes = {
   connectMs: 3_000,
   headersMs: 3_000,
@@ -42,22 +42,22 @@ const REDIRECTS_MAX = 3;
 const REQUEST_HEADERS = { "user-agent": "promptd", accept: "image/png, image/jpeg, image/webp, image/gif, */*;q=0.1" };
 
 export interface GuardedFetchOptions {
-  /** In tests: other name servers and another network. No setting leads here, so none can open private ranges. */
+  /** For tests: other name servers and another network. No setting reaches this, so none can open private ranges. */
   readonly network?: Partial<NetworkSteps>;
-  /** In tests: certificates to trust instead of the machine's own. */
+  /** For tests: certificates to trust instead of the machine's own. */
   readonly trusted?: string;
   readonly times?: Partial<FetchTimes>;
 }
 
 export type FetchOutcome<Result> =
   | { readonly kind: "fetched"; readonly content: Result }
-  /** `fault` is for counters, `detail` a sentence for operators. Callers may learn only "too-large": the rest would make a port scanner. */
+  /** `fault` is for counters, `detail` a sentence for operators. Callers may learn only "too-large": more would be a port scanner. */
   | { readonly kind: "refused"; readonly fault: FetchFault; readonly detail: string };
 
 export interface GuardedFetch {
-  /** At most `bytesMax` bytes of an https address. Rejects only when `signal` aborts or on a bug. */
+  /** Fetches at most `bytesMax` bytes from an https address. Rejects only if `signal` aborts or on a bug. */
   fetch(address: string, bytesMax: number, signal: AbortSignal): Promise<FetchOutcome<Buffer<ArrayBuffer>>>;
-  /** The same for bytes that do not stay in memory. An error of `read` itself is rethrown. */
+  /** The same for bytes that are not collected in memory. Errors of `read` itself are rethrown. */
   fetchInto<Result>(address: string, limits: BodyReader<Result>, signal: AbortSignal): Promise<FetchOutcome<Result>>;
 }
 
@@ -112,7 +112,7 @@ async function followRedirects<Result>(
   settings: Settings,
 ): Promise<Result> {
   let next = address;
-  let retriesLeft = 1; // for all hops together
+  let retriesLeft = 1; // for all hops combined
   const on = (error: unknown) => isTransient(error) && retriesLeft-- > 0;
   for (let hops = 0; hops <= REDIRECTS_MAX; hops += 1) {
     bounds.at.host = URL.parse(next)?.host ?? "";
@@ -125,7 +125,7 @@ async function followRedirects<Result>(
   throw new FetchRefusal("redirect");
 }
 
-/** A failed connection, or an answer of 500 to 599. */
+/** A failed connection, or a response with status 500 to 599. */
 function isTransient(error: unknown): boolean {
   return error instanceof ServerFault || (error instanceof FetchRefusal && error.fault === "connection");
 }
@@ -163,7 +163,7 @@ async function connectInTime(url: URL, signal: AbortSignal, { steps, trusted, ti
   try {
     return await withTimeout(times.connectMs, connect, signal);
   } catch (error) {
-    // A connection that takes too long counts as failed: it may be retried in what is left of the time.
+    // A connection that takes too long counts as failed: it may be retried in the remaining time.
     if (error instanceof FetchRefusal && error.fault !== "timeout") throw error;
     throw new FetchRefusal("connection", error);
   }
@@ -193,7 +193,7 @@ async function readAnswer<Result>(
   };
 }
 
-/** Whatever the network or the other side's HTTP did wrong is a fault of the connection; a deadline names itself. */
+/** All network and HTTP errors are connection failures, except those that already say what they are, such as a deadline. */
 function asRefusal(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof FetchRefusal || error instanceof ReaderFault) return error;
   if (signal.aborted) return signal.reason;

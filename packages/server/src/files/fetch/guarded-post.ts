@@ -1,6 +1,6 @@
 /**
- * Sends something to an address that a user named, with the guards of guarded-fetch.ts: public addresses alone, pinned,
- * no redirect, no proxy, no cookie, one connection for each request. Of the answer only the status is read.
+ * Sends a request to an address that a user named, with the guards of guarded-fetch.ts: only public addresses, pinned, no
+ * redirects, no proxy, no cookies, one connection per request. Only the status of the response is used.
  */
 import type { Client } from "undici";
 import { orAborted, withDeadline } from "../../platform/resilience/deadline.ts";
@@ -8,13 +8,13 @@ import { clientOver, connectGuarded, FetchRefusal, loadClient, NETWORK, type Net
 import { parsePublicUrl, type UrlFault } from "./public-address.ts";
 
 export interface GuardedPostOptions {
-  /** True: http, any port, this machine and private networks are allowed as well. An operator's setting. */
+  /** True: http, any port, this machine, and private networks are also allowed. Set by the operator. */
   readonly allowsPrivate: boolean;
-  /** In tests: other name servers and another network. No setting leads here. */
+  /** For tests: other name servers and another network. No setting reaches this. */
   readonly network?: Partial<NetworkSteps>;
-  /** In tests: certificates to trust instead of the machine's own. */
+  /** For tests: certificates to trust instead of the machine's own. */
   readonly trusted?: string;
-  /** From the name to the end of the answer; 15,000 when absent. */
+  /** From DNS to the end of the response; if absent, 15,000. */
   readonly totalMs?: number;
 }
 
@@ -25,19 +25,19 @@ interface PostContent {
 
 export type PostOutcome =
   | { readonly kind: "answered"; readonly statusCode: number }
-  /** `address`: no public address, or none at all; which of them would say what names a private network has. */
+  /** `address`: no public address, or none at all. The difference would reveal which names a private network has. */
   | { readonly kind: "refused"; readonly fault: "address" | "connection" | "timeout" };
 
 export interface GuardedPost {
-  /** Why nothing may be sent there, as a sentence; null: it may, unless its name leads somewhere else. */
+  /** Why requests to the address are not allowed, as a sentence; null: they are, unless its name resolves to a forbidden address. */
   faultOf(address: string): string | null;
-  /** Rejects only when `signal` aborts or on a bug. */
+  /** Rejects only if `signal` aborts or on a bug. */
   post(address: string, content: PostContent, signal: AbortSignal): Promise<PostOutcome>;
 }
 
 const TOTAL_MS = 15_000;
 const CONNECT_MS = 5_000;
-/** So much of an answer is read and thrown away, so that a receiver does not see its connection reset. */
+/** This much of a response is read and discarded, so that the receiver's connection is not reset. */
 const ANSWER_BYTES_MAX = 16_384;
 
 const SENTENCES: Readonly<Record<UrlFault, string>> = {
@@ -54,7 +54,7 @@ export function createGuardedPost(options: GuardedPostOptions): GuardedPost {
   const { allowsPrivate, totalMs = TOTAL_MS } = options;
   return {
     faultOf: (address) => {
-      // The parser drops them, and people would read another address than the one that is stored.
+      // The parser drops these characters, so the stored address would differ from what people read.
       if (/[\s\p{C}]/u.test(address)) return SENTENCES["not-text"];
       const parsed = allowsPrivate ? parseAnyUrl(address) : parsePublicUrl(address);
       if ("url" in parsed) return null;
@@ -77,7 +77,7 @@ export function createGuardedPost(options: GuardedPostOptions): GuardedPost {
 }
 
 function faultOf(error: unknown): "address" | "connection" | "timeout" {
-  if (!(error instanceof FetchRefusal)) return "connection"; // what the network or the other side's HTTP did wrong
+  if (!(error instanceof FetchRefusal)) return "connection"; // a network or HTTP error
   if (error.fault === "blocked" || error.fault === "dns") return "address";
   return error.fault === "timeout" ? "timeout" : "connection";
 }
@@ -102,7 +102,7 @@ async function sendOnce(
   try {
     const path = url.pathname + url.search;
     const answer = await orAborted(client.request({ path, method: "POST", headers, body, signal }), signal);
-    // The status decides. What becomes of the rest, an abort included, changes nothing.
+    // The status decides. What happens to the body, even an abort, changes nothing.
     await orAborted(answer.body.dump({ limit: ANSWER_BYTES_MAX }), signal).catch(() => undefined);
     return answer.statusCode;
   } catch (error) {
@@ -118,7 +118,7 @@ async function openClient(
   { allowsPrivate, network, trusted }: GuardedPostOptions,
 ): Promise<Client> {
   const HttpClient = await loadClient();
-  // The operator trusts the users with the network: names are resolved as the machine does.
+  // The operator trusts users with the network, so names are resolved by the operating system.
   if (allowsPrivate) {
     const connect = { timeout: CONNECT_MS, ...(trusted === undefined ? {} : { ca: trusted }) };
     return new HttpClient(url.origin, { connect, headersTimeout: 0, bodyTimeout: 0 });

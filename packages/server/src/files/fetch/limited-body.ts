@@ -1,17 +1,17 @@
-/** Reads the body of an answer up to a limit. `read` may be called again when the connection broke halfway. */
+/** Reads a response body up to a limit. `read` may be called again if the connection broke halfway. */
 export interface BodyReader<Result> {
   readonly bytesMax: number;
   readonly read: (chunks: AsyncIterable<Uint8Array>) => Promise<Result>;
 }
 
-/** An error of the reader itself, such as a full disk, as its cause: it must not count as a network failure. */
+/** Wraps an error of the reader itself, such as a full disk, which must not count as a network failure. */
 export class ReaderFault extends Error {
   override readonly name = "ReaderFault";
 }
 
 /**
  * Passes a body on chunk by chunk and counts its bytes.
- * @throws ReaderFault; `tooLarge()` when there are more bytes than allowed; whatever the body itself threw.
+ * @throws ReaderFault; `tooLarge()` if there are more bytes than allowed; whatever the body itself throws.
  */
 export async function readLimited<Result>(
   body: AsyncIterable<Uint8Array>,
@@ -39,7 +39,7 @@ export async function readLimited<Result>(
   }
 }
 
-/** The reader for answers that fit into memory. */
+/** The reader for responses that fit in memory. */
 export async function collectBytes(chunks: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayBuffer>> {
   const all: Uint8Array[] = [];
   for await (const chunk of chunks) all.push(chunk);

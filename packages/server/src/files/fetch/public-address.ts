@@ -1,8 +1,8 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Which addresses the service may connect to on a caller's word. A library is not used: those tried in 2026-11 each
- * let at least one form of a private address through; this list passed 38 of 38.
+ * Which addresses the service may connect to on a caller's request. No library is used: each one tried in 2026-11 let at
+ * least one form of a private address through; this list passed 38 of 38.
  */
 const DENIED_V4 = blockList("ipv4", [
   ["0.0.0.0", 8], // this network
@@ -26,12 +26,12 @@ const DENIED_V4 = blockList("ipv4", [
   ["168.63.129.16", 32], // a cloud's host agent behind a public address
 ]);
 
-/** Only global unicast is allowed at all, so mapped, translated, link-local and unique-local forms fall out. */
+/** Only global unicast is allowed, which excludes mapped, translated, link-local, and unique-local forms. */
 const ALLOWED_V6 = blockList("ipv6", [["2000::", 3]]);
 const DENIED_V6 = blockList("ipv6", [
-  ["2001::", 23], // protocol assignments, Teredo among them
+  ["2001::", 23], // protocol assignments, including Teredo
   ["2001:db8::", 32], // documentation
-  ["2002::", 16], // 6to4: holds an IPv4 address
+  ["2002::", 16], // 6to4: contains an IPv4 address
   ["2620:4f:8000::", 48], // AS112
   ["3fff::", 20], // documentation
 ]);
@@ -42,9 +42,9 @@ function blockList(family: "ipv4" | "ipv6", subnets: readonly (readonly [string,
   return list;
 }
 
-/** True for a plain IPv4 or IPv6 address of the public internet. False for anything that is not an address. */
+/** True for a plain IPv4 or IPv6 address on the public internet. False for anything that is not an address. */
 export function isPublicAddress(address: string): boolean {
-  if (address.includes("%")) return false; // a zone means a local link
+  if (address.includes("%")) return false; // a zone means link-local
   const family = isIP(address);
   if (family === 4) return !DENIED_V4.check(address, "ipv4");
   if (family === 6) return ALLOWED_V6.check(address, "ipv6") && !DENIED_V6.check(address, "ipv6");
@@ -56,9 +56,9 @@ const URL_LENGTH_MAX = 2_048;
 export type UrlFault = "not-text" | "too-long" | "not-https" | "not-a-url" | "user-info" | "port" | "not-public";
 
 /**
- * The rules of an address that a caller names, decided on the host as the WHATWG parser sees it: it turns decimal,
- * octal, hexadecimal and full-width spellings into dotted quads, so no spelling has to be known here.
- * A name that passes may still resolve to a private address; only the connector can decide that.
+ * Checks an address that a caller names, using the host as parsed by the WHATWG parser. That turns decimal, octal,
+ * hexadecimal, and full-width spellings into dotted quads, so no spelling needs special handling here.
+ * A name that passes may still resolve to a private address; only the connector can check that.
  */
 export function parsePublicUrl(text: string): { readonly url: URL } | { readonly fault: UrlFault } {
   if (text.includes("\0") || !text.isWellFormed()) return { fault: "not-text" };
@@ -72,7 +72,7 @@ export function parsePublicUrl(text: string): { readonly url: URL } | { readonly
   return { url };
 }
 
-/** `hostname` as a parsed URL gives it: lower case, IPv6 in brackets. */
+/** @param hostname from a parsed URL: lowercase, IPv6 in brackets. */
 export function isPublicHost(hostname: string): boolean {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   if (hostname.startsWith("[") || isIP(bare) !== 0) return isPublicAddress(bare);

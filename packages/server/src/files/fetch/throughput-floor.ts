@@ -1,13 +1,13 @@
 import { orAborted } from "../../platform/resilience/deadline.ts";
 
 export interface ThroughputFloor {
-  /** Judged over whole windows: one late packet costs nothing. */
+  /** Measured over whole windows, so one late packet does not matter. */
   readonly windowMs: number;
   /** 0: no floor. */
   readonly windowBytesMin: number;
 }
 
-/** Reads a body that must bring a number of bytes in each window until it ends. @throws `tooSlow()` when it does not. */
+/** Reads a body that must deliver a number of bytes in each window until it ends. @throws `tooSlow()` if it does not. */
 export async function readAboveFloor<Result>(
   body: AsyncIterable<Uint8Array>,
   read: (body: AsyncIterable<Uint8Array>) => Promise<Result>,
@@ -27,7 +27,7 @@ export async function readAboveFloor<Result>(
     if (bytes < windowBytesMin) stopper.abort(tooSlow());
     bytes = 0;
   };
-  // After the sockets were read: what came while this process was busy counts.
+  // Runs after the sockets were read, so bytes that arrived while this process was busy count.
   const timer = setInterval(() => setImmediate(judge), windowMs);
   try {
     return await orAborted(read(counted()), stopper.signal);

@@ -1,6 +1,6 @@
 /**
- * Decodes all image bytes: what cannot be decoded completely, within the limits, is not an image, whatever its name or
- * media type says. What passes is encoded again, so nothing but pixels gets through.
+ * Decodes all image bytes. Anything that cannot be decoded completely, within the limits, is not an image, whatever its
+ * name or media type says. Accepted images are re-encoded, so only pixels get through.
  */
 import type { Metadata, Sharp } from "sharp";
 import { loadSharp } from "./load-sharp.ts";
@@ -8,24 +8,24 @@ import { findImageFormat, type ImageFormat } from "./media-signature.ts";
 
 const PIXELS_MAX = 50_000_000;
 const SIDE_MAX = 8_192;
-/** Of one image, however many rounds it takes. */
+/** Per image, across all rounds. */
 const DECODE_SECONDS_MAX = 10;
-/** Of one input. All of 50 megapixels fit but the largest interlaced PNGs of 16 bits and progressive JPEGs of 4:4:4. */
+/** Per input. Every 50-megapixel image fits except the largest interlaced 16-bit PNGs and progressive 4:4:4 JPEGs. */
 const DECODE_BYTES_MAX = 256 * 1_048_576;
-/** Longest side that goes to a model: more costs upload time and tokens and adds nothing the models tried made use of. */
+/** The longest side sent to a model: larger images cost upload time and tokens, with no benefit in the models tried. */
 const MODEL_SIDE_MAX = 2_048;
-/** An image that would have to become smaller than this to fit is refused: a model could not read it. */
+/** An image that would have to be smaller than this to fit is rejected: a model could not read it. */
 const MODEL_SIDE_MIN = 64;
 const MODEL_JPEG_QUALITY = 90;
 const OUTPUT_JPEG_QUALITY = 95;
 
-/** An image ready for a model: turned upright, sRGB, 8 bit, without metadata, inside the model's limits. */
+/** An image ready for a model: upright, sRGB, 8-bit, without metadata, within the model's limits. */
 export interface LoadedImage {
   readonly bytes: Uint8Array;
   readonly mediaType: "image/png" | "image/jpeg";
 }
 
-/** What one model accepts; the service's own maximum of 2,048 pixels a side applies as well. */
+/** What one model accepts; the service's own maximum of 2,048 pixels per side also applies. */
 export interface ImageLimits {
   readonly bytesMax: number;
   readonly sideMax: number;
@@ -33,7 +33,7 @@ export interface ImageLimits {
 
 export type DecodeFault = "not-an-image" | "too-many-pixels" | "too-much-memory" | "too-slow" | "too-large";
 
-/** An image that cannot be taken. Thrown and caught inside this slice only. */
+/** An image that is not accepted. Thrown and caught only inside this slice. */
 export class DecodeRefusal extends Error {
   override readonly name = "DecodeRefusal";
   readonly fault: DecodeFault;
@@ -44,8 +44,8 @@ export class DecodeRefusal extends Error {
 }
 
 /**
- * Upright, sRGB, 8 bit, without metadata, at most 2,048 pixels and the model's own limits a side: PNG when there is
- * transparency, else JPEG. Of an animation the first frame.
+ * Makes an image upright, sRGB, 8-bit, without metadata, at most 2,048 pixels per side and within the model's own limits:
+ * PNG if it has transparency, otherwise JPEG. Only the first frame of an animation is used.
  * @throws DecodeRefusal
  */
 export async function prepareForModel(
@@ -75,13 +75,13 @@ export async function prepareForModel(
     const largest = Math.max(info.width, info.height);
     side = Math.floor(largest * Math.sqrt(limits.bytesMax / data.byteLength) * 0.9);
     if (side < MODEL_SIDE_MIN) break;
-    source = data; // upright and at most 2,048 pixels a side: the large image is decoded once
+    source = data; // upright and at most 2,048 pixels per side: the large image is decoded only once
   }
   throw new DecodeRefusal("too-large");
 }
 
 /**
- * A generated image decoded and encoded again in its own format (a GIF as PNG), without loss where the format can.
+ * Decodes a generated image and re-encodes it in its own format (a GIF as PNG), losslessly if the format allows.
  * @throws DecodeRefusal
  */
 export async function encodeOutput(
@@ -101,11 +101,11 @@ export async function encodeOutput(
   return { bytes: encoded.data, mediaType: "image/png" };
 }
 
-/** Of a picture that stands on cards and pages: twice the width that they give it at most. */
+/** The longest side of a picture on cards and pages: twice the largest width that they display. */
 const SAMPLE_SIDE_MAX = 1_024;
 const SAMPLE_WEBP_QUALITY = 82;
 
-/** A picture made small for pages, with its transparency; at most some 200 kB. @throws DecodeRefusal */
+/** Shrinks a picture for pages, preserving transparency; the result has at most about 200 kB. @throws DecodeRefusal */
 export async function encodeSample(
   bytes: Uint8Array,
 ): Promise<{ readonly bytes: Buffer; readonly mediaType: "image/webp" }> {
@@ -120,16 +120,16 @@ export async function encodeSample(
   return { bytes: data, mediaType: "image/webp" };
 }
 
-/** The memory that decoding these bytes takes, by their header. @throws DecodeRefusal */
+/** Estimates from the header how much memory decoding takes. @throws DecodeRefusal */
 export async function estimateDecodedBytes(bytes: Uint8Array, purpose: "input" | "output"): Promise<number> {
   const { inputBytes, outputBytes } = await inspect(bytes);
   return purpose === "input" ? inputBytes : outputBytes;
 }
 
-/** Bytes of memory per pixel of an output, which is encoded at its full size. Measured 2026-11 at 49 megapixels. */
+/** Memory bytes per pixel of an output, which is encoded at full size. Measured 2026-11 at 49 megapixels. */
 const OUTPUT_BYTES_PER_PIXEL = { png: 1, jpeg: 6, webp: 11, gif: 5 };
 
-/** Reads the header only, so a picture of gigapixels in a small file is refused before anything is unpacked. */
+/** Reads only the header, so a small file with a gigapixel picture is rejected before anything is unpacked. */
 async function inspect(bytes: Uint8Array) {
   const format = findImageFormat(bytes);
   if (format === null) throw new DecodeRefusal("not-an-image");
@@ -147,8 +147,8 @@ async function inspect(bytes: Uint8Array) {
 }
 
 /**
- * Most images are read line by line or at a fraction of their size. An interlaced PNG is unpacked whole, a progressive
- * JPEG as two bytes for each sample, a GIF with its canvas. Measured 2026-11 at 49 megapixels.
+ * Most images are read line by line or at a fraction of their size. An interlaced PNG is unpacked completely, a progressive
+ * JPEG with two bytes per sample, and a GIF with its canvas. Measured 2026-11 at 49 megapixels.
  */
 function inputBytesPerPixel(format: ImageFormat, { isProgressive, channels, depth, chromaSubsampling }: Metadata) {
   const depthBytes = depth === "ushort" ? 2 : 1;
@@ -158,7 +158,7 @@ function inputBytesPerPixel(format: ImageFormat, { isProgressive, channels, dept
   return depthBytes;
 }
 
-/** Turns upright while decoding: after the metadata is gone nothing would know that a photo lies on its side. */
+/** Rotates to upright while decoding: without the metadata, nothing would say that a photo is sideways. */
 async function open(bytes: Uint8Array, seconds = DECODE_SECONDS_MAX): Promise<Sharp> {
   const sharp = await loadSharp();
   return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn: "error", pages: 1, autoOrient: true })

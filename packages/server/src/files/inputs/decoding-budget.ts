@@ -2,13 +2,13 @@ import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import { estimateDecodedBytes } from "./decode.ts";
 
 const MEBIBYTE = 1_048_576;
-/** The heaviest input that is taken, and beside it a light image of another account. */
+/** Room for the heaviest accepted input, plus a light image of another account. */
 const BUDGET_BYTES = 352 * MEBIBYTE;
-/** What the lightest image weighs: three at once at most, since each takes a thread of the four that file reads need too. */
+/** The least weight of an image: at most three at once, since each uses one of the four threads that file reads also need. */
 const WEIGHT_MIN = 96 * MEBIBYTE;
 
 export interface DecodingBudget {
-  /** Waits for memory to decode these bytes, then works. @throws DecodeRefusal when their header cannot be read */
+  /** Waits for memory to decode these bytes, then runs `work`. @throws DecodeRefusal if their header cannot be read */
   run<Result>(job: DecodingJob, work: () => Promise<Result>): Promise<Result>;
 }
 
@@ -19,8 +19,8 @@ interface DecodingJob {
 }
 
 /**
- * Bounds the images that are decoded at once by the memory that they need. One image of an account at a time: decoding
- * cannot be interrupted, so what one account has begun would delay the others, however fair the queue is.
+ * Bounds concurrent decoding by the memory it needs. Each account decodes one image at a time: decoding cannot be
+ * interrupted, so one account's images would delay the others, however fair the queue is.
  */
 export function createDecodingBudget(purpose: "input" | "output"): DecodingBudget {
   const memory = createSemaphore({ permits: BUDGET_BYTES, keyShareMax: WEIGHT_MIN });

@@ -3,7 +3,7 @@ import { decodeHead, measureBase64 } from "./base64.ts";
 import { findImageFormat, IMAGE_SIGNATURE_BYTES } from "./media-signature.ts";
 import { parsePublicUrl, type UrlFault } from "../fetch/public-address.ts";
 
-/** More than any prompt may ask for; the exact count is decided against the prompt. */
+/** More than any prompt may require; the exact count is checked against the prompt. */
 const IMAGES_MAX = 32;
 const MEBIBYTE = 1_048_576;
 export const IMAGE_BYTES_MAX = 10 * MEBIBYTE;
@@ -11,14 +11,14 @@ export const RUN_IMAGE_BYTES_MAX = 20 * MEBIBYTE;
 
 const PATH = ["body", "inputs", "imageInputs"] as const;
 
-/** What one image amounts to: an issue, or its size in bytes (0 for an address, unknown until it is fetched). */
+/** The result for one image: an issue, or its size in bytes (0 for an address, whose size is unknown until it is fetched). */
 type Finding = { readonly issue: Issue } | { readonly bytes: number };
 
 /**
- * Everything about a run's images that shows without the database and without fetching: the form of each, the form
- * of an address, and of Base64 data its alphabet, size and first bytes. Nothing is decoded but those first bytes.
- * Elements are taken as unknown, since the wording for a wrong type is decided here and not by a schema.
- * @returns all issues, in order; none when the images may be stored with `storeInputImages`.
+ * Checks everything about a run's images that needs neither the database nor a fetch: the format of each image and
+ * address, and the alphabet, size, and first bytes of Base64 data. Only those first bytes are decoded.
+ * Elements are typed as unknown, since the messages for wrong types come from here, not from a schema.
+ * @returns all issues, in order; none if the images may be stored with `storeInputImages`.
  * Source: specification, "Image input".
  */
 export function checkImageInputs(images: readonly ImageInput[] | readonly unknown[]): Issue[] {
@@ -62,7 +62,7 @@ function checkImage(image: unknown, index: number): Finding {
   return type === "url" ? checkUrl(value, index) : checkBase64(value, index);
 }
 
-/** Own members only: what a prototype has was not sent. */
+/** Reads own members only: inherited members were not sent. */
 function readMember(image: object, name: string): unknown {
   return Object.hasOwn(image, name) ? (image as Record<string, unknown>)[name] : undefined;
 }
@@ -84,7 +84,7 @@ function checkUrl(text: string, index: number): Finding {
   return issueAt([index, "url"], code, `Image ${index + 1}: ${URL_FAULTS[parsed.fault]}`);
 }
 
-/** The longest prefix that is quoted back whole; `data:image/svg+xml;charset=utf-8;base64,` has 39 characters. */
+/** The longest prefix that is quoted completely; `data:image/svg+xml;charset=utf-8;base64,` has 39 characters. */
 const DATA_PREFIX = /^\s*data:[^,]{0,100},/i;
 
 function checkBase64(text: string, index: number): Finding {
@@ -108,7 +108,7 @@ function issueAt(at: readonly (string | number)[], code: IssueCode, message: str
   return { issue: { path: [...PATH, ...at], code, message } };
 }
 
-/** One decimal, rounded up, so that a size just over a limit never reads as the limit itself. */
+/** One decimal, rounded up, so that a size just over a limit never looks like the limit itself. */
 function inMebibytes(bytes: number): string {
   return `${Math.ceil((bytes / MEBIBYTE) * 10) / 10} MiB`;
 }

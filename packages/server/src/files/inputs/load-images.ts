@@ -10,11 +10,11 @@ import type { Refused, StoredImage } from "../stored-file.ts";
 export type LoadOutcome = { readonly kind: "loaded"; readonly images: readonly LoadedImage[] } | Refused;
 
 export interface LoadOptions extends ImageLimits {
-  /** Shares of fetching and decoding are by account. */
+  /** Fetching and decoding are shared fairly between accounts. */
   readonly accountId: string;
 }
 
-/** Ends the loading of one run's images with the sentence of its error item. */
+/** Ends loading a run's images, with the message for its error item. */
 class ImageRefusal extends Error {
   override readonly name = "ImageRefusal";
   /** For operators. */
@@ -26,8 +26,8 @@ class ImageRefusal extends Error {
 }
 
 /**
- * Fetches all images of a run at once, then decodes them. The first one that fails refuses the run and stops the
- * others; when several fail, timing decides which one is named.
+ * Fetches all images of a run at once, then decodes them. The first failure rejects the run and stops the other images; if
+ * several fail, timing decides which one is named.
  */
 export async function loadImages(
   images: readonly StoredImage[],
@@ -51,11 +51,11 @@ export async function loadImages(
     throw error;
   } finally {
     stopper.abort();
-    await Promise.allSettled(loading); // no work for this run goes on after the caller has its answer
+    await Promise.allSettled(loading); // no work for this run continues after the caller has its result
   }
 }
 
-/** The most that these images are before they are decoded: known sizes, and the limit where only an address is known. */
+/** The most bytes these images have before decoding: known sizes, and the limit for addresses. */
 export function imageBytesAtMost(images: readonly StoredImage[]): number {
   const all = images.reduce((sum, image) => sum + (image.type === "file" ? image.bytes : IMAGE_BYTES_MAX), 0);
   return Math.min(all, RUN_IMAGE_BYTES_MAX);
@@ -66,7 +66,7 @@ interface Task {
   /** From 1, as callers count. */
   readonly position: number;
   readonly options: LoadOptions;
-  /** Whether these bytes fit into what all images of the run may have together. */
+  /** Whether these bytes fit in the total that all images of the run may have. */
   readonly fits: (bytes: number) => boolean;
 }
 
@@ -90,7 +90,7 @@ async function readImage(task: Task, signal: AbortSignal, context: FilesContext)
   const outcome = await context.fetcher.fetch(task.image.url, IMAGE_BYTES_MAX, signal);
   if (outcome.kind === "fetched") return outcome.content;
   context.log.info({ fault: outcome.fault }, "an image input could not be fetched");
-  // One text for blocked, refused, timed out and not found: different texts would reveal what our network can reach.
+  // One message for blocked, refused, timed out, and not found: different messages would reveal what our network can reach.
   const what = outcome.fault === "too-large" ? "is larger than 10 MiB" : "could not be fetched";
   throw new ImageRefusal(
     `The image at position ${task.position} ${what}.`,
@@ -98,7 +98,7 @@ async function readImage(task: Task, signal: AbortSignal, context: FilesContext)
   );
 }
 
-/** A missing stored image is an outage, not the caller's fault: another worker may see the right disk. */
+/** A missing stored image is an outage, not the caller's fault: another worker may have the right disk. */
 async function readBlob(fileId: string, blobs: BlobStore): Promise<Buffer> {
   const blob = await blobs.get(fileId, null);
   if (blob === null) throw new Error(`The stored image ${fileId} is missing. Do all processes share the blob store?`);

@@ -1,4 +1,4 @@
-/** First bytes of the four image formats that are taken; a name or a media type proves nothing. */
+/** Signatures of the four supported image formats; a name or a media type proves nothing. */
 export const IMAGE_SIGNATURE_BYTES = 12;
 export type ImageFormat = "png" | "jpeg" | "webp" | "gif";
 
@@ -13,7 +13,7 @@ export function findImageFormat(head: Uint8Array): ImageFormat | null {
   return text.startsWith("GIF87a") || text.startsWith("GIF89a") ? "gif" : null;
 }
 
-/** How much of a file is needed to tell its type. */
+/** How much of a file is needed to recognize its type. */
 export const VIDEO_HEAD_BYTES = 4_096;
 
 /** MP4 by its `ftyp` box, WebM by an EBML header whose document type is webm. Null: neither. */

@@ -6,7 +6,7 @@ import type { StoredImage } from "../stored-file.ts";
 import { decodeChunks, decodeHead, measureBase64 } from "./base64.ts";
 import { findImageFormat, IMAGE_SIGNATURE_BYTES } from "./media-signature.ts";
 
-/** One image at a time: a run may bring 20 MiB, and only one decoded chunk of it is in memory at once. */
+/** Stores one image at a time: a run may have 20 MiB of images, and only one decoded chunk is in memory at once. */
 export async function storeInputImages(images: readonly ImageInput[], context: FilesContext): Promise<StoredImage[]> {
   const stored: StoredImage[] = [];
   try {
@@ -17,12 +17,12 @@ export async function storeInputImages(images: readonly ImageInput[], context: F
     }
     return stored;
   } catch (error) {
-    discardInputImages(stored, context); // on a full disk, the images that still fitted
+    discardInputImages(stored, context); // on a full disk, removes the images that still fit
     throw error;
   }
 }
 
-/** Each blob has its own id, so no other run uses it. In the background, since the store may take minutes to answer. */
+/** Each blob has its own id, so no other run uses it. Runs in the background, since the store may take minutes to respond. */
 export function discardInputImages(images: readonly StoredImage[], { blobs, log }: FilesContext): void {
   const discard = async (): Promise<void> => {
     for (const image of images) if (image.type === "file") await blobs.delete(image.fileId);
@@ -32,7 +32,7 @@ export function discardInputImages(images: readonly StoredImage[], { blobs, log 
   });
 }
 
-/** The parsed form, so that the worker fetches from the very host that was checked here. */
+/** Returns the parsed address, so that the worker fetches from exactly the host that was checked here. */
 function parseUrl(text: string): string {
   const parsed = parsePublicUrl(text);
   if ("fault" in parsed) throw new TypeError("An image address must be checked before it is stored.");

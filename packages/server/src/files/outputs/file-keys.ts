@@ -9,14 +9,14 @@ import { deriveFileKey, fingerprintOf, type KeyRing } from "./signed-urls.ts";
 
 export interface FileSecrets {
   readonly current: SecretReadings;
-  /** What may be the secret before a rotation; the database knows which of them is. */
+  /** Candidates for the secret before a rotation; the database knows which one it is. */
   readonly previous: readonly Buffer[];
 }
 
 /**
- * Gives each secret its number and says which may still open files. All processes on one database must agree on the
- * secret; a new one is taken only together with the one it follows, so a mixed-up setting cannot break addresses.
- * @throws Error when the secret is not the one this database knows and no rotation explains it.
+ * Numbers the secrets and determines which ones may still open files. All processes on one database must agree on the
+ * secret. A new secret is accepted only together with its predecessor, so a mixed-up setting cannot break addresses.
+ * @throws Error if the secret is not the one that this database knows and no rotation explains it.
  */
 export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSeconds: number): Promise<KeyRing> {
   const rows = await db.tx(async (tx) => {
@@ -31,9 +31,9 @@ export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSe
 }
 
 /**
- * The secrets of a start. Where the database knows a secret, a missing file is not made anew, unless it is made to follow
- * the previous one: the start would fail and leave a file that is no secret of anything.
- * @throws Error when a file cannot be used, or is missing where the database knows its secret.
+ * Reads the secrets at startup. If the database knows a secret, a missing secret file is not created, unless it replaces the
+ * previous secret: otherwise startup would fail and leave behind the file of a secret that nothing uses.
+ * @throws Error if a file cannot be used, or is missing although the database knows its secret.
  */
 export async function readFileSecrets(db: Database, config: Config, log: Log): Promise<FileSecrets> {
   const previous = await readPreviousSecrets(config, log);
@@ -56,11 +56,11 @@ function secretOf(row: FileKeyRow, secrets: readonly Buffer[]): Buffer | null {
 function ringOf(rows: readonly FileKeyRow[], secrets: FileSecrets, ttlSeconds: number): KeyRing {
   const [newest, before, third] = rows as readonly [FileKeyRow, ...FileKeyRow[]]; // it is registered
   const current = { keyId: newest.id, key: deriveFileKey(secretOf(newest, secrets.current) as Buffer) };
-  // A rotation that was rolled back has the current secret twice: it opens what it signed before the rotation.
+  // After a rotation was rolled back, the current secret appears twice: it opens what it signed before the rotation.
   const previous = [retire(before, newest, secrets.previous), retire(third, before, secrets.current)];
   return { current, previous: previous.filter((key) => key !== null) };
 
-  /** A key was retired when its successor came. */
+  /** A key is retired when its successor is created. */
   function retire(row: FileKeyRow | undefined, successor: FileKeyRow | undefined, known: readonly Buffer[]) {
     if (row === undefined || successor === undefined) return null;
     const found = secretOf(row, known);

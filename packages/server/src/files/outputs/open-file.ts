@@ -7,8 +7,8 @@ import type { FilesContext } from "../files-context.ts";
 import { verifyAddress, type SignedFile } from "./signed-urls.ts";
 
 /**
- * Answers `/files/<fileId>.<ending>?e=&k=&s=`. The database is not asked: a signature exists only for a file whose
- * bytes are durable, and its owner learns the address only after the run's last transaction.
+ * Serves `/files/<fileId>.<ending>?e=&k=&s=` without the database: a signature exists only for a file whose bytes are
+ * durable, and its owner learns the address only after the run's last transaction.
  */
 export function createOpenFile(context: FilesContext): OpenFile {
   return async (request) => {
@@ -49,7 +49,7 @@ async function answer(
   return { status: 206, headers: { ...headers, ...partHeaders }, body: blob.body };
 }
 
-/** A file is generated content on our origin: it must not run as a page, be sniffed, or reveal where it was linked from. */
+/** Files are generated content on our origin: they must not run as pages, be sniffed, or reveal where they were linked from. */
 function fixedHeaders(name: string, file: SignedFile, secondsLeft: number): Record<string, string> {
   return {
     "Content-Type": file.mediaType,
@@ -67,8 +67,8 @@ function fixedHeaders(name: string, file: SignedFile, secondsLeft: number): Reco
 const RANGE = /^bytes=(?:([0-9]{1,15})-([0-9]{1,15})?|-([0-9]{1,15}))$/;
 
 /**
- * One range of bytes. Anything else (several ranges, other units, nonsense) is null and gives the whole file:
- * ignoring Range is always allowed (RFC 9110, section 14.2), and 416 is not in the closed set of answers.
+ * Parses a single byte range. Anything else (several ranges, other units, nonsense) is null and returns the whole file:
+ * ignoring Range is always allowed (RFC 9110, section 14.2), and 416 is not in the closed set of responses.
  */
 function parseRange(header: string | null): ByteRange | null {
   const [whole, start, end, last] = RANGE.exec((header ?? "").trim()) ?? [];
@@ -77,13 +77,13 @@ function parseRange(header: string | null): ByteRange | null {
   return { kind: "from", start: Number(start), end: end === undefined ? null : Number(end) };
 }
 
-/** One message for a wrong signature, a wrong extension and an unknown file, so that it does not reveal which ids exist. */
+/** One message for a wrong signature, a wrong extension, and an unknown file, so that it does not reveal which ids exist. */
 function unknownFile(): Problem {
   const next = "Use the exact address from the run's output, or the one that the prompt shows now.";
   return new Problem("NOT_FOUND_ERROR", `There is no file at this address. ${next}`);
 }
 
-/** An address does not say whether it is of a run or of a sample, which lives until the end of the next day. */
+/** An address does not say whether it is for a run or for a sample, which is valid until the end of the next day. */
 function expiredFile(expiresAt: number, ttlSeconds: number): Problem {
   const [day, time] = isoTime(expiresAt * 1_000).split("T") as [string, string];
   const lives = `A run's files are available for ${inWords(ttlSeconds)}. A prompt's sample gets a new address every day.`;

@@ -1,6 +1,6 @@
 /**
- * Pictures and videos that authors show as what their prompts make. Each is a file of its own, since the files of runs
- * expire; it goes when it is replaced, or with its prompt or account. Its address is made anew whenever it is shown.
+ * Pictures and videos that authors show as examples of what their prompts make. Each is a separate file, since files of
+ * runs expire. It is removed when it is replaced, or with its prompt or account. Its address is signed each time it is shown.
  */
 import { createHash } from "node:crypto";
 import type { Tx } from "../../platform/database/database.ts";
@@ -12,30 +12,30 @@ import type { PublishedMediaType, Refused } from "../stored-file.ts";
 import { fileOf, signedPath } from "./signed-urls.ts";
 import { putBytes, type PutFile } from "./store-outputs.ts";
 
-/** Its bytes are durable; it counts from the transaction that records it on. */
+/** A sample whose bytes are durable. It is in use once a transaction has recorded it. */
 type StoredSample = PutFile & { readonly kind: "stored" };
 
 export type SampleFile = Pick<StoredSample, "fileId" | "mediaType">;
 
 export interface Samples {
   /**
-   * Makes a copy of a generated file: a picture decoded, encoded again and small enough for pages, a video as it is.
-   * @param url the address that the run gave it. Rejects when aborted, and with a StorageFailure.
+   * Copies a generated file: a picture is decoded, re-encoded, and shrunk for pages; a video is copied unchanged.
+   * Rejects if aborted, and with a StorageFailure. @param url the file's address in the run.
    */
   take(
     file: { readonly url: string; readonly accountId: string },
     signal: AbortSignal,
   ): Promise<StoredSample | Refused>;
-  /** Inside the transaction that shows it. */
+  /** Call this in the transaction that shows the sample. */
   record(tx: Tx, owner: { readonly accountId: string; readonly runId: string }, sample: StoredSample): Promise<void>;
-  /** Where a page finds it today and tomorrow. */
+  /** An address for pages, valid today and tomorrow. */
   readonly urlOf: (file: SampleFile) => string;
-  /** Its bytes go with the next sweeps. Inside the transaction that shows it no longer. */
+  /** Call this in the transaction that stops showing the sample. The next sweeps remove its bytes. */
   readonly release: (tx: Tx, fileId: string) => Promise<void>;
 }
 
 const DAY_SECONDS = 86_400;
-/** Pages load the beginning of each, and the whole of one that is played; 16 seconds of 1080p have about as much. */
+/** Pages load the beginning of each video, and all of it when it is played. About 16 seconds of 1080p. */
 const VIDEO_BYTES_MAX = 20 * 1_048_576;
 const GONE = "The file of this run has expired. Run the prompt again and use the new run.";
 const UNREADABLE = "The picture of this run cannot be read.";
@@ -55,7 +55,7 @@ export function createSamples(context: FilesContext): Samples {
     record: insertSample,
     release: expireNow,
     urlOf: ({ fileId, mediaType }) => {
-      // The same all day, so that browsers load it once; what is shown no longer can be read until tomorrow at most.
+      // The same all day, so that browsers load it once; after removal it can be read until tomorrow at the latest.
       const today = Math.floor(clock.nowMs() / 1_000 / DAY_SECONDS);
       const expiresAt = (today + 2) * DAY_SECONDS;
       return publicUrl() + signedPath({ fileId, mediaType, expiresAt }, keys.current);
@@ -82,7 +82,7 @@ async function takePicture(
   }
 }
 
-/** Nothing here decodes video: its bytes were checked when the run stored them. It is never in memory as a whole. */
+/** Videos are not decoded here: their bytes were checked when the run stored them. They are never completely in memory. */
 async function copyVideo(
   made: { readonly fileId: string; readonly mediaType: PublishedMediaType; readonly size: number },
   signal: AbortSignal,
@@ -90,7 +90,7 @@ async function copyVideo(
 ): Promise<StoredSample> {
   let hash = createHash("sha256");
   async function* copy(): AsyncGenerator<Uint8Array> {
-    hash = createHash("sha256"); // a retry begins anew
+    hash = createHash("sha256"); // a retry starts over
     const blob = await blobs.get(made.fileId, null);
     if (blob === null) throw new Error("The bytes of a video were removed while they were being copied.");
     for await (const chunk of blob.body as AsyncIterable<Buffer>) {

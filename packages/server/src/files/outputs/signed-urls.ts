@@ -2,13 +2,13 @@ import { createHmac } from "node:crypto";
 import { deriveKey, isSameSecret } from "../../platform/secrets.ts";
 import { EXTENSIONS, type PublishedMediaType } from "../stored-file.ts";
 
-/** A key that signs file addresses. Its number travels in the address, the key itself never does. */
+/** A key that signs file addresses. Its number is part of the address; the key itself never is. */
 export interface FileKey {
   readonly keyId: number;
   readonly key: Buffer;
 }
 
-/** The key that signs, and earlier ones for as long as their files may live. */
+/** The signing key, and earlier keys for as long as their files may exist. */
 export interface KeyRing {
   readonly current: FileKey;
   readonly previous: readonly (FileKey & { readonly acceptedUntilMs: number })[];
@@ -21,7 +21,7 @@ export function deriveFileKey(secret: Buffer): Buffer {
   return deriveKey(secret, "promptd file addresses v1");
 }
 
-/** Tells two secrets apart without saying anything about either. */
+/** Tells two secrets apart without revealing anything about either. */
 export function fingerprintOf(secret: Buffer): Buffer {
   return deriveKey(secret, "promptd secret fingerprint v1", FINGERPRINT_BYTES);
 }
@@ -33,7 +33,7 @@ export interface SignedFile {
   readonly expiresAt: number;
 }
 
-/** Path and query of a file's address, to be put after the public address of the service. */
+/** Path and query of a file's address, to append to the service's public address. */
 export function signedPath(file: SignedFile, key: FileKey): string {
   const name = `${file.fileId}.${EXTENSIONS[file.mediaType]}`;
   return `/files/${name}?e=${file.expiresAt}&k=${key.keyId}&s=${signatureOf(file, key.key)}`;
@@ -47,7 +47,7 @@ function signatureOf(file: SignedFile, key: Buffer): string {
 type NamedFile = Pick<SignedFile, "fileId" | "mediaType">;
 
 const NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([a-z0-9]{3,4})$/;
-/** Of an address that this service gave; null: of something else. */
+/** Returns the file that one of this service's addresses names; null: some other address. */
 export function fileOf(url: string): NamedFile | null {
   return readName(URL.parse(url)?.pathname.split("/").at(-1) ?? "");
 }
@@ -61,9 +61,9 @@ function readName(name: string): NamedFile | null {
 const NUMBERS = { e: /^[1-9][0-9]{0,11}$/, k: /^[1-9][0-9]{0,8}$/ };
 
 /**
- * Decides an address from its signature and the clock alone, so a file that is gone still answers "expired".
+ * Checks an address by its signature and the clock alone, so a removed file is still reported as "expired".
  * @param name last segment of the path, `<fileId>.<ending>`.
- * @returns null when the signature does not fit, for whatever reason.
+ * @returns null if the signature does not match, for whatever reason.
  */
 export function verifyAddress(
   name: string,
@@ -83,8 +83,8 @@ export function verifyAddress(
 }
 
 /**
- * A key before the current one opens files only until the last file it signed has expired: after a leak nothing
- * signed with it may open anything. It goes on telling that old files expired (`nowMs` null), which opens nothing.
+ * An earlier key opens files only until the last file it signed has expired: after a leak, nothing signed with it may open
+ * a file. It still reports that old files expired (`nowMs` null), which opens nothing.
  */
 function findKey(ring: KeyRing, keyId: number, nowMs: number | null): FileKey | null {
   if (keyId === ring.current.keyId) return ring.current;
@@ -98,7 +98,7 @@ function mediaTypeOf(ending: string | undefined): PublishedMediaType | null {
   return types.find((type) => EXTENSIONS[type] === ending) ?? null;
 }
 
-/** Empty unless the parameter is there exactly once. */
+/** Empty unless the parameter appears exactly once. */
 function only(query: URLSearchParams, name: string): string {
   const [value = "", ...others] = query.getAll(name);
   return others.length === 0 ? value : "";

@@ -8,7 +8,7 @@ import { findVideoType, VIDEO_HEAD_BYTES } from "../inputs/media-signature.ts";
 import type { PublishedMediaType, Refused, StoredFile } from "../stored-file.ts";
 import { signedPath } from "./signed-urls.ts";
 
-/** What a model delivered, exactly as it came. A video that was fetched is on disk. */
+/** A model's file, exactly as received. A fetched video is on disk. */
 export type GeneratedFile =
   | {
       readonly modality: "image";
@@ -18,12 +18,12 @@ export type GeneratedFile =
     }
   | { readonly modality: "video"; readonly content: Uint8Array | SpooledFile; readonly mediaType: string };
 
-/** Bytes that are durable. */
+/** A file whose bytes are durable. */
 export type PutFile = Pick<StoredFile, "fileId" | "bytes" | "mediaType" | "sha256">;
 
 const VIDEO_BYTES_MAX = 209_715_200; // 200 MiB
 
-/** Error items never say what a provider sent; these sentences are all a caller learns. */
+/** Error items never contain what a provider sent; a caller learns only these sentences. */
 const OUTPUT_FAULTS: Readonly<Record<DecodeFault, string>> = {
   "not-an-image": "The model returned an image that cannot be read.",
   "too-many-pixels": "The model returned an image that is too large.",
@@ -101,7 +101,7 @@ export async function putBytes(
   return { fileId, bytes: bytes.byteLength, mediaType, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/** A video is not decoded: its first bytes decide the type it is published under, whatever the provider called it. */
+/** Videos are not decoded: their first bytes decide the published media type, whatever the provider called it. */
 function checkVideo(head: Uint8Array, bytes: number): PublishedMediaType | Refused {
   if (bytes > VIDEO_BYTES_MAX) {
     return { kind: "refused", message: "The model returned a video that is larger than 200 MiB." };
@@ -119,7 +119,7 @@ async function readHead(path: string): Promise<Uint8Array> {
   }
 }
 
-/** The life of the file begins when its bytes are durable. Its address is decided here and never changes. */
+/** The file's lifetime begins once its bytes are durable. Its address is decided here and never changes. */
 function describeStored(file: PutFile, { clock, ttlSeconds, publicUrl, keys: { current } }: FilesContext): StoredFile {
   const generatedAtMs = clock.nowMs();
   const expiresAt = Math.floor(generatedAtMs / 1_000) + ttlSeconds;

@@ -8,12 +8,12 @@ import type { FilesContext } from "../files-context.ts";
 import { findKnown, listRemovable, markExpired, markRemoved, readNowMs, type Removable } from "../files-store.ts";
 
 const BATCH = 500;
-/** Longer than a run may take: a blob younger than this may belong to a transaction that is still open. */
+/** Longer than a run may take: a younger blob may belong to a transaction that is still open. */
 const ORPHAN_AGE_MS = 2 * 3_600_000;
 
 type SweepContext = Pick<FilesContext, "db" | "blobs" | "spool" | "clock" | "newId" | "log">;
 
-/** Every step may be repeated or interrupted anywhere: the next run continues from there. */
+/** Every step may be repeated or interrupted anywhere: the next sweep continues from there. */
 export function createSweeps(context: SweepContext): Tick[] {
   return [
     { name: "files-expiry", everySeconds: 300, run: createExpiry(context) },
@@ -22,8 +22,8 @@ export function createSweeps(context: SweepContext): Tick[] {
 }
 
 /**
- * Marks what has expired, and removes its bytes an hour later. Rows stay. What cannot be removed is skipped: after a
- * batch's worth of failures the next run continues behind them, and starts over with the oldest at the end.
+ * Marks expired files, and removes their bytes an hour later. Rows stay. Files that cannot be removed are skipped: after a
+ * batch's worth of failures the next sweep continues after them, and at the end starts over with the oldest.
  */
 function createExpiry({ db, blobs, log }: SweepContext): Tick["run"] {
   let after: Removable | null = null;
@@ -47,7 +47,7 @@ function createExpiry({ db, blobs, log }: SweepContext): Tick["run"] {
   };
 }
 
-/** Removes blobs whose transaction never committed, and what interrupted writes left behind. */
+/** Removes blobs whose transaction never committed, and leftovers of interrupted writes. */
 async function sweepOrphans(context: SweepContext, stop: AbortSignal | undefined): Promise<void> {
   const { db, blobs, spool, clock, log } = context;
   const beforeMs = Math.min(await readNowMs(db), clock.nowMs()) - ORPHAN_AGE_MS;
@@ -65,7 +65,7 @@ async function sweepOrphans(context: SweepContext, stop: AbortSignal | undefined
   };
   for await (const { key, modifiedAtMs } of blobs.list("", skipped.add)) {
     if (isStopped(stop)) break;
-    // Both times must be old: the id is dated by the process that made it, the blob by the store.
+    // Both times must be old: the id's time is from the process that created it, the blob's from the store.
     if (Math.max(modifiedAtMs, idTimeMs(key)) >= beforeMs) continue;
     batch.push(key);
     if (batch.length === BATCH) await flush();
@@ -75,7 +75,7 @@ async function sweepOrphans(context: SweepContext, stop: AbortSignal | undefined
   skipped.log(log, "some blobs that do not belong to any run could not be removed; the next sweep retries");
 }
 
-/** @returns the keys that are gone. In a bucket each delete takes a while, so a stop does not wait for them all. */
+/** @returns the deleted keys. In a bucket each delete takes a while, so a stop does not wait for all of them. */
 async function deleteEach(
   blobs: BlobStore,
   keys: readonly string[],
@@ -92,7 +92,7 @@ async function deleteEach(
 
 const isStopped = (stop: AbortSignal | undefined) => stop?.aborted === true;
 
-/** Counts what a sweep skipped: one log line with the number and the first cause instead of one line for each. */
+/** Counts what a sweep skipped, to log one line with the number and the first cause instead of one line each. */
 function countSkipped() {
   let count = 0;
   let first: unknown = null;
