@@ -118,7 +118,7 @@ describe("promptd admin prompt publish", () => {
     expect(code).toBe(0);
     const notes = stderr.split("\n").filter((line) => line.includes("new version"));
     expect(notes).toEqual([
-      `warning: ${join(rig.directory, "minus.prompt.md")} (Salt/Pepper): It became a new version of the prompt salt-pepper (${first?.promptId}), whose title was "Salt & pepper", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
+      `warning: ${join(rig.directory, "minus.prompt.md")} (Salt/Pepper): It became a new version of the prompt salt-pepper (${first?.promptId}), previously titled "Salt & pepper", because both titles produce the same slug. If they are two different prompts, add a "slug:" to this file and publish it again, then publish the older prompt's file again.`,
     ]);
     const rows = JSON.parse(stdout) as Published[];
     expect(rows.map(({ promptId }) => promptId)).toEqual([first?.promptId, first?.promptId]);
@@ -136,7 +136,7 @@ describe("promptd admin prompt publish", () => {
     expect([code, notes]).toEqual([
       0,
       [
-        `warning: ${two} (Meeting): It became a new version of the prompt meeting (${first?.promptId}), which ${one} has just published under the same title. If they are two prompts, give this one a "slug:" of its own in its file, and publish both again.`,
+        `warning: ${two} (Meeting): It became a new version of the prompt meeting (${first?.promptId}), which ${one} has just published under the same title. If they are two different prompts, add a "slug:" to this file and publish both again.`,
       ],
     ]);
   });
@@ -151,7 +151,7 @@ describe("promptd admin prompt publish", () => {
       return stderr.split("\n").filter((line) => line.includes("unpublished"));
     };
     expect(await notes()).toEqual([
-      `warning: ${path} (Again): The prompt again (${first?.promptId}) had been unpublished, and is published again with all its versions. Unpublish it to take that back.`,
+      `warning: ${path} (Again): The prompt again (${first?.promptId}) had been unpublished and is now published again with all its versions. To undo this, unpublish it.`,
     ]);
     expect(await notes()).toEqual([]);
   });
@@ -183,7 +183,7 @@ describe("promptd admin prompt publish", () => {
     const moved = json("Mine", "Yours").replace('"title":"Yours"', `"id":"${own?.promptId}","title":"Yours"`);
     const { code, stderr } = await publishHere([await file("moved.json", moved)], "ben@example.org");
     expect(code).toBe(0);
-    expect(stderr).toContain(`No prompt of this author has the id ${own?.promptId}`);
+    expect(stderr).toContain(`This author has no prompt with the id ${own?.promptId}`);
     expect(await slugs()).toEqual(["mine", "own", "yours"]);
   });
 

@@ -197,7 +197,7 @@ function faultOf(name: string, error: unknown): string {
 
 /** Two files of one command have the same title. */
 function describeTwin({ slug, promptId }: Publication, file: string): string {
-  return `It became a new version of the prompt ${slug} (${promptId}), which ${file} has just published under the same title. If they are two prompts, give this one a "slug:" of its own in its file, and publish both again.`;
+  return `It became a new version of the prompt ${slug} (${promptId}), which ${file} has just published under the same title. If they are two different prompts, add a "slug:" to this file and publish both again.`;
 }
 
 /** Most often it is a slug. */

@@ -21,9 +21,9 @@ import { findVote, findVotingAccount, voteForPrompt } from "./votes-store.ts";
 const PAGE_ROWS = 50;
 const NO_EXTRAS: MarketplaceExtras = { author: null, tags: [], isFeatured: false };
 
-/** The marketplace as pages show it: found as under /v1, and listed without a query. */
+/** The marketplace for pages: searched as under /v1, and listed without a query. */
 export function marketplaceManageRoutes(ports: Omit<SearchPromptsOptions, "freeAuthorId">) {
-  // List prices: pages ask for the price of a run when its form is filled in.
+  // List prices: pages request the price of a run when its form is filled in.
   const options = { ...ports, freeAuthorId: null };
   const { db } = options;
   const shownOf = (found: readonly FoundPrompt[]) => found.flatMap((prompt) => searchRow(prompt, options) ?? []);
@@ -66,7 +66,7 @@ export function marketplaceManageRoutes(ports: Omit<SearchPromptsOptions, "freeA
   } satisfies Partial<ManageHandlers>;
 }
 
-/** @throws Problem VALIDATION_ERROR for a cursor that is not a prompt that is listed. */
+/** @throws Problem VALIDATION_ERROR when the cursor is not a listed prompt. */
 async function readMarketplace(query: MarketplaceQuery, options: SearchPromptsOptions): Promise<Page<SearchRow>> {
   const { db, search } = options;
   const { q, sort = "popular", modality, model, tag, limit = PAGE_ROWS, startingAfter } = query;
@@ -77,7 +77,7 @@ async function readMarketplace(query: MarketplaceQuery, options: SearchPromptsOp
     const ids = await listBrowsed(db, { sort, modality, model, tag }, { after, among, limit: limit + 1 });
     if (ids === null) throw unknownCursor(query, "prompt");
     const found = await findSearchRows(db, ids, { withVideos: true });
-    // A prompt whose model was retired falls out here, so the page may need more.
+    // Prompts whose model was retired are dropped here, so the page may need more.
     rows.push(...found.flatMap((prompt) => searchRow(prompt, options) ?? []));
     after = ids.at(-1);
     isMore = ids.length > limit;

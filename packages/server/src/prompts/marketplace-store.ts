@@ -14,25 +14,25 @@ import { findSearchRows, IS_LIVE, MODALITY_NUMBERS, type FoundPrompt } from "./p
 type Browse = Pick<MarketplaceQuery, "modality" | "model" | "tag"> & { readonly sort: keyof typeof ORDERS };
 
 export interface BrowsePage {
-  /** The prompt after which the page begins. */
+  /** The prompt after which the page starts. */
   readonly after: string | undefined;
-  /** Ids that a search has ranked, best first; null: all prompts, in the order of `sort`. */
+  /** Ids ranked by a search, best first; null: all prompts, in the order of `sort`. */
   readonly among: readonly string[] | null;
   readonly limit: number;
 }
 
-/** What comes first, as the members of a row that sorts descending; the id makes it one of a kind. */
+/** The sort keys of each order, all descending. The id makes the order unique. */
 const ORDERS = {
   popular: ["p.uses", "p.up_votes", "p.id"],
   newest: ["v.published_at", "p.id"],
   featured: ["p.featured_at is not null", "p.uses", "p.up_votes", "p.id"],
   price: ["-v.estimated_credits", "p.uses", "p.id"],
 } as const;
-/** Videos too: a search leaves them out, as the specification says, a page does not. */
+/** Includes videos: only searches leave them out, as the specification says. */
 const IS_LISTED = `${IS_LIVE} and v.id = p.latest_version_id`;
 const FROM = "prompts p join prompt_versions v on v.prompt_id = p.id";
 
-/** Ids of published prompts, a page of them. Null: `after` is not a prompt that is listed. */
+/** Lists a page of ids of published prompts. Null: `after` is not a listed prompt. */
 export async function listBrowsed(db: Queryable, browse: Browse, page: BrowsePage): Promise<string[] | null> {
   const { among, limit } = page;
   const values: unknown[] = [];
@@ -57,7 +57,7 @@ export async function listBrowsed(db: Queryable, browse: Browse, page: BrowsePag
   return (await db.query<{ id: string }>(text, values)).map(({ id }) => id);
 }
 
-/** What a card shows beside what /v1 answers. */
+/** What a card shows in addition to the /v1 fields. */
 export type MarketplaceExtras = Pick<MarketplaceRow, "author" | "tags" | "isFeatured">;
 
 export async function listExtras(
@@ -73,7 +73,7 @@ export async function listExtras(
   return new Map(rows.map(({ id, ...extras }) => [id, extras]));
 }
 
-/** The latest version of the published prompt of this slug, videos too. */
+/** Finds the latest version of the published prompt with this slug, including videos. */
 export async function findBySlug(
   db: Database,
   slug: string,

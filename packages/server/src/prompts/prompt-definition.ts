@@ -2,13 +2,13 @@ import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
 import type { TextSettings, WebSearchChoice } from "../models/index.ts";
 import type { JsonObject } from "../platform/json.ts";
 
-/** One choice of a select. Callers know `name` only; `text` is template and never leaves the server. */
+/** One choice of a select. Callers see only `name`; `text` is part of the template and never leaves the server. */
 export interface Choice {
   readonly name: string;
   readonly text: string;
 }
 
-/** What a value is; callers write all of them as texts. */
+/** The type of a value. Callers send all values as text. */
 export type InputType = "number" | "boolean" | "date" | "list";
 
 export interface InputField {
@@ -16,23 +16,23 @@ export interface InputField {
   readonly key: string;
   readonly label: string;
   readonly description: string;
-  /** Null: the input is required. For a select a choice name, or several joined by commas. */
+  /** Null: the input is required. For a select: a choice name, or several joined by commas. */
   readonly default: string | null;
-  /** True: the empty string and blanks are real values. */
+  /** True: empty and blank text are valid values. */
   readonly allowEmpty: boolean;
   /** Code points; null: only the general limit. */
   readonly maxLength: number | null;
   readonly choices: readonly Choice[] | null;
-  /** How many choices, or items of a list. */
+  /** How many choices or list items a value must have. */
   readonly multiple: { readonly min: number; readonly max: number } | null;
   /** Absent: a text, or with choices a select. */
   readonly type?: InputType;
-  /** Of a number. */
+  /** Of a number input. */
   readonly min?: number;
   readonly max?: number;
 }
 
-/** What is said before the prompt: an example of a question, or of an answer. */
+/** An example message before the prompt: a question or an answer. */
 export interface StepMessage {
   readonly role: "user" | "assistant";
   readonly template: string;
@@ -44,9 +44,9 @@ export interface StepDefinition {
   readonly model: string;
   readonly template: string;
   readonly instructions: string;
-  /** What the author chose for this step; run options of the caller override it where `model` is the prompt's own. */
+  /** The author's choices for this step. If `model` is the prompt's own, the caller's run options override them. */
   readonly options: Readonly<Record<string, string>>;
-  /** 0-based image slots that are sent with this step. */
+  /** Image slots sent with this step, from 0. */
   readonly images: readonly number[];
   /** Null: the limit of the model. */
   readonly maxOutputTokens: number | null;
@@ -54,9 +54,9 @@ export interface StepDefinition {
   readonly count: number;
   /** Ids of the earlier text steps whose output this one inserts. */
   readonly reads: readonly string[];
-  /** What the author named in place of `model`; absent: the model itself. */
+  /** The role that the author named instead of a model; absent: the author named the model. */
   readonly role?: StepRole | undefined;
-  /** The members below are absent where the author says nothing, so that older versions stay what they are. */
+  /** The members below are absent unless the author sets them, so that older versions stay unchanged. */
   readonly settings?: TextSettings;
   readonly messages?: readonly StepMessage[];
   /** JSON Schema of the text. */
@@ -67,36 +67,36 @@ export interface StepDefinition {
   readonly fallback?: readonly string[];
 }
 
-/** A role, and what the author chose before a model was found for it: the next model may take more of it. */
+/** A role, and the author's choices before a model was bound to it: the next model may accept more of them. */
 export interface StepRole extends Pick<StepDefinition, "options" | "maxOutputTokens"> {
   readonly name: string;
 }
 
-/** Everything behind a prompt version that is not shown: stored as it is, in this order. */
+/** The part of a prompt version that callers do not see, stored as is, in this order. */
 export interface PromptDefinition {
   readonly inputs: readonly InputField[];
   readonly images: readonly ImageSlot[];
   readonly steps: readonly StepDefinition[];
 }
 
-/** One image that a run must bring. */
+/** One image that a run must provide. */
 export interface ImageSlot {
   readonly label: string;
   readonly description: string;
-  /** It says which part of the others may change. */
+  /** The image is a mask: it shows which part of the other images may change. */
   readonly mask?: true;
 }
 
 /**
- * Of one run with default options, both 0 when it is free: what it costs with texts of usual length, and the most it can
- * cost with texts of up to 500 characters, which must be available to create it.
+ * Prices of one run with default options, both 0 if it is free: the typical price with texts of usual length, and the
+ * most it can cost with texts of up to 500 characters, which must be available to create it.
  */
 export type PriceEstimates = Pick<PromptConfig, "estimatedCredits" | "creditsRequired">;
 
-/** What is stored of a version's config; its prices follow the catalogue, and stand in columns of their own. */
+/** The stored part of a version's config. Prices change with the catalogue, so they have their own columns. */
 export type StoredConfig = Omit<PromptConfig, keyof PriceEstimates>;
 
-/** A published version as a run needs it. The object is shared by a cache: never change it. */
+/** What a run needs of a published version. A cache shares the object: never change it. */
 export interface LiveVersion {
   readonly promptId: string;
   readonly promptVersionId: string;
@@ -108,14 +108,14 @@ export interface LiveVersion {
   readonly definition: PromptDefinition;
 }
 
-/** A foreign placeholder that was rewritten, such as `{{Child's Age}}`, to show to the author. */
+/** A rewritten placeholder of another language, such as `{{Child's Age}}`, to show to the author. */
 export interface Conversion {
   readonly line: number;
   readonly from: string;
   readonly to: string;
 }
 
-/** What is expected of the last output of a test; all of it must hold. */
+/** What a test expects of the last output. All expectations must be met. */
 export interface Expectations {
   readonly contains?: readonly string[];
   readonly notContains?: readonly string[];
@@ -126,21 +126,21 @@ export interface Expectations {
   readonly shorterThan?: number;
   /** Statements that a model checks. */
   readonly judge?: readonly string[];
-  /** Absent: the prompt's own. */
+  /** Absent: the prompt's own model. */
   readonly judgeModel?: string;
 }
 
-/** One try of a prompt. It stays in the author's file. */
+/** One test of a prompt. It stays in the author's file. */
 export interface PromptTest {
   readonly name: string;
   readonly textInputs: Readonly<Record<string, string>>;
   readonly options: Readonly<Record<string, string>>;
-  /** Paths, from the file's folder. */
+  /** Paths relative to the file's folder. */
   readonly images: readonly string[];
   readonly expect: Expectations;
 }
 
-/** What a version says, as a file and the database have it. */
+/** The content of a version, both in a file and in the database. */
 export interface PromptContent {
   readonly title: string;
   readonly description: string;
@@ -150,23 +150,23 @@ export interface PromptContent {
   readonly samples: PromptSamples;
 }
 
-/** One prompt out of a file, checked completely: ready to be published. */
+/** One prompt from a file, fully checked and ready to be published. */
 export interface PromptSource extends PromptContent {
-  /** The promptId the file names, or null. */
+  /** The promptId in the file, or null. */
   readonly promptId: string | null;
   readonly slug: string;
-  /** True when the file names the slug itself; false when it was made from the title. */
+  /** True: the file names the slug; false: it was made from the title. */
   readonly slugGiven: boolean;
   readonly modality: Modality;
-  /** The samples, of which nothing is expected, and the tests. */
+  /** The samples, which have no expectations, and the tests. */
   readonly tests: readonly PromptTest[];
-  /** The text of the file; null: it holds several prompts. */
+  /** The text of the file; null: it has several prompts. */
   readonly text: string | null;
-  /** Line of the file where the prompt begins, from 1. */
+  /** Line of the file where the prompt starts, from 1. */
   readonly line: number;
   readonly conversions: readonly Conversion[];
-  /** Sentences an author should read; they do not stop publishing. */
+  /** Warnings for the author, as sentences. They do not prevent publishing. */
   readonly warnings: readonly string[];
-  /** What its roles stand for now: nothing is wrong with them. */
+  /** What its roles mean now, for information. */
   readonly notes: readonly string[];
 }

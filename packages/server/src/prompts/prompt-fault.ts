@@ -1,4 +1,4 @@
-/** Closed set of what can be wrong with a prompt file. */
+/** All kinds of faults that a prompt file can have. */
 export type FaultCode =
   | "FILE_SYNTAX"
   | "FIELD"
@@ -15,14 +15,14 @@ export type FaultCode =
 export interface PromptFault {
   /** Line of the file, from 1; null when the fault has no single line. */
   readonly line: number | null;
-  /** Column of that line, from 1; absent when it is not known. */
+  /** Column in that line, from 1; absent when unknown. */
   readonly column?: number | undefined;
   /** Dotted path of the field, such as `inputs.topic.maxLength`; the body of a step is `body` or `steps.<id>`. */
   readonly field: string;
   readonly code: FaultCode;
   /** What is wrong and what was expected. */
   readonly message: string;
-  /** The piece of the template that is meant, cut to one short line. */
+  /** The piece of the template with the fault, cut to one short line. */
   readonly excerpt?: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export class FaultList {
     this.faults = faults;
   }
 
-  /** The same list for one prompt in a file of several: `field` paths are relative to it. */
+  /** The same list for one of several prompts in a file: `field` paths are relative to that prompt. */
   within(prefix: string): FaultList {
     return new FaultList(this.#prefix + prefix, this.faults);
   }
@@ -50,10 +50,10 @@ export class FaultList {
   }
 }
 
-/** An import of thousands of prompts with the same mistake would otherwise print thousands of lines. */
+/** Importing thousands of prompts with the same mistake would otherwise print thousands of lines. */
 const FAULTS_SHOWN = 100;
 
-/** Every fault of one file at once. Meant for the author, who owns the text: it may quote the template. */
+/** All faults of one file. It is for the author, who owns the text, so it may quote the template. */
 export class PromptFileError extends Error {
   override readonly name = "PromptFileError";
   readonly faults: readonly PromptFault[];

@@ -6,10 +6,10 @@ import { currentWebSearch, publicRunOptions } from "./inputs/run-options.ts";
 import type { PriceEstimates } from "./prompt-definition.ts";
 import type { PublicVersion } from "./prompts-store.ts";
 
-/** What is shown depends on the models that there are now, and on who looks. */
+/** What is shown depends on the current models and on the viewer. */
 export interface Shown {
   readonly catalogue: Catalogue;
-  /** The author whose prompts are free, since they ask themselves; null: all are shown at their price. */
+  /** The viewing author, whose own prompts are free; null: all prompts are shown at their price. */
   readonly freeAuthorId: string | null;
 }
 
@@ -19,7 +19,7 @@ export function promptVersion(version: PublicVersion, shown: Shown): PromptVersi
   return { promptVersionId, promptId, title, publishedAt: isoTime(publishedAt.getTime()), config };
 }
 
-/** As published, with the run options, the searches and the prices that its models have now. */
+/** The published config, with the run options, searches, and prices that its models have now. */
 export function currentConfig(version: PublicVersion, shown: Shown): PromptConfig {
   const { config, steps } = version;
   const runOptions = publicRunOptions(config, steps, shown.catalogue);

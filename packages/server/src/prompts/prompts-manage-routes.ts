@@ -29,7 +29,7 @@ import { findPromptOf, parsePromptFile, titlesOf } from "./checks/parse-prompt-f
 import { withOwnIds } from "./publishing/new-prompt-or-version.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 
-/** Prompts of the chosen account. Another account's prompt and none give the same 404. */
+/** Prompts of the chosen account. A prompt that does not exist and one of another account get the same 404. */
 export function promptsManageRoutes(options: OwnPromptsOptions) {
   return { ...draftRoutes(options), ...versionRoutes(options), ...labelRoutes(options), ...fileRoutes(options) };
 }
@@ -101,7 +101,7 @@ function labelRoutes({ db }: OwnPromptsOptions) {
         }
         const labels = await listLabels(tx, promptId);
         if (labels.length <= LABELS_MAX) return { data: { labels } };
-        const message = `A prompt has at most ${LABELS_MAX} labels. Delete one, or move one.`;
+        const message = `A prompt can have at most ${LABELS_MAX} labels. Delete or move one.`;
         throw invalid([{ path: ["path", "label"], code: "too_many", message }]);
       });
     },
@@ -144,12 +144,12 @@ function fileRoutes(options: OwnPromptsOptions) {
 }
 
 const UNKNOWN_ID =
-  'No prompt of this author has the id that the file names, so the file is read without it. Write the id of your prompt into the file, or remove the line "id:".';
+  'This author has no prompt with the id in the file, so that id is ignored. Put the id of your prompt in the file, or remove the "id:" line.';
 
 function promptOf(sources: readonly PromptSource[], title: string | null): PromptSource {
   const source = findPromptOf(sources, title);
   if (source !== null) return source;
-  const message = `The file holds ${sources.length} prompts (${titlesOf(sources)}): name one of them as title.`;
+  const message = `The file contains ${sources.length} prompts (${titlesOf(sources)}). Set title to one of them.`;
   throw invalid([{ path: ["body", "title"], code: "invalid_value", message }]);
 }
 

@@ -1,7 +1,7 @@
-/** What becomes of the prompts of an account that is deleted, and what its export says of them. */
+/** Deletes or exports the prompts of an account that is deleted or exported. */
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 
-/** Ids of prompts that are published now. */
+/** Lists the ids of currently published prompts. */
 async function listPublishedOf(db: Queryable, authorId: string, limit: number): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     "select id from prompts where author_id = $1 and latest_version_id is not null and unpublished_at is null limit $2",
@@ -10,14 +10,14 @@ async function listPublishedOf(db: Queryable, authorId: string, limit: number): 
   return rows.map(({ id }) => id);
 }
 
-/** Nobody earns of them any more: there is nobody who could spend it. */
+/** Stops the author's earnings: nobody could spend them. */
 async function endShares(tx: Tx, authorId: string): Promise<void> {
   await tx.query("update prompts set author_share = 0 where author_id = $1 and author_share is distinct from 0", [
     authorId,
   ]);
 }
 
-/** Takes the votes of the account back: who signs up again votes again. */
+/** Withdraws the account's votes. A person who signs up again can vote again. */
 async function withdrawVotes(tx: Tx, accountId: string): Promise<void> {
   await tx.query(
     `with gone as (delete from prompt_votes where account_id = $1 returning prompt_id),
@@ -29,8 +29,8 @@ async function withdrawVotes(tx: Tx, accountId: string): Promise<void> {
 }
 
 /**
- * Drafts, all that was never published, and samples: the runs and pictures that they came from are gone. No run may need
- * them: test runs are the author's own.
+ * Deletes drafts, everything that was never published, and samples, whose runs and pictures are gone. No other
+ * account's run needs them, since test runs are the author's own.
  */
 async function deleteDraftsOf(tx: Tx, authorId: string): Promise<void> {
   const own = "select id from prompts where author_id = $1";
@@ -48,16 +48,16 @@ async function deleteDraftsOf(tx: Tx, authorId: string): Promise<void> {
   );
 }
 
-/** What is left of a version, in the shapes that readers of old rows expect. */
+/** What remains of an erased version, in the shapes that readers of old rows expect. */
 const NOTHING = {
   definition: { inputs: [], images: [], steps: [] },
   samples: { inputs: { textInputs: {}, imageInputs: [] }, outputs: [] },
 } as const;
 
 /**
- * Empties every version: its template, its words and its samples are gone. Rows and slugs stay, for the runs of others that
- * name them, and so that nobody takes over a name that callers know; `published_at` too, since what has none is a draft,
- * which is deleted. False: a run of somebody still needs one of them.
+ * Erases the template, texts, and samples of every version. Rows and slugs stay, because other accounts' runs refer to
+ * them and nobody should take over a name that callers know. `published_at` stays too, since a version without it is a
+ * draft, and drafts are deleted. False: an unfinished run still needs one of the versions.
  */
 async function erasePromptsOf(db: Database, authorId: string): Promise<boolean> {
   return db.tx(async (tx) => {
@@ -86,11 +86,11 @@ interface ExportedVersion {
   readonly id: string;
   readonly slug: string;
   readonly number: number | null;
-  /** The text that was published; null: an older program published it. */
+  /** The text that was published; null: an older release published it. */
   readonly source: string | null;
 }
 
-/** Versions of an account's prompts by id, with everything that their author wrote. */
+/** Lists the versions of an account's prompts by id, with everything that their author wrote. */
 function listVersionsOf(
   db: Queryable,
   authorId: string,
@@ -113,7 +113,7 @@ function listDraftsOf(db: Queryable, authorId: string): Promise<{ readonly slug:
   );
 }
 
-/** Under one name: only the deletion and the export of an account use them. */
+/** Exported as one object, because only account deletion and export use them. */
 export const promptsOfAccount = {
   listPublishedOf,
   endShares,

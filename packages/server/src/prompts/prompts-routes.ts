@@ -19,7 +19,7 @@ export interface PromptsRoutesOptions extends Omit<SearchPromptsOptions, "freeAu
   readonly chargesAuthors: boolean;
 }
 
-/** Drafts, unpublished prompts, other prompts' versions and ids that never existed answer the same bytes. */
+/** Drafts, unpublished prompts, versions of other prompts, and ids that never existed all get the same response. */
 export function promptsRoutes(options: PromptsRoutesOptions) {
   const { db, catalogue } = options;
   const shownTo = ({ accountId }: { readonly accountId: string }): Shown => ({
@@ -57,17 +57,17 @@ export function promptsRoutes(options: PromptsRoutesOptions) {
   } satisfies Partial<Handlers>;
 }
 
-/** Leads to the latest version of every prompt, so no author can set it. */
+/** Always means the latest version, so no author can set it. */
 const LABEL_OF_LATEST = "latest";
 
-/** Null: the latest version, which has no row. */
+/** Null: the latest version, whose label is not stored. */
 function storedLabel(label: string | undefined): string | null {
   return label === undefined || label === LABEL_OF_LATEST ? null : label;
 }
 
 type Ports = Pick<PromptsRoutesOptions, "db"> & Shown;
 
-/** @param names slugs, each with a label behind an @ where it has one. @param label of the names without one. */
+/** @param names slugs, each optionally followed by @ and a label. @param label for names without one. */
 async function findNamed(
   names: readonly string[],
   label: string | undefined,
@@ -92,7 +92,7 @@ async function findLabeled(accountId: string, label: string, { db, ...shown }: P
   const { slugsMax: max } = REQUEST_LIMITS;
   const found = await findLabeledVersions(db, accountId, { label: storedLabel(label), limit: max + 1 });
   if (found.length > max) {
-    const message = `More than ${max} of your prompts have the label ${label}. Name those that you want in slugs.`;
+    const message = `More than ${max} of your prompts have the label ${label}. List the ones you want in slugs.`;
     throw invalid([{ path: ["query", "label"], code: "too_many", message }]);
   }
   return { rows: found.map((version) => namedPrompt(version, label, shown)), missing: [] };

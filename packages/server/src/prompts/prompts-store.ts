@@ -1,4 +1,4 @@
-/** All SQL of prompts. Reads of one row run as prepared statements; publishing works in arrays, 500 rows at a time. */
+/** SQL of published prompts. Single-row reads are prepared statements. */
 import type { Modality, PromptSamples } from "@promptd/contract";
 import type { ModelEnding, ModelRetiringData } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
@@ -8,14 +8,14 @@ import { TAKEN, type TakenSample } from "./own/samples-store.ts";
 import type { StepModel } from "./inputs/run-options.ts";
 
 export const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
-/** Of versions v; null: there is none. */
+/** A column for queries of versions `v`; null if there is no version. */
 export const MODALITY_NAME = "(array['text', 'image', 'video'])[v.modality + 1]";
 
-/** Its config is as it was published; what its model offers now may differ. */
+/** The config is as it was published; what the model offers now may differ. */
 export interface PublicVersion
   extends Pick<LiveVersion, "promptId" | "promptVersionId" | "authorId" | "title" | "config">, PriceEstimates {
   readonly publishedAt: Date;
-  /** In order. Not for callers to see. */
+  /** In order. Not shown to callers. */
   readonly steps: readonly StepModel[];
 }
 
@@ -25,10 +25,10 @@ const PUBLIC_COLUMNS = `v.prompt_id as "promptId", v.id as "promptVersionId", p.
     select json_agg(json_strip_nulls(json_build_object('model', step -> 'model', 'options', step -> 'options',
       'webSearch', step -> 'webSearch', 'fallback', step -> 'fallback')) order by position)
     from json_array_elements(v.definition -> 'steps') with ordinality listed (step, position)) as steps`;
-/** Of prompts p and versions v: runs of the version may be made now. */
+/** A condition on prompts `p` and versions `v`: runs of the version can be created now. */
 export const IS_LIVE = "v.published_at is not null and p.unpublished_at is null";
 
-/** The latest published version of a prompt, or the named one if it is published and of this prompt. */
+/** Finds the latest published version of a prompt, or the given one if it is published and belongs to this prompt. */
 export async function findPromptVersion(
   db: Database,
   promptId: string,
@@ -46,14 +46,14 @@ export async function findPublicVersion(db: Database, versionId: string): Promis
   return (await db.named<PublicVersion>("prompts_find_version", text, [versionId]))[0] ?? null;
 }
 
-/** What a caller has taken for the id of something else, as a sentence: ids of prompts and versions are public. */
+/** Says what an id is, for a caller who used it in the wrong place. Ids of prompts and versions are public. */
 export async function describePublicId(db: Database, id: string): Promise<string | null> {
   const [latest, version] = await Promise.all([findPromptVersion(db, id, null), findPublicVersion(db, id)]);
-  if (latest !== null) return `It is the id of a prompt, whose latest version is ${latest.promptVersionId}.`;
+  if (latest !== null) return `It is the id of a prompt whose latest version is ${latest.promptVersionId}.`;
   return version === null ? null : `It is the id of a version of the prompt ${version.promptId}.`;
 }
 
-/** The version that a slug leads to. @param label null: the latest. */
+/** Finds the version that a slug and a label refer to. @param label null: the latest. */
 export async function findSlugVersion(db: Database, slug: string, label: string | null): Promise<PublicVersion | null> {
   const text = `select ${PUBLIC_COLUMNS} from prompts p
     join prompt_versions v on v.prompt_id = p.id and v.id = case when $2::text is null then p.latest_version_id else (
@@ -62,14 +62,14 @@ export async function findSlugVersion(db: Database, slug: string, label: string 
   return (await db.named<PublicVersion>("prompts_find_slug", text, [slug, label]))[0] ?? null;
 }
 
-/** A version by a name of its prompt, with what a list shows of it. */
+/** A version found by a prompt's name, with what a list shows of it. */
 export interface NamedVersion extends PublicVersion {
   readonly slug: string;
   readonly description: string;
 }
 
 /**
- * The versions that names lead to, by the index of the name in the list; a name that leads to none has no entry.
+ * Finds the versions that names refer to, by the name's index in the list. A name that matches nothing has no entry.
  * @param names without a label (null): the latest version.
  */
 export async function findNamedVersions(
@@ -89,7 +89,7 @@ export async function findNamedVersions(
   return new Map(rows.map(({ index, ...version }) => [index, version]));
 }
 
-/** The account's own prompts that are published and carry the label, by slug. @param label null: all of them. */
+/** Lists the account's own published prompts that have the label, by slug. @param label null: all of them. */
 export function findLabeledVersions(
   db: Database,
   authorId: string,
@@ -104,11 +104,14 @@ export function findLabeledVersions(
 
 /** What may change while a version stays the same. */
 export interface LiveTerms {
-  /** In percent of what a run costs; null: the installation's. */
+  /** As a percentage of a run's price; null: the installation's default. */
   readonly authorShare: number | null;
 }
 
-/** @returns for each version its terms, or null where no run of it may be made now: it was published, and its prompt is. */
+/**
+ * @returns the terms of each version, or null if no run of it can be created now: the version and its prompt must be
+ * published.
+ */
 export async function findLiveTerms(db: Database, versionIds: readonly string[]): Promise<(LiveTerms | null)[]> {
   const text = `select v.id, p.author_share as "authorShare" from prompt_versions v join prompts p on p.id = v.prompt_id
     where v.id = any($1) and ${IS_LIVE}`;
@@ -117,13 +120,16 @@ export async function findLiveTerms(db: Database, versionIds: readonly string[])
   return versionIds.map((id) => byId.get(id) ?? null);
 }
 
-/** In percent; null: the installation's. @returns the prompt's slug, or null when there is no such prompt. */
+/**
+ * @param percent null: the installation's default.
+ * @returns the prompt's slug, or null when there is no such prompt.
+ */
 export async function setAuthorShare(db: Queryable, promptId: string, percent: number | null): Promise<string | null> {
   const text = "update prompts set author_share = $2 where id = $1 returning slug";
   return (await db.query<{ slug: string }>(text, [promptId, percent]))[0]?.slug ?? null;
 }
 
-/** Everything a run needs of a version, whether its prompt is published now or not. */
+/** Loads everything a run needs from a version, whether or not its prompt is published now. */
 export async function loadVersion(db: Database, versionId: string): Promise<LiveVersion | null> {
   const text = `select v.prompt_id as "promptId", v.id as "promptVersionId", p.author_id as "authorId", v.title, v.model,
       ${MODALITY_NAME} as modality, v.config, v.definition
@@ -134,13 +140,16 @@ export async function loadVersion(db: Database, versionId: string): Promise<Live
 export interface FoundPrompt extends NamedVersion, Popularity {
   readonly model: string;
   readonly modality: number;
-  /** Of its file. */
+  /** The samples in its file. */
   readonly samples: PromptSamples;
-  /** The run that its author shows instead. */
+  /** The sample that its author chose instead. */
   readonly taken: TakenSample | null;
 }
 
-/** Search results with everything that is shown, in the order given; what is not published falls out, and unwanted videos. */
+/**
+ * Loads search results with everything that is shown, in the given order. Leaves out prompts that are not published,
+ * and videos unless wanted.
+ */
 export function findSearchRows(
   db: Database,
   promptIds: readonly string[],
@@ -155,10 +164,10 @@ export function findSearchRows(
   return db.named<FoundPrompt>(name, text, [promptIds]);
 }
 
-/** Of prompts p and versions v: what is searched is the latest version of what is published, and no video. */
+/** A condition on prompts `p` and versions `v`: the latest version of a published prompt, except for videos. */
 export const IS_SEARCHED = `${IS_LIVE} and v.id = p.latest_version_id and v.modality <> ${MODALITY_NUMBERS.video}`;
 
-/** The version that is searched of each prompt that is, in order of the prompts' ids. */
+/** Lists the searched version of each prompt, in order of prompt id. */
 export function listSearchedVersions(db: Queryable, afterPromptId: string, limit: number): Promise<IndexedVersion[]> {
   return db.query<IndexedVersion>(
     `select p.id as "promptId", v.id as "promptVersionId" from prompts p join prompt_versions v on v.prompt_id = p.id
@@ -167,7 +176,10 @@ export function listSearchedVersions(db: Queryable, afterPromptId: string, limit
   );
 }
 
-/** Adds runs, counted by version, to the prompts; unknown versions and test runs count nowhere. Rows are locked in id order. */
+/**
+ * Adds runs, counted by version, to the uses of their prompts. Ignores unknown versions and test runs. Locks rows in id
+ * order.
+ */
 export async function addUses(tx: Queryable, counts: ReadonlyMap<string, number>): Promise<void> {
   const text = `with counted as (
       select v.prompt_id, sum(c.n)::bigint as n from unnest($1::uuid[], $2::bigint[]) c (version_id, n)
@@ -179,7 +191,7 @@ export async function addUses(tx: Queryable, counts: ReadonlyMap<string, number>
   if (counts.size > 0) await tx.query(text, [[...counts.keys()], [...counts.values()]]);
 }
 
-/** `isLatest` false: only callers that name this version are concerned. */
+/** `isLatest` false: only callers that name this version are affected. */
 export interface PromptOfModel extends Omit<ModelEnding, "model" | "retiresAt" | "successor"> {
   readonly promptId: string;
   readonly slug: string;
@@ -188,7 +200,10 @@ export interface PromptOfModel extends Omit<ModelEnding, "model" | "retiresAt" |
   readonly models: readonly string[];
 }
 
-/** Published versions of live prompts that call one of these models. Reads all of them, for an operator command. */
+/**
+ * Published versions of live prompts that call one of these models. Reads every version, so it is for operator commands
+ * only.
+ */
 export function listPromptsOfModels(db: Queryable, models: readonly string[]): Promise<PromptOfModel[]> {
   return db.query<PromptOfModel>(
     `select p.id as "promptId", p.slug, v.title, v.id as "promptVersionId", v.number as version,
@@ -208,8 +223,8 @@ export interface LiveCall extends Omit<ModelRetiringData, "retiresAt" | "success
 }
 
 /**
- * Which of these models the live prompts of these authors call, by name. A role is not a name: it gets another model by
- * itself.
+ * Lists which of these models the live prompts of these authors call by name. Roles are left out: they get another
+ * model automatically.
  */
 export async function listLiveCallsOf(
   db: Queryable,
@@ -228,7 +243,7 @@ export async function listLiveCallsOf(
   );
 }
 
-/** For search, which ranks prompts that match equally well by it. */
+/** Search ranks prompts that match equally well by popularity. */
 export async function listPopularity(db: Queryable, promptIds: readonly string[]): Promise<Map<string, Popularity>> {
   const rows = await db.query<{ id: string; uses: number; up_votes: number }>(
     "select id, uses, up_votes from prompts where id = any ($1::uuid[])",

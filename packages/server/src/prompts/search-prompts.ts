@@ -1,4 +1,4 @@
-/** Search results as callers see them: which prompts, how many, in which order. */
+/** Search results as callers see them. */
 import type { SearchRow } from "@promptd/contract";
 import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -8,7 +8,7 @@ import { currentConfig, priceOf, type Shown } from "./prompt-view.ts";
 import { findSearchRows, type FoundPrompt } from "./prompts-store.ts";
 
 const SEARCH_ROWS_MAX = 20;
-/** All that ranking gives: where a popular model was retired, most of the best may fall out after the search. */
+/** As many as ranking returns: after a popular model is retired, most of the best results may be dropped. */
 export const SEARCH_RANKED_MAX = 200;
 
 export interface SearchPromptsOptions extends Shown {
@@ -18,7 +18,7 @@ export interface SearchPromptsOptions extends Shown {
   readonly sampleUrl: SampleUrl;
 }
 
-/** The best of what can be run now, in order. */
+/** Finds the best prompts that can be run now, in order. */
 export async function searchPrompts(q: string, options: SearchPromptsOptions): Promise<SearchRow[]> {
   const { db, search } = options;
   const promptIds = await search.find(q, SEARCH_RANKED_MAX);
@@ -30,7 +30,7 @@ export async function searchPrompts(q: string, options: SearchPromptsOptions): P
   return rows.slice(0, SEARCH_ROWS_MAX);
 }
 
-/** Null for a prompt of which a model is retired or unknown here: it could not be run. */
+/** Null for a prompt with a model that is retired or unknown here, since it cannot be run. */
 export function searchRow(
   prompt: FoundPrompt,
   { sampleUrl, ...shown }: Omit<SearchPromptsOptions, "db" | "search">,

@@ -1,10 +1,13 @@
-/** What the keys and values of text inputs must look like, when a prompt is published and when it is run. */
+/** Rules for keys and values of text inputs, both when a prompt is published and when it is run. */
 import { INPUT_NAME_LENGTH_MAX } from "@promptd/contract";
 import type { InputField } from "./prompt-definition.ts";
 
 export const INPUT_KEYS_MAX = 64;
 
-/** Callers could not type them: they come with pasted text. Joiners (U+200C, U+200D) belong to the spelling of some languages. */
+/**
+ * Callers cannot type these; they come from pasted text. Joiners (U+200C, U+200D) are not listed, since some languages
+ * need them.
+ */
 const HIDDEN = /[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/;
 
 /** Why a text cannot be an input key, or null. */
@@ -21,7 +24,7 @@ export function keyProblem(key: string): string | null {
   return key === "__proto__" ? "this key is not allowed" : null;
 }
 
-/** The field of a key that the file does not declare, because it has no `inputs` at all: a required text. */
+/** The field of a key in a file without `inputs`: a required text. */
 export function requiredField(key: string): InputField {
   return {
     key,
@@ -35,26 +38,26 @@ export function requiredField(key: string): InputField {
   };
 }
 
-/** Names of a multiple select, in the caller's order. */
+/** Splits the value of a multiple select into names, in the caller's order. */
 export function splitChoices(value: string): string[] {
   return value.trim() === "" ? [] : value.split(",").map((name) => name.trim());
 }
 
 export interface ValueProblem {
   readonly code: "too_long" | "invalid_value";
-  /** The rest of a sentence that begins with the input's name. */
+  /** The rest of a sentence that starts with the input's name. */
   readonly text: string;
 }
 
 export const LIST_ITEMS_MAX = 100;
 
-/** Items of a list: one a line, or on a single line separated by commas. */
+/** Splits a list into items: one per line, or on a single line separated by commas. */
 export function splitList(value: string): string[] {
   const items = value.includes("\n") ? value.split(/\r?\n/) : value.split(",");
   return items.map((item) => item.trim()).filter((item) => item !== "");
 }
 
-/** A number as callers write it; the sign and the digits of JSON, without an exponent. */
+/** A number as callers write it: like a JSON number, but without an exponent. */
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,10})?$/;
 
 /** Why a value does not have its field's type, or null. */

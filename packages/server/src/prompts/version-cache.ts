@@ -5,11 +5,14 @@ import type { LiveVersion } from "./prompt-definition.ts";
 import { findLiveTerms, loadVersion, type LiveTerms } from "./prompts-store.ts";
 
 const VERSIONS_MAX = 1_000;
-/** UTF-16 units; a thousand versions of ten long steps would be a gigabyte. Publishing bounds a version well below it. */
+/**
+ * UTF-16 units; a thousand versions with ten long steps would be a gigabyte. Publishing limits a version to far less
+ * than this.
+ */
 export const CACHED_UNITS_MAX = 32_000_000;
 const UNITS_BESIDE_TEXTS = 2_000;
 
-/** One per database; it goes when the database does. */
+/** One per database, garbage-collected with it. */
 interface Reads {
   readonly versions: LRUCache<string, LiveVersion>;
   readonly terms: LRUCache<string, LiveTerms>;
@@ -21,13 +24,14 @@ const readsOf = new WeakMap<Database, Reads>();
 
 export interface LivePrompt {
   readonly version: LiveVersion;
-  /** Null: a frozen draft, whose author alone runs it. */
+  /** Null: a frozen draft, which only its author can run. */
   readonly terms: LiveTerms | null;
 }
 
 /**
- * The version, if runs of it may be created now, with the terms of its prompt.
- * @returns null when it does not exist, is a draft, or its prompt is unpublished: callers must not tell these apart.
+ * Finds a version that can be run now, with the terms of its prompt.
+ * @returns null when it does not exist, is a draft, or its prompt is unpublished: callers must not be able to tell
+ * these apart.
  */
 export async function findLivePrompt(db: Database, promptVersionId: string): Promise<LivePrompt | null> {
   const id = promptVersionId.toLowerCase();
@@ -39,8 +43,8 @@ export async function findLivePrompt(db: Database, promptVersionId: string): Pro
 }
 
 /**
- * The same as it was last read, without asking the database: only for who compares the terms with those that hold now, in the
- * transaction that uses them, and refuses nothing before. Null: nothing is remembered.
+ * Returns the same as it was last read, without asking the database. Only for callers that compare the terms with the
+ * current ones in the transaction that uses them, and reject nothing before that. Null: nothing is cached.
  */
 export function recallLivePrompt(db: Database, promptVersionId: string): LivePrompt | null {
   const id = promptVersionId.toLowerCase();
@@ -50,8 +54,8 @@ export function recallLivePrompt(db: Database, promptVersionId: string): LivePro
 }
 
 /**
- * A version, whatever has become of its prompt, also one that was frozen for a test run: for executing runs that exist. A
- * version never changes, so a cached one is never stale; whether it may be run now is asked of the database every time.
+ * Finds a version in any state, including a frozen draft, to execute existing runs. A version never changes, so a
+ * cached one is never stale; whether it can be run now is read from the database each time.
  */
 export async function findVersion(db: Database, promptVersionId: string): Promise<LiveVersion | null> {
   const id = promptVersionId.toLowerCase();
@@ -59,7 +63,7 @@ export async function findVersion(db: Database, promptVersionId: string): Promis
   const known = cache.get(id);
   if (known !== undefined) return known;
   const loaded = await loadVersion(db, id);
-  // Another request may have loaded it meanwhile: with one object per version its templates are parsed once.
+  // Another request may have loaded it meanwhile. One object per version means its templates are parsed once.
   const meanwhile = cache.get(id);
   if (loaded !== null && meanwhile === undefined) cache.set(id, loaded);
   return meanwhile ?? loaded;

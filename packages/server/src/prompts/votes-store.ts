@@ -1,9 +1,9 @@
-/** Votes: one a person and prompt, kept with the person's own account. */
+/** Votes: one per person and prompt, stored with the person's own account. */
 import type { Vote } from "@promptd/contract/manage";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { orNotFound } from "../platform/problem.ts";
 
-/** The account that a person's votes are kept with: the one made for this person, else the chosen one. */
+/** Finds the account that a person's votes are stored with: the person's own account, or else the chosen one. */
 export async function findVotingAccount(db: Queryable, personId: string | null, accountId: string): Promise<string> {
   const text = "select account_id from account_members where person_id = $1 and is_personal";
   const [own] = personId === null ? [] : await db.query<{ account_id: string }>(text, [personId]);
@@ -16,7 +16,7 @@ export async function findVote(db: Queryable, accountId: string, promptId: strin
 }
 
 /**
- * Adds (`up`) or takes back an account's vote; voting twice changes nothing.
+ * Adds (`up`) or withdraws an account's vote. Voting twice changes nothing.
  * @returns the prompt's votes.
  * @throws Problem NOT_FOUND_ERROR when no published prompt has this id.
  */

@@ -116,7 +116,10 @@ describe("a draft", () => {
     const check = async (id: string) => {
       const source = textPrompt().replace(/^---\n/, `---\nid: ${id}\n`);
       const { prompts } = await ada.client.send("checkPromptFile", { body: { source } });
-      return prompts.map(({ promptId, warnings }) => [promptId, warnings.some((one) => one.includes("has the id"))]);
+      return prompts.map(({ promptId, warnings }) => [
+        promptId,
+        warnings.some((one) => one.includes("no prompt with the id")),
+      ]);
     };
     expect(await check(mine.promptId)).toEqual([[mine.promptId, false]]);
     expect(await check(theirs.promptId)).toEqual([[null, true]]);
@@ -206,7 +209,7 @@ describe("publishing", () => {
       await publishAs(ABSENT),
     ];
     expect([ofPrompt.text, ofDraft.text]).toEqual([ofNothing.text, ofNothing.text]);
-    expect(ofNothing.made?.warnings.join()).toContain(`No prompt of this author has the id ${ABSENT}`);
+    expect(ofNothing.made?.warnings.join()).toContain(`This author has no prompt with the id ${ABSENT}`);
     for (const promptId of [prompt.promptId, draft.promptId]) {
       expect((await ada.client.send("getPrompt", { params: { promptId } })).versions).toBeLessThan(2);
     }

@@ -111,9 +111,9 @@ test("images together over 20 MiB are 422", async () => {
 
 describe("the number of images", () => {
   test.each([
-    [2, 1, "This prompt expects 2 images, 1 was given."],
-    [1, 0, "This prompt expects 1 image, 0 were given."],
-    [1, 2, "This prompt expects 1 image, 2 were given."],
+    [2, 1, "This prompt expects 2 images, but 1 was given."],
+    [1, 0, "This prompt expects 1 image, but 0 were given."],
+    [1, 2, "This prompt expects 1 image, but 2 were given."],
   ])("expected %i, given %i is 422 image_count", async (slots, given, message) => {
     const answer = await post(
       slots,

@@ -83,7 +83,7 @@ test.each(["ultra", "HIGH", "high ", "", "constructor"])(
       {
         path: ["body", "runOptions", "quality"],
         code: "unsupported_option_value",
-        message: `"${value}" is not a value of quality. Accepted: low, medium, high.`,
+        message: `"${value}" is not a valid value for quality. Accepted: low, medium, high.`,
       },
     ]);
   },

@@ -41,7 +41,7 @@ describe("a required key", () => {
       "required body.inputs.textInputs.Child's Age",
     ]);
     expect(errorOf(answer).message).toBe(
-      'Text inputs "topic", "tone" and "Child\'s Age" are required. A blank text counts as not given.',
+      'Text inputs "topic", "tone" and "Child\'s Age" are required. Blank text counts as missing.',
     );
   });
 
@@ -218,9 +218,9 @@ test("all problems of the inputs, the images and the options are reported at onc
   ]);
   expect(errorOf(answer).message).toBe(
     'Text input "topic" is required. Text input "tone" must be one of: Formal, Casual. Got "odd". ' +
-      "This prompt expects 0 images, 1 was given. " +
+      "This prompt expects 0 images, but 1 was given. " +
       '"quality" is not a run option of the model sandbox/text. Accepted: reasoningEffort. ' +
-      '"ultra" is not a value of reasoningEffort. Accepted: low, medium, high.',
+      '"ultra" is not a valid value for reasoningEffort. Accepted: low, medium, high.',
   );
 });
 

@@ -185,7 +185,7 @@ describe("404", () => {
       `No published prompt has the id ${promptVersionId}. It is the id of a version of the prompt ${promptId}.`,
     );
     expect(errorOf(ofVersion).message).toBe(
-      `No published prompt version has the id ${promptId}. It is the id of a prompt, whose latest version is ${promptVersionId}.`,
+      `No published prompt version has the id ${promptId}. It is the id of a prompt whose latest version is ${promptVersionId}.`,
     );
     await server.unpublish(promptId);
     expect(errorOf(await byPrompt(promptVersionId)).message).toBe(`No published prompt has the id ${promptVersionId}.`);

@@ -50,7 +50,7 @@ describe("an id", () => {
       errorOf(await get(caller.client, `/v1/runs/${id}`)).message,
       errorOf(await postRun(caller.client, bodyOf(id, { topic: "tea" }))).message,
     ];
-    const isPrompt = `${promptId}. It is the id of a prompt, whose latest version is ${promptVersionId}.`;
+    const isPrompt = `${promptId}. It is the id of a prompt whose latest version is ${promptVersionId}.`;
     expect(await messagesOf(promptId)).toEqual([
       `No run has the id ${isPrompt}`,
       `No published prompt version has the id ${isPrompt}`,

@@ -15,7 +15,7 @@ export const promptImport: Command = {
   details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November 2026), langfuse, dotprompt, prompty, promptfoo, mustache. Comments at the top of each file say what could not be converted and what must be fixed before it can be published. No file is overwritten, and no database is needed.`,
   session: `$ promptd prompt import poem.mustache --from mustache --out prompts
 prompts/poem.prompt.md
-  The file names no model: the role text-default is used instead, the best text model of a server. Name one to be sure of it.
+  The file names no model, so the role text-default is used: the best text model on the server. Name a model to be sure which one runs.
 Created 1.`,
   options: {
     from: { type: "string", value: "FORMAT", isRequired: true, summary: "the format of the files" },

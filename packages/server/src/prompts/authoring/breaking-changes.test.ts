@@ -6,18 +6,18 @@ const conflicts = (before: string, after: string) =>
   findBreakingChanges(parseOne(before), parseOne(after), catalogue).map(({ kind, name }) => `${kind} ${name}`.trim());
 const withInputs = (inputs: string, body = "About {{ a }}.") => textPrompt(body, `inputs: ${inputs}`);
 
-describe("inputs that fitted before", () => {
+describe("inputs that were valid before", () => {
   test.each<[string, string, string, string[]]>([
-    ["still fit when nothing changed", "{ a: {} }", "{ a: {} }", []],
-    ["still fit where a default came", "{ a: {} }", "{ a: { default: x } }", []],
-    ["still fit where bounds widened", "{ a: { maxLength: 5 } }", "{ a: { maxLength: 9 } }", []],
-    ["are too long for a lower bound", "{ a: { maxLength: 9 } }", "{ a: { maxLength: 5 } }", ["value_refused a"]],
-    ["are too long where there was no bound", "{ a: {} }", "{ a: { maxLength: 5 } }", ["value_refused a"]],
-    ["are missing where a default went", "{ a: { default: x } }", "{ a: {} }", ["input_required a"]],
-    ["may be no number", "{ a: {} }", "{ a: { type: number } }", ["value_refused a"]],
-    ["are texts of any type", "{ a: { type: number } }", "{ a: {} }", []],
-    ["miss a choice that went", "{ a: { options: [x, y] } }", "{ a: { options: [x, z] } }", ["value_refused a"]],
-    ["have one choice more", "{ a: { options: [x, y] } }", "{ a: { options: [x, y, z] } }", []],
+    ["are valid when nothing changed", "{ a: {} }", "{ a: {} }", []],
+    ["are valid after a default was added", "{ a: {} }", "{ a: { default: x } }", []],
+    ["are valid after limits were raised", "{ a: { maxLength: 5 } }", "{ a: { maxLength: 9 } }", []],
+    ["are too long for a lower limit", "{ a: { maxLength: 9 } }", "{ a: { maxLength: 5 } }", ["value_refused a"]],
+    ["are too long where there was no limit", "{ a: {} }", "{ a: { maxLength: 5 } }", ["value_refused a"]],
+    ["are missing after a default was removed", "{ a: { default: x } }", "{ a: {} }", ["input_required a"]],
+    ["may not be numbers", "{ a: {} }", "{ a: { type: number } }", ["value_refused a"]],
+    ["are valid as text, whatever their type was", "{ a: { type: number } }", "{ a: {} }", []],
+    ["lack a choice that was removed", "{ a: { options: [x, y] } }", "{ a: { options: [x, z] } }", ["value_refused a"]],
+    ["are valid after a choice was added", "{ a: { options: [x, y] } }", "{ a: { options: [x, y, z] } }", []],
     ["are too small", "{ a: { type: number, min: 1 } }", "{ a: { type: number, min: 2 } }", ["value_refused a"]],
     [
       "are too many choices",
@@ -25,12 +25,12 @@ describe("inputs that fitted before", () => {
       "{ a: { options: [x, y, z], multiple: { min: 1, max: 2 } } }",
       ["value_refused a"],
     ],
-    ["must not be empty any more", "{ a: { allowEmpty: true } }", "{ a: { allowEmpty: false } }", ["value_refused a"]],
+    ["may no longer be empty", "{ a: { allowEmpty: true } }", "{ a: { allowEmpty: false } }", ["value_refused a"]],
   ])("%s", (_name, before, after, found) => {
     expect(conflicts(withInputs(before), withInputs(after))).toEqual(found);
   });
 
-  test("lack a new input that is required, and have no effect where theirs is gone", () => {
+  test("lack a new required input, and are ignored if their own input was removed", () => {
     const before = withInputs("{ a: {} }");
     const after = withInputs("{ b: {} }", "About {{ b }}.");
     expect(conflicts(before, after)).toEqual(["input_required b", "input_unknown a"]);
@@ -38,13 +38,13 @@ describe("inputs that fitted before", () => {
   });
 });
 
-describe("images and options that fitted before", () => {
-  test("are as many as before, or no run can be made", () => {
+describe("images and options that were valid before", () => {
+  test("must be as many as the prompt now needs", () => {
     const after = PENCIL_PORTRAIT.replace("One well-lit face }]", "One well-lit face }, { label: Pose }]");
     expect(conflicts(PENCIL_PORTRAIT, after)).toEqual(["images"]);
   });
 
-  test("are refused by a model without them", () => {
+  test("are rejected by a model that does not have them", () => {
     const after = TEA_POEM.replace("model: sandbox/text", "model: sandbox/text-free");
     const found = findBreakingChanges(parseOne(TEA_POEM), parseOne(after), catalogue);
     const known = Object.keys(catalogue.find("sandbox/text")?.runOptions ?? {});

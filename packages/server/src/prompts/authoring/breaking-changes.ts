@@ -1,10 +1,10 @@
-/** What callers of one version send that another would refuse, or would no longer look at. */
+/** Finds what callers of one version send that another version would reject or ignore. */
 import type { BreakingChange } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import { currentRunOptions } from "../inputs/run-options.ts";
 import type { InputField, PromptContent } from "../prompt-definition.ts";
 
-/** Empty: every run that `before` accepts, `after` accepts as well, and looks at the same inputs. */
+/** Empty: `after` accepts every run that `before` accepts, and uses the same inputs. */
 export function findBreakingChanges(
   before: PromptContent,
   after: PromptContent,
@@ -22,7 +22,7 @@ export function findBreakingChanges(
 
 function requiredNow(before: InputField | undefined, { key: name, default: value }: InputField): BreakingChange[] {
   if (value !== null || before?.default === null) return [];
-  const message = before === undefined ? `${name} is new, and required.` : `${name} has no default any more.`;
+  const message = before === undefined ? `${name} is new and required.` : `${name} no longer has a default.`;
   return [{ kind: "input_required", name, message }];
 }
 
@@ -30,19 +30,17 @@ function refusedNow(before: InputField, after: InputField | undefined): Breaking
   const { key: name } = before;
   if (after === undefined) {
     return [
-      { kind: "input_unknown", name, message: `${name} was removed: values that callers send for it have no effect.` },
+      { kind: "input_unknown", name, message: `${name} was removed: values that callers send for it are ignored.` },
     ];
   }
   const refused = (message: string): BreakingChange => ({ kind: "value_refused", name, message: `${name} ${message}` });
   const [typeBefore, typeAfter] = [typeOf(before), typeOf(after)];
   if (typeBefore !== typeAfter && typeAfter !== "text")
-    return [refused(`is a ${typeAfter} now; it was a ${typeBefore}.`)];
+    return [refused(`is now of type ${typeAfter}; it was of type ${typeBefore}.`)];
   return [
     ...choicesGone(before, after).map(refused),
     ...narrower(before, after).map(refused),
-    ...(before.allowEmpty && !after.allowEmpty && after.default === null
-      ? [refused("must not be empty any more.")]
-      : []),
+    ...(before.allowEmpty && !after.allowEmpty && after.default === null ? [refused("can no longer be empty.")] : []),
   ];
 }
 
@@ -54,27 +52,29 @@ function choicesGone(before: InputField, after: InputField): string[] {
   const names = new Set(after.choices?.map(({ name }) => name));
   const gone = after.choices === null ? [] : (before.choices ?? []).filter(({ name }) => !names.has(name));
   if (gone.length === 0) return [];
-  return [`does not offer any more: ${gone.map(({ name }) => name).join(", ")}.`];
+  return [`no longer offers: ${gone.map(({ name }) => name).join(", ")}.`];
 }
 
-/** Bounds that leave out what was allowed. */
+/** Limits that exclude values that were allowed before. */
 function narrower(before: InputField, after: InputField): string[] {
   const most = (old: number | null | undefined, now: number | null | undefined): now is number =>
     typeof now === "number" && (typeof old !== "number" || now < old);
   const least = (old: number | undefined, now: number | undefined): now is number =>
     now !== undefined && (old === undefined || now > old);
-  const was = (old: number | null | undefined) => (typeof old === "number" ? `; it was ${old}.` : "; it had no bound.");
+  const was = (old: number | null | undefined) =>
+    typeof old === "number" ? `; the limit was ${old}.` : "; there was no limit.";
   const texts: string[] = [];
   if (most(before.maxLength, after.maxLength)) {
-    texts.push(`takes ${after.maxLength} characters at most${was(before.maxLength)}`);
+    texts.push(`accepts at most ${after.maxLength} characters${was(before.maxLength)}`);
   }
   if (least(before.min, after.min)) texts.push(`must be at least ${after.min}${was(before.min)}`);
   if (most(before.max, after.max)) texts.push(`must be at most ${after.max}${was(before.max)}`);
   const [countBefore, countAfter] = [before.multiple ?? ONE, after.multiple ?? ONE];
   const isCounted = typeOf(after) === "select" || typeOf(after) === "list";
   if (isCounted && typeOf(before) === typeOf(after)) {
-    if (countAfter.max < countBefore.max) texts.push(`takes ${countAfter.max} at most; it took ${countBefore.max}.`);
-    if (countAfter.min > countBefore.min) texts.push(`takes at least ${countAfter.min}; it took ${countBefore.min}.`);
+    if (countAfter.max < countBefore.max)
+      texts.push(`accepts at most ${countAfter.max}; it accepted ${countBefore.max}.`);
+    if (countAfter.min > countBefore.min) texts.push(`needs at least ${countAfter.min}; it needed ${countBefore.min}.`);
   }
   return texts;
 }
@@ -83,7 +83,7 @@ const ONE = { min: 1, max: 1 };
 
 function imagesNow(before: PromptContent, after: PromptContent): BreakingChange[] {
   const [old, now] = [before.definition.images.length, after.definition.images.length];
-  return old === now ? [] : [{ kind: "images", name: "", message: `A run takes ${now} images now; it took ${old}.` }];
+  return old === now ? [] : [{ kind: "images", name: "", message: `A run now needs ${now} images; it needed ${old}.` }];
 }
 
 function optionsNow(before: PromptContent, after: PromptContent, catalogue: Catalogue): BreakingChange[] {
@@ -100,7 +100,7 @@ function optionsNow(before: PromptContent, after: PromptContent, catalogue: Cata
     const message =
       values === undefined
         ? `${model} has no option ${name}.`
-        : `${name} of ${model} does not take: ${gone.join(", ")}.`;
+        : `${model} does not accept these values of ${name}: ${gone.join(", ")}.`;
     return [{ kind: "option_refused" as const, name, message: message.charAt(0).toUpperCase() + message.slice(1) }];
   });
 }

@@ -3,10 +3,13 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Cells of the table below; beyond it (two thousand changed lines on each side) everything between counts as changed. */
+/**
+ * Maximum size of the table below. With more than two thousand changed lines on each side, everything in between counts
+ * as changed.
+ */
 const CELLS_MAX = 4_000_000;
 
-/** Lines of two texts, with as few changes as possible. */
+/** Compares two texts line by line, with as few changes as possible. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [left, right] = [before.split("\n"), after.split("\n")];
   let head = 0;

@@ -1,4 +1,4 @@
-/** What differs between two versions of a prompt, published or not: texts line by line, everything else by field. */
+/** Compares two versions of a prompt, published or not: texts line by line, everything else by field. */
 import type { FieldChange, OwnPromptDiff, PriceOfPrompt, TextChange } from "@promptd/contract/manage";
 import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
@@ -46,7 +46,7 @@ function samplesOf({ samples }: PromptContent): PlainObject {
   return { ...samples.inputs, outputs: samples.outputs };
 }
 
-/** What stands beside texts and options; `reads` follows from the texts. */
+/** Everything except texts and options; `reads` follows from the texts. */
 function settingsOf(step: StepDefinition | undefined): PlainObject {
   if (step === undefined) return {};
   const { model, role, fallback, images, maxOutputTokens, count, settings, outputSchema, webSearch } = step;
@@ -59,7 +59,7 @@ function textsOf(step: StepDefinition | undefined): Readonly<Record<string, stri
   return { instructions: step.instructions, ...Object.fromEntries(messages ?? []), template: step.template };
 }
 
-/** `topic.default` -> value; the order counts as a member of its own. */
+/** `topic.default` -> value; the order is compared as a separate member. */
 function inputsOf({ inputs }: PromptDefinition): PlainObject {
   const members = inputs.flatMap((input) =>
     Object.entries(input satisfies InputField)

@@ -14,7 +14,7 @@ const messages = (count: number) =>
 
 const schema = { type: "object", properties: { code: { type: "string", pattern: "^a+$" } } };
 
-/** What other tools take and this one does not, in the form of each: nothing of it may make a file that cannot be published. */
+/** What other tools support and promptd does not, in each format: none of it may make a file that cannot be published. */
 const CARRIED: readonly (readonly [what: string, format: ForeignFormat, text: string, note: string, body?: string])[] =
   [
     [
@@ -24,9 +24,15 @@ const CARRIED: readonly (readonly [what: string, format: ForeignFormat, text: st
       "",
       '{% for item in tags %}{{ item }} {% endfor %}of {{ tags | join: ", " }}',
     ],
-    ["an item outside of a loop", "mustache", "Hi {{.}}{{name}}", "{{.}}: what a loop has", "Hi {{ name }}"],
     [
-      "an input that is called as the item of a loop",
+      "an item outside a loop",
+      "mustache",
+      "Hi {{.}}{{name}}",
+      "{{.}} was left out of the template: it works only inside a loop.",
+      "Hi {{ name }}",
+    ],
+    [
+      "an input with the name of a loop's item",
       "mustache",
       "{{item}}: {{#tags}}{{.}}{{/tags}}",
       "",
@@ -42,7 +48,7 @@ const CARRIED: readonly (readonly [what: string, format: ForeignFormat, text: st
       "a schema with a regular expression",
       "openai",
       JSON.stringify({ model: "gpt-4.1", input: "Hi", text: { format: { type: "json_schema", schema } } }),
-      'pattern of the schema was left out: "^a+$"',
+      'pattern was left out of the schema: "^a+$"',
     ],
     [
       "more than 40 messages",
@@ -53,33 +59,33 @@ const CARRIED: readonly (readonly [what: string, format: ForeignFormat, text: st
     ],
     ["no name", "langfuse", JSON.stringify({ name: " ", type: "text", prompt: "Hi {{a}}" }), ""],
     [
-      "the first and the last item, and a list that stands alone",
+      "the first and the last item, and a list that is printed",
       "dotprompt",
       "---\nmodel: googleai/gemini-2.5-flash\n---\n{{#each xs}}{{#if @last}}and {{/if}}{{this}}{{@first}}{{/each}} {{xs}}",
       "",
       '{% for item in xs %}{% if forloop.last != blank %}and {% endif %}{{ item }}{{ forloop.first }}{% endfor %} {{ xs | join: ", " }}',
     ],
     [
-      "expressions, filters and conditions of Jinja",
+      "Jinja expressions, filters, and conditions",
       "prompty",
       "---\nname: x\n---\n{% if not tone %}No {% endif %}{% if tone is defined %}{{ tone | title }}{% endif %}{{ a if b else c }}{{ a[0] }}{{ a ~ b }} {{ a | default('x, y', true) | safe }}",
-      "{{ tone | title }}: the filter title was left out of the template.",
+      "{{ tone | title }}: the filter title was left out because it is not supported.",
       "{% if tone == blank %}No {% endif %}{% if tone != blank %}{{ tone }}{% endif %} {{ a | default: 'x, y' }}",
     ],
     [
-      "a list that stands alone, and an expression",
+      "a list that is printed, and an expression",
       "promptfoo",
       JSON.stringify({
         prompts: ["{% for i in xs %}{{ i }}{% endfor %} {{ xs }} {{ x.y() }}"],
         providers: ["openai:gpt-4.1"],
       }),
-      "{{ x.y() }}: it was left out of the template.",
+      "{{ x.y() }} was left out of the template.",
       '{% for i in xs %}{{ i }}{% endfor %} {{ xs | join: ", " }}',
     ],
   ];
 
 describe("an imported file can be published", () => {
-  test.each(CARRIED.map(([what, format, ...rest]) => ({ what, format, rest })))("with $what, of $format", (given) => {
+  test.each(CARRIED.map(([what, format, ...rest]) => ({ what, format, rest })))("with $what, from $format", (given) => {
     const { format, rest } = given;
     const [text, note, body] = rest;
     const [file, ...others] = made(format, text);
@@ -92,7 +98,7 @@ describe("an imported file can be published", () => {
   });
 });
 
-/** Where only the author knows what is meant. */
+/** Where only the author knows what was intended. */
 const HANDED: readonly [ForeignFormat, string][] = [
   ["openai", JSON.stringify({ model: "gpt-4.1", input: "Hi {{#a}}{{b}}" })],
   ["langfuse", JSON.stringify({ name: "x", type: "text", prompt: "{% if %} {{a}} {% bogus %}" })],

@@ -1,4 +1,4 @@
-/** Prompts of other tools as files that can be published, or that say in themselves what is still to be mended. */
+/** Converts prompts of other tools into files that can be published, or that list in comments what is left to fix. */
 import type { Catalogue } from "../../models/index.ts";
 import type { ForeignFormat } from "../format/foreign-format.ts";
 import type { PromptFile } from "../format/prompt-file.ts";
@@ -8,7 +8,9 @@ import type { PromptLimits } from "../checks/parse-prompt-file.ts";
 import { validatePrompts } from "./validate-prompts.ts";
 
 export interface CheckedImport extends ImportedFile {
-  /** What publishing would still refuse, one fault a line; also comments of the file. Empty: it can be published. */
+  /**
+   * The faults that prevent publishing, one per line, also in the file's comments. Empty: the file can be published.
+   */
   readonly faults: string;
 }
 
@@ -22,15 +24,15 @@ export function importChecked(
   return importPrompts(file, format, catalogue).map((made) => {
     const faults = check(made.text);
     if (faults === "") return { ...made, faults };
-    // Checked once more: the comments move the lines that faults name.
+    // Checked again, because the added comments shift the lines that the faults name.
     const shifted = check(withComments(made.text, faults));
     return { ...made, text: withComments(made.text, shifted), faults: shifted };
   });
 }
 
-/** Behind the comments that the file has. */
+/** Adds the faults after the file's own comments. */
 function withComments(text: string, faults: string): string {
   const lines = faults.split("\n").map((fault) => `# - ${fault}\n`);
-  const comments = `# To be mended before it can be published:\n${lines.join("")}`;
+  const comments = `# Fix before publishing:\n${lines.join("")}`;
   return text.replace(/^---\n(?:#.*\n)*/, (head) => head + comments);
 }

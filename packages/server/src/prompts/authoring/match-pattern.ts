@@ -1,4 +1,4 @@
-/** Regular expressions of authors, which take exponential time for some texts: each runs in a thread that can be ended. */
+/** Runs authors' regular expressions in threads that can be terminated, since some take exponential time. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { DeadlineError, orAborted, withDeadline } from "../../platform/resilience/deadline.ts";
@@ -7,19 +7,19 @@ import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 const THREAD = `const { parentPort, workerData } = require("node:worker_threads");
 parentPort.postMessage(new RegExp(workerData.pattern, "u").test(workerData.text));`;
 
-/** A sound expression takes microseconds; on a busy machine a thread needs a second to start. */
+/** A good expression takes microseconds, but on a busy machine a thread needs a second to start. */
 const MATCH_MS_MAX = 5_000;
-/** One at a time, so that expressions without an end take one core of a process at most; keys (accounts) in turn. */
+/** One at a time, so that runaway expressions use at most one core of a process. Accounts (keys) take turns. */
 const threads = createSemaphore({ permits: 1 });
 
 export interface MatchOptions {
-  /** Keys take turns; accounts. */
+  /** An account; keys take turns. */
   readonly key?: string;
-  /** In tests: how long it may take. */
+  /** Timeout, for tests. */
   readonly matchMsMax?: number;
 }
 
-/** @returns null when it took too long to say. */
+/** @returns null when matching took too long. */
 export function matchPattern(pattern: string, text: string, options: MatchOptions = {}): Promise<boolean | null> {
   const { key = "", matchMsMax = MATCH_MS_MAX } = options;
   const match = async () => {

@@ -1,4 +1,4 @@
-/** The exact messages that a run would send, made from a prompt that need not be published. */
+/** Shows the exact messages that a run of a prompt would send. The prompt need not be published. */
 import type { PromptPreview } from "@promptd/contract/manage";
 import type { CreateRunBody } from "@promptd/contract";
 import {
@@ -18,7 +18,7 @@ import type { JsonObject } from "../../platform/json.ts";
 
 type PreviewStep = PromptPreview["steps"][number];
 
-/** A source as a run sees a published version. Its ids are empty. */
+/** Turns a source into what a run sees of a published version, with empty ids. */
 export function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersion {
   const { title, model, modality, definition } = source;
   const config = buildConfig(definition, { catalogue, model });
@@ -28,7 +28,7 @@ export function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersi
 export interface PreviewRequest {
   readonly textInputs: Readonly<Record<string, string>>;
   readonly runOptions: Readonly<Record<string, string>>;
-  /** Texts of earlier steps by id; one that is not given stands as `[output of step "id"]`. */
+  /** Texts of earlier steps by id; a missing one becomes `[output of step "id"]`. */
   readonly stepOutputs?: Readonly<Record<string, string>>;
 }
 
@@ -38,7 +38,7 @@ export function previewPrompt(source: PromptSource, request: PreviewRequest, cat
   const { textInputs, runOptions } = request;
   const body: CreateRunBody = { promptVersionId: "", inputs: { textInputs }, runOptions };
   const checked = checkInputs(version, body, catalogue);
-  const issues = checked.issues.filter((issue) => issue.code !== "image_count"); // nothing is sent, so none is needed
+  const issues = checked.issues.filter((issue) => issue.code !== "image_count"); // nothing is sent, so no image is needed
   const { title } = source;
   const head = { title, issues, ignored: checked.ignored };
   if (issues.length > 0) return { ...head, steps: [], price: null };
@@ -71,7 +71,7 @@ function placeholderOutputs(steps: readonly StepDefinition[]): Record<string, st
   return Object.fromEntries(steps.map(({ id }) => [id, `[output of step "${id}"]`]));
 }
 
-/** As models/ai-sdk sends them: models of images and videos take one text. */
+/** Builds the messages that models/ai-sdk sends: image and video models get a single text. */
 function messagesOf(
   { instructions, prompt, messages = [] }: RenderedStep,
   {

@@ -3,7 +3,7 @@ import { priceCeiling, type Catalogue } from "../../models/index.ts";
 import { planSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 import { estimatePrices } from "../publishing/estimates.ts";
 
-/** With texts of up to 500 characters, as callers are told before they give any. */
+/** The price that callers see before they enter anything: for texts of up to 500 characters. */
 export function usualPrice(version: PlannedVersion, catalogue: Catalogue): PriceOfPrompt {
   const { estimatedCredits: typical, creditsRequired: most } = estimatePrices(version, catalogue);
   return { typical, most };

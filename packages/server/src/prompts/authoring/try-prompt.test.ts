@@ -88,13 +88,13 @@ describe("a test of a prompt", () => {
     expect(bad.calls).toHaveLength(1);
   });
 
-  test("brings its images to the slots, and says when it has too few", async () => {
+  test("sends its images in the slots, and fails if it has too few", async () => {
     const fields = "images: [{}, {}]\ntests: [{ images: [a.png, b.png] }, {}]";
     const source = parseOne(textPrompt("x", fields).replace("sandbox/text", "sandbox/image"));
     const { calls, ports } = answering(() => ({ kind: "image", bytes: new Uint8Array(1) }));
     const results = await Promise.all(source.tests.map((one) => tryPrompt(source, one, ports)));
     expect(results.map(({ passed }) => passed)).toEqual([true, false]);
-    expect(results[1]?.failures).toEqual(["The prompt takes 2 images; the test has 0."]);
+    expect(results[1]?.failures).toEqual(["The prompt expects 2 images; the test has 0."]);
     expect(calls[0]?.request.images).toHaveLength(2);
   });
 });

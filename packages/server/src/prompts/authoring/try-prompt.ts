@@ -1,4 +1,4 @@
-/** Tries a prompt that need not be published: its steps run one after another, and the last output is compared. */
+/** Tries a prompt, published or not: runs its steps in order and compares the last output. */
 import type { LoadedImage } from "../../files/index.ts";
 import type { Catalogue, DirectAnswer, DirectRequest } from "../../models/index.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -12,16 +12,16 @@ import { versionOf } from "./preview-prompt.ts";
 export interface TrialPorts {
   readonly catalogue: Catalogue;
   call(model: string, request: DirectRequest): Promise<DirectAnswer>;
-  /** As the model takes them. */
+  /** Loads images in a form that the model accepts. */
   loadImages(model: string, sources: readonly string[]): Promise<readonly LoadedImage[]>;
 }
 
 export interface TrialResult {
   readonly name: string;
   readonly passed: boolean;
-  /** What was expected and did not hold, or why there is no output. */
+  /** Expectations that were not met, or why there is no output. */
   readonly failures: readonly string[];
-  /** Text of the last step; null: it makes something else, or failed. */
+  /** Text of the last step; null: it failed, or its output is not text. */
   readonly output: string | null;
 }
 
@@ -47,7 +47,7 @@ async function runSteps(source: PromptSource, test: PromptTest, ports: TrialPort
   if (issue !== undefined) return { kind: "failed", message: issue.message };
   const slots = version.definition.images.length;
   if (test.images.length !== slots)
-    return { kind: "failed", message: `The prompt takes ${slots} images; the test has ${test.images.length}.` };
+    return { kind: "failed", message: `The prompt expects ${slots} images; the test has ${test.images.length}.` };
   const texts: Record<string, string> = {};
   let answer: DirectAnswer = { kind: "failed", message: "The prompt has no steps." };
   for (const [index, step] of version.definition.steps.entries()) {
@@ -94,7 +94,7 @@ const VERDICT = {
   additionalProperties: false,
 };
 
-/** A model says whether a statement about the output holds. */
+/** Asks a model whether a statement about the output is true. */
 async function judged(
   statement: string,
   text: string,
@@ -112,7 +112,7 @@ async function judged(
     item: 0,
   });
   if (answer.kind !== "text")
-    return [`judge: ${answer.kind === "failed" ? answer.message : `${model} makes no text.`}`];
+    return [`judge: ${answer.kind === "failed" ? answer.message : `${model} does not output text.`}`];
   const verdict = JSON.parse(answer.text) as { holds: boolean; reason: string };
   return verdict.holds ? [] : [`judge: ${statement} (${verdict.reason})`];
 }

@@ -1,4 +1,4 @@
-/** What an author learns of a file before it is published: nothing is stored, and no database is needed. */
+/** Checks a file before it is published. Stores nothing and needs no database. */
 import type { CheckedPrompt, PromptFileCheck, PromptTestCase } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import type { PromptSource, PromptTest } from "../prompt-definition.ts";
@@ -7,7 +7,7 @@ import { readPrompts, type PromptLimits } from "../checks/parse-prompt-file.ts";
 import { buildConfig } from "../publishing/prompt-config.ts";
 import { usualPrice } from "./prompt-price.ts";
 
-/** Of a prompt of the file, `promptId` is what the file names. */
+/** A prompt's `promptId` is the id in the file. */
 export interface Validation extends Omit<PromptFileCheck, "faults" | "testRuns"> {
   /** By line. Empty: the file can be published. */
   readonly faults: readonly PromptFault[];
@@ -46,14 +46,14 @@ function describeTest({ name, textInputs, options, images, expect }: PromptTest)
   return { name, textInputs, runOptions: options, images: images.length, expects: Object.keys(expect) };
 }
 
-/** What an author should know of a prompt that has no fault. */
+/** What an author should know about a prompt without faults. */
 export function describeSource(source: PromptSource): string[] {
   return [...warningsOf(source), ...source.notes];
 }
 
 function warningsOf({ title, warnings, conversions }: PromptSource): string[] {
   const rewritten = conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`);
-  // As the templates of a new prompt are called.
-  const untitled = `The title is still "${title}". Callers choose a prompt by its title: say there what it makes.`;
+  // The titles of the templates for new prompts.
+  const untitled = `The title is still "${title}". Callers choose a prompt by its title, so say there what it makes.`;
   return [...(/^untitled\b/i.test(title) ? [untitled] : []), ...warnings, ...rewritten];
 }

@@ -1,4 +1,4 @@
-/** Roles in a prompt: which model each of them means now, and what of the author's choices that model takes. */
+/** Roles in a prompt: the model that each role means now, and which of the author's choices that model accepts. */
 import { meetsNeeds, priceEstimate, type Catalogue, type CatalogueEntry, type RoleNeeds } from "../../models/index.ts";
 import { planTypicalSteps } from "../inputs/step-plans.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
@@ -6,7 +6,7 @@ import type { PromptDefinition, StepDefinition, StepRole } from "../prompt-defin
 
 type Options = Readonly<Record<string, string>>;
 
-/** A prompt whose roles are replaced by models; `roleOf` gives what stood there. */
+/** A prompt whose roles are replaced by models; `roleOf` returns a step's original role. */
 export interface BoundPrompt {
   readonly raw: RawPrompt;
   readonly roleOf: (step: StepDefinition) => StepRole | undefined;
@@ -39,8 +39,7 @@ export function bindRoles(raw: RawPrompt, catalogue: Catalogue): BoundPrompt {
 }
 
 /**
- * The prompt with another model in place of its own: what that model does not take of its options is left out, and no
- * fallback answers for it.
+ * Replaces the prompt's own model by another. Drops options that the other model does not accept, and all fallbacks.
  */
 export function tryModel(raw: RawPrompt, model: string, catalogue: Catalogue): RawPrompt {
   const entry = catalogue.find(model);
@@ -72,7 +71,7 @@ function needsOf({ images, webSearch, outputSchema }: StepDefinition): RoleNeeds
   return { images: images.length, searchesWeb: webSearch !== undefined, hasSchema: outputSchema !== undefined };
 }
 
-/** Options that a model has, with values that it has: a role's models differ in them. */
+/** Selects the options and values that a model accepts, since a role's models differ in them. */
 export function takenBy(entry: CatalogueEntry | null, options: Options): Options {
   const isTaken = ([key, value]: [string, string]): boolean => {
     const option = Object.hasOwn(entry?.runOptions ?? {}, key) ? entry?.runOptions[key] : undefined;
@@ -81,7 +80,7 @@ export function takenBy(entry: CatalogueEntry | null, options: Options): Options
   return Object.fromEntries(Object.entries(options).filter(isTaken));
 }
 
-/** The same prompt with the models that its roles mean now; null: nothing changes. */
+/** Binds the roles of a prompt to the models that they mean now; null: nothing changes. */
 export function rebindDefinition(definition: PromptDefinition, catalogue: Catalogue): PromptDefinition | null {
   const steps = definition.steps.map((step) => rebindStep(step, catalogue));
   return steps.every((step, index) => step === definition.steps[index]) ? null : { ...definition, steps };
@@ -93,7 +92,7 @@ function rebindStep(step: StepDefinition, catalogue: Catalogue): StepDefinition 
   return entry === null || entry.model === step.model ? step : bindStep(step, entry);
 }
 
-/** What the author chose, as far as this model takes it. */
+/** Applies the author's choices, as far as this model accepts them. */
 function bindStep(step: StepDefinition, entry: CatalogueEntry): StepDefinition {
   const { role } = step;
   if (role === undefined) return step;
@@ -102,7 +101,7 @@ function bindStep(step: StepDefinition, entry: CatalogueEntry): StepDefinition {
   return { ...step, model: entry.model, options: takenBy(entry, role.options), maxOutputTokens };
 }
 
-/** For the author: what each role means here, and between which prices that may change. */
+/** Tells the author what each role means here, and the range in which its price may change. */
 export function describeRoles(definition: PromptDefinition, catalogue: Catalogue): string[] {
   const estimate = (bound: PromptDefinition): number => {
     const model = bound.steps.at(-1)?.model ?? "";
@@ -122,7 +121,7 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
   });
 }
 
-/** Null: the model cannot stand for this role in this prompt. */
+/** Null: the model cannot fill this role in this prompt. */
 function withModel(
   definition: PromptDefinition,
   { role, entry }: { role: string; entry: CatalogueEntry | null },

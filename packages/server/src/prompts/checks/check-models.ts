@@ -21,7 +21,10 @@ interface StepContext {
   readonly warnings: string[];
 }
 
-/** Turns checked steps into definitions: models exist, images and options fit them, steps read earlier texts. */
+/**
+ * Turns checked steps into definitions. Checks that models exist, that images and options fit them, and that steps read
+ * earlier texts.
+ */
 export function resolveSteps(steps: readonly CheckedStep[], context: StepContext): StepDefinition[] {
   const { prompt, catalogue } = context;
   checkModel(prompt.model, { line: prompt.lineOf("model"), field: "model" }, context);
@@ -36,7 +39,7 @@ export function resolveSteps(steps: readonly CheckedStep[], context: StepContext
   if (entry !== null) checkOptions(prompt.options, entry, { context, step: null });
   const definitions = steps.map((step) => resolveStep(step, context));
   checkOrder(steps, definitions, context);
-  // What a model that nobody knows would take or make is not known either: one fault about it is enough.
+  // One fault about an unknown model is enough, since nothing is known about what it accepts or makes.
   if (definitions.every(({ model }) => catalogue.find(model) !== null)) checkSlotsUsed(definitions, context);
   return definitions;
 }
@@ -46,7 +49,7 @@ interface FaultLocation {
   readonly field: string;
 }
 
-/** Where a step's setting is written: in the step, or at the top level, which applies to all steps. */
+/** Where a step's setting is written: in the step, or else at the top level. */
 function locationOf(name: string, step: RawStep, { prompt }: StepContext): FaultLocation {
   const own = step.lineOf(name);
   if (own !== null) return { line: own, field: `steps.${step.id}.${name}` };
@@ -54,7 +57,7 @@ function locationOf(name: string, step: RawStep, { prompt }: StepContext): Fault
 }
 
 function checkModel(model: string, location: FaultLocation, context: StepContext): void {
-  if (model === "") return; // its absence is reported already
+  if (model === "") return; // its absence is already reported
   const found = availability(context.catalogue, model);
   const warn = (warning: string) => {
     if (!context.warnings.includes(warning)) context.warnings.push(warning);
@@ -131,7 +134,7 @@ function checkStep(
   else warnOfShortage(step, tokens, { entry, context });
 }
 
-/** A fallback gets the same call, so it must take and make the same. */
+/** A fallback gets the same call, so it must accept and make the same. */
 function checkFallback(
   raw: RawStep,
   step: StepDefinition,
@@ -160,7 +163,7 @@ function checkFallback(
   }
 }
 
-/** Reasoning that uses up the limit leaves a run that failed, and a call that was paid. */
+/** If reasoning uses up the limit, the run fails but the call is still paid for. */
 function warnOfShortage(
   step: StepDefinition,
   tokens: number,

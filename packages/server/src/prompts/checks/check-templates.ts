@@ -10,13 +10,13 @@ import { expressionOf, WORK_MAX } from "../template/template-language.ts";
 import type { Read, ScanFault } from "../template/expression-scan.ts";
 import { scanTemplate, type TemplateFacts } from "../template/template-scan.ts";
 
-/** One Liquid text of a prompt with what it reads. */
+/** One Liquid text of a prompt, with what it reads. */
 interface CheckedTemplate {
   readonly text: string;
   readonly facts: TemplateFacts;
   readonly field: string;
   readonly locate: Locate;
-  /** Placeholders of other languages that may be meant as text. */
+  /** Placeholders of other languages that may be literal text. */
   readonly foreign: readonly ForeignSyntax[];
 }
 
@@ -25,27 +25,27 @@ export interface CheckedStep {
   readonly template: CheckedTemplate;
   readonly instructions: CheckedTemplate;
   readonly messages: readonly { readonly role: StepMessage["role"]; readonly template: CheckedTemplate }[];
-  /** Ids of the steps it reads, each once. */
+  /** Ids of the steps it reads, without duplicates. */
   readonly reads: readonly string[];
 }
 
 export interface CheckedTemplates {
   readonly steps: readonly CheckedStep[];
-  /** Declared fields, or one required field for every key found. */
+  /** Declared fields, or a required field for every key found. */
   readonly inputs: readonly InputField[];
   readonly conversions: readonly Conversion[];
   readonly warnings: readonly string[];
-  /** Of one rendering, as WORK_MAX counts it. */
+  /** The work of one rendering, as WORK_MAX counts it. */
   readonly work: number;
 }
 
-/** Checks all templates of a prompt together: their syntax, what they read, and that it matches the declared inputs. */
+/** Checks all templates of a prompt together: their syntax, and that what they read matches the declared inputs. */
 export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], faults: FaultList): CheckedTemplates {
   const declared = prompt.inputs === null ? null : new Set(prompt.inputs.map((input) => input.key));
   const conversions: Conversion[] = [];
   let workMax = WORK_MAX;
   const check = (source: TemplateText | null, field: string): CheckedTemplate => {
-    // What is too much already gets no other fault: the rest is not looked at.
+    // Once there is too much work, the rest is not checked.
     const written = source === null || workMax < 0 ? { text: "", line: prompt.line, indent: null } : source;
     const checked = checkTemplate(written, field, { declared, workMax });
     workMax -= checked.facts.work;
@@ -105,7 +105,7 @@ function checkTemplate(source: TemplateText, field: string, { declared, workMax 
   return { text, facts, field, locate, foreign: foreign.filter((each) => !each.isFault), conversions };
 }
 
-/** With spaces for the pieces that are faults already, so that none of them is reported twice. */
+/** Replaces pieces that are already faults by spaces, so that none is reported twice. */
 function blank(text: string, pieces: readonly ForeignSyntax[]): string {
   return pieces.reduce(
     (left, piece) =>
@@ -114,7 +114,7 @@ function blank(text: string, pieces: readonly ForeignSyntax[]): string {
   );
 }
 
-/** @param fault with its offset in the text as its author wrote it. */
+/** @param fault with its offset in the author's text. */
 function addScanFault(fault: ScanFault, template: CheckedTemplate, faults: FaultList): void {
   const { offset, code, message, text } = fault;
   const location = template.locate.at(offset);
@@ -127,7 +127,7 @@ function addReadFault(found: [CheckedTemplate, Read], code: FaultCode, message: 
   addScanFault({ offset: template.locate.sourceOffset(read.offset), code, message }, template, faults);
 }
 
-/** Key -> where it is read first; bodies before instructions, since that is the order of a form. */
+/** Maps each key to its first read. Bodies come before instructions, which is the order of a form. */
 function readKeys(templates: readonly CheckedTemplate[]): Map<string, [CheckedTemplate, Read]> {
   const found = new Map<string, [CheckedTemplate, Read]>();
   for (const template of templates)
@@ -153,7 +153,7 @@ function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): Inp
   );
 }
 
-/** A loop goes over a list, and a list is looped over or joined. */
+/** Loops must iterate over lists, and lists must be looped over or joined. */
 function checkLists(templates: readonly CheckedTemplate[], inputs: readonly InputField[], faults: FaultList): void {
   const lists = new Set(inputs.filter(({ type }) => type === "list").map(({ key }) => key));
   const known = new Set(inputs.map(({ key }) => key));
@@ -180,7 +180,7 @@ function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplat
     const message = `"${key}" is used here but not declared under inputs. Declared: ${names === "" ? "none" : names}. Add "${key}: {}" under inputs, or remove it here.`;
     addReadFault(first, "INPUT_UNDECLARED", message, faults);
   }
-  // A template that cannot be read may use them.
+  // A template that cannot be parsed may use them.
   if (templates.some((template) => template.facts.faults.length > 0)) return;
   for (const key of declared) {
     if (found.has(key)) continue;
@@ -189,7 +189,7 @@ function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplat
   }
 }
 
-/** An assignment to an input's name would hide what the caller gave from everything after it. */
+/** An assignment to an input's name would hide the caller's value from everything after it. */
 function checkLocals(templates: readonly CheckedTemplate[], keys: ReadonlySet<string>, faults: FaultList): void {
   for (const template of templates) {
     for (const [name, offset] of template.facts.locals) {
@@ -211,7 +211,7 @@ function truthWarnings(templates: readonly CheckedTemplate[], inputs: readonly I
   );
 }
 
-/** One for each placeholder, however often it is used. */
+/** One warning per placeholder, however often it is used. */
 function foreignWarnings(templates: readonly CheckedTemplate[]): string[] {
   const found = templates.flatMap(({ foreign, locate }) => foreign.map((syntax) => ({ ...syntax, locate })));
   const first = [...new Map(found.toReversed().map((syntax) => [syntax.text, syntax])).values()].toReversed();

@@ -4,12 +4,12 @@ import { isPlainObject, type JsonObject } from "../../platform/json.ts";
 
 type AddFault = (field: string, message: string) => void;
 
-/** What a model makes, in the plural that a sentence needs. */
+/** What a model makes, in the plural, for messages. */
 export function madeBy({ modality }: CatalogueEntry): string {
   return modality === "text" ? "text" : `${modality}s`;
 }
 
-/** What only models for text take, and of that what this model takes. */
+/** Checks fields that only text models support, and whether this model supports them. */
 export function checkTextFields(step: StepDefinition, entry: CatalogueEntry, addFault: AddFault): void {
   const { settings = {}, messages, outputSchema, webSearch } = step;
   const features = entry.modality === "text" ? featuresOf(entry) : null;
@@ -69,7 +69,7 @@ function checkSchema(schema: JsonObject, addFault: AddFault): void {
 
 const TYPED_BY = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "not"];
 
-/** Path of the first schema of a member that says nothing about its type. */
+/** Finds the path of the first member schema without a type. */
 function findUntyped(schema: unknown, path: string): string | null {
   if (!isPlainObject(schema)) return null;
   const { properties, items, $defs } = schema;

@@ -9,7 +9,7 @@ import { RENDERINGS_WORK_MAX, resolvePrompt } from "./resolve-prompt.ts";
 const CREDITS_MAX_DEFAULT = 10_000;
 
 /**
- * From the text of a file to prompts that can be published.
+ * Parses the text of a file into prompts that can be published.
  * @throws PromptFileError with every fault of the file.
  */
 export function parsePromptFile(text: string, catalogue: Catalogue, limits: PromptLimits = {}): PromptSource[] {
@@ -18,7 +18,7 @@ export function parsePromptFile(text: string, catalogue: Catalogue, limits: Prom
   return [...sources];
 }
 
-/** The prompt of a file that has this title or slug, or its only one where none is named; null: it is not clear which. */
+/** Finds the prompt with this title or slug, or the only prompt if no name is given; null: none, or more than one. */
 export function findPromptOf(sources: readonly PromptSource[], name: string | null): PromptSource | null {
   const found = name === null ? sources : sources.filter(({ title, slug }) => title === name || slug === name);
   const [source = null, ...others] = found;
@@ -30,15 +30,18 @@ export function titlesOf(sources: readonly PromptSource[]): string {
 }
 
 export interface PromptLimits {
-  /** The most that one run may hold. */
+  /** The most credits that one run may hold. */
   readonly holdMaxCredits?: number;
-  /** False: nobody reads the warnings, and what roles cost over all their models need not be computed. */
+  /** False: the caller does not need the warnings, so the price range of roles is not computed. */
   readonly isDescribed?: boolean;
-  /** In place of the one that the file names. */
+  /** Replaces the model in the file. */
   readonly model?: string;
 }
 
-/** Every prompt of a file that has no fault, and every fault of the others. They can be published if there is none. */
+/**
+ * Reads every prompt of a file that has no faults, and all faults of the others. The prompts can be published if there
+ * are no faults.
+ */
 export function readPrompts(
   text: string,
   catalogue: Catalogue,
@@ -59,7 +62,7 @@ export function readPrompts(
   };
 }
 
-/** One file never makes two versions of one prompt: an id or a slug of its own may appear in it only once. */
+/** One file never makes two versions of one prompt: an id or an explicit slug may appear in it only once. */
 function checkDuplicates(resolved: readonly { source: PromptSource; written: WrittenPrompt }[]): void {
   const seen = new Set<string>();
   for (const { source, written } of resolved) {
@@ -74,7 +77,7 @@ function checkDuplicates(resolved: readonly { source: PromptSource; written: Wri
   }
 }
 
-/** Slugs made from equal titles get numbers. */
+/** Adds numbers to slugs made from equal titles. */
 function withOwnSlugs(sources: readonly PromptSource[]): PromptSource[] {
   const slugs = new Set(sources.filter((source) => source.slugGiven).map((source) => source.slug));
   const numbers = new Map<string, number>();

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** Of a slug made from a title; a longer one would change the slugs of prompts that exist. */
+/** Maximum length of a slug made from a title. A higher limit would change the slugs of existing prompts. */
 const SLUG_LENGTH_MAX = 80;
-/** Of a slug that the author wrote. */
+/** Maximum length of a slug that the author chose. */
 const OWN_SLUG_LENGTH_MAX = 120;
 const HASH_LENGTH = 8;
 
-/** Characters that are part of a name: C, C++ and C# are three languages, and net is not .NET. */
+/** Characters that are part of a name: C, C++, and C# are three languages, and net is not .NET. */
 const NAMING_CHARACTERS: readonly (readonly [RegExp, string])[] = [
   [/(?<=[a-z0-9+])\+/g, "-plus"],
   [/(?<=[a-z0-9])#/g, "-sharp"],
@@ -14,8 +14,9 @@ const NAMING_CHARACTERS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The slug of a title: lower-case ASCII words, with such characters spelled out. Where letters or digits were lost (another script, a long title), a
- * piece of the title's hash prevents two titles from getting one slug, which would make one a version of the other.
+ * Makes a slug from a title: lowercase ASCII words, with the characters above spelled out. If letters or digits are
+ * lost (another script, a long title), part of the title's hash keeps two titles from getting the same slug, which
+ * would make one prompt a version of the other.
  */
 export function slugOfTitle(title: string): string {
   const words = title
@@ -33,7 +34,7 @@ export function slugOfTitle(title: string): string {
   return joinSlug(slug === "" ? "prompt" : slug.slice(0, SLUG_LENGTH_MAX), hash);
 }
 
-/** `slug-suffix`, the slug cut so that both fit. */
+/** Returns `slug-suffix`, with the slug cut so that both fit. */
 export function joinSlug(slug: string, suffix: string | number): string {
   const most = slug.length > SLUG_LENGTH_MAX ? OWN_SLUG_LENGTH_MAX : SLUG_LENGTH_MAX;
   const room = most - String(suffix).length - 1;

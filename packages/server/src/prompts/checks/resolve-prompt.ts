@@ -15,24 +15,25 @@ import { planSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 
 export interface ResolveOptions {
   readonly catalogue: Catalogue;
-  /** A run that could cost more than this is a mistake of the author, not a price. */
+  /** A run that could cost more than this is treated as the author's mistake. */
   readonly holdMaxCredits: number;
   /** False: nobody reads the warnings, and what roles cost over all their models need not be computed. */
   readonly isDescribed: boolean;
-  /** What its other prompts leave of RENDERINGS_WORK_MAX. */
+  /** What the file's other prompts leave of RENDERINGS_WORK_MAX. */
   readonly file: { workLeft: number };
 }
 
 /**
- * Of one file, each prompt with its default values and with each of its samples: they are rendered without a pause. It
- * takes 0.4 to 0.7 s; 150 prompts with loops and ten samples each, in 436 KiB, took 32 s (2026-11-28). One prompt has
- * 110,000 at most, and 5,000 as large as the largest seed prompt have 90,000 with a sample each.
+ * Work for one file, whose prompts are all rendered with default values and with each sample while the process is
+ * blocked. This much takes 0.4 to 0.7 s; 150 prompts with loops and ten samples each, in 436 KiB, took 32 s
+ * (2026-11-28). One prompt has at most 110,000; 5,000 prompts as large as the largest seed prompt have 90,000 with one
+ * sample each.
  */
 export const RENDERINGS_WORK_MAX = 200_000;
 
 /**
  * Checks one prompt completely.
- * @returns the prompt, or null when `faults` got at least one more.
+ * @returns the prompt, or null if it added at least one fault to `faults`.
  */
 export function resolvePrompt(written: RawPrompt, faults: FaultList, options: ResolveOptions): PromptSource | null {
   const before = faults.faults.length;
@@ -75,7 +76,10 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
   };
 }
 
-/** Each text has its own limit; a prompt of many long messages or choices would still fill the cache of versions alone. */
+/**
+ * Each text has its own limit, but a prompt with many long messages or choices could still fill the version cache
+ * alone.
+ */
 const PROMPT_LENGTH_MAX = 4_000_000;
 
 function checkLength({ definition }: PlannedVersion, raw: RawPrompt, faults: FaultList): void {
@@ -86,7 +90,10 @@ function checkLength({ definition }: PlannedVersion, raw: RawPrompt, faults: Fau
   faults.add({ line: raw.line, field: "prompt", code: "LIMITS", message });
 }
 
-/** A prompt without steps is one step; in one with steps the top level gives instructions and limits to all. */
+/**
+ * A prompt without steps becomes one step. With steps, the top level's instructions apply to all of them, its fallback
+ * to steps with the prompt's model, and everything else to the last step.
+ */
 function stepsOf(raw: RawPrompt): RawStep[] {
   const { instructions, maxOutputTokens, count, settings, messages, outputSchema, webSearch, fallback } = raw;
   const call = { instructions, maxOutputTokens, count, settings, messages, outputSchema, webSearch, fallback };
@@ -129,7 +136,7 @@ function checkSamples(raw: RawPrompt, inputs: readonly InputField[], faults: Fau
   }
 }
 
-/** Else the test would end with an error of this program in place of a result. */
+/** Otherwise the test would fail with an internal error instead of a result. */
 function checkExpectations({ tests }: RawPrompt, faults: FaultList): void {
   for (const [index, { expect, lineOf }] of tests.entries()) {
     const fault = expect.schema === undefined ? null : schemaFault(expect.schema);
@@ -138,7 +145,7 @@ function checkExpectations({ tests }: RawPrompt, faults: FaultList): void {
   }
 }
 
-/** False from the first prompt on that is too much; that one has the fault. */
+/** False from the first prompt that exceeds the limit; only that prompt gets the fault. */
 function isRenderable(work: number, raw: RawPrompt, faults: FaultList, { file }: ResolveOptions): boolean {
   const wasLeft = file.workLeft;
   file.workLeft -= work * (1 + raw.samples.length);
@@ -150,7 +157,7 @@ function isRenderable(work: number, raw: RawPrompt, faults: FaultList, { file }:
   return file.workLeft >= 0;
 }
 
-/** Renders with all defaults and with every sample: what fails here would fail in a run. */
+/** Renders with default values and with every sample: what fails here would fail in a run. */
 function tryRendering(
   version: PlannedVersion,
   raw: RawPrompt,
@@ -181,7 +188,7 @@ function tryRendering(
   }
 }
 
-/** The text of a step; for the whole prompt (null) what its price comes from, the model. */
+/** The location of a step's text; for the whole prompt (null) the model, which determines the price. */
 function placeOfStep(raw: RawPrompt, step: StepDefinition | null): { line: number | null; field: string } {
   if (step === null) return { line: raw.lineOf("model"), field: "model" };
   const written = raw.steps?.find((each) => each.id === step.id);

@@ -4,8 +4,8 @@ import type { Catalogue } from "../../models/index.ts";
 const SUGGESTIONS_MAX = 3;
 
 /**
- * What an author may have meant by a name that is no model, as sentences. It does not depend on which models are enabled:
- * the same file must give the same answer on every server of one version.
+ * Suggests, in sentences, what an author may have meant by a name that is not a model. It does not depend on which
+ * models are enabled: the same file must get the same answer on every server of one version.
  */
 export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue, "entries" | "roles">): string {
   const name = typed.toLowerCase();
@@ -26,7 +26,7 @@ export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue,
   return `${off}${question}${lists}; roles are ${Object.keys(roles).join(", ")}.`;
 }
 
-/** Many leave the provider out. */
+/** Authors often leave out the provider. */
 function distanceOf(typed: string, model: string): number {
   return Math.min(editDistance(typed, model), editDistance(typed, lastPart(model)));
 }

@@ -1,4 +1,4 @@
-/** What both the top level of a file and each of its steps say about a model call. */
+/** Fields about a model call, which the top level of a file and each of its steps can have. */
 import type { TextSettings, WebSearchChoice } from "../../models/index.ts";
 import type { StepMessage } from "../prompt-definition.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
@@ -19,7 +19,7 @@ interface RawMessage {
   readonly text: TemplateText;
 }
 
-/** As the file writes it; null = not written. */
+/** As written in the file; null: absent. */
 export interface RawCall {
   readonly instructions: TemplateText | null;
   readonly options: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export interface RawCall {
   readonly settings: TextSettings | null;
   readonly messages: readonly RawMessage[] | null;
   readonly outputSchema: JsonObject | null;
-  /** False: written as false. */
+  /** False: the file says false. */
   readonly webSearch: WebSearchChoice | false | null;
   readonly fallback: readonly string[] | null;
 }
@@ -69,7 +69,7 @@ function readFallback(reader: FieldReader): string[] | null {
   return items.flatMap((item) => reader.asText(item, "fallback", { max: 100 }) ?? []);
 }
 
-/** `reasoningEffort` is the run option of that name, written where the other settings stand. */
+/** Reads run options; `reasoningEffort` may also be written next to the other settings. */
 function readOptions(reader: FieldReader): Record<string, string> {
   const options = reader.textMap("options", { max: 100 });
   const reasoningEffort = reader.text("reasoningEffort", { max: 20 });
@@ -103,7 +103,7 @@ function readMessages(reader: FieldReader): RawMessage[] | null {
   );
 }
 
-/** `{ user: text }`, or in the form of other tools `{ role: user, content: text }`. */
+/** Reads `{ user: text }`, or, as other tools write it, `{ role: user, content: text }`. */
 function readMessage(reader: FieldReader): RawMessage[] {
   const map = reader.source;
   const role = reader.text("role", { max: 20 });
@@ -137,7 +137,7 @@ function readOutputSchema(reader: FieldReader): JsonObject | null {
   return readSchema(node, output);
 }
 
-/** Null: it is too long, and nobody reads it further. */
+/** Null: it is too long, and nothing reads it further. */
 export function readSchema(node: SourceMap, reader: FieldReader): JsonObject | null {
   const schema = toJson(node) as JsonObject;
   if (Buffer.byteLength(JSON.stringify(schema)) <= SCHEMA_BYTES_MAX) return schema;

@@ -6,21 +6,21 @@ import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 export interface TextRule {
   /** Code points. */
   readonly max: number;
-  /** False: the empty text is a fault. */
+  /** False: empty text is a fault. */
   readonly mayBeEmpty?: boolean;
-  /** False: control characters, line breaks among them, are faults. */
+  /** False: control characters, including line breaks, are faults. */
   readonly mayHaveLines?: boolean;
 }
 
 /**
- * Of maps and lists that may be as long as a file, so many members are read. What is over its own limit is a fault anyway,
- * and checks compare the members of a prompt with each other.
+ * How many members of long maps and lists are read. Anything over its own limit is a fault anyway, and checks compare
+ * the members of a prompt with each other.
  */
 export const MEMBERS_READ_MAX = 1_000;
-/** Each is compared with the fields that may be meant. */
+/** Each unknown field is compared with the fields that may be meant. */
 const UNKNOWN_NAMED_MAX = 20;
 
-/** Reads the fields of one map, reports those that do not fit, and at the end those that are unknown. */
+/** Reads the fields of one map, and reports invalid fields and, at the end, unknown ones. */
 export class FieldReader {
   readonly source: SourceMap;
   readonly path: string;
@@ -52,7 +52,7 @@ export class FieldReader {
     this.faults.addField(this.lineOf(name), this.fieldPath(name), message);
   }
 
-  /** The value of a field, null when the file does not have it. */
+  /** The value of a field; null when the file does not have it. */
   node(name: string): SourceNode | null {
     this.#read.add(name);
     return this.#entries.get(name) ?? null;
@@ -94,7 +94,7 @@ export class FieldReader {
     return false;
   }
 
-  /** @param example how it is written, for the fault. */
+  /** @param example an example for the fault. */
   map(name: string, example?: string): SourceMap | null {
     const node = this.node(name);
     if (node === null || node.kind === "map") return node;
@@ -110,7 +110,7 @@ export class FieldReader {
     return null;
   }
 
-  /** A reader for each map of a list. @param example what such a map is like, for the fault. */
+  /** Creates a reader for each map in a list. @param example describes such a map, for the fault. */
   readers(name: string, max: number, example: string): FieldReader[] | null {
     const items = this.list(name);
     if (items === null) return null;
@@ -123,7 +123,7 @@ export class FieldReader {
     });
   }
 
-  /** One text, or a list of them. */
+  /** Reads one text or a list of texts. */
   texts(name: string, rule: TextRule): (string | null)[] | null {
     const node = this.node(name);
     if (node === null) return null;
@@ -131,7 +131,7 @@ export class FieldReader {
     return items.map((item) => this.asText(item, name, rule));
   }
 
-  /** A map of texts by the author's own names, empty where the file does not have it. */
+  /** Reads a map of texts whose keys the author chooses; empty when the file does not have it. */
   textMap(name: string, rule: TextRule): Record<string, string> {
     const entries = this.map(name)?.entries ?? [];
     return Object.fromEntries(entries.map(({ key, value }) => [key, this.asText(value, `${name}.${key}`, rule) ?? ""]));
@@ -149,7 +149,7 @@ export class FieldReader {
     return null;
   }
 
-  /** Reports every field that nothing has asked for; `x-` fields are the author's own. */
+  /** Reports every field that was not read. Custom `x-` fields are ignored. */
   finish(): void {
     const known = [...this.#read];
     const free = known.filter((name) => !this.#entries.has(name));
@@ -170,7 +170,7 @@ export class FieldReader {
 
 export const NOT_TEXT = "contains U+0000 or an unpaired surrogate, which is not valid text";
 
-/** Why a text cannot be stored and shown, or null. */
+/** Why a text is not valid here, or null. */
 function textProblem(text: string, rule: TextRule): string | null {
   if (text.trim() === "" && rule.mayBeEmpty !== true) return "must not be empty";
   if (rule.mayBeEmpty !== true && !isVisible(text)) return "must contain a visible character";

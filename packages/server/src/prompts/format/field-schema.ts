@@ -1,4 +1,4 @@
-/** JSON Schema of a prompt file's fields, for editors: what is known there, with what is said of it here. */
+/** JSON Schema of a prompt file's fields, for editors. */
 import { INPUT_TYPES } from "./text-input-fields.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ const texts = (description: string): Schema => ({
   additionalProperties: { type: "string" },
 });
 
-/** These fields, and those of the author's own. */
+/** Allows these fields, and custom `x-` fields. */
 const closed = (properties: Schema): Schema => ({
   properties,
   patternProperties: { "^x-": true },
@@ -171,7 +171,7 @@ const STEP = {
   ...CALL,
 };
 
-/** Of a file in YAML; a *.prompt.md file has the same fields above its text. */
+/** The schema of a YAML file; a *.prompt.md file has the same fields above its text. */
 export function promptFileSchema(): Schema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

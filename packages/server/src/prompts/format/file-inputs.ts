@@ -1,4 +1,4 @@
-/** What files a prompt takes: pictures, and nothing else. */
+/** The files that a prompt accepts: images only. */
 import type { ImageSlot } from "../prompt-definition.ts";
 import { FieldReader, MEMBERS_READ_MAX } from "./field-reader.ts";
 import { kindName } from "./source-tree.ts";

@@ -1,4 +1,4 @@
-/** Formats of other tools that can be turned into prompt files. */
+/** Formats of other tools that can be converted to prompt files. */
 export const FOREIGN_FORMATS = ["openai", "langfuse", "dotprompt", "prompty", "promptfoo", "mustache"] as const;
 export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
 
@@ -11,7 +11,7 @@ const NAMES: Readonly<Record<ForeignFormat, string>> = {
   mustache: "a Mustache template",
 };
 
-/** What a text that is not a prompt file seems to be; null: nothing known. */
+/** Guesses the format of a text that is not a prompt file; null: unknown. */
 export function recognizeFormat(text: string): ForeignFormat | null {
   if (/^\s*[{[]/.test(text)) {
     if (/"promptd"\s*:/.test(text)) return null;
@@ -28,7 +28,7 @@ export function recognizeFormat(text: string): ForeignFormat | null {
   return /\{\{[#^/>{!]?\s*[\w .]+\s*\}?\}\}/.test(text) ? "mustache" : null;
 }
 
-/** A sentence for the author of such a file. */
+/** A hint for the author of such a file, or null. */
 export function importHint(text: string): string | null {
   const format = recognizeFormat(text);
   if (format === null) return null;

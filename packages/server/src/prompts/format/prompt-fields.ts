@@ -17,10 +17,10 @@ export const STEP_ID = /^[a-z][a-z0-9_]{0,31}$/;
 export function notStepId(id: string): string {
   return `"${id}" is not a valid step id: start with a lowercase letter, followed by lowercase letters, digits, and "_", 32 characters at most`;
 }
-/** Id of the only step of a file without steps. */
+/** Id of the single step of a file without steps. */
 export const ONLY_STEP = "main";
 
-/** A step as the file writes it; null = not written. */
+/** A step as written in the file; null: absent. */
 export interface RawStep extends RawCall {
   readonly id: string;
   readonly line: number;
@@ -40,7 +40,9 @@ export interface RawSample {
   readonly outputs: readonly { readonly type: "text" | "image" | "video" | null; readonly data: string }[];
 }
 
-/** One prompt as the file writes it: every field has the right form, but fields are not compared with each other yet. */
+/**
+ * One prompt as written in the file: every field has the right form, but fields are not compared with each other yet.
+ */
 export interface RawPrompt extends RawCall {
   readonly line: number;
   readonly lineOf: LineOf;
@@ -58,7 +60,7 @@ export interface RawPrompt extends RawCall {
   readonly template: TemplateText | null;
 }
 
-/** `file`: a front matter, with the templates in the body; `json`: templates are fields. */
+/** @param form `file`: front matter, with the templates in the body; `json`: templates are fields. */
 export function readPromptFields(map: SourceMap, form: "file" | "json", faults: FaultList): RawPrompt {
   const reader = new FieldReader(map, "", faults);
   if (form === "file") checkFormat(reader);
@@ -102,7 +104,7 @@ function readTags(reader: FieldReader): string[] {
   return [...new Set(tags)].filter((tag) => tag !== "");
 }
 
-/** `id -> step`; a JSON file may also give a list of steps that name their ids. */
+/** Reads steps by id; a JSON file may also have a list of steps with ids. */
 function readSteps(reader: FieldReader, form: "file" | "json"): RawStep[] | null {
   const node = reader.node("steps");
   if (node === null) return null;
@@ -171,7 +173,7 @@ function readSlotNumbers(reader: FieldReader): number[] | null {
   return numbers;
 }
 
-/** Sample values: `inputs` maps text keys to texts, `images` are addresses. */
+/** Reads sample values: `inputs` maps keys to texts, `images` are URLs. */
 function readSamples(reader: FieldReader): RawSample[] {
   return (reader.readers("samples", SAMPLES_MAX, "with inputs and outputs") ?? []).map(readSample);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the text of a file: `*.prompt.md` (YAML front matter, then the Liquid body, in parts where there are steps) or
- * the JSON import form `{promptd: 1, prompts: [...]}`.
+ * Reads the text of a file: `*.prompt.md` (YAML front matter, then the Liquid body, in parts if there are steps), YAML
+ * without a body, or the JSON import form `{promptd: 1, prompts: [...]}`.
  */
 import type { FaultList } from "../prompt-fault.ts";
 import { FieldReader, MEMBERS_READ_MAX, NOT_TEXT } from "./field-reader.ts";
@@ -21,35 +21,38 @@ import { kindName } from "./source-tree.ts";
 
 const FRONT_MATTER_BYTES_MAX = 64 * 1_024;
 const FILE_BYTES_MAX = 64 * 1_024 * 1_024;
-/** A file is published as a whole or not at all, and checked without a pause. */
+/** A file is published as a whole or not at all, and checking it blocks the process. */
 const PROMPTS_MAX = 5_000;
 
-/** A prompt file as its author has it: what messages call it, and its text. */
+/** An author's prompt file: its name, for messages, and its text. */
 export interface PromptFile {
   readonly name: string;
   readonly text: string;
 }
 
-/** One prompt of a file, and the list for its faults. */
+/** One prompt of a file, and the list of its faults. */
 export interface WrittenPrompt {
   readonly raw: RawPrompt;
   readonly faults: FaultList;
 }
 
-/** Reads each form of file; one that begins with `{` is JSON, one that begins with `promptd:` is YAML without a body. What cannot be read is left out and in `faults`. */
+/**
+ * Reads any form of file: one that starts with `{` is JSON, one that starts with `promptd:` is YAML without a body.
+ * Prompts that cannot be read are left out and reported in `faults`.
+ */
 export function readPromptFile(text: string, faults: FaultList): WrittenPrompt[] {
   const clean = text.startsWith("\uFEFF") ? text.slice(1) : text;
   if (clean.trimStart().startsWith("{")) return readJson(clean, faults);
   return PLAIN_YAML.test(clean) ? readPlainYaml(clean, faults) : readPromptMd(clean, faults);
 }
 
-/** Comments, then the field `promptd`: a file without a body, whose template is a field. */
+/** Comments, then the field `promptd`: a file without a body, whose template is in a field. */
 const PLAIN_YAML = /^(?:[ \t]*(?:#.*)?\r?\n)*promptd[ \t]*:/;
 
 function readPlainYaml(text: string, faults: FaultList): WrittenPrompt[] {
   if (!checkSize(text, FILE_BYTES_MAX, faults)) return [];
   const root = readYamlSource(text, 1, faults);
-  if (root?.kind !== "map") return []; // null: reported; what begins with a field is a map
+  if (root?.kind !== "map") return []; // null: already reported; text that starts with a field is a map
   const reader = new FieldReader(root, "", faults);
   checkFormat(reader);
   const entries = root.entries.filter(({ key }) => key !== "promptd");
@@ -59,7 +62,7 @@ function readPlainYaml(text: string, faults: FaultList): WrittenPrompt[] {
 function readJson(text: string, faults: FaultList): WrittenPrompt[] {
   if (!checkSize(text, FILE_BYTES_MAX, faults)) return [];
   const root = readJsonSource(text, faults);
-  if (root?.kind !== "map") return []; // null: reported; JSON that begins with { is an object
+  if (root?.kind !== "map") return []; // null: already reported; JSON that starts with { is an object
   const hint = importHint(text);
   if (hint !== null) {
     faults.add({ line: 1, field: "file", code: "FILE_SYNTAX", message: `has no member "promptd". ${hint}` });
@@ -107,7 +110,7 @@ function readPromptMd(text: string, faults: FaultList): WrittenPrompt[] {
 interface FileParts {
   readonly frontMatter: string;
   readonly body: string;
-  /** Line of the file where the body begins. */
+  /** Line of the file where the body starts. */
   readonly bodyLine: number;
 }
 
@@ -144,7 +147,7 @@ function checkSize(text: string, bytesMax: number, faults: FaultList): boolean {
 
 const STEP_MARKER = /^<!-- step: (\S+) -->[ \t]*$/;
 
-/** Gives the body to the prompt, or its parts to the steps, which run in the order of the body. */
+/** Adds the body to the prompt, or its parts to the steps, which run in the order of the body. */
 function withBody(prompt: RawPrompt, parts: FileParts, faults: FaultList): RawPrompt {
   const lines = parts.body.split("\n");
   const markers = lines.flatMap((line, index) => {

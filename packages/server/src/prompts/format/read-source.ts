@@ -1,4 +1,4 @@
-/** Reads YAML and JSON into one kind of tree, with the line of every value. */
+/** Reads YAML and JSON into the same kind of tree, with the line of every value. */
 import { parseTree, type Node as JsonNode } from "jsonc-parser";
 import {
   isAlias,
@@ -26,7 +26,7 @@ type LineAt = (offset: number) => number;
 export function readJsonSource(text: string, faults: FaultList): SourceNode | null {
   const lineAt: LineAt = linesOf(text);
   try {
-    JSON.parse(text); // the reader below accepts more than JSON, and says less about what is wrong
+    JSON.parse(text); // the parser below accepts more than JSON, and its errors say less
   } catch {
     const fault = describeJsonFault(text);
     const position = /position (\d+)/.exec(fault)?.[1];
@@ -57,8 +57,8 @@ function convertJson(node: JsonNode, text: string, lineAt: LineAt): SourceNode {
 }
 
 /**
- * Reads YAML 1.2 (core schema) without aliases, merge keys and tags: what an author sees is what is published.
- * @param firstLine line of the file where `text` begins.
+ * Reads YAML 1.2 (core schema) without aliases, merge keys, or tags: what an author sees is what is published.
+ * @param firstLine line of the file where `text` starts.
  * @returns null when the text is not YAML; the faults say where.
  */
 export function readYamlSource(text: string, firstLine: number, faults: FaultList): SourceNode | null {
@@ -87,7 +87,7 @@ const FRONT_MATTER = "front matter";
 
 const NO_VALUE_ALLOWED =
   "the next line is indented as part of this text, but contains a colon: start a separate field in the same column as this one, or put text that contains a colon in quotes";
-/** What the parser says in the words of the YAML specification. */
+/** Plain replacements for parser messages that use terms of the YAML specification. */
 const PLAIN_WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   BAD_INDENT:
     "this line's indentation does not match the lines it belongs to: all fields of a map must start in the same column",
@@ -96,10 +96,10 @@ const PLAIN_WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   TAB_AS_INDENT: "lines cannot be indented with tabs: use spaces",
 };
 
-/** What of a text is repeated in how to write it. */
+/** How much of a text is quoted in the suggested spelling. */
 const EXAMPLE_LENGTH_MAX = 60;
 
-/** Null: what stands here is no text on one line that YAML reads as a field, because of a colon in it. */
+/** Null: the fault is not a single-line text whose colon makes YAML read it as a field. */
 function describeColon(code: ErrorCode, text: string, offset: number): string | null {
   const isInFlow = code === "BLOCK_IN_FLOW";
   if (!isInFlow && code !== "BLOCK_AS_IMPLICIT_KEY") return null;
@@ -112,7 +112,7 @@ function describeColon(code: ErrorCode, text: string, offset: number): string | 
   return `text that contains a colon must be in quotes: ${key}${quoted}`;
 }
 
-/** One slip makes several errors of the parser; what follows the first on its line helps nobody. */
+/** One mistake causes several parser errors. Only the first on a line is helpful. */
 function firstOfEachLine(errors: readonly YAMLParseError[], lineAt: LineAt): YAMLParseError[] {
   const seen = new Set<number>();
   return errors.filter(({ pos }) => !seen.has(lineAt(pos[0])) && seen.add(lineAt(pos[0])));
@@ -125,8 +125,8 @@ interface YamlContext {
 }
 
 /**
- * A map or list gets the line of its key, since its first member may be a line further down.
- * @param keyOffset where the key of this value begins; null for the root and the items of a list.
+ * Gives a map or list the line of its key, since its first member may be on a later line.
+ * @param keyOffset where the key of this value starts; null for the root and the items of a list.
  */
 function convertYaml(node: unknown, keyOffset: number | null, context: YamlContext): SourceNode {
   const { lineAt, fault } = context;
@@ -144,7 +144,7 @@ function convertYaml(node: unknown, keyOffset: number | null, context: YamlConte
   return { kind: "nothing", line: lineAt(offset) };
 }
 
-/** Of a block (`|`), and of a plain text on one line; of others null: their lines are not those of the file. */
+/** Locates a `|` block or a plain text on one line; null for other texts, whose lines are not lines of the file. */
 function locateText(node: Scalar, offset: number, { text, lineAt }: YamlContext) {
   const line = lineAt(offset);
   if (node.type === "BLOCK_LITERAL") {
@@ -163,13 +163,13 @@ function convertPair(pair: { key: unknown; value: unknown }, context: YamlContex
   return { key, line: context.lineAt(offset), value: convertYaml(pair.value, offset, context) };
 }
 
-/** Null for a value that is not written at all. */
+/** Null for an absent value. */
 function rangeStart(node: unknown): number | null {
   const hasRange = node !== null && typeof node === "object" && "range" in node && Array.isArray(node.range);
   return hasRange ? Number((node as { range: unknown[] }).range[0]) : null;
 }
 
-/** @param source the value as the file spells it. */
+/** @param source the value as written in the file. */
 function convertScalar(value: unknown, line: number, source: string): SourceNode {
   if (typeof value === "string") return { kind: "text", line, value };
   if (typeof value === "number") return { kind: "number", line, value, source };
@@ -182,16 +182,16 @@ function readTree(field: string, faults: FaultList, read: () => SourceNode | nul
     const root = read();
     const before = faults.faults.length;
     if (root !== null) checkTree(root, [], faults);
-    // Nobody reads what is nested too deep: whoever comes later may recurse.
+    // Return nothing that is nested too deep, since later code may recurse.
     return faults.faults.slice(before).some(({ code }) => code === "LIMITS") ? null : root;
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // the parsers recurse: thousands of brackets exhaust the stack
+    if (!(error instanceof RangeError)) throw error; // the parsers recurse, so thousands of brackets exhaust the stack
     faults.add({ line: null, field, code: "LIMITS", message: "maps and lists are nested too deep" });
     return null;
   }
 }
 
-/** @param path names and indexes that lead here, such as `.prompts`, `[2]`, `.inputs`. */
+/** @param path names and indexes down to this node, such as `.prompts`, `[2]`, `.inputs`. */
 function checkTree(node: SourceNode, path: readonly string[], faults: FaultList): void {
   if (node.kind !== "map" && node.kind !== "list") return;
   const fault = (line: number, at: readonly string[], code: "LIMITS" | "FILE_SYNTAX", message: string) =>

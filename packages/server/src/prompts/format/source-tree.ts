@@ -1,5 +1,5 @@
 /**
- * What a YAML front matter and a JSON import have in common: values with their lines, map entries in file order
+ * The common form of YAML front matter and a JSON import: values with their lines, and map entries in file order
  * (JavaScript objects would move integer-like keys first).
  */
 export type SourceNode =
@@ -9,7 +9,7 @@ export type SourceNode =
       readonly kind: "text";
       readonly line: number;
       readonly value: string;
-      /** Where the text's first line stands, where its lines are lines of the file; `indent`: characters before each. */
+      /** Location of the text's first line, if its lines are lines of the file; `indent`: characters before each. */
       readonly location?: { readonly line: number; readonly indent: number };
     }
   | { readonly kind: "number"; readonly line: number; readonly value: number; readonly source: string }
@@ -24,7 +24,7 @@ export interface SourceEntry {
 
 export type SourceMap = Extract<SourceNode, { kind: "map" }>;
 
-/** Line of a member by its path, as deep as the file has it; null when it has not even the first name. */
+/** Finds the line of a member by its path, as far as the path exists; null when not even the first name exists. */
 export type LineOf = (...path: readonly (string | number)[]) => number | null;
 
 export function lineFinder(map: SourceMap): LineOf {

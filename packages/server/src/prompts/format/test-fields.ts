@@ -1,4 +1,4 @@
-/** Reads `tests`: inputs, and what is expected of the output. They stay in the author's file. */
+/** Reads `tests`: inputs and expectations of the output. They stay in the author's file. */
 import { presentMembers } from "../../platform/json.ts";
 import type { Expectations, PromptTest } from "../prompt-definition.ts";
 import { readSchema } from "./call-fields.ts";

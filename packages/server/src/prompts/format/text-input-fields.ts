@@ -9,7 +9,7 @@ const CHOICES_MAX = 200;
 const VALUE_LENGTH_MAX = 100_000;
 export const INPUT_TYPES = ["text", "number", "boolean", "date", "select", "list"] as const;
 
-/** Reads `inputs`: key -> field, in file order. Null: they are not written. */
+/** Reads `inputs`: key -> field, in file order. Null: the file has no `inputs`. */
 export function readInputFields(reader: FieldReader): InputField[] | null {
   const map = reader.map("inputs", "{ topic: {} }");
   if (map === null) return null;
@@ -56,7 +56,7 @@ function readInputField(key: string, node: SourceNode, faults: FaultList): Input
   return field;
 }
 
-/** Null: a text, or a select where there are options. */
+/** Null: a text, or a select if there are options. */
 function readType(reader: FieldReader, choices: readonly Choice[] | null): InputType | null {
   const written = reader.text("type", { max: 20 });
   const type = INPUT_TYPES.find((each) => each === written);
@@ -68,7 +68,7 @@ function readType(reader: FieldReader, choices: readonly Choice[] | null): Input
   return type === undefined || type === "text" || type === "select" ? null : type;
 }
 
-/** The default of a number and of a boolean need no quotes; that of a list may be one. */
+/** The default of a number or boolean needs no quotes. The default of a list may be a list. */
 function readDefault(reader: FieldReader, type: InputType | null): string | null {
   const node = reader.node("default");
   const rule = { max: VALUE_LENGTH_MAX, mayBeEmpty: true, mayHaveLines: true };

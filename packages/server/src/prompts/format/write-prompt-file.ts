@@ -1,15 +1,15 @@
-/** The way back: from what is stored, or was made from another format, to the text of a prompt file. */
+/** Writes the text of a prompt file, from a stored version or from another format. */
 import { stringify } from "yaml";
 import type { PromptSamples } from "@promptd/contract";
 import type { InputField, PromptContent, StepDefinition } from "../prompt-definition.ts";
 import { ONLY_STEP } from "./prompt-fields.ts";
 
 export interface PromptText {
-  /** Lines above the fields, for the author. */
+  /** Comment lines above the fields, for the author. */
   readonly comments: readonly string[];
   /** In this order; undefined members are left out. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The template, or those of the steps. */
+  /** The template, or the templates of the steps. */
   readonly body: string | readonly { readonly id: string; readonly template: string }[];
 }
 
@@ -35,8 +35,8 @@ export interface NewSample {
 }
 
 /**
- * A `*.prompt.md` file with one sample at the end of its fields, the rest as its author wrote it.
- * @returns null where it has samples, or is not such a file.
+ * Adds one sample at the end of the fields of a `*.prompt.md` file, and leaves the rest unchanged.
+ * @returns null if the file has samples, or is not such a file.
  */
 export function addSample(text: string, { textInputs, outputs }: NewSample): string | null {
   const [whole, front] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$/m.exec(text) ?? [];
@@ -61,18 +61,18 @@ function withoutUndefined(value: unknown): unknown {
   return new Map(members.map(([key, member]) => [key, withoutUndefined(member)]));
 }
 
-/** A version as it is stored. */
+/** A stored version. */
 export interface StoredPrompt extends PromptContent {
   readonly promptId: string;
   readonly slug: string;
 }
 
-/** The file of a version: its author's own where that is stored, with comments and tests, else made from what it says. */
+/** The file of a version: the author's own if stored, with comments and tests, or else one made from its content. */
 export function fileOfPrompt(stored: StoredPrompt & { readonly text: string | null }): string {
   return stored.text ?? writePromptFile(textOfPrompt(stored));
 }
 
-/** The file that publishes this version again: what it says in other words, such as defaults, is left out. */
+/** Builds the file that publishes this version again, leaving out what is implied, such as defaults. */
 export function textOfPrompt(stored: StoredPrompt): PromptText {
   const steps = stored.definition.steps.map(asWritten);
   const definition = { ...stored.definition, steps };
@@ -95,7 +95,7 @@ export function textOfPrompt(stored: StoredPrompt): PromptText {
   return { comments: [], fields, body: only?.template ?? steps.map(({ id, template }) => ({ id, template })) };
 }
 
-/** With the role that its author named, and what was chosen for it, in place of the model it means now. */
+/** Restores the role that the author named, with its options, in place of the model that it means now. */
 function asWritten(step: StepDefinition): StepDefinition {
   const { role } = step;
   if (role === undefined) return step;
@@ -119,7 +119,7 @@ function fieldsOfInput(input: InputField) {
   };
 }
 
-/** What a step and the top level have in common. */
+/** Fields that a step and the top level have in common. */
 function fieldsOfCall(step: StepDefinition) {
   return {
     instructions: step.instructions === "" ? undefined : step.instructions,
@@ -159,7 +159,7 @@ function fieldsOfSamples({ inputs, outputs }: PromptSamples) {
   ];
 }
 
-/** A map, since objects move keys that look like numbers to the front. */
+/** Makes a map, since objects move keys that look like numbers to the front. */
 function fromEntries(entries: readonly (readonly [string, unknown])[]): ReadonlyMap<string, unknown> | undefined {
   return entries.length === 0 ? undefined : new Map(entries.map(([key, value]) => [key, withoutUndefined(value)]));
 }

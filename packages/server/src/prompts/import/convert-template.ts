@@ -1,4 +1,4 @@
-/** Templates of other languages as Liquid. What has no counterpart is left out and noted. */
+/** Converts templates of other languages to Liquid. Anything without a counterpart is left out and noted. */
 import { keyProblem } from "../text-input-rules.ts";
 import { ALLOWED_FILTERS, expressionOf } from "../template/template-language.ts";
 
@@ -6,7 +6,7 @@ export type TemplateSyntax = "mustache" | "jinja";
 
 export interface Converted {
   readonly text: string;
-  /** What could not be carried over, one sentence each. */
+  /** What could not be converted, one sentence each. */
   readonly notes: readonly string[];
 }
 
@@ -19,10 +19,10 @@ const TAG = /\{\{\{([^{}]*)\}\}\}|\{\{~?!--[\s\S]*?--~?\}\}|\{\{~?([^{}]*?)~?\}\
 
 class MustacheConversion {
   readonly #notes = new Set<string>();
-  /** Open sections, with the tag that ends each. */
+  /** The end tags of the open sections. */
   readonly #open: ("endif" | "endfor")[] = [];
   #loops: ReadonlySet<string> = new Set();
-  /** What a loop calls its item: another name where an input is called so. */
+  /** The name of a loop's item; a different one if an input has that name. */
   #item = "item";
 
   convert(text: string): Converted {
@@ -39,7 +39,7 @@ class MustacheConversion {
     const [, sigil = "", name = ""] = /^([#^/>!&]?)\s*([\s\S]*)$/.exec(inner) ?? [];
     if (sigil === "!") return "";
     if (sigil === "&") return this.#output(name);
-    if (sigil === ">") return this.#leaveOut(whole, "a partial");
+    if (sigil === ">") return this.#leaveOut(whole, "partials are not supported");
     if (sigil === "#") return this.#section(name, whole);
     if (sigil === "^")
       return name === "" ? "{% else %}" : this.#begin("endif", `{% if ${this.#readOf(name)} == blank %}`);
@@ -52,10 +52,11 @@ class MustacheConversion {
   #section(name: string, whole: string): string {
     const [, helper, argument] = /^(if|unless|each|with)\s+(.+)$/.exec(name) ?? [];
     const key = argument ?? name;
-    if (helper === "with") return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "a block of {{#with}}")}`);
+    if (helper === "with")
+      return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "{{#with}} blocks are not supported")}`);
     const isLoop = helper === "each" || (helper === undefined && this.#loops.has(key));
     if (isLoop && this.#open.includes("endfor"))
-      return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "a loop in a loop")}`);
+      return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "loops cannot be nested")}`);
     const read = this.#readOf(key);
     if (isLoop) return this.#begin("endfor", `{% for ${this.#item} in ${read} %}`);
     return this.#begin("endif", `{% if ${read} ${helper === "unless" ? "==" : "!="} blank %}`);
@@ -68,23 +69,24 @@ class MustacheConversion {
 
   #end(whole: string): string {
     const end = this.#open.pop();
-    return end === undefined ? this.#leaveOut(whole, "an end without a beginning") : `{% ${end} %}`;
+    return end === undefined ? this.#leaveOut(whole, "it closes no open section") : `{% ${end} %}`;
   }
 
   #output(name: string): string {
     const isOfLoop = /^(?:this|\.|@index|@first|@last)$/.test(name);
-    if (isOfLoop && !this.#open.includes("endfor"))
-      return this.#leaveOut(`{{${name}}}`, "what a loop has, outside of a loop,");
+    if (isOfLoop && !this.#open.includes("endfor")) return this.#leaveOut(`{{${name}}}`, "it works only inside a loop");
     if (name === "this" || name === ".") return `{{ ${this.#item} }}`;
     if (name === "@index") return "{{ forloop.index0 }}";
     if (name === "@first" || name === "@last") return `{{ forloop.${name.slice(1)} }}`;
-    if (name.startsWith("@")) return this.#leaveOut(`{{${name}}}`, "a variable of Handlebars");
+    if (name.startsWith("@")) return this.#leaveOut(`{{${name}}}`, "Handlebars variables are not supported");
     if (name.startsWith("this.") && this.#open.includes("endfor"))
-      return this.#leaveOut(`{{${name}}}`, "a member of an item (items are texts here)");
+      return this.#leaveOut(`{{${name}}}`, "list items are text and have no members");
     const helper = /^(\w+)\s+([\w.]+)$/.exec(name);
     if (helper?.[1] === "json") return `{{ ${this.#readOf(helper[2] ?? "")} }}`;
-    if (helper !== null || /["=(]/.test(name)) return this.#leaveOut(`{{${name}}}`, "a helper");
-    return keyProblem(name) === null ? `{{ ${this.#readOf(name)} }}` : this.#leaveOut(`{{${name}}}`, "a placeholder");
+    if (helper !== null || /["=(]/.test(name)) return this.#leaveOut(`{{${name}}}`, "helpers are not supported");
+    return keyProblem(name) === null
+      ? `{{ ${this.#readOf(name)} }}`
+      : this.#leaveOut(`{{${name}}}`, "its name cannot be an input");
   }
 
   #readOf(name: string): string {
@@ -94,13 +96,13 @@ class MustacheConversion {
     return key === "this" || key === "." ? this.#item : expressionOf(key);
   }
 
-  #leaveOut(whole: string, what: string): string {
-    this.#notes.add(`${whole.replaceAll("\n", " ")}: ${what} was left out of the template.`);
+  #leaveOut(whole: string, why: string): string {
+    this.#notes.add(`${whole.replaceAll("\n", " ")} was left out of the template: ${why}.`);
     return "";
   }
 }
 
-/** Sections that `{{.}}` stands right inside of: they go over a list. */
+/** Sections that directly contain `{{.}}`, so they iterate over a list. */
 function findLoops(text: string): ReadonlySet<string> {
   const loops = new Set<string>();
   const open: string[] = [];
@@ -125,7 +127,7 @@ function convertJinja(text: string): Converted {
 function convertJinjaPart(text: string, notes: Set<string>): string {
   const tagged = text.replaceAll(/\{#[\s\S]*?#\}/g, "").replaceAll(JINJA_TAGS, (whole, tag: string, rest: string) => {
     if (!LIQUID_TAGS.has(tag)) {
-      notes.add(`${whole.replaceAll("\n", " ")}: this tag was left out of the template.`);
+      notes.add(`${whole.replaceAll("\n", " ")} was left out of the template: this tag is not supported.`);
       return "";
     }
     if (tag === "if" || tag === "elif") return `{% ${tag === "if" ? "if" : "elsif"} ${convertCondition(rest)} %}`;
@@ -140,7 +142,7 @@ function convertJinjaPart(text: string, notes: Set<string>): string {
   });
 }
 
-/** An empty text is false in Jinja, and true in Liquid. */
+/** Empty text is false in Jinja but true in Liquid. */
 function convertCondition(condition: string): string {
   const [, not, name] = /^(not\s+)?([\p{L}_][\p{L}\p{N}_]*)(?:\s+is\s+defined)?$/u.exec(condition.trim()) ?? [];
   if (name === undefined || /^(?:true|false|none|not)$/i.test(name)) return condition.trim();
@@ -157,7 +159,7 @@ const FILTERS: ReadonlyMap<string, string> = new Map([
   ["dump", "json"],
 ]);
 
-/** Of Jinja, for what Liquid does anyway. */
+/** Jinja filters for what Liquid does anyway. */
 const NEEDLESS = new Set(["safe", "string"]);
 
 /** `|default("x")|upper` as ` | default: "x" | upcase`. */
@@ -167,7 +169,7 @@ function convertFilters(filters: string, whole: string, notes: Set<string>): str
     const most = ALLOWED_FILTERS.get(name)?.[1];
     if (NEEDLESS.has(name)) return "";
     if (most === undefined) {
-      notes.add(`${whole.replaceAll("\n", " ")}: the filter ${name} was left out of the template.`);
+      notes.add(`${whole.replaceAll("\n", " ")}: the filter ${name} was left out because it is not supported.`);
       return "";
     }
     const given = splitArguments(String(args)).slice(0, most);
@@ -175,7 +177,7 @@ function convertFilters(filters: string, whole: string, notes: Set<string>): str
   });
 }
 
-/** At its commas, but for those inside of a text. */
+/** Splits at commas, except inside quotes. */
 function splitArguments(args: string): string[] {
   return Array.from(args.matchAll(/(?:"[^"]*"|'[^']*'|[^,"'])+/g), ([arg]) => arg.trim()).filter((arg) => arg !== "");
 }

@@ -28,7 +28,7 @@ export function readDotprompt(text: string, fallbackName: string): ImportedPromp
     ),
   );
   const without = body.replaceAll(/\{\{~?\s*(media\b[^{}]*|history|section\b[^{}]*)\s*~?\}\}/g, (whole) => {
-    notes.push(`${whole} was left out; images are slots under "images".`);
+    notes.push(`${whole} was left out. Images are slots under "images".`);
     return "";
   });
   return [
@@ -64,7 +64,7 @@ export function readPrompty(text: string, fallbackName: string): ImportedPrompt[
   );
   const sample = objectOf(front["sample"]);
   const images = /!\[[^\]]*\]\([^)]*\)/g;
-  if (images.test(body)) notes.push('Images of the text were left out; add them as slots under "images".');
+  if (images.test(body)) notes.push('Images in the text were left out. Add them as slots under "images".');
   const samples = Object.fromEntries(Object.entries(sample).flatMap(([key, value]) => pairOf(key, value)));
   return [
     {
@@ -108,7 +108,8 @@ function isJsonSchema(value: unknown): boolean {
 }
 
 function noteOnSchema(schema: unknown, notes: string[]): undefined {
-  if (schema !== undefined) notes.push(`output.schema is written in Picoschema: ${JSON.stringify(schema)}`);
+  if (schema !== undefined)
+    notes.push(`output.schema was left out because it is written in Picoschema:  ${JSON.stringify(schema)}`);
   return undefined;
 }
 

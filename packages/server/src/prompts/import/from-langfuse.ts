@@ -1,4 +1,4 @@
-/** Prompts as the interface of Langfuse gives them: `{name, type, prompt, config, tags, labels}`, one or a list. */
+/** Reads prompts as the Langfuse API returns them: `{name, type, prompt, config, tags, labels}`, one or a list. */
 import type { ImportedPrompt } from "./imported-prompt.ts";
 import { entriesOf, listOf, objectOf, notesOnOthers, numberOf, textOf, textsOf } from "./read-values.ts";
 import type { PlainObject } from "../../platform/json.ts";
@@ -20,7 +20,7 @@ function readOne(all: PlainObject, fallbackName: string): ImportedPrompt {
   const config = objectOf(all["config"]);
   const notes = [...notesOnOthers(all, KNOWN), ...notesOnOthers(config, KNOWN_CONFIG).map((note) => `config.${note}`)];
   const labels = textsOf(all["labels"]);
-  if (labels !== undefined) notes.push(`It had the labels ${labels.join(", ")}.`);
+  if (labels !== undefined) notes.push(`The prompt had the labels ${labels.join(", ")}.`);
   const format = objectOf(config["response_format"]);
   return {
     name: textOf(all["name"])?.split("/").at(-1) ?? fallbackName,
@@ -48,7 +48,7 @@ function readPrompt(value: unknown, notes: string[]): { role: string; text: stri
   return listOf(value).flatMap((one) => {
     const { role, content, type, name } = objectOf(one);
     if (type === "placeholder") {
-      notes.push(`The placeholder "${textOf(name) ?? ""}" for messages was left out.`);
+      notes.push(`The message placeholder "${textOf(name) ?? ""}" was left out.`);
       return [];
     }
     return [{ role: textOf(role) ?? "user", text: textOf(content) ?? "" }];

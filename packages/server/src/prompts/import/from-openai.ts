@@ -1,6 +1,6 @@
 /**
- * Prompts that OpenAI stores until 30 November 2026. There is no export: what people have is the request that the
- * dashboard shows, or the answer to a request that used the prompt, whose `instructions` hold its messages.
+ * Reads prompts that OpenAI stores until 30 November 2026. There is no export: people have the request that the
+ * dashboard shows, or the response to a request that used the prompt, whose `instructions` contain its messages.
  */
 import type { ImportedInput, ImportedPrompt } from "./imported-prompt.ts";
 import { entriesOf, listOf, objectOf, notesOnOthers, numberOf, textOf, textsOf } from "./read-values.ts";
@@ -21,12 +21,13 @@ function readOne(all: PlainObject, fallbackName: string): ImportedPrompt {
   const format = objectOf(objectOf(all["text"])["format"] ?? all["response_format"]);
   const schema = format["schema"] ?? objectOf(format["json_schema"])["schema"];
   const notes = notesOnOthers(all, KNOWN);
-  if (format["type"] === "json_object") notes.push("The answer was to be JSON of any form: give it an output.schema.");
+  if (format["type"] === "json_object")
+    notes.push("The response format was JSON without a schema. Add an output.schema.");
   const searchesWeb = readTools(all["tools"], notes);
   const id = textOf(prompt["id"]) ?? textOf(all["id"]);
   if (id?.startsWith("pmpt_") === true)
     notes.unshift(
-      `It was the stored prompt ${id}, version ${textOf(prompt["version"]) ?? textOf(all["version"]) ?? "unknown"}.`,
+      `Imported from the stored prompt ${id}, version ${textOf(prompt["version"]) ?? textOf(all["version"]) ?? "unknown"}.`,
     );
   return {
     name: textOf(all["name"]) ?? textOf(all["title"]) ?? fallbackName,
@@ -53,10 +54,10 @@ function readOne(all: PlainObject, fallbackName: string): ImportedPrompt {
   };
 }
 
-/** `web_search`, or with a date or "preview" behind it. */
+/** `web_search`, optionally followed by "preview" or a date. */
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 
-/** Whether the web is searched; other tools, and how it is searched, have no counterpart. */
+/** @returns whether the model may search the web. Other tools and search settings have no counterpart. */
 function readTools(value: unknown, notes: string[]): boolean {
   const tools = listOf(value).map(objectOf);
   const isSearch = ({ type }: PlainObject) => WEB_SEARCH.test(textOf(type) ?? "");
@@ -77,8 +78,7 @@ function readMessages(value: unknown, role: string, notes: string[]): { role: st
     const parts =
       typeof content === "string" ? [content] : listOf(content).map((part) => textOf(objectOf(part)["text"]));
     const texts = parts.flatMap((part) => part ?? []);
-    if (texts.length < parts.length)
-      notes.push("A part of a message that is not text was left out; add images as slots.");
+    if (texts.length < parts.length) notes.push("A message part that is not text was left out. Add images as slots.");
     return texts.length === 0 ? [] : [{ role: textOf(message["role"]) ?? role, text: texts.join("\n\n") }];
   });
 }

@@ -26,12 +26,12 @@ export function readPromptfoo(value: unknown, fallbackName: string): ImportedPro
       inputs: new Map(),
       samples: read.flatMap(({ inputs, test }) => (inputs === null || test !== null ? [] : [inputs])),
       tests: read.flatMap(({ test }, index) => (test === null ? [] : [{ name: `Test ${index + 1}`, ...test }])),
-      notes: isFile ? [...notes, `The prompt stands in ${written}: put its text below.`] : notes,
+      notes: isFile ? [...notes, `The text of the prompt is in ${written}. Copy it below.`] : notes,
     } satisfies ImportedPrompt;
   });
 }
 
-/** Prompts and values that stand elsewhere. */
+/** Prompts and values that are in other files. */
 const FILE = /^(?:file:\/\/\S+|[\w./*-]+\.(?:txt|json|ya?ml|[cm]?[jt]s|py|md|csv|j2))$/;
 
 function readMessages(text: string): { role: string; text: string }[] {
@@ -43,7 +43,10 @@ function readMessages(text: string): { role: string; text: string }[] {
     .map(({ role, content }) => ({ role: textOf(role) ?? "user", text: textOf(content) ?? "" }));
 }
 
-/** Without inputs (null) where it has none that can stand in a file; without a test where nothing is expected that this server checks. */
+/**
+ * Reads one test. `inputs` is null if none can be written to a prompt file; `test` is null if it has no inputs or no
+ * assertions that promptd can check.
+ */
 function readTest({ vars, assert, description }: PlainObject) {
   const inputs = sampleOf(objectOf(vars));
   const all = listOf(assert).map(objectOf);
@@ -70,7 +73,7 @@ function readTest({ vars, assert, description }: PlainObject) {
   return {
     inputs,
     test: isTest ? { ...(name === undefined ? {} : { name }), inputs, expect } : null,
-    lost: lost.map((one) => `An assertion of a test was left out: ${JSON.stringify(one).slice(0, 200)}`),
+    lost: lost.map((one) => `A test assertion was left out:  ${JSON.stringify(one).slice(0, 200)}`),
   };
 }
 

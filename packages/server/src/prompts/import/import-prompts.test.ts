@@ -59,7 +59,7 @@ describe("a stored prompt of OpenAI", () => {
     expect(text).toContain("# - tools: ");
   });
 
-  test("that searches the web goes on to, where its model does, and says what of the search is lost", () => {
+  test("that searches the web still does if its model can, and notes the search settings that are lost", () => {
     const tools = [{ type: "web_search_preview", search_context_size: "low", user_location: null }];
     const importSearch = (more: object) =>
       importOne("openai", JSON.stringify({ input: "News of {{x}}.", tools, ...more }));
@@ -68,31 +68,33 @@ describe("a stored prompt of OpenAI", () => {
     expect(notes).toContain('tools.web_search_preview.search_context_size: "low"');
     const without = importSearch({ model: "mistral-small-2603" });
     expect(without.source.definition.steps[0]).not.toHaveProperty("webSearch");
-    expect(without.notes.join("\n")).toMatch(/It searched the web, which the model does not: name one that does/);
+    expect(without.notes.join("\n")).toMatch(
+      /The prompt searched the web, but the model cannot\. Choose a model that can/,
+    );
   });
 
-  test("loses what its model does not take, and says so", () => {
+  test("loses settings that its model does not accept, with a note", () => {
     const { source, notes } = importOne(
       "openai",
       JSON.stringify({ model: "gpt-5.2", input: "Say {{x}}.", temperature: 0.4 }),
     );
     expect(source.definition.steps[0]).not.toHaveProperty("settings");
-    expect(notes).toContain("temperature: 0.4: the model does not take it.");
+    expect(notes).toContain("temperature: 0.4 was left out: the model does not accept it.");
   });
 
-  test("of system text alone becomes the prompt", () => {
+  test("with only system text becomes the prompt", () => {
     const { source } = importOne("openai", JSON.stringify({ model: "gpt-4.1", instructions: "Name a tea." }));
     expect(source.definition.steps[0]).toMatchObject({ template: "Name a tea.", instructions: "" });
   });
 
-  test("of a model that nobody knows is given another, and says so", () => {
+  test("with an unknown model gets another model, with a note", () => {
     const { source, notes } = importOne("openai", JSON.stringify({ model: "gpt-99", input: "Hi" }));
     expect(source.definition.steps[0]).toMatchObject({ model: "sandbox/text", role: { name: "text-default" } });
     expect(notes.join()).toContain("The model gpt-99 is not known here");
   });
 });
 
-test("a prompt of Langfuse keeps text, settings and tags; placeholders for messages and labels are noted", () => {
+test("a Langfuse prompt keeps text, settings, and tags; message placeholders and labels are noted", () => {
   const { source, notes } = importOne(
     "langfuse",
     JSON.stringify({
@@ -117,7 +119,7 @@ test("a prompt of Langfuse keeps text, settings and tags; placeholders for messa
   expect(notes.join("\n")).toMatch(/supported_languages[\s\S]*production[\s\S]*history/);
 });
 
-test("a Dotprompt file keeps roles, sections, loops, defaults and descriptions", () => {
+test("a Dotprompt file keeps roles, sections, loops, defaults, and descriptions", () => {
   const text = `---
 model: googleai/gemini-2.5-flash
 config: { temperature: 0.7, topK: 3 }
@@ -148,7 +150,7 @@ About {{theme}}.{{#if tone}} Tone: {{tone}}.{{else}} Any tone.{{/if}}
   expect(notes.join("\n")).toMatch(/topK[\s\S]*media/);
 });
 
-test("a Prompty file keeps roles, parameters and its sample", () => {
+test("a Prompty file keeps roles, parameters, and its sample", () => {
   const text = `---
 name: Basic prompt
 description: Answers a question.
@@ -178,7 +180,7 @@ user:
   expect(source.samples.inputs.textInputs).toMatchObject({ context: "School." });
 });
 
-test("a configuration of promptfoo gives a file per prompt, with its tests, and samples of those without expectations", () => {
+test("a promptfoo configuration becomes one file per prompt, with its tests, and samples from tests without expectations", () => {
   const text = `description: Translate
 prompts:
   - "Translate {{text}} to {{language}}"
@@ -211,22 +213,22 @@ tests:
       ["Greets", "Hello", { contains: ["Bonjour"], notContains: ["Hello"], matches: "^B", judge: ["It is French."] }],
       ["Test 2", "Bye", { contains: ["Auf", "Wiedersehen"] }],
     ]);
-    expect(file.notes.filter((note) => note.startsWith("An assertion"))).toHaveLength(2);
+    expect(file.notes.filter((note) => note.startsWith("A test assertion"))).toHaveLength(2);
   }
 });
 
-test("a Mustache template becomes Liquid, and what has no counterpart is noted", () => {
+test("a Mustache template becomes Liquid, and anything without a counterpart is noted", () => {
   const text =
     "Hi {{{name}}}{{! never }}{{#vip}}, dear guest{{/vip}}{{^vip}}.{{/vip}}{{> footer}} {{user.city}}{{#tags}}{{.}}{{/tags}}";
   const { source, notes } = importOne("mustache", text, "hi.mustache");
   expect(source.definition.steps[0]?.template).toBe(
     'Hi {{ name }}{% if vip != blank %}, dear guest{% endif %}{% if vip == blank %}.{% endif %} {{ input["user.city"] }}{% for item in tags %}{{ item }}{% endfor %}',
   );
-  expect(notes.join("\n")).toContain("{{> footer}}: a partial");
+  expect(notes.join("\n")).toContain("{{> footer}} was left out of the template: partials are not supported.");
 });
 
 describe("a template of another language", () => {
-  test("keeps what stands in a raw block of Jinja as it is", () => {
+  test("keeps the content of a Jinja raw block unchanged", () => {
     const text = "{% raw %}{{ a.b }} {# c #} {% macro %}{% endraw %} {{ a.b }}{# c #}";
     expect(convertTemplate(text, "jinja")).toEqual({
       text: '{% raw %}{{ a.b }} {# c #} {% macro %}{% endraw %} {{ input["a.b"] }}',
@@ -234,16 +236,16 @@ describe("a template of another language", () => {
     });
   });
 
-  test("does not make inputs of members of a loop's items, and of helpers", () => {
+  test("does not turn members of loop items, or helpers, into inputs", () => {
     const { text, notes } = convertTemplate('{{#each rows}}{{this.name}}{{/each}}{{date format="y"}}', "mustache");
     expect(text).toBe("{% for item in rows %}{% endfor %}");
     expect(notes).toEqual([
-      "{{this.name}}: a member of an item (items are texts here) was left out of the template.",
-      '{{date format="y"}}: a helper was left out of the template.',
+      "{{this.name}} was left out of the template: list items are text and have no members.",
+      '{{date format="y"}} was left out of the template: helpers are not supported.',
     ]);
   });
 
-  test("with blanks behind an opening is read to its end within the time of a test", () => {
+  test("with thousands of blanks after an opening is read quickly", () => {
     for (const opening of ["{{", "{{{", "{{~", "{{a", "{{a|"])
       for (const syntax of ["mustache", "jinja"] as const) {
         const text = `${opening}${" ".repeat(50_000)}`;
@@ -257,20 +259,20 @@ test.each<[ForeignFormat, string]>([
   ["langfuse", "{}"],
   ["promptfoo", "prompts: []"],
   ["prompty", "---\nmodel: [\n---\nx"],
-])("what cannot be read as %s is refused with the reason", (format, text) => {
-  expect(() => made(format, text)).toThrow(`my-file.json cannot be read as a file of ${format}: `);
+])("a file that cannot be read as %s is rejected with the reason", (format, text) => {
+  expect(() => made(format, text)).toThrow(`my-file.json cannot be read in the ${format} format: `);
 });
 
 test.each<[ForeignFormat, string, string]>([
-  ["openai", '{"error": {"message": "No such prompt"}}', 'it is the error of a server, "No such prompt"'],
-  ["langfuse", '{"message": "Not found", "error": "NotFound"}', 'it is the error of a server, "Not found"'],
-  ["openai", '{"messages": [{"role": "assistant", "content": "Hi"}]}', "it has no text of a prompt"],
-  ["dotprompt", `---\nx: ${"[".repeat(5_000)}\n---\nHi`, "it is nested too deep"],
-])("a file of %s that holds no prompt is told what it holds", (format, text, reason) => {
+  ["openai", '{"error": {"message": "No such prompt"}}', 'it contains a server\'s error, "No such prompt"'],
+  ["langfuse", '{"message": "Not found", "error": "NotFound"}', 'it contains a server\'s error, "Not found"'],
+  ["openai", '{"messages": [{"role": "assistant", "content": "Hi"}]}', "it has no prompt text"],
+  ["dotprompt", `---\nx: ${"[".repeat(5_000)}\n---\nHi`, "it is nested too deeply"],
+])("a %s file without a prompt is rejected with what it contains", (format, text, reason) => {
   expect(() => made(format, text)).toThrow(`${reason}.`);
 });
 
-test("a configuration of promptfoo keeps as many cases as a file has, with values that the prompt reads", () => {
+test("a promptfoo configuration keeps as many cases as a file may have, with the values that the prompt uses", () => {
   const cases = Array.from({ length: 120 }, (_, at) => ({
     vars: { topic: `t${at}`, note: "x" },
     assert: [{ type: "contains", value: "t" }],
@@ -284,19 +286,19 @@ test("a configuration of promptfoo keeps as many cases as a file has, with value
   expect(tests[0]?.textInputs).toEqual({ topic: "t0" });
   expect(notes).toEqual(
     expect.arrayContaining([
-      "20 more tests were left out: a file has 100 at most.",
-      "2 more samples were left out: a file has 10 at most.",
-      "Values of note were left out: the prompt does not read them.",
+      "20 more tests were left out: a file can have at most 100.",
+      "2 more samples were left out: a file can have at most 10.",
+      "Values for note were left out: the prompt does not use them.",
     ]),
   );
 });
 
-test("a prompt of promptfoo that stands in a file of its own is named", () => {
+test("a promptfoo prompt in a separate file is noted with the file's name", () => {
   const [file] = made("promptfoo", "prompts: [prompts/tea.txt]");
-  expect(file?.notes).toContain("The prompt stands in prompts/tea.txt: put its text below.");
+  expect(file?.notes).toContain("The text of the prompt is in prompts/tea.txt. Copy it below.");
 });
 
-test("a Mustache template of thousands of sections is read in no time", () => {
+test("a Mustache template with thousands of sections is read quickly", () => {
   const sections = Array.from({ length: 3_000 }, (_, at) => `{{#s${at}}}`).join("");
   const { text } = convertTemplate(`${sections}{{#list}}{{.}}{{/list}}`, "mustache");
   expect(text.match(/{% if s/g)).toHaveLength(3_000);
@@ -311,7 +313,7 @@ describe("a file of another tool given to publish", () => {
     ["prompty", "---\nname: x\nmodel: {}\n---\nsystem:\nHi"],
     ["promptfoo", "prompts: [x]\nproviders: [y]\n"],
     ["mustache", "Hi {{name}}"],
-  ])("is recognized as %s and leads to the import", (format, text) => {
+  ])("is recognized as %s, and the fault suggests the import command", (format, text) => {
     expect(recognizeFormat(text)).toBe(format);
     const [fault, ...others] = faultsOf(text);
     expect(others).toEqual([]);
@@ -321,7 +323,7 @@ describe("a file of another tool given to publish", () => {
     });
   });
 
-  test("but a prompt file, and a text of no known form, are not", () => {
+  test("but a prompt file, or text of an unknown format, is not", () => {
     expect(importHint("---\npromptd: 1\nmodel: x\n---\nHi {{a}}")).toBeNull();
     expect(importHint('{"promptd":1,"prompts":[]}')).toBeNull();
     expect(importHint("Just words.")).toBeNull();

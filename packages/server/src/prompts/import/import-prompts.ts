@@ -1,4 +1,4 @@
-/** Prompt files out of files of other tools. */
+/** Makes prompt files from files of other tools. */
 import { parse } from "yaml";
 import type { Catalogue } from "../../models/index.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -33,14 +33,14 @@ const READERS: Readonly<Record<ForeignFormat, Read>> = {
 };
 
 /**
- * @param file its name gives the title where the file names none.
+ * @param file its name becomes the title if the file has none.
  * @throws Problem VALIDATION_ERROR when the file is not of this format.
  */
 export function importPrompts(file: PromptFile, format: ForeignFormat, catalogue: Catalogue): ImportedFile[] {
   const prompts = read(file, format)
     .filter(hasText)
     .map((prompt) => (prompt.name.trim() === "" ? { ...prompt, name: "Prompt" } : prompt));
-  if (prompts.length === 0) throw unfit(file.name, format, "it has no text of a prompt");
+  if (prompts.length === 0) throw unfit(file.name, format, "it has no prompt text");
   return prompts.map((prompt) => writeImported(prompt, catalogue));
 }
 
@@ -56,9 +56,9 @@ function read({ name, text }: PromptFile, format: ForeignFormat): ImportedPrompt
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isDeep = error instanceof RangeError || Reflect.get(error, "code") === "RESOURCE_EXHAUSTION";
-  return isDeep ? "it is nested too deep" : (error.message.split("\n")[0] ?? "").replace(/:$/, "");
+  return isDeep ? "it is nested too deeply" : (error.message.split("\n")[0] ?? "").replace(/:$/, "");
 }
 
 function unfit(name: string, format: ForeignFormat, why: string): Problem {
-  return new Problem("VALIDATION_ERROR", `${name} cannot be read as a file of ${format}: ${why}.`);
+  return new Problem("VALIDATION_ERROR", `${name} cannot be read in the ${format} format: ${why}.`);
 }

@@ -1,4 +1,4 @@
-/** A prompt of another tool, as far as this one knows what it means, and the prompt file that is made of it. */
+/** A prompt of another tool, as far as promptd understands it, and the prompt file that is made from it. */
 import { featuresOf, type Catalogue, type CatalogueEntry, type TextSettings } from "../../models/index.ts";
 import type { Expectations } from "../prompt-definition.ts";
 import { MESSAGES_MAX } from "../format/call-fields.ts";
@@ -24,7 +24,7 @@ export interface ImportedPrompt {
   readonly name: string;
   readonly description?: string | undefined;
   readonly tags?: readonly string[] | undefined;
-  /** As the other tool names it. */
+  /** The other tool's name for it. */
   readonly model: string | null;
   readonly messages: readonly { readonly role: string; readonly text: string }[];
   readonly syntax: TemplateSyntax;
@@ -37,7 +37,7 @@ export interface ImportedPrompt {
   readonly inputs: ReadonlyMap<string, ImportedInput>;
   readonly samples: readonly Readonly<Record<string, string>>[];
   readonly tests?: readonly ImportedTest[] | undefined;
-  /** What could not be carried over, one sentence each. */
+  /** What could not be imported, one sentence each. */
   readonly notes: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
   const model = entry?.model ?? USUAL_ROLE;
   if (entry === null) notes.push(modelNote(prompt.model));
   else if (prompt.model !== null && prompt.model !== entry.model)
-    notes.push(`The model was ${prompt.model}; ${model} is its name here, or its successor.`);
+    notes.push(`The model was ${prompt.model}. Here it is ${model}, which is the same model or its successor.`);
   const convert = (text: string): string => {
     const { text: converted, notes: lost } = convertTemplate(text, prompt.syntax);
     const { text: mended, notes: unread } = leaveOutUnread(converted);
@@ -68,7 +68,7 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
   const join = joinLists([converted.body, converted.instructions, ...converted.messages.map(({ text }) => text)]);
   const instructions = join(converted.instructions);
   const said = converted.messages.filter(({ text }) => text.trim() !== "");
-  if (said.length < converted.messages.length) notes.push("A message of which nothing was left was left out.");
+  if (said.length < converted.messages.length) notes.push("A message that became empty was left out.");
   const messages = said.map(({ role, text }) => ({ [role]: join(text) }));
   const body = join(converted.body);
   const templates = [body, instructions, ...messages.flatMap((message) => Object.values(message))];
@@ -88,7 +88,7 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
     ...casesOf(prompt, new Set(inputs?.keys()), notes),
   };
   const unique = [...new Set(notes)];
-  const comments = unique.length === 0 ? [] : ["Not carried over as it was:", ...unique.map((note) => `- ${note}`)];
+  const comments = unique.length === 0 ? [] : ["Not imported unchanged:", ...unique.map((note) => `- ${note}`)];
   return {
     name: `${fileName(prompt.name)}.prompt.md`,
     text: writePromptFile({ comments, fields, body }),
@@ -96,12 +96,12 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
   };
 }
 
-/** It means the best model that the installation has. */
+/** The best text model that the installation has. */
 const USUAL_ROLE = "text-default";
 
 function modelNote(model: string | null): string {
   const was = model === null ? "The file names no model" : `The model ${model} is not known here`;
-  return `${was}: the role ${USUAL_ROLE} is used instead, the best text model of a server. Name one to be sure of it.`;
+  return `${was}, so the role ${USUAL_ROLE} is used: the best text model on the server. Name a model to be sure which one runs.`;
 }
 
 function fileName(name: string): string {
@@ -113,7 +113,10 @@ function fileName(name: string): string {
   return words === "" ? "prompt" : words.slice(0, 80);
 }
 
-/** By its name here, by that of its provider, without a date at the end; a retired one by its successor. */
+/**
+ * Finds a model by its name here, or by the provider's name without a trailing date. Replaces a retired model by its
+ * successor.
+ */
 function findModel(name: string | null, catalogue: Catalogue): CatalogueEntry | null {
   if (name === null) return null;
   const bare = name.replace(
@@ -145,31 +148,34 @@ const ROLES: Readonly<Record<string, "user" | "assistant">> = {
   ai: "assistant",
 };
 
-/** Whether there is something that a model is to answer. */
+/** Whether the prompt has any text for a model to answer. */
 export function hasText({ messages }: ImportedPrompt): boolean {
   return messages.some(({ role, text }) => text.trim() !== "" && ROLES[role] !== "assistant");
 }
 
-/** System texts are instructions, the last text of the user is the prompt, and what was said before stays by turns. */
+/**
+ * System messages become instructions, the last user message becomes the prompt, and earlier messages stay messages.
+ */
 function splitMessages(all: ImportedPrompt["messages"], notes: string[]): SplitMessages {
   const isSystem = (role: string) => role === "system" || role === "developer";
   const system = all.filter(({ role }) => isSystem(role)).map(({ text }) => text.trim());
   const turns = all.flatMap(({ role, text }): SplitMessages["messages"] => {
     const own = ROLES[role];
     if (own !== undefined) return [{ role: own, text: text.trim() }];
-    if (!isSystem(role)) notes.push(`A message of the role "${role}" was left out.`);
+    if (!isSystem(role)) notes.push(`A message with the role "${role}" was left out.`);
     return [];
   });
   const last = turns.findLastIndex(({ role }) => role === "user");
-  if (last < turns.length - 1) notes.push("What the assistant says after the last prompt was left out.");
+  if (last < turns.length - 1) notes.push("Assistant messages after the last user message were left out.");
   if (last === -1) {
-    // A prompt that is all system text: the model needs something to answer.
-    notes.push("There was no text of the user: the instructions became the prompt.");
+    // The prompt is all system text, but the model needs something to answer.
+    notes.push("There was no user message, so the instructions became the prompt.");
     return { instructions: [], messages: [], body: system.join("\n\n") };
   }
   const earlier = turns.slice(0, last);
   const first = Math.max(0, earlier.length - MESSAGES_MAX);
-  if (first > 0) notes.push(`The first ${first} messages were left out: a file has ${MESSAGES_MAX} before its prompt.`);
+  if (first > 0)
+    notes.push(`The first ${first} messages were left out: a file can have at most ${MESSAGES_MAX} before its prompt.`);
   return { instructions: system, messages: earlier.slice(first), body: turns[last]?.text ?? "" };
 }
 
@@ -187,7 +193,7 @@ function inputsOf(templates: readonly string[], { inputs }: ImportedPrompt): Rea
   );
 }
 
-/** Without the placeholders that are no Liquid: each is noted with what Liquid says of it. */
+/** Removes placeholders that are not Liquid, and notes each with its fault. */
 function leaveOutUnread(text: string): Converted {
   const notes = new Set<string>();
   const faults = scanTemplate(text).faults.toSorted((a, b) => b.offset - a.offset);
@@ -196,15 +202,15 @@ function leaveOutUnread(text: string): Converted {
     const open = left.lastIndexOf("{{", offset + 1);
     const end = open === -1 ? -1 : left.indexOf("}}", open);
     const piece = left.slice(open, end + 2);
-    // What stands inside of a tag is the author's to mend: a condition cannot be left out.
+    // A condition cannot be left out, so the author has to fix what is inside a tag.
     if (end === -1 || end < offset || piece.includes("{%")) continue;
-    notes.add(`${piece.replaceAll("\n", " ")}: it was left out of the template. ${message}`);
+    notes.add(`${piece.replaceAll("\n", " ")} was left out of the template. ${message}`);
     left = left.slice(0, open) + left.slice(end + 2);
   }
   return { text: left, notes: [...notes].toReversed() };
 }
 
-/** Lists that stand alone have their items joined: Liquid prints them without anything between. */
+/** Joins the items of lists that are printed, since Liquid prints lists without separators. */
 function joinLists(templates: readonly string[]): (text: string) => string {
   const lists = new Set(templates.flatMap((text) => scanTemplate(text).loops.map(({ key }) => key)));
   return (text) => {
@@ -220,7 +226,7 @@ function joinLists(templates: readonly string[]): (text: string) => string {
 
 const SAMPLES_MAX = 10;
 
-/** Samples and tests, as many as a file may have, with values for its inputs alone. */
+/** Converts samples and tests, up to a file's limits, with values for its inputs only. */
 function casesOf({ samples, tests = [] }: ImportedPrompt, keys: ReadonlySet<string>, notes: string[]) {
   const unread = new Set<string>();
   const read = (inputs: Readonly<Record<string, string>>) => {
@@ -228,7 +234,7 @@ function casesOf({ samples, tests = [] }: ImportedPrompt, keys: ReadonlySet<stri
     return Object.fromEntries(Object.entries(inputs).filter(([key]) => keys.has(key)));
   };
   const kept = <Case>(all: readonly Case[], max: number, what: string): readonly Case[] => {
-    if (all.length > max) notes.push(`${all.length - max} more ${what} were left out: a file has ${max} at most.`);
+    if (all.length > max) notes.push(`${all.length - max} more ${what} were left out: a file can have at most ${max}.`);
     return all.slice(0, max);
   };
   const [shown, tried] = [kept(samples, SAMPLES_MAX, "samples"), kept(tests, TESTS_MAX, "tests")];
@@ -236,16 +242,16 @@ function casesOf({ samples, tests = [] }: ImportedPrompt, keys: ReadonlySet<stri
     samples: shown.length === 0 ? undefined : shown.map((inputs) => ({ inputs: read(inputs) })),
     tests: tried.length === 0 ? undefined : tried.map((test) => ({ ...test, inputs: read(test.inputs) })),
   };
-  if (unread.size > 0) notes.push(`Values of ${[...unread].join(", ")} were left out: the prompt does not read them.`);
+  if (unread.size > 0) notes.push(`Values for ${[...unread].join(", ")} were left out: the prompt does not use them.`);
   return cases;
 }
 
-/** Settings that the model takes; the others are noted. */
+/** Selects the settings that the model accepts, and notes the others. */
 function settingsOf(prompt: ImportedPrompt, entry: CatalogueEntry | null, notes: string[]) {
   const { settings, reasoningEffort, maxOutputTokens } = prompt;
   const features = entry === null ? null : featuresOf(entry);
   const drop = (name: string, value: unknown) =>
-    notes.push(`${name}: ${JSON.stringify(value)}: the model does not take it.`);
+    notes.push(`${name}: ${JSON.stringify(value)} was left out: the model does not accept it.`);
   const taken: Record<string, unknown> = {};
   const isTaken = {
     temperature: features === null || (settings.temperature ?? 0) <= (features.temperatureMax ?? -1),
@@ -272,7 +278,7 @@ function settingsOf(prompt: ImportedPrompt, entry: CatalogueEntry | null, notes:
   };
 }
 
-/** Undefined: it did not search, or its model here cannot. */
+/** Undefined: the prompt did not search the web, or its model here cannot. */
 function webSearchOf(
   given: { readonly prompt: ImportedPrompt; readonly entry: CatalogueEntry | null; readonly hasSchema: boolean },
   notes: string[],
@@ -283,8 +289,8 @@ function webSearchOf(
   if (terms !== undefined && (!hasSchema || terms.withSchema === true)) return true;
   notes.push(
     terms === undefined
-      ? "It searched the web, which the model does not: name one that does, and add webSearch: true."
-      : "It searched the web, which the model does not do where it fits a schema: search in a step before.",
+      ? "The prompt searched the web, but the model cannot. Choose a model that can, and add webSearch: true."
+      : "The prompt searched the web, but the model cannot search and follow a schema in one call. Search in an earlier step.",
   );
   return undefined;
 }
@@ -292,13 +298,15 @@ function webSearchOf(
 function schemaOf({ outputSchema }: ImportedPrompt, notes: string[]): { schema: unknown } | undefined {
   if (outputSchema === undefined) return undefined;
   if (!isPlainObject(outputSchema) || outputSchema["type"] !== "object") {
-    notes.push("The schema of the output is not one of an object, so it was left out.");
+    notes.push("The output schema was left out because it does not describe an object.");
     return undefined;
   }
   return { schema: withoutPatterns(outputSchema, notes) };
 }
 
-/** Regular expressions of a schema are not checked here: one can take minutes for a short text. */
+/**
+ * Removes regular expressions from a schema: promptd does not check them, because one can take minutes on a short text.
+ */
 function withoutPatterns(schema: unknown, notes: string[]): unknown {
   if (Array.isArray(schema)) return schema.map((each) => withoutPatterns(each, notes));
   if (!isPlainObject(schema)) return schema;
@@ -306,7 +314,7 @@ function withoutPatterns(schema: unknown, notes: string[]): unknown {
     const isPattern =
       (name === "pattern" && typeof value === "string") || (name === "patternProperties" && isPlainObject(value));
     if (isPattern)
-      notes.push(`${name} of the schema was left out: ${JSON.stringify(value)}. Describe the text instead.`);
+      notes.push(`${name} was left out of the schema: ${JSON.stringify(value)}. Describe the text instead.`);
     return !isPattern;
   });
   return Object.fromEntries(others.map(([name, value]) => [name, withoutPatterns(value, notes)]));

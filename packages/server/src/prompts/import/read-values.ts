@@ -1,4 +1,4 @@
-/** Values of files that nobody checked before. */
+/** Reads values from files that have not been validated. */
 import { isPlainObject, type PlainObject } from "../../platform/json.ts";
 export function objectOf(value: unknown): PlainObject {
   return isPlainObject(value) ? value : {};
@@ -24,7 +24,7 @@ export function textsOf(value: unknown): readonly string[] | undefined {
   return texts.length === 0 ? undefined : texts;
 }
 
-/** Sentences for members that have no counterpart. */
+/** Notes for members that have no counterpart. */
 export function notesOnOthers(members: PlainObject, known: readonly string[]): string[] {
   return Object.entries(members)
     .filter(([name, value]) => !known.includes(name) && value !== null && value !== undefined)
@@ -36,7 +36,10 @@ function shorten(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** One prompt, a list of them, or an answer that has them as `data`. @throws Error when it is what a server said instead. */
+/**
+ * Reads one prompt, a list of prompts, or a response that has them under `data`.
+ * @throws Error when it is a server's error.
+ */
 export function entriesOf(value: unknown): readonly unknown[] {
   refuseErrors(value);
   if (Array.isArray(value)) return value;
@@ -47,5 +50,5 @@ export function entriesOf(value: unknown): readonly unknown[] {
 function refuseErrors(value: unknown): void {
   const { error, message } = objectOf(value);
   const said = textOf(objectOf(error)["message"]) ?? (error === undefined ? undefined : textOf(message));
-  if (said !== undefined) throw new Error(`it is the error of a server, "${shorten(said)}"`);
+  if (said !== undefined) throw new Error(`it contains a server's error, "${shorten(said)}"`);
 }

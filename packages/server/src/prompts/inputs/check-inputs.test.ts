@@ -69,7 +69,7 @@ describe("messages", () => {
 
   test("a blank text for a required input is said to count as not given", () => {
     const [issue] = check(TEA_POEM, { text: { topic: " " } }).issues;
-    expect(issue?.message).toBe('Text input "topic" is required. A blank text counts as not given.');
+    expect(issue?.message).toBe('Text input "topic" is required. Blank text counts as missing.');
   });
 
   test("a missing input that was misspelt is found again", () => {
@@ -95,7 +95,7 @@ describe("messages", () => {
     );
   });
 
-  test("what is wrong with texts, images and options is said at once", () => {
+  test("problems with texts, images, and options are reported together", () => {
     const file = textPrompt("{{ tone }}", "inputs: { tone: { options: [Formal, Casual] } }");
     const { issues } = check(file, { text: { tone: "formal" }, images: 1, options: { quality: "high" } });
     expect(issues).toEqual([
@@ -107,7 +107,7 @@ describe("messages", () => {
       {
         path: ["body", "inputs", "imageInputs"],
         code: "image_count",
-        message: "This prompt expects 0 images, 1 was given.",
+        message: "This prompt expects 0 images, but 1 was given.",
       },
       {
         path: ["body", "runOptions", "quality"],
@@ -120,20 +120,20 @@ describe("messages", () => {
   test("the number of images must be exact", () => {
     expect(check(PENCIL_PORTRAIT, { images: 1 }).issues).toEqual([]);
     expect(check(PENCIL_PORTRAIT, { images: 0 }).issues.map((issue) => issue.message)).toEqual([
-      "This prompt expects 1 image, 0 were given.",
+      "This prompt expects 1 image, but 0 were given.",
     ]);
     expect(check(PENCIL_PORTRAIT, { images: 2 }).issues.map((issue) => issue.message)).toEqual([
-      "This prompt expects 1 image, 2 were given.",
+      "This prompt expects 1 image, but 2 were given.",
     ]);
   });
 
-  test("a value of a run option that the model does not accept lists the accepted ones", () => {
+  test("the issue for an unknown run option value lists the accepted values", () => {
     const { issues } = check(TEA_POEM, { text: { topic: "x" }, options: { reasoningEffort: "ultra" } });
     expect(issues).toEqual([
       {
         path: ["body", "runOptions", "reasoningEffort"],
         code: "unsupported_option_value",
-        message: '"ultra" is not a value of reasoningEffort. Accepted: low, medium, high.',
+        message: '"ultra" is not a valid value for reasoningEffort. Accepted: low, medium, high.',
       },
     ]);
   });

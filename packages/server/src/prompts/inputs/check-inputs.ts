@@ -5,17 +5,17 @@ import type { InputField, LiveVersion } from "../prompt-definition.ts";
 import { defaultsOf, publicRunOptions } from "./run-options.ts";
 
 export interface CheckedInputs {
-  /** Everything that does not fit, in the order of the form; empty = the run can be made. */
+  /** Every problem, in the order of the form; empty: the run can be created. */
   readonly issues: Issue[];
   /** Every declared key with its final value; choices by name. Null prototype. */
   readonly textInputs: Record<string, string>;
-  /** What the caller chose over the defaults of author and catalogue. */
+  /** The caller's choices, and defaults from the author and the catalogue. */
   readonly options: Record<string, string>;
-  /** Keys without effect, as they are named in X-Ignored. */
+  /** Keys that have no effect, as X-Ignored names them. */
   readonly ignored: string[];
 }
 
-/** Of what may be misspelt: each fault repeats them. `X-Ignored` has all. */
+/** How many possibly misspelled keys an issue names, since every issue repeats them. `X-Ignored` names all of them. */
 const UNKNOWN_NAMED_MAX = 3;
 
 /** Compares a run's inputs with what its prompt version expects, and fills in what is optional. */
@@ -27,7 +27,7 @@ export function checkInputs(version: LiveVersion, body: CreateRunBody, catalogue
   const { values: textInputs, missing, wrong } = fillInputs(version.definition.inputs, given);
   if (missing.length > 0) {
     const inputs = unknown.slice(0, UNKNOWN_NAMED_MAX);
-    const blank = missing.some((key) => given.has(key)) ? ["A blank text counts as not given."] : [];
+    const blank = missing.some((key) => given.has(key)) ? ["Blank text counts as missing."] : [];
     issues.push(
       ...missingIssues(missing, [...blank, ...describeUnknownNames(version.config, { inputs, options: [] })]),
     );
@@ -38,13 +38,13 @@ export function checkInputs(version: LiveVersion, body: CreateRunBody, catalogue
   return { issues, textInputs, options, ignored: unknown.map((key) => `textInputs.${key}`) };
 }
 
-/** Own members only, under their composed form: keyboards and file systems write "é" in two ways. */
+/** Composes the keys (NFC), since keyboards and file systems write "é" in two ways. */
 function normalizeKeys(textInputs: Readonly<Record<string, string>>, issues: Issue[]): Map<string, string> {
   const given = new Map<string, string>();
   for (const [key, value] of Object.entries(textInputs)) {
     const name = key.normalize("NFC");
     if (given.has(name)) {
-      const message = `Text input ${quoteText(name)} is given twice: two keys are equal after Unicode normalisation.`;
+      const message = `Text input ${quoteText(name)} is given twice: two keys are equal after Unicode normalization.`;
       issues.push({ path: textPath(key), code: "conflict", message });
     }
     given.set(name, value);
@@ -62,7 +62,7 @@ function fillInputs(fields: readonly InputField[], given: ReadonlyMap<string, st
     if (final === null) missing.push(field.key);
     else filled[field.key] = final;
     if (final === null || final === field.default) continue;
-    // A blank that counts as a value is not a choice, but has a length.
+    // A blank that counts as a value is not one of the choices, but its length is limited.
     const issue = valueIssue(final.trim() === "" ? { ...field, choices: null } : field, final);
     if (issue !== null) wrong.push(issue);
   }
@@ -70,8 +70,8 @@ function fillInputs(fields: readonly InputField[], given: ReadonlyMap<string, st
 }
 
 /**
- * One sentence names them all, and the envelope's message says it once.
- * @param why further sentences: what has no effect may be one of them, misspelt.
+ * Every issue has the same message, which names all keys, so the envelope's message says it once.
+ * @param why further sentences, such as that an ignored key may be one of them, misspelled.
  */
 function missingIssues(keys: readonly string[], why: readonly string[]): Issue[] {
   const names = keys.map((key) => `"${key}"`);
@@ -94,11 +94,11 @@ function valueIssue(field: InputField, value: string): Issue | null {
 function checkImageCount(expected: number, given: number, issues: Issue[]): void {
   if (given === expected) return;
   const images = `${expected} ${expected === 1 ? "image" : "images"}`;
-  const message = `This prompt expects ${images}, ${given} ${given === 1 ? "was" : "were"} given.`;
+  const message = `This prompt expects ${images}, but ${given} ${given === 1 ? "was" : "were"} given.`;
   issues.push({ path: ["body", "inputs", "imageInputs"], code: "image_count", message });
 }
 
-/** Keys and values are those that the version's config shows now. */
+/** Accepts the keys and values that the version's config shows now. */
 function fillOptions(
   version: LiveVersion,
   given: Readonly<Record<string, string>>,
@@ -116,7 +116,7 @@ function fillOptions(
       const message = `${quoteText(key)} is not a run option of the model ${version.model}. ${hint}`;
       issues.push({ path, code: "unsupported_option", message });
     } else if (!values.includes(value)) {
-      const message = `${quoteText(value)} is not a value of ${key}. Accepted: ${values.join(", ")}.`;
+      const message = `${quoteText(value)} is not a valid value for ${key}. Accepted: ${values.join(", ")}.`;
       issues.push({ path, code: "unsupported_option_value", message });
     } else chosen[key] = value;
   }

@@ -2,10 +2,12 @@ import type { InputField } from "../prompt-definition.ts";
 
 /** Characters of a text input that `creditsRequired` covers; longer texts may need more. */
 const AMPLE_CHARACTERS = 500;
-/** Of 50 characters each. */
+/** List items of 50 characters each. */
 const ITEMS = AMPLE_CHARACTERS / 50;
 
-/** Inputs of a large ordinary run: 500 characters for each text, and of every choice the longest texts. */
+/**
+ * Makes the inputs of a large but ordinary run: 500 characters for each text, and the longest choices of each select.
+ */
 export function largeInputs(inputs: readonly InputField[]): Record<string, string> {
   return Object.fromEntries(inputs.map((input) => [input.key, ampleValue(input)]));
 }

@@ -1,8 +1,8 @@
 import type { InputField, InputType } from "../prompt-definition.ts";
 
 /**
- * A value for every input, so that a prompt can be rendered before anybody runs it: the given one, else the default,
- * else the first choice, else the label in brackets.
+ * Makes a value for every input, so that a prompt can be rendered before anyone runs it: the given value, or else the
+ * default, the first choice, or the label in parentheses.
  */
 export function placeholderValues(
   inputs: readonly InputField[],

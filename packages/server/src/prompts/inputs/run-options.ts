@@ -3,13 +3,13 @@ import { availability, unavailableSentence, type Catalogue, type CatalogueEntry 
 import type { StepDefinition, StoredConfig } from "../prompt-definition.ts";
 
 type RunOptions = PromptConfig["runOptions"];
-/** What is needed of a step beside its texts. */
+/** What is needed of a step besides its texts. */
 export type StepModel = Pick<StepDefinition, "model" | "options" | "webSearch" | "fallback">;
 
 /**
- * The options a model has now, each with the value that is used where the caller says nothing: the author's, if the
- * model still has it, else the catalogue's. Models change after a prompt was published; the same rule decides what
- * callers are shown, what their runs are checked against and what is charged.
+ * Lists the options a model has now, each with its default: the author's choice if the model still has it, otherwise
+ * the catalogue's. Models change after a prompt is published; the same rule decides what callers are shown, what their
+ * runs are checked against, and what they are charged.
  */
 export function currentRunOptions(
   entry: Pick<CatalogueEntry, "runOptions">,
@@ -25,16 +25,16 @@ export function currentRunOptions(
   );
 }
 
-/** The run options of a published version: those of its model, with the author's choice for the last step. */
+/** The run options of a published version: its model's options, with the author's choices for the last step. */
 export function publicRunOptions(config: StoredConfig, steps: readonly StepModel[], catalogue: Catalogue): RunOptions {
   const entry = catalogue.find(config.model);
-  // A model that left the catalogue cannot be run; the prompt stays readable as it was published.
+  // A model that left the catalogue cannot run, but the prompt stays readable as it was published.
   return entry === null ? config.runOptions : currentRunOptions(entry, steps.at(-1)?.options ?? {});
 }
 
 /**
- * Callers learn that their inputs may reach a search engine, and what the most is that a run pays for. As options do, it
- * follows the models: a fallback that left the catalogue is not called.
+ * Tells callers that their inputs may reach a search engine, and the most searches that a run pays for. Like options,
+ * it depends on the models: a fallback that left the catalogue is not called.
  */
 export function currentWebSearch(steps: readonly StepModel[], catalogue: Catalogue): Pick<StoredConfig, "webSearch"> {
   const searching = steps.filter(({ webSearch }) => webSearch !== undefined);
@@ -44,15 +44,15 @@ export function currentWebSearch(steps: readonly StepModel[], catalogue: Catalog
   return { webSearch: { searchesMax: searching.reduce((sum, step) => sum + most(step), 0) } };
 }
 
-/** What is used where the caller says nothing; an option without a default is left to the provider. */
+/** The values that apply when the caller chooses none. An option without a default is left to the provider. */
 export function defaultsOf(runOptions: RunOptions): Record<string, string> {
   const pairs = Object.entries(runOptions).map(([key, option]) => [key, option.default] as const);
   return Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null));
 }
 
 /**
- * The first model of the steps that no new run may use, and why; null: there is none. A model that left the catalogue is
- * as gone as a retired one: its price is not known.
+ * Finds the first model of the steps that new runs cannot use, and why; null: there is none. A model that left the
+ * catalogue counts as retired, since its price is unknown.
  */
 export function findGoneModel(
   steps: readonly StepModel[],

@@ -9,13 +9,13 @@ export interface PlannedVersion {
   readonly definition: PromptDefinition;
 }
 
-/** Size of a text that is not known yet, in estimates. */
+/** Assumed size of an unknown text, for estimates. */
 const ESTIMATED_INPUT_BYTES = 200;
 
 /**
- * The run options one step is called with, defaults filled in. Steps of the prompt's own model follow the caller; a
- * step of another model has the author's choice. An option the caller leaves at the prompt's default, said or unsaid,
- * does not override what the author chose for this very step.
+ * Selects the run options for one step, with defaults filled in. Steps with the prompt's own model use the caller's
+ * choices; steps with another model use the author's. An option that the caller leaves at the prompt's default,
+ * explicitly or not, does not override the author's choice for this step.
  * @param runOptions as checkInputs filled them.
  */
 export function stepOptions(
@@ -33,14 +33,14 @@ export function stepOptions(
   return chosen;
 }
 
-/** What a step is called with when the caller says nothing. */
+/** The options of a step when the caller chooses none. */
 function authorsOptions({ model, options }: StepModel, catalogue: Catalogue): Record<string, string> {
   const entry = catalogue.find(model);
   return entry === null ? { ...options } : defaultsOf(currentRunOptions(entry, options));
 }
 
 /**
- * What every step may cost at most, for the hold: all steps rendered, with empty texts for earlier outputs.
+ * Plans the most that each step can cost, for the hold. Renders all steps, with empty texts for earlier outputs.
  * @throws Problem VALIDATION_ERROR when a rendered text is too long.
  */
 export function planSteps(
@@ -57,7 +57,7 @@ export function planSteps(
   });
 }
 
-/** What every step usually costs: the templates as they are, with defaults or 200 characters for what callers will give. */
+/** Plans what each step usually costs: the raw templates, plus the default or 200 characters for each input. */
 export function planTypicalSteps(version: PlannedVersion, catalogue: Catalogue): StepPlan[] {
   const inputBytes = version.definition.inputs.reduce((sum, input) => sum + typicalBytes(input), 0);
   return version.definition.steps.map((step, index) => {
@@ -68,7 +68,7 @@ export function planTypicalSteps(version: PlannedVersion, catalogue: Catalogue):
   });
 }
 
-/** A schema is a part of what the model reads. */
+/** The model reads the schema too. */
 function schemaText({ outputSchema }: StepDefinition): string {
   return outputSchema === undefined ? "" : JSON.stringify(outputSchema);
 }

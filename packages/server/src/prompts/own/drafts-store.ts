@@ -20,12 +20,15 @@ export function findDraft(db: Queryable, accountId: string, promptId: string): P
   return queryAnswer(db, SELECT, [accountId, promptId]);
 }
 
-/** Nobody saves or publishes it until the transaction has ended. */
+/** Locks the draft: nobody can save or publish it until the transaction ends. */
 export function lockDraft(tx: Tx, accountId: string, promptId: string): Promise<Draft | null> {
   return queryAnswer(tx, `${SELECT} for update of d`, [accountId, promptId]);
 }
 
-/** How many prompts of the account have a draft and were never published. Locks the account: none is begun meanwhile. */
+/**
+ * Counts the account's prompts that have a draft and were never published. Locks the account, so that none is added
+ * meanwhile.
+ */
 export async function countNewDrafts(tx: Tx, accountId: string): Promise<number> {
   await tx.query("select 1 from accounts where id = $1 for no key update", [accountId]);
   const text = `select count(*)::int as count from prompts p join prompt_drafts d on d.prompt_id = p.id
@@ -41,7 +44,7 @@ export interface DraftText {
   readonly savedBy: string | null;
 }
 
-/** A prompt with a draft alone; its slugs are made when it is published. */
+/** Adds a prompt that has only a draft. It gets its final slugs when it is published. */
 export async function insertNewDraft(tx: Tx, accountId: string, slug: string, draft: DraftText): Promise<void> {
   const { promptId } = draft;
   await tx.query("insert into prompts (id, author_id, own_slug, slug) values ($1, $2, $3, $3)", [
@@ -52,7 +55,7 @@ export async function insertNewDraft(tx: Tx, accountId: string, slug: string, dr
   await insertDraft(tx, draft);
 }
 
-/** The first draft on a published prompt. False: there is one already. */
+/** Adds a draft to a published prompt. False: it already has one. */
 export async function insertDraft(db: Queryable, { promptId, source, title, savedBy }: DraftText): Promise<boolean> {
   const text = `insert into prompt_drafts (prompt_id, source, title, saved_by, base_version_id)
     select $1, $2, $3, $4, p.latest_version_id from prompts p where p.id = $1
@@ -60,7 +63,7 @@ export async function insertDraft(db: Queryable, { promptId, source, title, save
   return (await db.query(text, [promptId, source, title, savedBy])).length > 0;
 }
 
-/** False: it is not at this revision any more. */
+/** False: the draft is no longer at this revision. */
 export async function updateDraft(
   db: Queryable,
   { promptId, source, title, savedBy }: DraftText,
@@ -76,7 +79,7 @@ export async function setFrozenVersion(tx: Tx, promptId: string, promptVersionId
   await tx.query("update prompt_drafts set frozen_version_id = $2 where prompt_id = $1", [promptId, promptVersionId]);
 }
 
-/** The version that a text was frozen as with a model in place of its own; null: there is none yet. */
+/** Finds the version that this text was frozen as, with this model in place of its own; null: there is none yet. */
 export async function findFrozenWith(
   db: Queryable,
   { promptId, source, model }: { readonly promptId: string; readonly source: string; readonly model: string },
@@ -86,7 +89,7 @@ export async function findFrozenWith(
   return (await db.query<{ id: string }>(text, [promptId, model, source]))[0]?.id ?? null;
 }
 
-/** A version that was frozen for a test run; null: it is another prompt's, another account's, or published. */
+/** Finds a version that was frozen for a test run; null: it belongs to another prompt or account, or is published. */
 export function findFrozenVersion(
   db: Queryable,
   { accountId, promptId, promptVersionId }: { accountId: string; promptId: string; promptVersionId: string },
@@ -97,14 +100,14 @@ export function findFrozenVersion(
   return queryAnswer(db, text, [accountId, promptId, promptVersionId]);
 }
 
-/** Null: there is none. */
+/** Null: there was no draft. */
 export function deleteDraftRow(tx: Tx, accountId: string, promptId: string): Promise<{ isNew: boolean } | null> {
   const text = `delete from prompt_drafts d using prompts p where d.prompt_id = $2 and p.id = $2 and p.author_id = $1
     returning p.latest_version_id is null as "isNew"`;
   return queryAnswer(tx, text, [accountId, promptId]);
 }
 
-/** A prompt without a version leaves nothing behind; one whose test runs exist stays for them, and is in no list. */
+/** Deletes a prompt that has no versions. A prompt with test runs stays, for their sake, but appears in no list. */
 export async function deleteEmptyPrompt(tx: Tx, promptId: string): Promise<void> {
   const text = `delete from prompts p where p.id = $1
     and not exists (select 1 from prompt_versions v where v.prompt_id = p.id)`;

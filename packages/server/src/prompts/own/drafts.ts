@@ -1,4 +1,4 @@
-/** Drafts: what an author writes before it is published, and how it becomes a version. */
+/** Drafts: the text of a prompt before it is published, and how it becomes a version. */
 import { ISSUES_MAX } from "@promptd/contract";
 import type { PromptPublication } from "@promptd/contract/manage";
 import { availability, unavailableSentence, type Catalogue } from "../../models/index.ts";
@@ -38,13 +38,13 @@ export interface DraftOptions {
   readonly holdMaxCredits: number;
 }
 
-/** Who writes: a person in the account that owns the prompt. */
+/** A person who edits prompts, and the account that owns them. */
 export interface Author {
   readonly accountId: string;
   readonly personId: string | null;
 }
 
-/** Prompts with a draft alone that an account may have: a program gone wild must not fill the database. */
+/** How many never-published prompts an account may have, so that a runaway program cannot fill the database. */
 const NEW_DRAFTS_MAX = 1_000;
 const BULK = { statementTimeoutMs: 0 };
 
@@ -81,16 +81,16 @@ function tooManyDrafts(): Problem {
   return invalid([{ path: ["body", "source"], code: "too_many", message }]);
 }
 
-/** What a text calls itself, finished or not. */
+/** The title in a draft's text, even if the text is not finished. */
 function titleOf(source: string): string {
   const [written] = readPromptFile(source, new FaultList());
-  // A slip elsewhere in the file takes no name away from it.
+  // A mistake elsewhere in the file must not lose the title.
   const [line = ""] = /(?<=^title:[ \t]*).+/m.exec(source) ?? [];
   const title = (written?.raw.title ?? line.trim().replaceAll(/^["']|["']$/g, "")).trim();
   return title === "" ? "Untitled prompt" : Array.from(title).slice(0, 200).join("");
 }
 
-/** @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when the draft is not at this revision any more. */
+/** @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when the draft is no longer at this revision. */
 export async function saveDraft(
   { accountId, personId }: Author,
   promptId: string,
@@ -102,20 +102,20 @@ export async function saveDraft(
   const isSaved = revision === 0 ? await insertDraft(db, draft) : await updateDraft(db, draft, revision);
   if (isSaved) return;
   const now = await findDraft(db, accountId, promptId);
-  // The same save sent again, because its answer was lost, is saved already.
+  // A client that lost the response may send the same save again.
   if (now?.source !== source || now.revision !== revision + 1) throw changedMeanwhile(now, revision);
 }
 
 function changedMeanwhile(draft: Draft | null, revision: number): Problem {
   const now =
     draft === null
-      ? "there is no draft any more: it was published or deleted"
-      : `the draft is at revision ${draft.revision}`;
-  const message = `You had revision ${revision}, and ${now}. Load the prompt again, and add your changes to what is there.`;
+      ? "the draft no longer exists: it was published or deleted"
+      : `the draft is now at revision ${draft.revision}`;
+  const message = `The request is for revision ${revision}, but ${now}. Reload the prompt, then apply your changes to its current text.`;
   return invalid([{ path: ["body", "revision"], code: "conflict", message }]);
 }
 
-/** @throws Problem NOT_FOUND_ERROR when the prompt is not of the account, or has no draft. */
+/** @throws Problem NOT_FOUND_ERROR when the account does not own the prompt, or the prompt has no draft. */
 export function deleteDraft(
   { accountId }: Author,
   promptId: string,
@@ -131,7 +131,10 @@ export function deleteDraft(
   });
 }
 
-/** The draft at this revision. @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR at another revision, or without a draft. */
+/**
+ * Finds the draft at this revision.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR at another revision, or without a draft.
+ */
 async function requireDraft(
   { accountId }: Author,
   { promptId, revision }: { readonly promptId: string; readonly revision: number },
@@ -145,7 +148,8 @@ async function requireDraft(
 
 /**
  * Publishes a draft as the next version of its prompt, and deletes it.
- * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text, and when draft or latest version changed.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults in the text, or when the draft or the latest version has
+ * changed.
  */
 export async function publishDraft(
   author: Author,
@@ -166,7 +170,7 @@ export async function publishDraft(
 
 function publishedMeanwhile(): Problem {
   const message =
-    "Another version was published since this draft was compared. Compare the draft with the latest version, then publish it with that version as baseVersionId.";
+    "Another version has been published since this draft was compared. Compare the draft with the latest version, then publish it with that version as baseVersionId.";
   return invalid([{ path: ["body", "baseVersionId"], code: "conflict", message }]);
 }
 
@@ -184,7 +188,7 @@ async function publishOne(
     return { publications: made, numbers: await numbersOf(tx, made) };
   }, BULK);
   const [published] = publications.map((publication) => describe(publication, source, numbers));
-  if (published === undefined) throw new Error("Publishing one prompt gave nothing.");
+  if (published === undefined) throw new Error("Publishing one prompt returned nothing.");
   return published;
 }
 
@@ -234,7 +238,7 @@ export async function publishPromptFile(
   });
 }
 
-/** A file that was pushed or tested is the draft too, perhaps before it named its prompt: nothing of it is left to do. */
+/** Deletes the draft if it has the same text, apart from the id: the file was also pushed or tested as a draft. */
 async function deleteSameDraft(
   tx: Tx,
   accountId: string,
@@ -246,8 +250,9 @@ async function deleteSameDraft(
 }
 
 /**
- * Publishes what an older version says as the next one, checked like any file: what it needs may be gone.
- * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when it cannot be published any more.
+ * Publishes the content of an older version as the next one. It is checked like any file, since a model that it needs
+ * may be gone.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when it can no longer be published.
  */
 export async function rollBack(
   author: Author,
@@ -263,13 +268,13 @@ export async function rollBack(
   const { catalogue, holdMaxCredits } = options;
   const sources = orIssues(() => parsePromptFile(fileOfPrompt(version), catalogue, { holdMaxCredits }));
   const source = findPromptOf(sources, null);
-  if (source === null) throw new Error("The text of a version does not hold one prompt.");
+  if (source === null) throw new Error("The text of a version does not contain exactly one prompt.");
   return publishOne(author, { ...source, promptId }, { ...options, note }, async () => {});
 }
 
 /**
- * The prompt that a draft's text holds.
- * @throws Problem VALIDATION_ERROR with its faults, or when it holds several or names another prompt.
+ * Reads the one prompt in a draft's text.
+ * @throws Problem VALIDATION_ERROR with its faults, or when the text has several prompts or another prompt's id.
  */
 export function onlyPrompt(
   text: string,
@@ -284,15 +289,17 @@ export function onlyPrompt(
   const [source, ...others] = orIssues(() => parsePromptFile(text, catalogue, limits));
   const refused = (message: string) => invalid([{ path: ["body", "source"], code: "invalid_value", message }]);
   if (source === undefined || others.length > 0) {
-    throw refused(`The draft holds ${others.length === 0 ? "no prompt" : "several prompts"}; a draft is one prompt.`);
+    throw refused(
+      `The draft contains ${others.length === 0 ? "no prompt" : "several prompts"}; it must contain exactly one.`,
+    );
   }
   if (source.promptId !== null && source.promptId !== promptId) {
-    throw refused(`The draft names the id ${source.promptId}, which is another prompt's. Remove the line "id:".`);
+    throw refused(`The draft has the id ${source.promptId}, which belongs to another prompt. Remove the "id:" line.`);
   }
   return { ...source, promptId };
 }
 
-/** Faults of a file as issues of the request. */
+/** Turns the faults of a file into issues of the request. */
 export function orIssues<Result>(read: () => Result): Result {
   try {
     return read();
@@ -306,10 +313,10 @@ export function orIssues<Result>(read: () => Result): Result {
 }
 
 /**
- * The version that a test run of the draft executes: the text of this revision, frozen by its first test run, once for
- * each model that it is tried with.
- * @param request its model executes the draft in place of the draft's own; null: that one.
- * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text or of the model, and at another revision.
+ * Finds or makes the version that a test run of the draft executes: the text of this revision. The first test run
+ * freezes it, once for each model that the draft is tried with.
+ * @param request its `model` replaces the draft's own model; null: it does not.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults in the text or the model, and at another revision.
  */
 export async function freezeDraft(
   author: Author,
@@ -330,13 +337,13 @@ export async function freezeDraft(
     const made = await frozen(tx, now);
     if (made !== null) return { promptVersionId: made, source };
     const [version] = await publishVersions(tx, [{ ...source, promptId, isNew: false }], { ...options, isDraft: true });
-    if (version === undefined) throw new Error("Freezing a draft gave no version.");
+    if (version === undefined) throw new Error("Freezing a draft returned no version.");
     if (model === null) await setFrozenVersion(tx, promptId, version.id);
     return { promptVersionId: version.id, source };
   });
 }
 
-/** Else its faults would be said of the draft, which does not name it. */
+/** Checked first: otherwise the faults would be reported for the draft, which does not name this model. */
 function requireAvailable(model: string, catalogue: Catalogue): void {
   const found = availability(catalogue, model);
   if (found.kind === "available") return;

@@ -10,7 +10,7 @@ export async function listLabels(db: Queryable, promptId: string): Promise<Promp
   );
 }
 
-/** The row of the prompt is locked: labels are counted after this one. False: it has no published version of this id. */
+/** Locks the prompt's row, since its labels are counted afterwards. False: it has no published version with this id. */
 export async function upsertLabel(
   tx: Tx,
   promptId: string,

@@ -1,4 +1,6 @@
-/** SQL of what authors see of their prompts. Every statement names the account: another's prompt is as absent as none. */
+/**
+ * SQL of what authors see of their prompts. Every query names the account, so another account's prompt is not found.
+ */
 import type {
   ListPromptsQuery,
   OwnPrompt,
@@ -15,7 +17,10 @@ import { MODERATION } from "../moderation-store.ts";
 import { MODALITY_NAME, type PromptOfModel } from "../prompts-store.ts";
 import type { NewVersion } from "../publishing/publish-store.ts";
 
-/** Of a prompt of the account: `p`, with its draft `d` where there is one. What was deleted as a draft is no prompt. */
+/**
+ * True for a prompt `p` of the account, with its draft `d` if it has one. A prompt whose only draft was deleted does
+ * not count.
+ */
 const IS_OWN = "p.author_id = $1 and (d.prompt_id is not null or p.latest_version_id is not null)";
 const STATE = `case when p.latest_version_id is null then 'draft' when p.blocked_at is not null then 'blocked'
   when p.unpublished_at is not null then 'unpublished' else 'published' end`;
@@ -40,7 +45,7 @@ const COLUMNS = `p.id as "promptId", coalesce(v.title, d.title, '') as title, ${
 const FROM = `prompts p left join prompt_drafts d on d.prompt_id = p.id left join auth_users u on u.id = d.saved_by
   left join prompt_versions v on v.id = p.latest_version_id`;
 
-/** The account's prompts that the filters let through. */
+/** Lists the account's prompts that match the filters. */
 export function listOwnPrompts(
   db: Queryable,
   accountId: string,
@@ -66,16 +71,16 @@ export function findOwnPrompt(
   return queryAnswer(db, text, [accountId, promptId]);
 }
 
-/** @throws Problem NOT_FOUND_ERROR, the same for a prompt that is absent and one of another account. */
+/** @throws Problem NOT_FOUND_ERROR, the same whether the prompt does not exist or belongs to another account. */
 export async function requireOwnPrompt(db: Queryable, accountId: string, promptId: string): Promise<void> {
   const text = `select 1 from prompts p left join prompt_drafts d on d.prompt_id = p.id where ${IS_OWN} and p.id = $2`;
   if ((await db.query(text, [accountId, promptId])).length === 0) throw notFound("prompt", promptId);
 }
 
-/** Definitions have no index, so only the newest versions of a prompt are looked at. */
+/** Definitions have no index, so only the newest versions of a prompt are read. */
 const VERSIONS_READ_MAX = 50;
 
-/** Of the newest published versions of these prompts those that call one of the models, newest first. */
+/** Lists those of the newest published versions of these prompts that call one of the models, newest first. */
 export function listVersionsOfModels(
   db: Queryable,
   promptIds: readonly string[],
@@ -115,7 +120,7 @@ export function listOwnVersions(db: Queryable, promptId: string, query: PageQuer
   });
 }
 
-/** A published version, with all that its file says. */
+/** A published version, with the whole content of its file. */
 export interface OwnVersionContent
   extends
     OwnVersionRecord,
@@ -123,7 +128,7 @@ export interface OwnVersionContent
       NewVersion,
       "promptId" | "description" | "tags" | "config" | "definition" | "samples" | "text" | "creditsRequired"
     > {
-  /** The author's own. */
+  /** The author's own slug. */
   readonly slug: string;
 }
 
@@ -140,16 +145,17 @@ export function findOwnVersion(
   return queryAnswer(db, text, [promptId, promptVersionId]);
 }
 
-/** A prompt of the account that a file without an id means. */
+/** A prompt of the account that a file without an id refers to. */
 export interface MeantPrompt {
   readonly promptId: string;
-  /** It was never published: its draft has the title of the file. Else it has its slug. */
+  /** True: it was never published, and its draft has the file's title. False: it has the file's slug. */
   readonly isDraft: boolean;
 }
 
 /**
- * The prompts that files without an id mean: the one of their slug, else the only draft with their title that was never
- * published, if no other of the files has it. In the order of the files; null: it would be a new prompt.
+ * Finds the prompts that files without an id refer to: the prompt with the file's slug, or else the only unpublished
+ * draft with its title, if no other file has that title. In the order of the files; null: the file would be a new
+ * prompt.
  */
 export async function findMeant(
   db: Queryable,

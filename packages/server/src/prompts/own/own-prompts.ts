@@ -1,4 +1,4 @@
-/** What authors see of their prompts, in the words of the management API. */
+/** What authors see of their prompts, in the form of the management API. */
 import type {
   ListPromptsQuery,
   ModelEnding,
@@ -34,7 +34,7 @@ import {
 } from "./own-prompts-store.ts";
 
 export interface OwnPromptsOptions extends DraftOptions {
-  /** What was used, which is another slice's to know. Prompts and versions without use are missing. */
+  /** Recent use, which another slice counts. Prompts and versions that were not used are missing. */
   usageOfPrompts(promptIds: readonly string[]): Promise<ReadonlyMap<string, RecentUseOfPrompt>>;
   usageOfVersions(promptId: string): Promise<ReadonlyMap<string, RecentUseOfPrompt>>;
   readonly sampleUrl: SampleUrl;
@@ -92,7 +92,7 @@ async function describePrompts<Record extends OwnPromptRecord>(
   }));
 }
 
-/** Versions that name a model with a known end, by prompt, newest first. */
+/** Finds versions that use a model with a known end, by prompt, newest first. */
 async function findEndings(
   promptIds: readonly string[],
   { db, catalogue }: Pick<OwnPromptsOptions, "db" | "catalogue">,
@@ -172,7 +172,7 @@ async function describeVersions(
   }));
 }
 
-/** What differs between two versions, or a version and the draft, and what callers send that would no longer fit. */
+/** Compares two versions, or a version and the draft, and lists the changes that would break callers. */
 export async function diffOwnPrompt(
   { accountId, promptId }: { readonly accountId: string; readonly promptId: string },
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
@@ -196,7 +196,7 @@ async function requireVersion(
   const version = await findOwnVersion(db, promptId, promptVersionId);
   if (version !== null) return version;
   if (promptVersionId !== null) throw notFound("published version of this prompt", promptVersionId);
-  const message = "This prompt was never published, so there is nothing to compare with.";
+  const message = "This prompt has never been published, so there is nothing to compare with.";
   throw invalid([{ path: ["query", "from"], code: "required", message }]);
 }
 
@@ -208,6 +208,6 @@ async function requireDraftPrompt(
   const draft = await findDraft(options.db, accountId, promptId);
   await beforeReading(accountId);
   if (draft !== null) return onlyPrompt(draft.source, promptId, options);
-  const message = "This prompt has no draft. Name the version to compare with in the parameter to.";
+  const message = 'This prompt has no draft. Set the query parameter "to" to the version to compare with.';
   throw invalid([{ path: ["query", "to"], code: "required", message }]);
 }

@@ -3,8 +3,9 @@ import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 const reads = createSemaphore({ permits: 1 });
 
 /**
- * Waits before a prompt file is read, which takes up to a second without a pause: between two of them the rest of the
- * process works, its heartbeats too. Accounts go one after the other, so that who sends many holds up nobody else's.
+ * Waits for a turn to read a prompt file. Reading one can block the process for a second, so other work, such as
+ * heartbeats, runs between two of them. Accounts take turns, so that an account with many files does not delay the
+ * others.
  */
 export function beforeReading(accountId: string): Promise<void> {
   return reads.run(() => new Promise((resolve) => setImmediate(resolve)), { key: accountId });

@@ -1,19 +1,19 @@
-/** SQL of what authors show of their prompts (migrations 0032 and 0033). */
+/** SQL of the samples that authors choose for their prompts (migrations 0032 and 0033). */
 import type { OutputItem, PromptSamples } from "@promptd/contract";
 import type { PromptSample } from "@promptd/contract/manage";
 import { isoTime } from "../../platform/clock.ts";
 import type { SampleFile } from "../../files/index.ts";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 
-/** Where pages find this file. */
+/** The URL of a sample's file, for pages. */
 export type SampleUrl = (file: SampleFile) => string;
 
-/** What is public of it. */
+/** The public part of a sample. */
 export interface TakenSample {
   readonly textInputs: Readonly<Record<string, string>>;
   readonly text: string | null;
   readonly fileId: string | null;
-  /** Of the file. */
+  /** The file's media type. */
   readonly mediaType: SampleFile["mediaType"];
 }
 
@@ -24,15 +24,15 @@ export interface NewSample extends Pick<TakenSample, "textInputs" | "text"> {
   readonly file: SampleFile | null;
 }
 
-/** Of prompts p, for statements of other files: null where its author has taken none. */
+/** A column for queries of prompts `p`: the chosen sample, or null if the author has chosen none. */
 export const TAKEN = `(select json_build_object('textInputs', s.text_inputs, 'text', s.output_text, 'fileId', s.file_id,
       'mediaType', s.media_type)
     from prompt_samples s where s.prompt_id = p.id) as taken`;
 
-/** Ends what a file is stored for. */
+/** Releases a sample's file, which nothing else needs. */
 export type ReleaseSample = (tx: Tx, fileId: string) => Promise<void>;
 
-/** In place of the one before, whose file goes. */
+/** Replaces the prompt's sample and releases the old one's file. */
 export async function saveSample(
   tx: Tx,
   { promptId, runId, textInputs, text, file }: NewSample,
@@ -46,7 +46,7 @@ export async function saveSample(
   );
 }
 
-/** The row of the prompt is locked: of two at once the second finds what the first has saved. */
+/** Locks the prompt's row, so that of two concurrent calls the second sees what the first saved. */
 export async function deleteSample(tx: Tx, promptId: string, release: ReleaseSample): Promise<void> {
   await tx.query("select 1 from prompts where id = $1 for no key update", [promptId]);
   const rows = await tx.query<{ file_id: string | null }>(
@@ -67,7 +67,7 @@ export async function findSample(db: Queryable, promptId: string, urlOf: SampleU
   return { runId, takenAt: isoTime(takenAt.getTime()), textInputs, output: outputOf(row, urlOf) };
 }
 
-/** As callers see it. The images that went in are not shown: their files expire with the run. */
+/** The sample as callers see it. Input images are not shown, since their files expire with the run. */
 export function publicSample(taken: TakenSample, urlOf: SampleUrl): PromptSamples {
   return { inputs: { textInputs: taken.textInputs, imageInputs: [] }, outputs: [outputOf(taken, urlOf)] };
 }

@@ -1,4 +1,4 @@
-/** Test runs of a draft: what is run, and whether what came of it is what a test of the draft expects. */
+/** Test runs of a draft: what they execute, and whether the result is what a test of the draft expects. */
 import type { OutputItem } from "@promptd/contract";
 import type { TestRunResult } from "@promptd/contract/manage";
 import type { Database } from "../../platform/database/database.ts";
@@ -14,16 +14,16 @@ import { findFrozenVersion } from "./drafts-store.ts";
 export interface TestRequest {
   readonly promptId: string;
   readonly revision: number;
-  /** Name of a test or a sample of the draft; null: none. */
+  /** Name of a test or sample in the draft; null: none. */
   readonly test: string | null;
-  /** Executes the draft in place of its own; null: that one. */
+  /** Replaces the draft's own model; null: it does not. */
   readonly model: string | null;
   readonly runOptions: Readonly<Record<string, string>>;
 }
 
 /**
- * @returns run options of the test with those that were asked for; what another model does not take is left out.
- * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the draft, another revision and an unknown test.
+ * @returns the test's run options with the requested ones; options that another model does not accept are left out.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults in the draft, another revision, or an unknown test.
  */
 export async function freezeTest(author: Author, request: TestRequest, options: DraftOptions) {
   const { promptVersionId, source } = await freezeDraft(author, request, options);
@@ -41,11 +41,11 @@ export async function freezeTest(author: Author, request: TestRequest, options: 
 }
 
 function unknownTest(path: ["body" | "query", string], names: readonly string[]) {
-  const known = names.length === 0 ? "It has no tests." : `Its tests are: ${names.slice(0, 20).join(", ")}.`;
-  return invalid([{ path, code: "invalid_value", message: `The draft has no test of this name. ${known}` }]);
+  const known = names.length === 0 ? "It has no tests." : `Its tests: ${names.slice(0, 20).join(", ")}.`;
+  return invalid([{ path, code: "invalid_value", message: `The draft has no test with this name. ${known}` }]);
 }
 
-/** A frozen draft as its author's account may run it; null: it is none, or another account's. */
+/** Finds a frozen draft that the account may run; null: it is not a frozen draft, or belongs to another account. */
 export async function findFrozen(db: Database, accountId: string, promptVersionId: string): Promise<LivePrompt | null> {
   const version = await findVersion(db, promptVersionId);
   return version?.authorId === accountId ? { version, terms: null } : null;
@@ -60,7 +60,7 @@ export interface RunToJudge {
 }
 
 /**
- * Holds the last output of a run against a test of the draft as it was when the run was made, and says what that costs.
+ * Compares the last output of a run with a test of the draft as it was when the run was created, and returns the price.
  * @throws Problem NOT_FOUND_ERROR when the run is not a test run of this prompt; VALIDATION_ERROR for an unknown test.
  */
 export async function judgeTest(

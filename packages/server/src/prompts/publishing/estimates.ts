@@ -19,14 +19,14 @@ function planAmpleSteps(version: PlannedVersion, catalogue: Catalogue): StepPlan
     return planSteps(version, largeInputs(version.definition.inputs), {}, catalogue);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return planTypicalSteps(version, catalogue); // with such texts the prompt would be too long to be sent
+    return planTypicalSteps(version, catalogue); // with texts of this length, the prompt would be too long to send
   }
 }
 
-/** Counted up when estimates are made in another way, so that they are made anew. */
+/** Incremented when the method of estimating changes, so that all estimates are recomputed. */
 const METHOD = 2;
 
-/** Changes exactly when something changes that an estimate depends on. */
+/** A hash that changes exactly when something changes that an estimate depends on. */
 export function estimateBasis(catalogue: Catalogue): string {
   const priced = catalogue.entries.map((entry) => {
     const { model, price, priceFactor, minimum, runOptions, defaults, limits, typicalOutputTokens, inputs, webSearch } =
@@ -38,12 +38,12 @@ export function estimateBasis(catalogue: Catalogue): string {
     .digest("base64url");
 }
 
-/** A millisecond each at most; between two batches others have their turn. */
+/** Each takes at most a millisecond; other work runs between batches. */
 const BATCH_MAX = 100;
 const NO_PRICE: PriceEstimates = { estimatedCredits: 0, creditsRequired: 0 };
 
 /**
- * Estimates anew what was estimated with other prices, so that search shows the prices of this catalogue.
+ * Recomputes estimates that were made with other prices, so that search shows the prices of this catalogue.
  * @returns how many estimates were made.
  */
 export async function refreshEstimates(db: Database, catalogue: Catalogue): Promise<number> {
@@ -53,7 +53,7 @@ export async function refreshEstimates(db: Database, catalogue: Catalogue): Prom
     if (stale.length === 0) return done;
     const estimates = stale.map((version) => ({
       id: version.id,
-      // A model that left the catalogue (an operator's own) has no price; such a prompt is not shown in search.
+      // An operator's own model that left the catalogue has no price, and search does not show such a prompt.
       ...([version, ...version.definition.steps].every(({ model }) => catalogue.find(model) !== null)
         ? estimatePrices(version, catalogue)
         : NO_PRICE),

@@ -1,4 +1,4 @@
-/** Whether a source is a new prompt or a version of one, and what a new one is called. */
+/** Decides whether a source is a new prompt or a version of an existing one, and chooses slugs for new prompts. */
 import type { PromptPublication } from "@promptd/contract/manage";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import { isUuid } from "../../platform/ids.ts";
@@ -15,29 +15,29 @@ import {
   type PromptRow,
 } from "./publish-store.ts";
 
-/** A source, and the prompt that it is. */
+/** A source and the prompt that it becomes. */
 export interface Target {
   readonly source: PromptSource;
   readonly promptId: string;
   readonly ownSlug: string;
   readonly isNew: boolean;
-  /** True: it was begun with a draft, and gets its slugs now. */
+  /** True: it was created as a draft, and gets its slugs now. */
   readonly isUnnamed?: boolean;
   readonly replacedTitle: string | null;
 }
 
-/** The slug of a prompt that has a draft alone. */
+/** The slug of a prompt that has only a draft. */
 export function slugOfDraft(promptId: string): string {
   return `${DRAFT}${promptId}`;
 }
 
 const DRAFT = "draft-";
-/** No prompt is published with such a slug: whether it was free would say whether somebody has that draft. */
+/** No prompt is published with such a slug: whether it is taken would reveal whether that draft exists. */
 const isSlugOfDraft = (slug: string): boolean => slug.startsWith(DRAFT) && isUuid(slug.slice(DRAFT.length));
 
 /**
- * The sources, without ids of prompts that are not the author's: files move between installations and authors. That
- * somebody else has such a prompt, perhaps as a draft, is not shown: its id is read like one that nobody has.
+ * Removes ids of prompts that are not the author's, since files move between installations and authors. Another
+ * author's id is treated like an unknown one, so that it does not reveal that author's prompts or drafts.
  */
 export async function withOwnIds<Source extends Pick<PromptSource, "promptId">>(
   db: Queryable,
@@ -51,13 +51,13 @@ export async function withOwnIds<Source extends Pick<PromptSource, "promptId">>(
   );
 }
 
-/** What the author is to know when a prompt was published without the id that its file names; else null. */
+/** Tells the author that a prompt was published without the id in its file; otherwise null. */
 export function describeUnknownId(
   { promptId: named }: PromptSource,
   { promptId, slug }: Pick<PromptPublication, "promptId" | "slug">,
 ): string | null {
   if (named === null || named === promptId) return null;
-  return `No prompt of this author has the id ${named}, so the file was read without it: it is the prompt ${slug} with the id ${promptId}. Write that id into the file, or remove the line "id:".`;
+  return `This author has no prompt with the id ${named}, so that id was ignored: the file is the prompt ${slug} with the id ${promptId}. Put that id in the file, or remove the "id:" line.`;
 }
 
 /** Decides for every source whether it is a new prompt or a version of one. */
@@ -88,10 +88,10 @@ export async function findTargets(
 }
 
 /**
- * The sources of one batch with slugs that mean different prompts, since a prompt gets one version at a time: those made
- * from equal titles get numbers, the same ones each time.
- * @param sources with ids of the author's prompts alone.
- * @throws Problem VALIDATION_ERROR when two sources have one id, or name one slug.
+ * Gives the sources of one batch distinct slugs, since a prompt gets one version at a time. Slugs made from equal
+ * titles get numbers, the same ones each time.
+ * @param sources with ids of the author's prompts only.
+ * @throws Problem VALIDATION_ERROR when two sources have the same id, or name the same slug.
  */
 function keepApart(sources: readonly PromptSource[], ownSlugs: ReadonlyMap<string, string>): PromptSource[] {
   const meant = new Map<string, PromptSource>();
@@ -115,7 +115,7 @@ function keepApart(sources: readonly PromptSource[], ownSlugs: ReadonlyMap<strin
 }
 
 function meantTwice({ title, slug }: PromptSource, other: PromptSource): Problem {
-  const message = `"${other.title}" and "${title}" mean one prompt, by their id or by the slug ${slug}, and a prompt gets one version at a time. Give one of them another slug, or leave its id out.`;
+  const message = `"${other.title}" and "${title}" refer to the same prompt, by their id or by the slug ${slug}, and a prompt can get only one version at a time. Give one of them another slug, or remove its id.`;
   return invalid([{ path: ["body", "source"], code: "conflict", message }]);
 }
 
@@ -127,7 +127,7 @@ function targetOfKnown(
   const known = { source, promptId, isNew: false, replacedTitle: null };
   if (isDraft || slug !== slugOfDraft(promptId)) return { ...known, ownSlug: source.slug };
   if (source.slugGiven && ownSlugs.has(source.slug)) {
-    const message = `Another prompt of yours has the slug ${source.slug} already. Give this one another slug, or edit that prompt.`;
+    const message = `You already have another prompt with the slug ${source.slug}. Give this one a different slug, or edit that prompt.`;
     throw invalid([{ path: ["body", "source"], code: "conflict", message }]);
   }
   const ownSlug = freeSlug(source.slug, ownSlugs);
@@ -135,7 +135,10 @@ function targetOfKnown(
   return { ...known, ownSlug, isUnnamed: true };
 }
 
-/** @returns what gives the other title of the prompt that a source meets only by the slug of its own title; else null. */
+/**
+ * @returns a function from a source to the different title of the prompt that only the slug of its own title matches,
+ * or null.
+ */
 async function findReplacedTitles(
   tx: Tx,
   sources: readonly PromptSource[],
@@ -160,7 +163,7 @@ function freeSlug(slug: string, taken: { has(slug: string): boolean }): string {
   return free;
 }
 
-/** Gives new prompts a slug that no author has yet. */
+/** Gives new prompts slugs that no author has yet. */
 export async function namePrompts(tx: Tx, created: readonly Target[]): Promise<NewPrompt[]> {
   const taken = await listTakenSlugs(
     tx,

@@ -6,8 +6,8 @@ import type { InputField, InputType, PromptDefinition, StoredConfig } from "../p
 import { currentRunOptions, currentWebSearch } from "../inputs/run-options.ts";
 
 /**
- * What callers see of a prompt: enough to build a form and a run. It is made from named members only, so template,
- * instructions, option texts and steps cannot slip into it.
+ * Builds what callers see of a prompt: enough for a form and a run. It copies named members only, so that template,
+ * instructions, option texts, and steps cannot leak into it.
  */
 export function buildConfig(
   definition: PromptDefinition,
@@ -55,7 +55,7 @@ function publicField(input: InputField, position: number): TextInputField {
   };
 }
 
-/** JSON Schema 2020-12 of a run's `inputs`. Extra members are legal, as the service ignores them. */
+/** Builds the JSON Schema 2020-12 of a run's `inputs`. Extra members are allowed, since the server ignores them. */
 function buildInputSchema(inputs: readonly InputField[], imageCount: number): Record<string, unknown> {
   const required = inputs.filter((input) => input.default === null).map((input) => input.key);
   const members: string[] = [];
@@ -94,7 +94,7 @@ const IMAGE_SCHEMA = {
 };
 
 function fieldSchema(input: InputField): Record<string, unknown> {
-  // A blank is legal wherever it has a meaning: as a value, or as "take the default".
+  // Blank text is allowed wherever it has a meaning: as a value, or as "use the default".
   const mayBeBlank = input.allowEmpty || input.default !== null;
   const names = input.choices?.map((choice) => choice.name) ?? null;
   return {
@@ -118,12 +118,13 @@ const PATTERNS: Readonly<Record<InputType, string>> = {
   list: "[\\s\\S]*\\S[\\s\\S]*",
 };
 
-/** Values are texts on the wire; the schema says of which form. */
+/** Values are sent as text; the schema describes its form. */
 function typeSchema({ type, min, max, multiple }: InputField, mayBeBlank: boolean): Record<string, unknown> {
   if (type === undefined) return {};
   const blank = mayBeBlank ? "|\\s*" : "";
   const range = [min === undefined ? "" : `at least ${min}`, max === undefined ? "" : `at most ${max}`];
-  const items = type === "list" ? `${multiple?.min ?? 1} to ${multiple?.max ?? LIST_ITEMS_MAX} items, one a line` : "";
+  const items =
+    type === "list" ? `${multiple?.min ?? 1} to ${multiple?.max ?? LIST_ITEMS_MAX} items, one per line` : "";
   const comment = [...range, items].filter((part) => part !== "").join(", ");
   return {
     pattern: `^(\\s*(${PATTERNS[type]})\\s*${blank})$`,

@@ -6,7 +6,10 @@ import type { LiveVersion, PriceEstimates, PromptContent } from "../prompt-defin
 import type { IndexedVersion } from "../../search/index.ts";
 import { IS_SEARCHED, MODALITY_NUMBERS } from "../prompts-store.ts";
 
-/** Taken first by everything that publishes or unpublishes: prompts, versions and index are then locked in one order. */
+/**
+ * Everything that publishes or unpublishes takes this lock first, so prompts, versions, and index are locked in one
+ * order.
+ */
 const PUBLISH_LOCK = 18_019;
 
 export async function lockPublishing(tx: Tx): Promise<void> {
@@ -16,7 +19,10 @@ export async function lockPublishing(tx: Tx): Promise<void> {
 
 const LOCK_WAIT_MS_MAX = 60_000;
 
-/** A transaction that has publishing to itself, and waits for a bulk import longer than a statement may usually take. */
+/**
+ * Runs a transaction with exclusive access to publishing. It may wait longer than the usual statement timeout, for a
+ * bulk import.
+ */
 export function underPublishingLock<Result>(db: Database, work: (tx: Tx) => Promise<Result>): Promise<Result> {
   const locked = async (tx: Tx) => {
     await lockPublishing(tx);
@@ -32,14 +38,14 @@ export async function listOwnSlugs(tx: Tx, authorId: string): Promise<Map<string
   return new Map(rows.map((row) => [row.own_slug, row.id]));
 }
 
-/** Those of these prompts that are the author's. */
+/** Selects the ids that belong to the author. */
 export async function listOwnIds(db: Queryable, authorId: string, promptIds: readonly string[]): Promise<Set<string>> {
   const text = "select id from prompts where author_id = $1 and id = any($2::uuid[])";
   const rows = await db.query<{ id: string }>(text, [authorId, promptIds]);
   return new Set(rows.map(({ id }) => id));
 }
 
-/** What these prompts are called now; a prompt of which there are only drafts, by the newest. */
+/** The current titles of these prompts; for a prompt that has only drafts, the title of the newest. */
 export async function listTitles(tx: Tx, promptIds: readonly string[]): Promise<Map<string, string>> {
   const text = `select distinct on (p.id) p.id, v.title from prompts p join prompt_versions v on v.prompt_id = p.id
     where p.id = any($1::uuid[]) order by p.id, (v.id = p.latest_version_id) desc nulls last, v.number desc`;
@@ -51,7 +57,7 @@ export interface PromptRow {
   readonly id: string;
   readonly slug: string;
   readonly isUnpublished: boolean;
-  /** Why an operator has unpublished it; null: none has. */
+  /** Why an operator unpublished it; null: no operator did. */
   readonly blockReason: string | null;
 }
 
@@ -84,13 +90,13 @@ export function listLatestContents(db: Queryable, promptIds: readonly string[]):
 export interface FoundContent extends LatestContent {
   readonly slug: string;
   readonly authorId: string;
-  /** The author's file; null: not known. */
+  /** The author's file; null: unknown. */
   readonly text: string | null;
 }
 
 /**
  * The latest published version of a prompt, unpublished or not.
- * @param name a promptId, or a slug: the public one, or with an author that author's own.
+ * @param name a promptId or a slug: the public slug, or with an author, the author's own slug.
  */
 export function findLatestContent(db: Queryable, name: string, authorId: string | null): Promise<FoundContent | null> {
   const text = `select p.id as "promptId", v.id as "promptVersionId", p.own_slug as slug, p.author_id as "authorId",
@@ -116,7 +122,7 @@ export interface ListedPrompt {
   readonly publishedAt: string;
 }
 
-/** Prompts by slug, of one author or (null) of all; those that were never published are left out. */
+/** Lists the prompts of one author, or (null) of all, by slug. Leaves out prompts that were never published. */
 export function listLatestPrompts(db: Queryable, authorId: string | null): Promise<ListedPrompt[]> {
   const text = `select p.id as "promptId", v.id as "promptVersionId", p.slug, v.title, v.model,
       (select count(*)::int from prompt_versions o where o.prompt_id = p.id and o.published_at is not null) as versions,
@@ -139,7 +145,7 @@ export async function insertPrompts(tx: Tx, authorId: string, prompts: readonly 
   await tx.query(text, [authorId, JSON.stringify(prompts)]);
 }
 
-/** Gives prompts that were never published the slugs that they are published with. */
+/** Gives never-published prompts the slugs that they are published under. */
 export async function nameOwnPrompts(tx: Tx, prompts: readonly NewPrompt[]): Promise<void> {
   const text = `update prompts p set own_slug = new."ownSlug", slug = new.slug
     from json_to_recordset($1::json) new (id uuid, "ownSlug" text, slug text) where p.id = new.id`;
@@ -149,21 +155,21 @@ export async function nameOwnPrompts(tx: Tx, prompts: readonly NewPrompt[]): Pro
 export interface NewVersion
   extends PromptContent, Pick<LiveVersion, "promptId" | "modality" | "config">, PriceEstimates {
   readonly id: string;
-  /** The text of its file; null: not known. */
+  /** The text of its file; null: unknown. */
   readonly text: string | null;
 }
 
-/** What stands beside every version of one publication. */
+/** What all versions of one publication have in common. */
 export interface VersionNote {
-  /** Why; null: the author gave no reason. */
+  /** The author's reason; null: none given. */
   readonly note: string | null;
   /** The person; null: an operator's command. */
   readonly publishedBy: string | null;
 }
 
 /**
- * Numbers go on from the highest of the prompt; one version per prompt and call. `isDraft`: without published_at and
- * without a number.
+ * Inserts versions, numbered after the prompt's highest number; one version per prompt and call. With `isDraft`, they
+ * have no number and no published_at.
  */
 export async function insertVersions(
   tx: Tx,
@@ -187,21 +193,21 @@ export async function insertVersions(
   await tx.query(text, [JSON.stringify(rows), estimateBasis, isDraft, note, publishedBy]);
 }
 
-/** Makes these the latest versions; a prompt that was unpublished is published again. */
+/** Makes these the latest versions. Unpublished prompts are published again. */
 export async function setLatestVersions(tx: Tx, versions: readonly { id: string; promptId: string }[]): Promise<void> {
   const text = `update prompts p set latest_version_id = new.id, unpublished_at = null
     from unnest($1::uuid[], $2::uuid[]) new (id, prompt_id) where p.id = new.prompt_id`;
   await tx.query(text, [versions.map((version) => version.id), versions.map((version) => version.promptId)]);
 }
 
-/** Numbers of published versions. */
+/** The numbers of published versions. */
 export async function listVersionNumbers(tx: Tx, versionIds: readonly string[]): Promise<Map<string, number>> {
   const text = "select id, number from prompt_versions where id = any ($1::uuid[]) and number is not null";
   const rows = await tx.query<{ id: string; number: number }>(text, [versionIds]);
   return new Map(rows.map(({ id, number }) => [id, number]));
 }
 
-/** The texts of files that say the same as these versions: comments and tests may differ. */
+/** Stores new texts for these versions. They have the same content, but comments and tests may differ. */
 export async function setVersionTexts(
   tx: Tx,
   texts: readonly { readonly promptVersionId: string; readonly text: string }[],
@@ -213,8 +219,8 @@ export async function setVersionTexts(
 }
 
 /**
- * False: no prompt of this id was published once. Who unpublishes what an operator has blocked gets a time other than the
- * block's, which would bring the prompt back when it is allowed.
+ * False: no prompt with this id was ever published. If an operator has blocked the prompt, it gets a different time
+ * than the block; with the same time, it would be published again when the operator allows it.
  */
 export async function markUnpublished(tx: Tx, promptId: string): Promise<boolean> {
   const text = `update prompts set unpublished_at = case
@@ -223,7 +229,7 @@ export async function markUnpublished(tx: Tx, promptId: string): Promise<boolean
   return (await tx.query(text, [promptId])).length > 0;
 }
 
-/** False: no prompt of this id was published once. */
+/** False: no prompt with this id was ever published. */
 export async function markPublished(tx: Tx, promptId: string): Promise<boolean> {
   const text = "update prompts set unpublished_at = null where id = $1 and latest_version_id is not null returning id";
   return (await tx.query(text, [promptId])).length > 0;
@@ -231,13 +237,13 @@ export async function markPublished(tx: Tx, promptId: string): Promise<boolean> 
 
 export type SearchedText = IndexedVersion & Pick<PromptContent, "title" | "description" | "tags" | "definition">;
 
-/** What the search index gets of these prompts; of one that is not searched nothing. */
+/** Lists the content that the search index gets of these prompts. Leaves out prompts that are not searched. */
 export function listSearchedTexts(db: Queryable, promptIds: readonly string[]): Promise<SearchedText[]> {
   const text = `select v.prompt_id as "promptId", v.id as "promptVersionId", v.title, v.description, v.tags, v.definition
     from prompts p join prompt_versions v on v.prompt_id = p.id where p.id = any ($1::uuid[]) and ${IS_SEARCHED}`;
   return db.query<SearchedText>(text, [promptIds]);
 }
-/** Versions whose estimate was made from other prices: older ones can be read and run by their id. */
+/** Lists versions whose estimate was made with other prices, older versions too: they can be read and run by id. */
 export function listStaleEstimates(
   db: Queryable,
   basis: string,

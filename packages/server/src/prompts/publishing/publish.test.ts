@@ -154,7 +154,7 @@ describe("publishing", () => {
     const { promptId } = await publish(fresh(TEA_POEM));
     const source = fresh(TEA_POEM);
     const all = [source, { ...fresh(TEA_POEM), promptId }, { ...fresh(TEA_POEM), promptId }];
-    await expect(publishPrompts(db, all, { authorId, catalogue, newId })).rejects.toThrow("mean one prompt");
+    await expect(publishPrompts(db, all, { authorId, catalogue, newId })).rejects.toThrow("refer to the same prompt");
     expect(await db.query("select 1 from prompts where own_slug = $1", [source.slug])).toEqual([]);
   });
 
@@ -187,14 +187,17 @@ describe("publishing", () => {
     ]);
   });
 
-  test.each(["promptId", "slug"] as const)("two of one %s in one batch are refused by their titles", async (name) => {
-    const [one, two] = [fresh(TEA_POEM), fresh(TEA_POEM)];
-    const { promptId } = await publish(fresh(TEA_POEM));
-    const same = name === "slug" ? { slug: one.slug, slugGiven: true } : { promptId };
-    const both = [one, two].map((source) => ({ ...source, ...same }));
-    const publishing = publishPrompts(db, both, { authorId, catalogue, newId });
-    await expect(publishing).rejects.toThrow(`"${one.title}" and "${two.title}" mean one prompt`);
-  });
+  test.each(["promptId", "slug"] as const)(
+    "two prompts with the same %s in one batch are rejected, with their titles",
+    async (name) => {
+      const [one, two] = [fresh(TEA_POEM), fresh(TEA_POEM)];
+      const { promptId } = await publish(fresh(TEA_POEM));
+      const same = name === "slug" ? { slug: one.slug, slugGiven: true } : { promptId };
+      const both = [one, two].map((source) => ({ ...source, ...same }));
+      const publishing = publishPrompts(db, both, { authorId, catalogue, newId });
+      await expect(publishing).rejects.toThrow(`"${one.title}" and "${two.title}" refer to the same prompt`);
+    },
+  );
 
   test("what changed nothing makes no new version, and says so", async () => {
     for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER]) {
@@ -257,7 +260,7 @@ describe("publishing", () => {
       "samples = '{}'",
     ]) {
       const update = db.query(`update prompt_versions set ${change} where id = $1`, [promptVersionId]);
-      await expect(update).rejects.toThrow("does not change");
+      await expect(update).rejects.toThrow("cannot be changed");
     }
   });
 

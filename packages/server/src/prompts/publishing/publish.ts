@@ -1,6 +1,5 @@
 /**
- * Publishing. A prompt and its entry in the search index change in one transaction:
- * what can be found can be run, at every moment.
+ * Publishing. A prompt and its search index entry change in one transaction, so that whatever search finds can be run.
  */
 import { isDeepStrictEqual } from "node:util";
 import { USER_FLAGS } from "@promptd/contract";
@@ -34,20 +33,22 @@ export interface PublishOptions extends Partial<VersionNote> {
   readonly authorId: string;
   readonly catalogue: Catalogue;
   readonly newId: () => string;
-  /** True: versions are stored but cannot be found or read, and only test runs of their author can be made. */
+  /**
+   * True: the versions are stored, but nobody can find or read them, and only their author can run them, as test runs.
+   */
   readonly isDraft?: boolean;
 }
 
 export type PublishedPrompt = Omit<PromptPublication, "version" | "warnings">;
 
-/** What became of one source. */
+/** The outcome of publishing one source. */
 export interface Publication extends PublishedPrompt {
   /**
-   * The title that the prompt had before, where only the slug made from this title led to it, and the two differ: the
-   * author may have meant two prompts. Else null.
+   * The prompt's previous title, if only the slug made from the new title matched it, and the titles differ: the author
+   * may have meant two prompts. Otherwise null.
    */
   readonly replacedTitle: string | null;
-  /** True: the prompt had been unpublished, and this made it and its older versions public again. */
+  /** True: the prompt had been unpublished, and publishing made it and its older versions public again. */
   readonly isPublishedAgain: boolean;
 }
 
@@ -55,8 +56,9 @@ const BATCH_MAX = 500;
 const BULK = { statementTimeoutMs: 0 };
 
 /**
- * Publishes all prompts of a file or none. A prompt of this author with its id or its slug gets a new version, unless
- * nothing changed; else it is a new prompt. Slugs are unique over all authors: the second author of one gets `slug-2`.
+ * Publishes all prompts of a file or none. If the author has a prompt with the same id or slug, it gets a new version,
+ * unless nothing changed; otherwise a new prompt is made. Slugs are unique over all authors: the second one gets
+ * `slug-2`.
  * @throws Problem VALIDATION_ERROR when an operator has unpublished a prompt.
  */
 export function publishPrompts(
@@ -67,7 +69,7 @@ export function publishPrompts(
   return db.tx((tx) => publishIn(tx, sources, options), BULK);
 }
 
-/** The same as a part of a transaction. */
+/** Does the same within a transaction. */
 export async function publishIn(
   tx: Tx,
   sources: readonly PromptSource[],
@@ -118,13 +120,16 @@ async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOp
 
 const promptIdOf = ({ promptId }: Target): string => promptId;
 
-/** Comments and tests are not what a version says, and still the author's: the version gets them without a new one. */
+/** Changed comments and tests are stored with the existing version: they do not make a new one. */
 function textOfSame({ promptId, source: { text } }: Target, same: ReadonlyMap<string, LatestContent>) {
   const version = same.get(promptId);
   return version === undefined || text === null ? [] : [{ promptVersionId: version.promptVersionId, text }];
 }
 
-/** Whether a prompt's latest version says what its file says; the slug is the prompt's, not the version's. */
+/**
+ * Whether a prompt's latest version has the same content as the file. The slug belongs to the prompt, not to the
+ * version.
+ */
 function isSame(version: LatestContent, batch: readonly Target[]): boolean {
   const target = batch.find(({ promptId }) => promptId === version.promptId);
   if (target === undefined) return false;
@@ -134,7 +139,7 @@ function isSame(version: LatestContent, batch: readonly Target[]): boolean {
   return isDeepStrictEqual(stored, wanted);
 }
 
-/** A prompt that had been unpublished is live again, as its author asked, without a new version. */
+/** Publishes unpublished prompts again, without a new version. */
 async function publishAgain(tx: Tx, promptIds: readonly string[]): Promise<void> {
   for (const { id, isUnpublished } of (await listPrompts(tx, promptIds)).values()) {
     if (!isUnpublished) continue;
@@ -164,14 +169,14 @@ async function publishTargets(
   return publishVersions(tx, contents, { ...options, isDraft: options.isDraft ?? false });
 }
 
-/** What a version of a prompt is made of. */
+/** The content of a prompt version. */
 export interface VersionContent extends PromptContent, Pick<PromptSource, "modality" | "text"> {
   readonly promptId: string;
   /** True: the prompt has no older version. */
   readonly isNew: boolean;
 }
 
-/** Makes the next version of each of these prompts, whoever their authors are. The caller holds the publishing lock. */
+/** Makes the next version of each of these prompts, of any author. The caller must hold the publishing lock. */
 export async function publishVersions(
   tx: Tx,
   contents: readonly VersionContent[],
@@ -208,7 +213,7 @@ function newVersion(
   };
 }
 
-/** Videos are not searched; a prompt that made something else before leaves the index. */
+/** Search leaves out videos, so a prompt that now makes videos is removed from the index. */
 async function indexVersions(
   tx: Tx,
   contents: readonly VersionContent[],

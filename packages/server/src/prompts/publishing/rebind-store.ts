@@ -5,9 +5,9 @@ import type { NewVersion } from "./publish-store.ts";
 
 export interface RoleBinding {
   readonly role: string;
-  /** Best first, as the process that started last lists them. */
+  /** Best first, from the process that started last. */
   readonly models: readonly string[];
-  /** Those that were enabled when the role's prompts were last looked at; null: never yet. */
+  /** Models that were enabled when the role's prompts were last checked; null: never checked. */
   readonly enabled: readonly string[] | null;
 }
 
@@ -15,7 +15,7 @@ export function listRoleBindings(db: Queryable): Promise<RoleBinding[]> {
   return db.query<RoleBinding>("select role, models, enabled from role_bindings", []);
 }
 
-/** Makes the lists exactly these. The lock: of two processes that start at once, the later one wins as a whole. */
+/** Replaces all lists. Because of the lock, the later of two processes that start at once wins as a whole. */
 export async function writeRoleLists(tx: Tx, lists: Readonly<Record<string, readonly string[]>>): Promise<void> {
   await tx.query("lock table role_bindings in share row exclusive mode");
   await tx.query("delete from role_bindings where role <> all ($1::text[])", [Object.keys(lists)]);
@@ -26,7 +26,7 @@ export async function writeRoleLists(tx: Tx, lists: Readonly<Record<string, read
   );
 }
 
-/** Only of roles that are still listed: another process may have started meanwhile. */
+/** Skips roles that are no longer listed, since another process may have started meanwhile. */
 export async function saveEnabledOfRoles(
   db: Queryable,
   enabled: Readonly<Record<string, readonly string[]>>,
@@ -44,8 +44,8 @@ export type RolePrompt = Pick<
 >;
 
 /**
- * Published prompts whose latest version names a role, by id. Definitions have no index: this reads them all, which is
- * done when a binding changed and not otherwise.
+ * Lists published prompts whose latest version names a role, by id. Definitions have no index, so this reads them all,
+ * but only after a binding has changed.
  */
 export function listRolePrompts(tx: Tx, after: string, limit: number): Promise<RolePrompt[]> {
   const text = `select p.id as "promptId", v.title, v.description, v.tags, ${MODALITY_NAME} as modality, v.definition, v.samples,

@@ -1,6 +1,6 @@
 /**
- * Keeps the roles of published prompts up to date: when the operator sets a key, or the model that a role meant ends, its
- * prompts get a new version with the model that the role means now. Older versions go on naming theirs.
+ * Keeps the roles of published prompts up to date. When the operator sets a key, or the model behind a role is retired,
+ * its prompts get a new version with the model that the role means now. Older versions keep their model.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
@@ -27,19 +27,19 @@ const BATCH_MAX = 100;
 const BULK = { statementTimeoutMs: 0 };
 
 /**
- * Says which models each role may mean, for all processes: those that the process that started last lists. Were each to go
- * by its own files, two of different releases would publish against each other without end.
+ * Stores which models each role may mean, for all processes: the process that started last decides. If each process
+ * used its own files, two of different releases would keep publishing against each other.
  */
 export async function announceRoles(db: Database, { roles }: Pick<Catalogue, "roles">): Promise<void> {
-  // Nothing is locked where nothing changes: a process that froze with the lock would keep every other from starting.
+  // Take no lock if nothing changes: a process that froze while holding it would keep all others from starting.
   if (listsAre(roles, await listRoleBindings(db))) return;
   await db.tx((tx) => writeRoleLists(tx, roles));
 }
 
 /**
- * Looks at the prompts only when a role's enabled models have changed, which one small query tells. A run that was cut off
- * is repeated by the next one: what is bound already gets no second version.
- * @returns how many prompts got a new version; 0 too where another process decides what roles may mean.
+ * Reads the prompts only when a role's enabled models have changed, which one small query shows. After an interruption,
+ * the next call starts over: prompts that are bound already get no second version.
+ * @returns how many prompts got a new version; also 0 when another process decides what roles may mean.
  */
 export async function rebindRoles(db: Database, options: RebindOptions, stop?: AbortSignal): Promise<number> {
   const { catalogue } = options;
@@ -65,7 +65,7 @@ function listsAre(roles: Catalogue["roles"], bindings: readonly RoleBinding[]): 
   return isDeepStrictEqual(roles, Object.fromEntries(bindings.map(({ role, models }) => [role, models])));
 }
 
-/** The enabled models of every role: what the bindings depend on. */
+/** The enabled models of every role, which the bindings depend on. */
 function enabledModels(catalogue: Catalogue): Record<string, readonly string[]> {
   const isEnabled = (model: string): boolean => catalogue.isEnabled(model);
   return Object.fromEntries(Object.entries(catalogue.roles).map(([role, models]) => [role, models.filter(isEnabled)]));

@@ -1,4 +1,4 @@
-/** Taking prompts out of the marketplace and bringing them back, with their entries in the search index. */
+/** Takes prompts out of the marketplace and brings them back, together with their search index entries. */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { invalid, notFound } from "../../platform/problem.ts";
 import { indexDocuments, removeDocument, type SearchDocument } from "../../search/index.ts";
@@ -25,8 +25,8 @@ export function toDocument(version: SearchedText): SearchDocument {
 }
 
 /**
- * Unpublishes a prompt: from the commit on none of its versions can be found, read or run. Existing runs go on.
- * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published.
+ * Unpublishes a prompt: after the commit, none of its versions can be found, read, or run. Existing runs continue.
+ * @throws Problem NOT_FOUND_ERROR when no prompt with this id was ever published.
  */
 export function unpublishPrompt(db: Database, promptId: string): Promise<void> {
   return underPublishingLock(db, async (tx) => {
@@ -36,8 +36,8 @@ export function unpublishPrompt(db: Database, promptId: string): Promise<void> {
 }
 
 /**
- * Publishes a prompt again as it was, all its published versions with it.
- * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published; VALIDATION_ERROR when an operator has
+ * Publishes a prompt again as it was, with all its published versions.
+ * @throws Problem NOT_FOUND_ERROR when no prompt with this id was ever published; VALIDATION_ERROR when an operator has
  * unpublished it.
  */
 export function republishPrompt(db: Database, promptId: string): Promise<void> {
@@ -48,23 +48,23 @@ export function republishPrompt(db: Database, promptId: string): Promise<void> {
   });
 }
 
-/** Brings the search index to what is published of a prompt. */
+/** Updates the search index to match what is published of a prompt. */
 export async function indexLatest(tx: Tx, promptId: string): Promise<void> {
   const [document] = await listSearchDocuments(tx, [promptId]);
   if (document === undefined) await removeDocument(tx, promptId);
   else await indexDocuments(tx, [document]);
 }
 
-/** What search is to find of these prompts. */
+/** Lists the search documents of these prompts. */
 export async function listSearchDocuments(db: Queryable, promptIds: readonly string[]): Promise<SearchDocument[]> {
   return (await listSearchedTexts(db, promptIds)).map(toDocument);
 }
 
-/** @throws Problem VALIDATION_ERROR with the reason, which the author may read. */
+/** @throws Problem VALIDATION_ERROR with the operator's reason, for the author to read. */
 export function requireNotBlocked(prompts: Iterable<PromptRow>): void {
   for (const { slug, blockReason } of prompts) {
     if (blockReason === null) continue;
-    const message = `The prompt ${slug} was unpublished by an operator, so it cannot be published. The reason given: "${blockReason}". Ask the operator of this server to allow it again.`;
+    const message = `The prompt ${slug} was unpublished by an operator, so it cannot be published. Reason: "${blockReason}". Ask the server's operator to allow it again.`;
     throw invalid([{ path: ["path", "promptId"], code: "not_allowed", message }]);
   }
 }

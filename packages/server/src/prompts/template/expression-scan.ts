@@ -9,11 +9,11 @@ export interface ScanFault {
   readonly offset: number;
   readonly code: FaultCode;
   readonly message: string;
-  /** The piece that is meant, where it is known exactly. */
+  /** The exact piece with the fault, if known. */
   readonly text?: string;
 }
 
-/** `name`: written directly, so an input or a local; `input` and `step`: by `input["…"]` and `steps.…`. */
+/** `name`: read directly, so an input or a local; `input` and `step`: read as `input["…"]` and `steps.…`. */
 export interface Read {
   readonly kind: "name" | "input" | "step";
   readonly key: string;
@@ -23,20 +23,20 @@ export interface Read {
 export interface ExpressionFacts {
   readonly reads: Read[];
   readonly faults: ScanFault[];
-  /** Reads that stand alone as a condition; an empty text is true in Liquid. */
+  /** Reads that are a whole condition; empty text is true in Liquid. */
   readonly truthTests: Read[];
-  /** Reads that stand alone as a value, without a filter; a list would be printed without anything between its items. */
+  /** Reads that are a whole value, without a filter; Liquid would print a list without separators. */
   readonly bare: Read[];
   /** Offsets of `forloop.…`. */
   readonly loopReads: number[];
-  /** Operators, or values of a `when`. */
+  /** Number of operators, or of values of a `when`. */
   comparisons: number;
   filters: number;
 }
 
 /**
- * Reads one expression to the end of `reader`. `value`: one value and filters; `condition`: values joined by operators
- * and filters. Anything left over is a fault: Liquid would drop it silently.
+ * Reads one expression to the end of `reader`. `value`: one value and filters; `condition`: values joined by operators,
+ * and filters. Anything left over is a fault, since Liquid would drop it silently.
  */
 export function scanExpression(reader: Tokenizer, form: "value" | "condition"): ExpressionFacts {
   const facts = noFacts();
@@ -45,7 +45,7 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
     const tokens = [...reader.readExpressionTokens()];
     checkGrammar(tokens, form, facts, begin);
     facts.comparisons = tokens.filter((token) => TypeGuards.isOperatorToken(token)).length;
-    // The names in a broken expression say nothing about inputs.
+    // Names in a broken expression are not inputs.
     const isSound = facts.faults.length === 0;
     for (const token of isSound ? tokens : []) if (TypeGuards.isValueToken(token)) scanValue(token, facts);
     const filters = reader.readFilters();
@@ -166,7 +166,7 @@ function checkQuote(token: Token, facts: ExpressionFacts): void {
 
 const LOOP_FIELDS: ReadonlySet<string> = new Set(["index", "index0", "rindex", "first", "last", "length"]);
 
-/** Only `key`, `input["key"]` and `steps.id` may be read: any other path could reach what the author did not mean. */
+/** Only `key`, `input["key"]`, and `steps.id` may be read: any other path could reach something unintended. */
 function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
   const segments: string[] = [];
   for (const prop of token.props) {

@@ -4,16 +4,16 @@ import type { Change } from "./locate.ts";
 import { engine, expressionOf, readerOf } from "./template-language.ts";
 
 /**
- * Raw and comment blocks are matched first, so that nothing inside them is touched. One that is not closed matches the
- * rest of the text, or every such tag would scan all of it again.
+ * Matches raw and comment blocks first, so that nothing inside them is changed. An unclosed block matches the rest of
+ * the text, or every such tag would scan all of it again.
  */
 const PLACEHOLDER =
   /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|(\{\{-?)([^{}|"\n]{1,200}?)(-?\}\})/g;
 
 /**
- * Turns placeholders of other template languages into Liquid: `{{Child's Age}}` -> `{{ input["Child's Age"] }}`. Only
- * what Liquid cannot read is changed, and what it reads wrongly (`{{ the topic }}`) if exactly that key is declared.
- * @param declared the keys of the file, or null when it declares none.
+ * Rewrites placeholders of other template languages as Liquid: `{{Child's Age}}` -> `{{ input["Child's Age"] }}`.
+ * Changes only what Liquid cannot read, or misreads (`{{ the topic }}`) if exactly that key is declared.
+ * @param declared the keys that the file declares, or null when it has no `inputs`.
  */
 export function rewriteForeignPlaceholders(
   text: string,

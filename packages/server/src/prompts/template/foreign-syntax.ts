@@ -1,6 +1,6 @@
 /**
- * Finds placeholders of other template languages. Liquid would send them to the model as they stand, or read them as
- * something else, and nobody would see it: so each is a fault or a warning that says how it is written here.
+ * Finds placeholders of other template languages. Liquid would silently send them to the model as is, or read them as
+ * something else, so each becomes a fault or a warning that says how to write it in Liquid.
  */
 import { expressionOf, TEMPLATE_LENGTH_MAX } from "./template-language.ts";
 import { keyProblem } from "../text-input-rules.ts";
@@ -11,22 +11,22 @@ export interface ForeignSyntax {
   /** As the author wrote it. */
   readonly text: string;
   readonly message: string;
-  /** False: it may be meant as text, so it is a warning. */
+  /** False: it may be literal text, so it is a warning. */
   readonly isFault: boolean;
 }
 
 /**
- * Liquid's own tags and outputs, and what stands in raw and comment blocks, is not foreign. None begins inside another:
- * a text of nothing but beginnings would be read from each of them to the limit.
+ * Liquid's own tags and outputs, and the content of raw and comment blocks, are not foreign. A match contains no other
+ * opening, or a text of nothing but openings would be read from each of them to the limit.
  */
 const LIQUID_BLOCK =
   /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|\{%(?:(?!\{%)[\s\S]){0,2000}?%\}/y;
-// Blanks are bounded where the name may begin or end with some, too: each might belong to either, and all ways are tried.
+// Blanks are bounded where the name may also start or end with them: the engine would try every way to split them.
 const TRIPLE = /\{\{\{\s{0,20}([^{}\n]{1,200}?)\s{0,20}\}\}\}/y;
-/** A section, its end, its inverse, a partial, a comment, an unescaped value, a change of delimiters, private data. */
+/** A section, its end, its inverse, a partial, a comment, an unescaped value, new delimiters, or private data. */
 const SIGIL = /\{\{~?\s*([#/^>!&=@$])([^{}\n]{0,200}?)~?\}\}/y;
 const ELSE = /\{\{~?\s*(else(?:\s+if\b[^{}\n]{0,200})?)\s*~?\}\}/y;
-/** A call, a choice between two values, a default, a comparison or texts that are joined: of JavaScript, Python or Jinja. */
+/** A call, a conditional, a default, a comparison, or a concatenation in JavaScript, Python, or Jinja. */
 const EXPRESSION =
   /\{\{-?\s{0,20}([\p{L}_$][\p{L}\p{N}_$]{0,60}(?:\.[\p{L}_$][\p{L}\p{N}_$]{0,60}){0,5}(?:\(\)|(?<=\.[\p{L}\p{N}_$]{1,60})\([^{}\n]{1,100}\)|\s{1,5}(?:\?[^{}\n:]{1,100}:|\+\s{0,5}["']|[=!]==?|&&|\|\||\?\?)[^{}\n]{1,100})[^{}\n]{0,100}?)\s{0,20}-?\}\}/uy;
 const OUTPUT = /\{\{(?:(?!\{\{)[\s\S]){0,2000}?\}\}/y;
@@ -36,31 +36,34 @@ const NAME = String.raw`[\p{L}_][\p{L}\p{N}_]{0,59}`;
 const MEMBERS = String.raw`(?:\.${NAME}(?:\([^(){}\n]{0,60}\))?|\[[^[\]{}\n]{1,60}\]){0,5}`;
 /** `>10`, `,.2f`, `%d %B`, `N2`, `yyyy-MM-dd`; not the second half of `{ a: b }`. */
 const FORMAT = String.raw`:(?:(?:[^{}\n]?[<>=^])?[-+]?z?#?0?\d{0,4}[_,]?(?:\.\d{1,3})?(?:[a-zA-Z]\d{0,2}|%)?|[^{}\n"']{0,20}%[-a-zA-Z][^{}\n"']{0,40}|(?=[^{}]*(?:yy|MM|dd|HH|mm))[yMdHhmstf\/:. -]{2,30})`;
-/** Python's str.format and f-strings beyond a bare name, and its positions: `{topic!r}`, `{topic:>10}`, `{topic[0]}`, `{0}`. */
+/**
+ * Python's str.format and f-strings, other than a bare name, and positions: `{topic!r}`, `{topic:>10}`, `{topic[0]}`,
+ * `{0}`.
+ */
 const PYTHON = new RegExp(
   String.raw`\{(?:(${NAME})(?!\})(${MEMBERS}=?(?:![rsa])?(?:${FORMAT})?)|(\d{1,2})(${MEMBERS}(?:![rsa])?(?:${FORMAT})?)|(?=[!:])(?:![rsa])?(?:${FORMAT})?)\}(?!\})`,
   "uy",
 );
-/** The same inside of two braces, where Liquid would read a name with these signs in it. */
+/** The same in double braces, where Liquid would read a name that contains these characters. */
 const PYTHON_IN_TWO = new RegExp(
   String.raw`\{\{-?\s{0,20}(${NAME}${MEMBERS}(?:![rsa](?:${FORMAT})?|(?=:[^{}\n]*[<>=^%.,])${FORMAT}))\s{0,20}-?\}\}`,
   "uy",
 );
-/** Liquid prints it as it stands; elsewhere it is a position, or the name of an input. */
+/** Liquid prints it as is; in other languages it is a position, or the name of an input. */
 const NUMBER = /\{\{-?\s{0,20}(\d{1,3})\s{0,20}-?\}\}/y;
 const PERCENT = /%\(([^()\n]{1,60})\)[-#0 +]{0,3}\d{0,3}(?:\.\d{1,3})?[diouxXeEfFgGcrsa]/y;
 const SQUARE = /\[\[\s{0,20}([^[\]\n]{1,80}?)\s{0,20}\]\]/y;
 const ANGLE = /<<([\p{L}_][^<>\n]{0,79})>>/uy;
-/** As an input method for Chinese or Japanese writes braces. */
+/** Braces from a Chinese or Japanese input method. */
 const FULL_WIDTH = /｛{1,2}\s{0,20}([\p{L}_][\p{L}\p{N}_ .'-]{0,59}?)\s{0,20}｝{1,2}/uy;
 const ERB = /<%[\s\S]{0,200}?%>/y;
 const JINJA_COMMENT = /\{#[\s\S]{0,500}?#\}/y;
-/** Behind these a single brace belongs to LaTeX, a shell or a format of numbers: `\frac{a}`, `x_{i}`, `$${a}`. */
+/** After these, a single brace belongs to LaTeX, a shell, or a number format: `\frac{a}`, `x_{i}`, `$${a}`. */
 const NOT_BEFORE_A_BRACE = /[\p{L}\p{N}\\^_}$]/u;
-/** Nor is it a count of a regular expression: `[0-9]{2}`, `(ab){3}`. */
+/** After these, it is a repetition count of a regular expression: `[0-9]{2}`, `(ab){3}`. */
 const NOT_BEFORE_A_NUMBER = /[\])}.*+?|]/;
 
-/** @param declared the keys of the file, or null when it declares none. */
+/** @param declared the keys that the file declares, or null when it has no `inputs`. */
 export function findForeignSyntax(text: string, declared: ReadonlySet<string> | null): ForeignSyntax[] {
   if (text.length > TEMPLATE_LENGTH_MAX) return []; // a fault already
   const found: ForeignSyntax[] = [];
@@ -76,7 +79,7 @@ export function findForeignSyntax(text: string, declared: ReadonlySet<string> | 
 
 interface Piece {
   readonly text: string;
-  /** Null: it is Liquid's own. */
+  /** Null: it is valid Liquid. */
   readonly message: string | null;
   readonly isFault: boolean;
 }
@@ -85,7 +88,7 @@ type Reader = (groups: readonly string[], declared: ReadonlySet<string> | null) 
 
 const OWN: Reader = () => ({ message: null, isFault: false });
 
-/** In this order: the longer form first. */
+/** In this order, longer forms first. */
 const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
   [LIQUID_BLOCK, OWN],
   [
@@ -152,7 +155,7 @@ function warning(message: string) {
   return { message, isFault: false };
 }
 
-/** What is written like a placeholder: surely meant as one when an input has its name. */
+/** Text that looks like a placeholder: a fault if an input has its name, otherwise a warning. */
 function placeholder(name: string | null, declared: ReadonlySet<string> | null) {
   const key = name?.trim().normalize("NFC");
   const write = `To insert an input, write ${key === undefined ? "{{ name }}" : output(key)}.`;
@@ -161,7 +164,7 @@ function placeholder(name: string | null, declared: ReadonlySet<string> | null) 
   return warning(`This is sent to the model as is. ${write} ${MEANT_AS_TEXT}`);
 }
 
-/** A position says nothing about an input's name, unless an input has exactly that one. */
+/** A position is not an input's name, unless an input has exactly that name. */
 function pythonPlaceholder(name: string, declared: ReadonlySet<string> | null) {
   const isName = name !== "" && (!/^\d/.test(name) || declared?.has(name) === true);
   const { message, isFault } = placeholder(isName ? name : null, declared);

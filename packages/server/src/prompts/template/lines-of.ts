@@ -1,6 +1,8 @@
 import { LineCounter } from "yaml";
 
-/** The line of an offset, from 1, without a look at every line before it. A line break belongs to the line it ends. */
+/**
+ * Finds the line of an offset, from 1, without scanning the lines before it. A line break belongs to the line it ends.
+ */
 export function linesOf(text: string): (offset: number) => number {
   const lines = new LineCounter();
   lines.addNewLine(0);

@@ -1,16 +1,16 @@
-/** Where a piece of a template stands in the file of its author. */
+/** Locates pieces of a template in the author's file. */
 import type { PromptFault } from "../prompt-fault.ts";
 import { linesOf } from "./lines-of.ts";
 import type { TemplateText } from "./template-text.ts";
 
 export interface Locate {
-  /** From an offset of the rewritten text to one of the text as its author wrote it. */
+  /** Converts an offset in the rewritten text to one in the author's text. */
   sourceOffset(offset: number): number;
-  /** The ones below take offsets of the text as its author wrote it. */
+  /** This and the methods below take offsets in the author's text. */
   line(offset: number): number;
-  /** Without a column where lines of the text are not lines of the file. */
+  /** No column if lines of the text are not lines of the file. */
   at(offset: number): Pick<PromptFault, "column"> & { readonly line: number };
-  /** The piece that stands there; undefined where the text ends. It is searched for, so of faults only. */
+  /** The piece at the offset; undefined at the end of the text. Use it only for faults, since it searches the text. */
   excerpt(offset: number): string | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface Change {
   readonly to: string;
 }
 
-/** @param changes what was rewritten, in order, with offsets of the text as its author wrote it. */
+/** @param changes what was rewritten, in order, with offsets in the author's text. */
 export function locator(source: TemplateText, changes: readonly Change[]): Locate {
   const lineIn = linesOf(source.text);
   const line = (offset: number) => (source.indent === null ? source.line : source.line + lineIn(offset) - 1);
@@ -46,7 +46,7 @@ export function locator(source: TemplateText, changes: readonly Change[]): Locat
 
 const EXCERPT_LENGTH_MAX = 60;
 
-/** The output or tag that the offset lies in, else the rest of its line. */
+/** The output or tag at the offset, or else the rest of the line. */
 function excerptAt(text: string, offset: number): string | undefined {
   const before = text.slice(0, offset + 2);
   const open = Math.max(before.lastIndexOf("{{"), before.lastIndexOf("{%"));

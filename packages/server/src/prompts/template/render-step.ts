@@ -18,7 +18,7 @@ interface ParsedStep {
   readonly messages: readonly { readonly role: StepMessage["role"]; readonly template: ParsedTemplate }[];
 }
 
-/** The texts of one step, as a model gets them. */
+/** The texts of one step, as the model gets them. */
 export interface RenderedStep {
   readonly prompt: string;
   readonly instructions: string;
@@ -26,14 +26,14 @@ export interface RenderedStep {
   readonly messages?: readonly { readonly role: StepMessage["role"]; readonly text: string }[];
 }
 
-/** Parsed once per loaded version: the entry lives as long as the step in the version cache. */
+/** Parsed once per loaded version: an entry lives as long as its step in the version cache. */
 const parsedSteps = new WeakMap<StepDefinition, ParsedStep>();
 
 /**
- * The text a model gets: inputs inserted, choice names replaced by the texts behind them.
- * @param textInputs as checkInputs filled them: every declared key is there.
+ * Renders the texts that a model gets: inserts inputs, and replaces choice names by their texts.
+ * @param textInputs from checkInputs, with a value for every declared key.
  * @param stepOutputs texts of the earlier steps by id; a missing one counts as empty.
- * @throws Problem VALIDATION_ERROR when a text is over 1,000,000 UTF-16 units, or the templates are too much work.
+ * @throws Problem VALIDATION_ERROR when a text has over 1,000,000 UTF-16 units, or the templates are too much work.
  */
 export function renderStep(
   version: { readonly definition: PromptDefinition },
@@ -58,7 +58,7 @@ export function renderStep(
   };
 }
 
-/** Everything that the author wrote into a step: its texts, and those behind the choices of all inputs. */
+/** Everything that the author wrote for a step: its texts, and the texts of all inputs' choices. */
 export function authorsText({ definition }: { readonly definition: PromptDefinition }, stepIndex: number): string {
   const step = definition.steps[stepIndex];
   if (step === undefined) throw new RangeError(`There is no step ${stepIndex}.`);
@@ -83,7 +83,7 @@ function parseStep(step: StepDefinition): ParsedStep {
   return parsed;
 }
 
-/** Publishing refuses such a prompt. A version that was published before could hold a process for a minute. */
+/** Publishing rejects such a prompt, but an older version could block a process for a minute. */
 function tooMuchWork(): Problem {
   const most = WORK_MAX.toLocaleString("en");
   const message = `This prompt version can no longer run: the templates of one step have more than ${most} outputs, tags, and filters in total. Ask its author to publish a new version.`;
@@ -100,8 +100,8 @@ function renderOne(template: ParsedTemplate, scope: RenderScope): string {
 }
 
 /**
- * For a select, the text behind each chosen name; an unknown name was refused before and inserts nothing. A number and a
- * boolean are what they say, so that they can be compared. A blank of any type is the empty text.
+ * Inserts the text of each chosen name of a select; unknown names were rejected before and insert nothing. Numbers and
+ * booleans keep their type, so that templates can compare them. Blank text of any type becomes empty text.
  */
 function insertedValue(input: InputField, value: string): InsertedValue {
   const { choices, type } = input;

@@ -1,4 +1,4 @@
-/** What an author who knows another language may have meant, where Liquid's own error would be a riddle. */
+/** Hints for authors who know another language, where Liquid's own error would be cryptic. */
 const HINTS: readonly (readonly [form: RegExp, hint: string])[] = [
   [/[“”„‘’]/u, "Use straight quotes: \" or '."],
   [/&&|\|\|/, 'Use "and" or "or".'],
@@ -6,13 +6,13 @@ const HINTS: readonly (readonly [form: RegExp, hint: string])[] = [
   [/^[^"']*'[^']*$/, 'An apostrophe starts a string in Liquid. To read a key that contains one, write input["…"].'],
 ];
 
-/** A sentence with a space before it, or nothing. @param piece the expression that is not Liquid. */
+/** @param piece the expression that is not Liquid. @returns a sentence with a leading space, or an empty text. */
 export function hintFor(piece: string): string {
   const hint = HINTS.find(([form]) => form.test(piece))?.[1];
   return hint === undefined ? "" : ` ${hint}`;
 }
 
-/** Tags of other languages, and of authors in a hurry. */
+/** Tags of other languages, and common mistakes. */
 const MEANT_TAGS: Readonly<Record<string, string>> = { elseif: "elsif", elif: "elsif", set: "assign", foreach: "for" };
 
 /** The tag that may have been meant, or null. */

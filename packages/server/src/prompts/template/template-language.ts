@@ -1,9 +1,9 @@
 import { Liquid, Tokenizer, toValue, type Context } from "liquidjs";
 
 /**
- * The template language: Liquid, restricted by allow-lists. Adding a tag or filter later is compatible, removing one is
- * not. `include` and `render` read files, `capture` multiplies output: they may not be allowed. `for` goes over a list input
- * only, whose items are bounded, and not inside another.
+ * The template language: Liquid, restricted by allowlists. Adding a tag or filter later is compatible, removing one is
+ * not. Never allow `include` and `render`, which read files, or `capture`, which multiplies output. `for` iterates only
+ * over list inputs, whose length is limited, and cannot be nested.
  */
 export const ALLOWED_TAGS: ReadonlySet<string> = new Set([
   "if",
@@ -16,7 +16,9 @@ export const ALLOWED_TAGS: ReadonlySet<string> = new Set([
   "#",
 ]);
 
-/** Filter -> fewest and most arguments. A wrong number would throw in a run, or only in one branch of it. */
+/**
+ * Filter -> minimum and maximum number of arguments. A wrong number would throw in a run, perhaps only in one branch.
+ */
 export const ALLOWED_FILTERS: ReadonlyMap<string, readonly [min: number, max: number]> = new Map([
   ["default", [1, 1]],
   ["upcase", [0, 0]],
@@ -47,7 +49,7 @@ export const ALLOWED_FILTERS: ReadonlyMap<string, readonly [min: number, max: nu
   ["number_of_words", [0, 1]],
 ]);
 
-/** Names a template cannot read directly: a key of that name is reached by `input["…"]` only. */
+/** Names that a template cannot read directly: it must read such keys as `input["…"]`. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(
   "input steps forloop tablerowloop blank empty nil null true false and or not contains __proto__".split(" "),
 );
@@ -56,29 +58,29 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set(
 export const TEMPLATE_LENGTH_MAX = 100_000;
 
 /**
- * Operators and `when` values of one template. One tag may contain several, and the time limit is not checked
- * between them: comparing 100 KiB texts 6,000 times took 6 s there (measured 2026-11).
+ * Operators and `when` values in one template. One tag may contain several, and the time limit is not checked between
+ * them: comparing 100 KiB texts 6,000 times took 6 s (measured 2026-11).
  */
 export const COMPARISONS_MAX = 500;
 
 /**
- * Outputs, tags and filters of all templates of a prompt, and LIST_ITEMS_MAX times those in a loop: a prompt is rendered
- * as a whole, for each of its samples when it is checked, and each rendering only has a time limit of its own. 10,000
- * take 40 ms, and 40 messages of 3,000 each, with ten samples, took 9 s (measured 2026-11). No seed prompt has over 9.
+ * Outputs, tags, and filters in all templates of a prompt; in a loop, each counts LIST_ITEMS_MAX times. A check renders
+ * the whole prompt for each of its samples, and the time limit applies only to each rendering. 10,000 take 40 ms, and
+ * 40 messages of 3,000 each, with ten samples, took 9 s (measured 2026-11). No seed prompt has more than 9.
  */
 export const WORK_MAX = 10_000;
 /** One comparison of 100 KiB texts may take a millisecond. */
 export const COMPARISON_WORK = 5;
 
-/** Parts a text may be split into: two lists are compared part by part, up to a microsecond each. */
+/** Maximum parts of a split text. Comparing two lists takes up to a microsecond per part. */
 const PARTS_MAX = 1_000;
 
 /**
- * Wall time, so it must be far above what a legal template needs: 14,000 outputs took 40 ms alone and over 100 ms on a
+ * Wall time, so it must be far above what a valid template needs: 14,000 outputs took 40 ms alone, and over 100 ms on a
  * machine with four times more work than processors (measured 2026-11). The other limits bound the work itself.
  */
 const RENDER_MS_MAX = 1_000;
-/** Units the filters of one rendering may copy in all; it does not bound the output, which is checked by itself. */
+/** Total units that the filters of one rendering may copy. The size of the output is checked separately. */
 const FILTER_UNITS_MAX = 1_000_000;
 
 export const engine = createEngine();
@@ -88,8 +90,8 @@ function createEngine(): Liquid {
     ownPropertyOnly: true,
     strictVariables: true,
     strictFilters: true,
-    templates: {}, // partials come from this empty object, never from the disk
-    locale: "en-US", // a rendering is the same on every machine; and to ask the machine for its own takes 7 ms of a start
+    templates: {}, // partials come from this empty object, never from disk
+    locale: "en-US", // the same output on every machine; also, detecting the machine's own locale adds 7 ms to startup
     parseLimit: TEMPLATE_LENGTH_MAX,
     renderLimit: RENDER_MS_MAX,
     memoryLimit: FILTER_UNITS_MAX,
@@ -102,7 +104,7 @@ function createEngine(): Liquid {
   return liquid;
 }
 
-/** Liquid's own split drops empty parts at the end, as Ruby does; so does this one. */
+/** Like Liquid's own split, and Ruby's, drops empty parts at the end. */
 function splitWithin(this: { readonly context: Context }, value: unknown, separator: unknown): string[] {
   const text = textOf(value);
   this.context.memoryLimit.use(text.length);
@@ -112,26 +114,26 @@ function splitWithin(this: { readonly context: Context }, value: unknown, separa
   return parts;
 }
 
-/** Nil where there is no part: Liquid's own answer, undefined, would make the name it is assigned to an unknown one. */
+/** Returns nil for a missing part: Liquid's own undefined would make the name that it is assigned to unknown. */
 function partAt(value: unknown, index: number): unknown {
   const plain: unknown = toValue(value);
   return Array.isArray(plain) || typeof plain === "string" ? (plain.at(index) ?? null) : "";
 }
 
-/** How an output prints a value: lists without separators, nothing for nil. */
+/** Converts a value as an output prints it: lists without separators, nothing for nil. */
 function textOf(value: unknown): string {
   const plain: unknown = toValue(value);
   if (Array.isArray(plain)) return plain.map(textOf).join("");
   return typeof plain === "string" || typeof plain === "number" || typeof plain === "boolean" ? String(plain) : "";
 }
 
-/** The prototype goes too: `{% constructor %}` must be as unknown as `{% include %}`. */
+/** Removes the prototype too: `{% constructor %}` must be as unknown as `{% include %}`. */
 function allowOnly(table: object, isAllowed: (name: string) => boolean): void {
   Object.setPrototypeOf(table, null);
   for (const name of Object.keys(table)) if (!isAllowed(name)) Reflect.deleteProperty(table, name);
 }
 
-/** A reader of expressions over a part of `text`, with the operators of this language. */
+/** Creates a reader of expressions over a part of `text`, with this language's operators. */
 export function readerOf(text: string, range: readonly [number, number] = [0, text.length]): Tokenizer {
   return new Tokenizer(text, engine.options.operators, undefined, [range[0], range[1]]);
 }
@@ -144,7 +146,7 @@ export function isDirectName(key: string): boolean {
   return readerOf(key).readNumber() === undefined; // `7` is the number, `7up` a name
 }
 
-/** How a template reads this key. */
+/** The expression that reads this key in a template. */
 export function expressionOf(key: string): string {
   return isDirectName(key) ? key : `input[${JSON.stringify(key)}]`;
 }

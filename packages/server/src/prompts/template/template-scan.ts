@@ -1,7 +1,7 @@
 /**
- * Checks a template as its author wrote it, before anything is rendered: what it inserts, what it assigns, and every
- * fault at once. Liquid itself is lenient (`{{ the topic }}` prints the first of two variables, `[key]` reads a name
- * chosen by a value, words after `)` vanish) and stops at the first error. A run must never hit any of these.
+ * Checks a template before anything is rendered: finds what it inserts and assigns, and all its faults at once. Liquid
+ * itself is lenient (`{{ the topic }}` prints the first of two variables, `[key]` reads a name chosen by a value, words
+ * after `)` vanish) and stops at the first error. A run must never hit any of these.
  */
 import { TypeGuards, type TagToken, type Tokenizer, type TopLevelToken } from "liquidjs";
 import {
@@ -33,11 +33,11 @@ export interface TemplateFacts {
   readonly locals: ReadonlyMap<string, number>;
   readonly faults: readonly ScanFault[];
   readonly truthTests: readonly Read[];
-  /** Inputs that a loop goes over. */
+  /** Inputs that loops iterate over. */
   readonly loops: readonly Read[];
   /** Reads that stand alone as a value, without a filter. */
   readonly bare: readonly Read[];
-  /** Outputs, tags, filters and comparisons; those in a loop as often as a list may have items. */
+  /** Outputs, tags, filters, and comparisons; each one in a loop counts as often as a list may have items. */
   readonly work: number;
 }
 
@@ -50,7 +50,7 @@ const BLOCKS: Readonly<Record<string, { readonly branches: readonly string[]; re
 const NESTING_MAX = 32;
 const FAULTS_MAX = 50;
 
-/** @param workMax what the other templates of the prompt leave of its limit. */
+/** @param workMax what the prompt's other templates leave of the limit. */
 export function scanTemplate(text: string, workMax: number = WORK_MAX): TemplateFacts {
   const scan = new TemplateScan(workMax);
   if (text.length > TEMPLATE_LENGTH_MAX) {
@@ -106,8 +106,8 @@ class TemplateScan implements TemplateFacts {
   }
 
   /**
-   * Ends where no more faults are reported, since each error of Liquid counts the lines before it, and in tags that are
-   * nested too deep: each looks at those around it. What is too much work is not checked further either.
+   * Stops when no more faults are reported, since each Liquid error counts the lines before it; when tags are nested
+   * too deep, since each checks the tags around it; and when there is too much work.
    */
   readTokens(tokens: readonly TopLevelToken[]): void {
     for (const token of tokens) {
@@ -148,7 +148,9 @@ class TemplateScan implements TemplateFacts {
     if (token.name !== "for") this.#add(scanExpression(reader, token.name === "case" ? "value" : "condition"));
   }
 
-  /** `{% for item in things %}`: a name, and one input. Loops do not stand in each other, which would multiply them. */
+  /**
+   * Reads `{% for item in things %}`: a name and one input. Nested loops are not allowed, since they would multiply.
+   */
   #readLoop(token: TagToken, reader: Tokenizer): void {
     if (this.#isInLoop()) this.fault(token.begin, "Loops cannot be nested.");
     const name = reader.readIdentifier().getText();
@@ -177,7 +179,7 @@ class TemplateScan implements TemplateFacts {
     return this.#open.some(({ tag }) => tag === "for");
   }
 
-  /** Reads elsif, else, when and the end tags; false when this tag is not allowed here. */
+  /** Reads elsif, else, when, and end tags; false when this tag is not allowed here. */
   #readBranch(token: TagToken, reader: Tokenizer): boolean {
     const block = this.#open.at(-1);
     const shape = block === undefined ? undefined : BLOCKS[block.tag];
@@ -232,7 +234,7 @@ class TemplateScan implements TemplateFacts {
   }
 }
 
-/** Liquid's own errors carry the token they are about. */
+/** Liquid's own errors have the token that they are about. */
 function offsetOf(error: Error): number {
   return "token" in error && error.token !== null && typeof error.token === "object" && "begin" in error.token
     ? Number(error.token.begin)

@@ -2,11 +2,13 @@
 export interface TemplateText {
   readonly text: string;
   readonly line: number;
-  /** Characters before each line, where lines of the text are lines of the file: a body, a block (`|`); else null. */
+  /**
+   * Characters before each line, if lines of the text are lines of the file (a body or a `|` block); otherwise null.
+   */
   readonly indent: number | null;
 }
 
-/** Line ends become LF, and blank space around the text, which comes from the file format, is removed. */
+/** Converts line ends to LF, and removes the white space around the text that comes from the file format. */
 export function cleanTemplate(text: string): string {
   return text
     .replaceAll(/\r\n?/g, "\n")

@@ -6,23 +6,23 @@ export const RENDERED_LENGTH_MAX = 1_000_000;
 
 export interface ParsedTemplate {
   readonly nodes: readonly Template[];
-  /** Names the template assigns. They are empty text until assigned, so an untaken branch cannot leave one undefined. */
+  /** Names the template assigns. They are empty text until assigned, so that a skipped branch leaves none undefined. */
   readonly locals: readonly string[];
 }
 
 export interface RenderScope {
   /** Every declared key with its final value. */
   readonly inputs: ReadonlyMap<string, InsertedValue>;
-  /** Output of the earlier steps that the template reads. */
+  /** Outputs of the earlier steps that the template reads. */
   readonly steps: ReadonlyMap<string, string>;
 }
 
-/** A text, or what a typed input is. */
+/** A text, or the value of a typed input. */
 export type InsertedValue = string | number | boolean | readonly string[];
 
 export type Rendered =
   | { readonly kind: "text"; readonly text: string }
-  /** `length` is null where the text became too long to exist at all. */
+  /** `length` is null if the text became too long to exist at all. */
   | { readonly kind: "too-long"; readonly length: number | null };
 
 export function parseTemplate(text: string, locals: readonly string[]): ParsedTemplate {
@@ -30,8 +30,8 @@ export function parseTemplate(text: string, locals: readonly string[]): ParsedTe
 }
 
 /**
- * Inserts the values, which are text and never read as template again. Never throws for a template that passed
- * the publish-time scan and a scope with all its keys; an error is a bug.
+ * Inserts the values as text; they are never parsed as template. Never throws for a template that passed the scan at
+ * publishing and a scope with all its keys: an error is a bug.
  */
 export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Rendered {
   const context = contextOf(template, scope);
@@ -42,14 +42,14 @@ export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Re
     if (isLimitError(error)) return { kind: "too-long", length: null };
     throw error;
   }
-  // The length first: the text is a rope, and a comparison or a copy of 500 MB would be the harm itself.
+  // Check the length first: the text is a rope, and comparing or copying 500 MB would itself do the harm.
   if (text.length > RENDERED_LENGTH_MAX) return { kind: "too-long", length: text.length };
   return { kind: "text", text: text.toWellFormed() };
 }
 
 /**
- * The time limit stops a template that computes too much. A process that was merely paused (garbage collection, a
- * busy machine) meets it too, so only a rendering that is slow twice counts.
+ * The time limit stops a template that computes too much. A paused process (garbage collection, a busy machine) reaches
+ * it too, so a rendering fails only if it is slow twice.
  */
 function renderWithin(template: ParsedTemplate, context: object): string {
   const render = () => engine.renderSync([...template.nodes], context) as string;
@@ -61,7 +61,7 @@ function renderWithin(template: ParsedTemplate, context: object): string {
   }
 }
 
-/** `Invalid string length` is V8's word for a text over 512 MiB. */
+/** V8 reports a text over 512 MiB as `Invalid string length`. */
 function isLimitError(error: unknown): boolean {
   return /limit exceeded|Invalid string length/.test(messageOf(error));
 }
@@ -70,7 +70,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "";
 }
 
-/** No prototype anywhere: `constructor` is an ordinary key, or an unknown one. The two reserved names come last. */
+/** No object has a prototype, so `constructor` is an ordinary key or unknown. The two reserved names come last. */
 function contextOf(template: ParsedTemplate, scope: RenderScope): object {
   const context = bare();
   for (const name of template.locals) context[name] = "";
