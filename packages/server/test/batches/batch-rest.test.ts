@@ -1,11 +1,11 @@
-/** A batch that cannot be looked after: its account rests, others do not notice, and it goes on by itself. */
+/** A batch that cannot be processed: its account pauses, others are not affected, and it continues by itself. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { directedPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** Of an account after an error, as start-batches.ts has it. */
+/** How long an account rests after an error, as in start-batches.ts. */
 const REST_MS = 5_000;
 
 let server: TestServer;
@@ -13,7 +13,7 @@ let directed = "";
 beforeAll(async () => {
   server = await startTestServer();
   ({ promptVersionId: directed } = await server.publish(directedPrompt()));
-  // What no code foresees: creating a run fails for some accounts. A sequence counts also what is rolled back.
+  // An unexpected error: creating a run fails for some accounts. A sequence also counts what is rolled back.
   await server.app.db.query(`
     create table broken_accounts (account_id uuid primary key);
     create sequence broken_tries;
@@ -42,14 +42,14 @@ const itemsOf = (count: number, behaviour: string) =>
   Array.from({ length: count }, () => ({ inputs: { textInputs: { do: behaviour } } }));
 const countsOf = async ({ client }: TestCaller, batchId: string) => (await client.batches.get(batchId)).counts;
 
-test("an error is tried again after a rest, while the batch of another account goes on, and loses no item", async () => {
+test("an error is retried after a rest while another account's batch continues, and no item is lost", async () => {
   const [broken, other] = await Promise.all([server.createCaller(), server.createCaller()]);
   await breakAccount(broken);
   const startedMs = performance.now();
   const { batchId } = await broken.client.batches.create({ promptVersionId: directed, items: itemsOf(5, "tokens=1") });
   await eventually(async () => expect(await triesSoFar()).toBe(1));
 
-  // Each end of a run wakes who looks after batches, and no wake ends the rest.
+  // Each end of a run wakes the batch starter, and no wake cuts the rest short.
   const beside = await other.client.batches.create({ promptVersionId: directed, items: itemsOf(30, "tokens=1") });
   await other.client.batches.wait(beside.batchId, { pollMs: 50 });
   const restsOver = Math.floor((performance.now() - startedMs) / REST_MS);
@@ -70,7 +70,7 @@ test("an error is tried again after a rest, while the batch of another account g
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
-test("a batch of an account that rests is canceled at once, with what runs of it", async () => {
+test("a batch of a resting account is canceled at once, with its unfinished runs", async () => {
   const caller = await server.createCaller({ credits: 500 });
   const created = await caller.client.batches.create({
     promptVersionId: directed,
@@ -92,7 +92,7 @@ test("a batch of an account that rests is canceled at once, with what runs of it
   await mendAccounts();
 });
 
-test("a look that was answered late starts no more items than there is room for", async () => {
+test("a pass whose query was answered late starts no more items than there is room for", async () => {
   const caller = await server.createCaller({ credits: 500 });
   await query("insert into run_limits (scope, max_running) values ('account:' || $1, 8)", [caller.accountId]);
   await query(`create function slow_create() returns trigger language plpgsql as

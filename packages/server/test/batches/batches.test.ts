@@ -1,4 +1,4 @@
-/** POST /v1/batches and what follows: many runs of one prompt, each made once. */
+/** POST /v1/batches and what follows: many runs of one prompt, each created once. */
 import type { Batch, BatchResult } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { firstIdOfMs, idTimeMs } from "../../src/platform/ids.ts";
@@ -31,7 +31,7 @@ async function resultsOf(client: TestCaller["client"], batchId: string): Promise
   return results;
 }
 
-/** Polls until the batch is as wanted. */
+/** Polls until the batch is in the wanted state. */
 function becomes(client: TestCaller["client"], batchId: string, wanted: Partial<Batch>): Promise<Batch> {
   return eventually(async () => {
     const batch = await client.batches.get(batchId);
@@ -41,7 +41,7 @@ function becomes(client: TestCaller["client"], batchId: string, wanted: Partial<
 }
 
 describe("a batch", () => {
-  test("runs each of its items once, and answers their ends in order, as lines and as CSV", async () => {
+  test("runs each of its items once, and returns their results in order, as JSON lines and as CSV", async () => {
     const words = ["tokens=5", "refuse", "tokens=3", "tokens=9", "delay=150 tokens=2", "tokens=4"];
     const created = await caller.client.batches.create({
       promptVersionId: directed,
@@ -77,14 +77,14 @@ describe("a batch", () => {
   });
 });
 
-test("an item that several processes start at once has one run, and the others leave no hold", async () => {
+test("an item that several processes start at once gets one run, and the others leave no hold", async () => {
   const { client, accountId } = await server.createCaller();
   const workers = await Promise.all([server.startAnother("worker"), server.startAnother("worker")]);
   const items = Array.from({ length: 60 }, (_, i) => item(`delay=${i % 3} tokens=1`));
   const { batchId } = await client.batches.create({ promptVersionId: directed, items });
   const { db } = server.app;
   await eventually(async () => {
-    // Each of them wins a shift, while the shift of another goes on.
+    // Each process wins a shift while another's shift is still going on.
     await db.query("update cron_ticks set next_at = promptd_now() where name = 'batches'");
     expect((await client.batches.get(batchId)).batchStatus).toBe("finished");
   });
@@ -100,7 +100,7 @@ test("an item that several processes start at once has one run, and the others l
 });
 
 describe("items that cannot be run", () => {
-  test("are all named with their index, and nothing is created", async () => {
+  test("are all reported with their index, and nothing is created", async () => {
     const { client } = await server.createCaller();
     const body = {
       promptVersionId: text,
@@ -156,7 +156,7 @@ describe("items that cannot be run", () => {
       "items has 10,001 items; at most 10,000 are accepted.",
     ],
     [
-      "an option that the model does not know, said once",
+      "an option that the model does not support, reported once",
       { items: [item("tokens=1"), item("tokens=1")], runOptions: { size: "x" } },
       "unsupported_option body.runOptions.size",
       '"size" is not a run option of the model sandbox/text.',
@@ -172,7 +172,7 @@ describe("items that cannot be run", () => {
     expect(issues[0]?.message).toContain(message);
   });
 
-  test("with images are checked as those of a single run, and sound ones get there", async () => {
+  test("with images are checked like those of a single run, and valid ones reach the model", async () => {
     const { promptVersionId } = await server.publish(photoPrompt(1));
     const image = (base64: string) => ({ inputs: { imageInputs: [{ type: "base64" as const, base64 }] } });
     const body = { promptVersionId, items: [image(PNG_BASE64), image("AAAA"), { inputs: {} }] };
@@ -203,7 +203,7 @@ describe("an idempotency key", () => {
   const post = (client: TestCaller["client"], body: unknown, key: string) =>
     client.request({ method: "POST", path: "/v1/batches", body, headers: { "idempotency-key": key } });
 
-  test("makes one batch of a request that is sent twice, also at once, and refuses another one", async () => {
+  test("makes one batch of a request that is sent twice, even concurrently, and rejects a different request", async () => {
     const { client } = await server.createCaller();
     const body = { promptVersionId: directed, items: [item("tokens=1"), item("tokens=2")] };
     const answers = await Promise.all([1, 2, 3].map(() => post(client, body, "same")));
@@ -222,7 +222,7 @@ describe("an idempotency key", () => {
   });
 });
 
-test("who manages the account sees of a run which batch it belongs to", async () => {
+test("people who manage the account see which batch a run belongs to", async () => {
   const person = await createTestPerson(server);
   await server.grant(person.accountId, { amount: 100 });
   await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [person.accountId]);
@@ -276,7 +276,7 @@ test("the batches of a page of runs are found without reading the account's othe
 });
 
 describe("a cancel", () => {
-  test("starts nothing more, cancels what runs, and charges nothing for it", async () => {
+  test("starts nothing more, cancels running items, and charges nothing for them", async () => {
     const { client } = await server.createCaller({ credits: 500 });
     const items = Array.from({ length: 100 }, () => item("delay=600000"));
     const { batchId } = await client.batches.create({ promptVersionId: directed, items });
@@ -300,7 +300,7 @@ describe("a cancel", () => {
 });
 
 describe("a batch pauses, with the reason, and nothing more is started", () => {
-  test("without credits, and goes on by itself when there are some", async () => {
+  test("without credits, and resumes by itself when there are some", async () => {
     const { client, accountId } = await server.createCaller({ credits: 3 });
     const items = Array.from({ length: 8 }, () => item("tokens=1"));
     const { batchId } = await client.batches.create({ promptVersionId: directed, items });
@@ -315,7 +315,7 @@ describe("a batch pauses, with the reason, and nothing more is started", () => {
     expect(credits).toBe(1_003 - finished.credits);
   });
 
-  test("when its key is revoked, until its owner resumes it with another", async () => {
+  test("when its key is revoked, until its owner resumes it with another key", async () => {
     const { client, accountId, keyId } = await server.createCaller();
     const items = Array.from({ length: 60 }, () => item("delay=100 tokens=1"));
     const { batchId } = await client.batches.create({ promptVersionId: directed, items });
@@ -357,7 +357,7 @@ describe("a batch pauses, with the reason, and nothing more is started", () => {
 });
 
 describe("beside a batch", () => {
-  test("single runs of its own account and of others find room at once, and batches of an account share a window", async () => {
+  test("single runs of its own account and of other accounts find room at once, and batches of an account share a window", async () => {
     const [one, other] = await Promise.all([server.createCaller(), server.createCaller()]);
     const items = Array.from({ length: 60 }, () => item("delay=600000"));
     const { promptVersionId } = await server.publish(imagePrompt());
@@ -377,7 +377,7 @@ describe("beside a batch", () => {
     for (const { batchId } of batches) await one.client.batches.cancel(batchId);
   });
 
-  test("an account has twenty unfinished ones at most", async () => {
+  test("an account can have at most 20 unfinished batches", async () => {
     const { client, accountId } = await server.createCaller();
     await server.app.db.query("insert into run_limits (scope, max_running) values ('account:' || $1, 0)", [accountId]);
     const body = { promptVersionId: directed, items: [item("tokens=1")] };
@@ -396,7 +396,7 @@ describe("beside a batch", () => {
   });
 });
 
-test("a HEAD of results has their headers, and a batch that nobody has is a 404", async () => {
+test("a HEAD request for results returns their headers, and a batch that does not exist is a 404", async () => {
   const { batchId } = await caller.client.batches.create({ promptVersionId: directed, items: [item("tokens=1")] });
   const head = await caller.client.request({
     method: "HEAD",

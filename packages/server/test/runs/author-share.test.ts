@@ -1,4 +1,4 @@
-/** Authors earn of what others pay for runs of their prompts, as much as was said when the run was created. */
+/** Authors earn from what others pay for runs of their prompts, at the share that applied when the run was created. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { setAuthorShare } from "../../src/prompts/index.ts";
 import { imagePrompt } from "../prompts/prompt-files.ts";
@@ -29,11 +29,11 @@ test("the installation's share of a run is the author's to spend as soon as the 
   ]);
   const other = await server.publish(imagePrompt());
   const low = { ...bodyOf(other.promptVersionId), runOptions: { quality: "low" } };
-  expect(runOf(await postRun(author.client, low)).tokens).toBe(2); // paid with what was earned
+  expect(runOf(await postRun(author.client, low)).tokens).toBe(2); // paid with earnings
   expect([await author.client.me.credits(), (await server.checkLedger()).mismatches]).toEqual([{ credits: 0 }, []]);
 });
 
-test("a prompt's own share counts before the installation's, 0 as well, and the next run knows of a change", async () => {
+test("a prompt's own share, even 0, takes precedence over the installation's share, and a change applies to the next run", async () => {
   const { author, prompt, caller } = await setUp();
   const earned: number[] = [];
   for (const percent of [100, 0, 25, null]) {
@@ -44,7 +44,7 @@ test("a prompt's own share counts before the installation's, 0 as well, and the 
   expect(earned).toEqual([4, 4, 5, 7]);
 });
 
-test("a change of the share counts in every process from the next run on, and for items of batches", async () => {
+test("a change of the share applies in every process from the next run on, and to items of batches", async () => {
   const { author, prompt, caller } = await setUp();
   const body = bodyOf(prompt.promptVersionId);
   const other = await server.startAnother("api", { PROMPTD_AUTHOR_SHARE: "50" });
@@ -66,7 +66,7 @@ test("a change of the share counts in every process from the next run on, and fo
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
-test("a run keeps the author and the share of its creation", async () => {
+test("a run keeps the author and the share from its creation", async () => {
   const { author, prompt, caller } = await setUp();
   const runId = await startRun(caller.client, bodyOf(prompt.promptVersionId));
   await setAuthorShare(server.app.db, prompt.promptId, 0);
@@ -81,7 +81,7 @@ test("a run keeps the author and the share of its creation", async () => {
 test.each<[string, Record<string, string>]>([
   ["where everybody may sign up", { PROMPTD_SIGN_UP: "open" }],
   ["where the operator says so", { PROMPTD_AUTHOR_RUNS: "charged" }],
-])("an author's own runs are charged %s, and the author earns nothing of them", async (_where, environment) => {
+])("an author's own runs are charged %s, and the author earns nothing from them", async (_where, environment) => {
   const app = await server.startAnother("api", environment);
   const author = await server.createCaller({ credits: 10 });
   const prompt = await server.publish(imagePrompt(), { authorId: author.accountId });
@@ -94,7 +94,7 @@ test.each<[string, Record<string, string>]>([
   expect([await client.me.credits(), (await server.checkLedger()).mismatches]).toEqual([{ credits: 6 }, []]);
 });
 
-test("an author's own runs are free, which every answer says beforehand, and nobody earns of them", async () => {
+test("an author's own runs are free, which every response says beforehand, and nobody earns from them", async () => {
   const { author, prompt, caller } = await setUp();
   const { promptId, promptVersionId, slug } = prompt;
   const pricesFor = async ({ client }: typeof author) => {

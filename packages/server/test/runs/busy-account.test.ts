@@ -1,4 +1,4 @@
-/** An account that others keep busy: whoever waits for it waits, is not told that something broke, and holds up no others. */
+/** An account that others keep busy: its waiters wait without getting an error, and delay nobody else. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import { openDatabase } from "../../src/platform/database/database.ts";
@@ -20,7 +20,7 @@ afterAll(() => server.close());
 const lockAccount = (url: string, accountId: string) =>
   lockRows(url, "select 1 from credit_accounts where account_id = $1 for update", accountId);
 
-/** Keeps rows locked from a session of its own, as somebody at a terminal does. */
+/** Keeps rows locked from a separate session, as somebody at a terminal would. */
 async function lockRows(url: string, select: string, id: string | readonly string[]) {
   const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const db = await openDatabase({ url, role: "operator", log, poolMax: 1 });
@@ -42,7 +42,7 @@ async function lockRows(url: string, select: string, id: string | readonly strin
   };
 }
 
-/** When the creates that wait for a lock were sent to the database; empty while none waits. */
+/** When the creates that wait for a lock were sent to the database; empty while none wait. */
 async function listWaitingSince(): Promise<string[]> {
   const rows = await server.app.db.named<{ since: string }>(
     "waiting_since",
@@ -53,7 +53,7 @@ async function listWaitingSince(): Promise<string[]> {
   return rows.map(({ since }) => since);
 }
 
-test("a run whose account is locked for longer than a statement waits for a lock is created when it is free", async () => {
+test("a run whose account is locked for longer than a statement waits for a lock is created once the account is free", async () => {
   const { promptVersionId } = await server.publish(promptFile());
   const { client, accountId } = await server.createCaller({ credits: 100 });
   const { unlock } = await lockAccount(server.databaseUrl, accountId);
@@ -71,7 +71,7 @@ test("a run whose account is locked for longer than a statement waits for a lock
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
-test("creates of a locked account leave the others their connections, and are made when it is free", async () => {
+test("creates of a locked account leave connections to other accounts, and succeed once the account is free", async () => {
   const { promptVersionId } = await server.publish(promptFile());
   const busy = await server.createCaller({ credits: 100 });
   const other = await server.createCaller({ credits: 100 });
@@ -82,8 +82,8 @@ test("creates of a locked account leave the others their connections, and are ma
   await until(async () => (await listWaitingSince()).length > 0);
   const sentMs = performance.now();
   for (let i = 0; i < 3; i += 1) await create(other);
-  expect(performance.now() - sentMs).toBeLessThan(15_000); // the lock is kept until this is seen
-  // Those that came first are tried again and again; the others go together after them.
+  expect(performance.now() - sentMs).toBeLessThan(15_000); // the lock is held until this has been checked
+  // The first creates are retried again and again; the others go together after them.
   const seen = new Set<string>();
   await until(async () => {
     for (const since of await listWaitingSince()) seen.add(since);
@@ -98,7 +98,7 @@ test("creates of a locked account leave the others their connections, and are ma
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
-/** Claimed runs on a database of their own, and a finisher that a worker would have. */
+/** Claimed runs on a separate database, and a finisher like a worker's. */
 async function openFinishing() {
   const engine = await openEngine();
   const db = await openDatabase({ url: engine.url, role: "worker", log, poolMax: 8 });
@@ -122,22 +122,22 @@ async function openFinishing() {
   };
 }
 
-/** What the end of each run took from the account, as the journal has it. */
+/** The amount that the end of each run took from the account, according to the journal. */
 async function listCaptures({ db }: Engine, accountId: string): Promise<number[]> {
   const captures = "select amount from credit_transfers where account_id = $1 and kind = 'capture'";
   return (await db.query<{ amount: number }>(captures, [accountId])).map(({ amount }) => amount);
 }
 
-test("ends of a locked account hold up no other's, and are written when it is free", async () => {
+test("ends of a locked account delay no other account's ends, and are written once the account is free", async () => {
   const { engine, db, claimNew, finishAll, close } = await openFinishing();
   const [busy, other] = [await engine.createAccount(1_000), await engine.createAccount(1_000)];
   const [busyRuns, otherRuns] = [await claimNew(busy, 20), await claimNew(other, 5)];
   const { unlock } = await lockAccount(engine.url, busy);
   const held = finishAll(busyRuns);
   const sentMs = performance.now();
-  expect(await Promise.all(finishAll(otherRuns))).toEqual(Array(5).fill("written")); // in one batch with the ends held up
+  expect(await Promise.all(finishAll(otherRuns))).toEqual(Array(5).fill("written")); // in one batch with the delayed ends
   await db.query("select 1");
-  expect(performance.now() - sentMs).toBeLessThan(15_000); // the lock is kept until this is seen
+  expect(performance.now() - sentMs).toBeLessThan(15_000); // the lock is held until this has been checked
   await unlock();
   expect(await Promise.all(held)).toEqual(Array(20).fill("written"));
   expect(await listCaptures(engine, busy)).toEqual(Array(20).fill(5));
@@ -148,7 +148,7 @@ test("ends of a locked account hold up no other's, and are written when it is fr
 test.each([
   ["runs", "select 1 from runs where id = any ($1) for update"],
   ["holds", "select 1 from credit_holds where run_id = any ($1) for update"],
-])("ends whose %s somebody keeps locked hold up no other end of their account, nor a stop", async (_, select) => {
+])("ends whose %s are locked delay neither other ends of their account nor a shutdown", async (_, select) => {
   const { engine, claimNew, finishAll, close } = await openFinishing();
   const account = await engine.createAccount(1_000);
   const runs = await claimNew(account, 12);
@@ -157,7 +157,7 @@ test.each([
   const lease = new AbortController();
   const dropped = finishAll(locked.slice(0, 2), lease.signal);
   const held = finishAll(locked.slice(2));
-  expect(await Promise.all(finishAll(free))).toEqual(Array(8).fill("written")); // in one batch with the ends held up
+  expect(await Promise.all(finishAll(free))).toEqual(Array(8).fill("written")); // in one batch with the delayed ends
   const later = await claimNew(account, 3);
   expect(await Promise.all(finishAll(later))).toEqual(Array(3).fill("written"));
   lease.abort();
@@ -169,7 +169,7 @@ test.each([
   await close();
 });
 
-test("a create that waits for its account when the server stops is answered before its connection is closed", async () => {
+test("a create that waits for its account when the server stops gets its response before its connection is closed", async () => {
   const stopping = await startTestServer({ role: "api", log, httpLimits: { stopMsMin: 8_000 } });
   const { promptVersionId } = await stopping.publish(promptFile());
   const { apiKey, accountId } = await stopping.createCaller({ credits: 100 });

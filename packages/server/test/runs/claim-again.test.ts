@@ -1,4 +1,4 @@
-/** When a worker claims again: an end of a run asks the database only if a run waits for it. */
+/** When a worker claims again: the end of a run queries the database only if a run waits for it. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -61,12 +61,12 @@ async function openClaims(slots: number) {
       claimer.onFreed();
       await claimer.untilIdle();
     },
-    /** The same while a claim is under way, whose end nobody waits for. */
+    /** The same during a claim, whose end nobody waits for. */
     endMeanwhile: async () => {
       await engine.finish(workerId, running.splice(0, 1));
       claimer.onFreed();
     },
-    /** Keeps the next claim's answer back. */
+    /** Holds back the next claim's response. */
     holdNext: (): Hold => {
       const [claimed, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       held = { claimed: claimed.resolve, released: released.promise };
@@ -93,7 +93,7 @@ describe("the end of a run", () => {
     }
   });
 
-  test("claims the run that waits for a slot of a full worker", async () => {
+  test("claims the run that waits for a slot on a full worker", async () => {
     const account = await engine.createAccount();
     const ids = [await engine.createRun(account), await engine.createRun(account)];
     const claims = await openClaims(1);
@@ -103,7 +103,7 @@ describe("the end of a run", () => {
     expect(claims.running.map(({ runId }) => runId)).toEqual([ids[1]]);
   });
 
-  test("claims the run that waits for room under its account's limit, though slots were free", async () => {
+  test("claims the run that waits for room under its account's limit, even though slots were free", async () => {
     await limitAccounts(1);
     const account = await engine.createAccount();
     const ids = [await engine.createRun(account), await engine.createRun(account)];
@@ -114,7 +114,7 @@ describe("the end of a run", () => {
     expect(claims.running.map(({ runId }) => runId)).toEqual([ids[1]]);
   });
 
-  test("during a claim that did not see the room is not forgotten", async () => {
+  test("during a claim that did not see the room is not lost", async () => {
     await limitAccounts(1);
     const account = await engine.createAccount();
     const first = await engine.createRun(account);
@@ -131,7 +131,7 @@ describe("the end of a run", () => {
     expect(claims.running.map(({ runId }) => runId)).toEqual([second]);
   });
 
-  test("claims again after a claim that failed, since nobody knows what waits", async () => {
+  test("claims again after a failed claim, because it is unknown what waits", async () => {
     const account = await engine.createAccount();
     const claims = await openClaims(10);
     await engine.createRun(account);

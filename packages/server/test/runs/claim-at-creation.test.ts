@@ -1,4 +1,4 @@
-/** A new run begins in the process that creates it, where its worker has room: no claim has to look for it. */
+/** A new run begins in the process that creates it if its worker has room: no claim has to search for it. */
 import { isDeepStrictEqual } from "node:util";
 import type { Run } from "@promptd/contract";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -43,7 +43,7 @@ function countedOf(runId: string) {
 }
 
 describe("a run that is claimed as it is created", () => {
-  test("is as if it had been claimed afterwards", async () => {
+  test("is the same as if it had been claimed afterwards", async () => {
     const account = await engine.createAccount(100);
     const workerId = await engine.registerWorker();
     const { kind, runId } = await createClaimed(account, workerId, { hold: 10, inputs: { textInputs: { a: "b" } } });
@@ -58,7 +58,7 @@ describe("a run that is claimed as it is created", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("has its first call counted, as if it had been counted afterwards", async () => {
+  test("has its first call counted, the same as if it had been counted afterwards", async () => {
     const account = await engine.createAccount();
     const workerId = await engine.registerWorker();
     const { kind, runId } = await createClaimed(account, workerId, { firstCall: CALL });
@@ -69,7 +69,7 @@ describe("a run that is claimed as it is created", () => {
     expect(await countedOf(runId)).toEqual(await countedOf(later.runId));
   });
 
-  test("alone has its first call counted: a run that waits calls nobody yet", async () => {
+  test("is the only kind whose first call is counted: a queued run calls no model yet", async () => {
     const account = await engine.createAccount();
     const workerId = await engine.registerWorker();
     await engine.db.query("insert into run_limits values ('account', 1)");
@@ -79,7 +79,7 @@ describe("a run that is claimed as it is created", () => {
     expect(await countedOf(runId)).toEqual([]);
   });
 
-  test("leaves as much of its account's and its model's limit as a claim", async () => {
+  test("leaves as much of its account's and its model's limit as a claim would", async () => {
     const [account, other] = [await engine.createAccount(), await engine.createAccount()];
     const workerId = await engine.registerWorker();
     await engine.db.query("insert into run_limits values ('account', 2), ('model:sandbox/text', 3)");
@@ -96,7 +96,7 @@ describe("a run that is claimed as it is created", () => {
     expect(await kinds([account])).toEqual(["claimed"]);
   });
 
-  test("is one of the first of its statement, as many as there is room for", async () => {
+  test("is among the first of its statement, as many as there is room for", async () => {
     const account = await engine.createAccount();
     const workerId = await engine.registerWorker();
     const runs = [1, 2, 3].map(() => engine.runToCreate(account));
@@ -104,7 +104,7 @@ describe("a run that is claimed as it is created", () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(["claimed", "claimed", "created"]);
   });
 
-  test("needs a worker that lives and takes runs", async () => {
+  test("needs a worker that is alive and accepts runs", async () => {
     const account = await engine.createAccount();
     const workerId = await engine.registerWorker();
     expect((await createClaimed(account, engine.newId())).kind).toBe("created");
@@ -115,7 +115,7 @@ describe("a run that is claimed as it is created", () => {
     expect((await createClaimed(account, workerId)).kind).toBe("created");
   });
 
-  test("waits for no claim, nor for a sweep that judges its worker", async () => {
+  test("waits neither for a claim nor for a sweep that checks its worker", async () => {
     const account = await engine.createAccount();
     const workerId = await engine.registerWorker();
     const besides = async (statement: string) =>
@@ -130,10 +130,10 @@ describe("a run that is claimed as it is created", () => {
 });
 
 describe("a worker that creates in its own process", () => {
-  /** While it is reserved nothing is claimed, so no claim is in the way. */
+  /** While the slots are reserved nothing is claimed, so no claim is in the way. */
   const ONE_SLOT = { concurrency: 1 };
 
-  /** With the ids of the versions that it has begun to execute; their runs end at once as failed. */
+  /** Records the ids of the versions that it has begun to execute; their runs fail immediately. */
   async function startWorker(options: TestWorkerOptions = {}) {
     const findVersion = vi.fn<(id: string) => Promise<null>>(async () => null);
     const statements: string[] = [];
@@ -147,7 +147,7 @@ describe("a worker that creates in its own process", () => {
     return { worker, findVersion, sent: (name: string) => statements.filter((text) => text.includes(name)).length };
   }
 
-  /** As soon as no claim is under way. */
+  /** As soon as no claim is in progress. */
   async function reserve(worker: Worker, runs: readonly RunToCreate[]): Promise<Reservation> {
     let reservation: Reservation | null = null;
     await until(async () => {
@@ -157,7 +157,7 @@ describe("a worker that creates in its own process", () => {
     return reservation as unknown as Reservation;
   }
 
-  /** Claimed as it is created, and not begun; again where a claim was under way in that moment. */
+  /** Claimed at creation but not begun; retried if a claim was in progress at that moment. */
   async function createReserved(worker: Worker): Promise<{ run: RunToCreate; reservation: Reservation }> {
     for (;;) {
       const run = await newRun();
@@ -171,7 +171,7 @@ describe("a worker that creates in its own process", () => {
     return engine.runToCreate(await engine.createAccount());
   }
 
-  test("begins the run without a claim of its own", async () => {
+  test("begins the run without a separate claim", async () => {
     const { worker, findVersion } = await startWorker(ONE_SLOT);
     const creates = createRunCreates({ db: engine.db, accountLocks: new AccountLockQueue() });
     creates.claimWith((runs) => reserve(worker, runs));
@@ -196,7 +196,7 @@ describe("a worker that creates in its own process", () => {
     expect(await countedOf(run.runId)).toEqual([]);
   });
 
-  test("keeps slots for one create at a time, as many as it has", async () => {
+  test("reserves its slots for one create at a time", async () => {
     const { worker } = await startWorker({ concurrency: 2 });
     const runs = await Promise.all([newRun(), newRun(), newRun()]);
     const first = await reserve(worker, runs);
@@ -206,9 +206,9 @@ describe("a worker that creates in its own process", () => {
     (await reserve(worker, runs)).begin([]);
   });
 
-  test("knows of the run before it begins, so that no look for lost runs takes it", async () => {
+  test("knows the run before it begins, so that no search for lost runs takes it", async () => {
     const { worker, sent } = await startWorker();
-    (await reserve(worker, [await newRun()])).fail(); // from now on it looks for lost runs
+    (await reserve(worker, [await newRun()])).fail(); // from now on it searches for lost runs
     const { run, reservation } = await createReserved(worker);
     const before = sent("run_release_unknown");
     const claims = sent("run_claim(");
@@ -220,7 +220,7 @@ describe("a worker that creates in its own process", () => {
     expect((await engine.stateOf(run.runId)).attempt).toBe(1);
   });
 
-  test("begins it once, and gives it back, when the answer was lost", async () => {
+  test("begins it once, and releases it, when the response was lost", async () => {
     const { worker, findVersion } = await startWorker(ONE_SLOT);
     const run = await newRun();
     const reservation = await reserve(worker, [run]);
@@ -235,7 +235,7 @@ describe("a worker that creates in its own process", () => {
     expect(findVersion).toHaveBeenCalledTimes(1);
   });
 
-  test("leaves it to others when its lease was lost meanwhile", async () => {
+  test("leaves it to other workers when its lease was lost meanwhile", async () => {
     const { worker } = await startWorker();
     const run = await newRun();
     const reservation = await reserve(worker, [run]);
@@ -246,7 +246,7 @@ describe("a worker that creates in its own process", () => {
     expect(worker.running).toBe(0);
   });
 
-  test("lets a run end that was being created as it was told to stop", async () => {
+  test("finishes a run that was being created when it was asked to stop", async () => {
     const { worker } = await startWorker(ONE_SLOT);
     const run = await newRun();
     const reservation = await reserve(worker, [run]);
@@ -260,7 +260,7 @@ describe("a worker that creates in its own process", () => {
   });
 });
 
-test("a run that begins in the process that creates it calls its model without counting the call apart", async () => {
+test("a run that begins in the process that creates it calls its model without counting the call separately", async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { db } = server.app;
@@ -279,7 +279,7 @@ test("a run that begins in the process that creates it calls its model without c
   let run: Run | undefined;
   await until(async () => {
     const before = await counts();
-    run = await client.runs.create({ promptVersionId, inputs: {} }); // one that meets a claim waits in the queue
+    run = await client.runs.create({ promptVersionId, inputs: {} }); // a run that meets a claim waits in the queue
     return isDeepStrictEqual(await counts(), before);
   });
   expect(run?.runStatus).toBe("succeeded");
@@ -288,15 +288,19 @@ test("a run that begins in the process that creates it calls its model without c
 });
 
 test.each([
-  ["unknown makes the worker look for lost runs", new Error("Query read timeout"), ["fail", "begin 0"]],
-  ["a refusal of the database does not", Object.assign(new Error("a check"), { code: "23514" }), ["begin 0"]],
-])("a create whose end is %s", async (_what, error, expected) => {
+  ["unknown makes the worker search for lost runs", new Error("Query read timeout"), ["fail", "begin 0"]],
+  [
+    "a database refusal makes it search for nothing",
+    Object.assign(new Error("a check"), { code: "23514" }),
+    ["begin 0"],
+  ],
+])("a create whose outcome is %s", async (_what, error, expected) => {
   const ends: string[] = [];
   const answers = [() => Promise.reject(error)];
   const once: Engine["db"]["once"] = (...asked) => answers.shift()?.() ?? engine.db.once(...asked);
   const creates = createRunCreates({ db: { ...engine.db, once }, accountLocks: new AccountLockQueue() });
   creates.claimWith(async (runs) => ({
-    lease: leaseOf(engine.newId(), runs.length), // of a worker that is not there
+    lease: leaseOf(engine.newId(), runs.length), // a worker that does not exist
     begin: (claimed) => ends.push(`begin ${claimed.length}`),
     fail: () => ends.push("fail"),
   }));

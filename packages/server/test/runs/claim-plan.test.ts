@@ -1,4 +1,6 @@
-/** A claim costs the same whatever the statistics say: they are of a moment, such as an empty queue before a rush. */
+/**
+ * A claim costs the same whatever the statistics say: they reflect one moment, such as an empty queue before a rush.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Queryable } from "../../src/platform/database/database.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
@@ -10,11 +12,12 @@ beforeAll(async () => {
   engine = await openEngine();
   await engine.db.query("alter table runs set (autovacuum_enabled = false)");
 });
-// Sooner than ending each. Dead rows of one test would be read by the next, where a statistics run keeps them from vacuum.
+// Faster than ending each run. The next test would read this test's dead rows, which a statistics run keeps from
+// vacuum.
 afterEach(() => engine.db.query("truncate runs cascade"));
 afterAll(() => engine.close());
 
-/** Ends all runs, as most runs of a table have. */
+/** Ends all runs, as most runs in a table have ended. */
 const finish = () =>
   engine.db.query("update runs set status = 'succeeded', finished_at = promptd_now(), worker = null, credits = hold");
 const analyze = () => engine.db.query("vacuum analyze runs");
@@ -50,13 +53,13 @@ async function readPages(session?: Queryable): Promise<number> {
 }
 
 describe("a claim reads few pages", () => {
-  test("when statistics are of an empty queue", async () => {
+  test("when statistics reflect an empty queue", async () => {
     await analyze();
     await queue(10_000);
     expect(await readPages()).toBeLessThan(2_000);
   });
 
-  test("when statistics are of a table in which all runs have ended", async () => {
+  test("when statistics reflect a table in which all runs have ended", async () => {
     await queue(10_000);
     await finish();
     await analyze();
@@ -72,7 +75,7 @@ describe("a claim reads few pages", () => {
     expect(await readPages(session)).toBeLessThan(2_000);
   });
 
-  test("when statistics are of a full queue", async () => {
+  test("when statistics reflect a full queue", async () => {
     await queue(10_000);
     await analyze();
     expect(await readPages()).toBeLessThan(2_000);

@@ -1,4 +1,4 @@
-/** The periodic count of runs per prompt: every run once, whatever the clock and the database do meanwhile. */
+/** The periodic count of runs per prompt: it counts every run once, whatever happens to the clock and the database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database, Tx } from "../../src/platform/database/database.ts";
 import { firstIdOfMs } from "../../src/platform/ids.ts";
@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterAll(() => engine.close());
 
 const setTime = (ms: number) => stopClock(engine.db, ms * 1_000);
-/** Runs that were made at these times. */
+/** Runs created at these times. */
 async function createRuns(...times: readonly number[]): Promise<void> {
   for (const [i, ms] of times.entries()) {
     await engine.createRun(account, { runId: firstIdOfMs(ms).replace(/..$/, String(i + 10)) });
@@ -33,7 +33,7 @@ async function uses(): Promise<number | undefined> {
   return row?.uses;
 }
 
-/** The database, for which more than these runs are too much for one statement. */
+/** A database for which more than this number of runs is too much for one statement. */
 function slowing(runsMax: number): Database {
   const slowly = (tx: Tx): Tx => ({
     ...tx,
@@ -50,7 +50,7 @@ function slowing(runsMax: number): Database {
 }
 
 describe("the count of uses", () => {
-  test("takes every run once, when it is 15 seconds old", async () => {
+  test("counts every run once, when it is 15 seconds old", async () => {
     const count = createUsesCount(engine.db);
     await createRuns(NOW_MS - HOUR_MS, NOW_MS - 15_001, NOW_MS - 14_999);
     await count();
@@ -61,7 +61,7 @@ describe("the count of uses", () => {
     expect(await uses()).toBe(3);
   });
 
-  test("goes on after the clock was ahead", async () => {
+  test("continues after the clock was ahead", async () => {
     await setTime(NOW_MS + 365 * 24 * HOUR_MS);
     const count = createUsesCount(engine.db);
     await count();
@@ -73,7 +73,7 @@ describe("the count of uses", () => {
     expect(await uses()).toBe(1);
   });
 
-  test("does not count again where clocks differ by seconds", async () => {
+  test("does not count twice when clocks differ by seconds", async () => {
     await createRuns(NOW_MS - 20_000);
     const count = createUsesCount(engine.db);
     for (const ms of [0, -10_000, 0]) {
@@ -83,13 +83,13 @@ describe("the count of uses", () => {
     expect(await uses()).toBe(1);
   });
 
-  test("takes a backlog that is too much for one statement in parts", async () => {
+  test("counts a backlog that is too large for one statement in parts", async () => {
     await createRuns(...Array.from({ length: 40 }, (_, i) => NOW_MS - (i + 1) * HOUR_MS));
     await createUsesCount(slowing(3))();
     expect(await uses()).toBe(40);
   });
 
-  test("ends between two parts when the process stops, and goes on from there", async () => {
+  test("stops between two parts when the process stops, and continues from there", async () => {
     await createRuns(NOW_MS - HOUR_MS);
     const stop = AbortSignal.abort();
     const count = createUsesCount(engine.db);

@@ -1,4 +1,4 @@
-/** Creates that come together are written together, and each is answered as if it had come alone. */
+/** Creates that arrive together are written together, and each gets the response it would get alone. */
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createApiKey } from "../../src/accounts/index.ts";
 import { grantCredits } from "../../src/credits/index.ts";
@@ -18,7 +18,7 @@ afterAll(() => engine.close());
 
 const times = (n: number, wish: RunWish = {}) => Array.from({ length: n }, () => wish);
 
-/** All in one iteration of the event loop. @returns also how many statements it took. */
+/** Creates all in one iteration of the event loop. @returns also how many statements it took. */
 async function createTogether(accountId: string | readonly string[], wishes: readonly RunWish[]) {
   const accountIds = [accountId].flat();
   let statements = 0;
@@ -34,7 +34,7 @@ async function createTogether(accountId: string | readonly string[], wishes: rea
 
 const kindsOf = (outcomes: readonly CreateOutcome[]) => outcomes.map(({ kind }) => kind);
 
-test("creates of an account that come together take one statement, and each has its run", async () => {
+test("creates of one account that arrive together take one statement, and each has its run", async () => {
   const account = await engine.createAccount(1_000);
   await engine.createRun(account, { hold: 3 });
   const { runs, outcomes, statements } = await createTogether(account, times(20, { hold: 3 }));
@@ -47,7 +47,7 @@ test("creates of an account that come together take one statement, and each has 
   expect(await engine.audit()).toEqual([]);
 });
 
-test("the last credits, the last free place and a key are given once within one statement", async () => {
+test("the last credits, the last free slot, and a key are granted once within one statement", async () => {
   const poor = await engine.createAccount(5);
   const spent = await createTogether(poor, times(4, { hold: 2 }));
   expect(kindsOf(spent.outcomes)).toEqual(["created", "created", "no_credits", "no_credits"]);
@@ -60,7 +60,7 @@ test("the last credits, the last free place and a key are given once within one 
   expect(await engine.audit()).toEqual([]);
 });
 
-test("a run on other terms than those that hold now leaves nothing, and the others of its statement are created", async () => {
+test("a run on outdated terms leaves nothing behind, and the other runs of its statement are created", async () => {
   const account = await engine.createAccount(100);
   const [{ prompt_id: prompt } = { prompt_id: "" }] = await engine.db.query<{ prompt_id: string }>(
     "select prompt_id from prompt_versions where id = $1",
@@ -84,7 +84,7 @@ test("a run on other terms than those that hold now leaves nothing, and the othe
   expect(await engine.audit()).toEqual([]);
 });
 
-test("runs of a statement are judged by their own prompts, and a draft is run by its author alone", async () => {
+test("runs of a statement are judged by their own prompts, and only its author can run a draft", async () => {
   const [author, stranger] = [await engine.createAccount(), await engine.createAccount()];
   const [draft, gone] = [engine.newId(), engine.newId()];
   await engine.db.query(
@@ -118,7 +118,7 @@ test("runs of a statement are judged by their own prompts, and a draft is run by
   ]);
 });
 
-test("within one statement no key passes its cap, and a refused run takes nothing of it", async () => {
+test("within one statement no key exceeds its cap, and a refused run uses nothing of it", async () => {
   const account = await engine.createAccount(100);
   const [capped, other] = await Promise.all(
     [10, 100].map((monthlyCap) =>
@@ -145,7 +145,7 @@ test("within one statement no key passes its cap, and a refused run takes nothin
   expect(await engine.audit()).toEqual([]);
 });
 
-test("what an account earned is collected for a run of a statement whose earlier runs took the rest", async () => {
+test("earnings are collected for a run of a statement whose earlier runs used up the rest", async () => {
   const [author, payer] = [await engine.createAccount(5), await engine.createAccount(100)];
   await engine.createRun(payer, { hold: 10, author: { accountId: author, sharePercent: 40 } });
   const worker = await engine.registerWorker();
@@ -157,7 +157,7 @@ test("what an account earned is collected for a run of a statement whose earlier
   expect(await engine.audit()).toEqual([]);
 });
 
-test("credits that have expired pay for no run of a statement, and back those that came before", async () => {
+test("expired credits pay for no run of a statement, but still back earlier runs", async () => {
   const account = await engine.createAccount(4);
   const expiresAt = new Date(Date.now() + 60_000).toISOString();
   await grantCredits(engine.db, { accountId: account, amount: 6, reason: null, idempotencyKey: "soon", expiresAt });
@@ -186,7 +186,7 @@ test("runs of a statement count under the limits of their account and their mode
   expect(await engine.claim(claim.workerId)).toEqual([]);
 });
 
-test("a large run goes alone, and no statement carries more than 32", async () => {
+test("a large run is sent alone, and no statement carries more than 32 runs", async () => {
   const account = await engine.createAccount();
   const { outcomes, statements } = await createTogether(account, times(66));
   expect(new Set(kindsOf(outcomes))).toEqual(new Set(["created"]));
@@ -230,7 +230,7 @@ test("creates of several accounts share a statement, and each pays for its own",
   expect(await engine.audit()).toEqual([]);
 });
 
-test("an account that somebody has locked holds up no other of its statement", async () => {
+test("a locked account delays no other account of its statement", async () => {
   const [first, locked, other] = await createAccounts(3);
   creates = createRunCreates({ db: engine.db, accountLocks: new AccountLockQueue() });
   const create = (accountId = "") => creates.create(engine.runToCreate(accountId, { hold: 1 }));
@@ -245,7 +245,7 @@ test("an account that somebody has locked holds up no other of its statement", a
   expect(await engine.audit()).toEqual([]);
 });
 
-test("a statement whose answer is lost makes each of its runs once", async () => {
+test("a statement whose response is lost creates each of its runs once", async () => {
   const accounts = await createAccounts(3);
   let sent = 0;
   const once: typeof engine.db.once = async (...asked) => {
@@ -266,7 +266,7 @@ test("a statement whose answer is lost makes each of its runs once", async () =>
 
 const createAccounts = (n: number) => Promise.all(Array.from({ length: n }, () => engine.createAccount(9)));
 
-/** Keeps the account's balance locked from a transaction of its own until `unlock`. */
+/** Keeps the account's balance locked from a separate transaction until `unlock`. */
 function lockAccount(accountId: string) {
   const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const ended = engine.db.tx(async (tx) => {

@@ -1,4 +1,4 @@
-/** The queue and the ledger on a database of their own, driven through the statements that workers use, without HTTP. */
+/** The queue and the ledger on a separate database, driven through the statements that workers use, without HTTP. */
 import { createAccount } from "../../src/accounts/index.ts";
 import { checkLedger, grantCredits, type LedgerReport } from "../../src/credits/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -12,7 +12,7 @@ import { createRunRow, type CreateOutcome, type RunToCreate } from "../../src/ru
 import { createSweep } from "../../src/runs/work/sweep.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 
-/** Longer than any test takes on a busy machine: a lease ends where a test lets it end. */
+/** Longer than any test takes on a busy machine: a lease ends only when a test ends it. */
 export const LEASE_MS = 600_000;
 const NOTHING_RUNS_MAX = 1_000;
 /** A test may leave hundreds of runs, and a busy machine takes its time. */
@@ -23,17 +23,17 @@ export interface RunWish {
   readonly model?: string;
   /** Null: a free run. */
   readonly hold?: number | null;
-  /** Who earns of it, in percent; nobody when absent. */
+  /** Who earns from it, in percent; nobody if absent. */
   readonly author?: { readonly accountId: string; readonly sharePercent: number };
-  /** The API key that asks; none when absent. */
+  /** The API key of the request; none if absent. */
   readonly keyId?: string;
   readonly key?: string;
-  /** What stands for the body of the request, where a key is given. */
+  /** Stands for the request body if a key is given. */
   readonly body?: string;
   readonly inputs?: unknown;
   readonly deadlineSeconds?: number;
   readonly activeRunsMax?: number;
-  /** Counted with the run where that is claimed. */
+  /** Counted with the run if the run is claimed. */
   readonly firstCall?: RunToCreate["firstCall"];
 }
 
@@ -65,7 +65,7 @@ export interface Engine {
   create(accountId: string, wish?: RunWish): Promise<CreateOutcome>;
   /** What `create` sends to the database. */
   runToCreate(accountId: string, wish?: RunWish): RunToCreate;
-  /** Creates a run that must be created, and returns its id. */
+  /** Creates a run, which must succeed, and returns its id. */
   createRun(accountId: string, wish?: RunWish): Promise<string>;
   registerWorker(): Promise<string>;
   claim(workerId: string, runsMax?: number): Promise<readonly ClaimedRun[]>;
@@ -75,11 +75,11 @@ export interface Engine {
   stateOf(runId: string): Promise<RunState>;
   /** One whole sweep, as a worker makes it. */
   sweep(leaseMs?: number): Promise<Swept>;
-  /** Moves the database's clock, which leases, limits and expiries are read from. */
+  /** Moves the database's clock, which leases, limits, and expiries use. */
   shiftClock(seconds: number): Promise<void>;
-  /** Everything the audit objects to; a sound database has nothing here. */
+  /** Everything that the audit reports; nothing for a sound database. */
   audit(): Promise<LedgerReport["mismatches"]>;
-  /** Ends all runs, removes workers and limits and sets the clock right: cheaper than a database per test. */
+  /** Ends all runs, removes workers and limits, and resets the clock: cheaper than a database per test. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
@@ -153,14 +153,15 @@ export async function stopClock(db: Queryable, us: number): Promise<void> {
 }
 
 /**
- * A stopped clock that goes on by a row, for hundreds of steps: for a function that is made anew every session plans its
- * statements again.
+ * A stopped clock that is advanced through a row, for hundreds of steps: if the function were recreated, every session
+ * would plan its statements again.
  *
  * @returns what sets it, to microseconds since 1970.
  */
 export async function useSteppedClock(db: Queryable): Promise<(us: number) => Promise<void>> {
   await db.query("create table if not exists test_clock as select 0::int8 as us");
-  // To a statement that may read no table in sequence PostgreSQL 15 thinks it so dear that it compiles it, each time.
+  // PostgreSQL 15 estimates a statement that may not scan tables sequentially as so expensive that it compiles it each
+  // time.
   await db.query(`create or replace function promptd_now() returns timestamptz language sql volatile set jit = off
     as $$ select timestamptz 'epoch' + us * interval '1 microsecond' from test_clock $$`);
   return async (us) => void (await db.query("update test_clock set us = $1", [Math.trunc(us)]));
@@ -248,7 +249,7 @@ export function createMany(
   return Promise.all(Array.from({ length: count }, () => engine.createRun(accountId, { model })));
 }
 
-/** Makes a worker's lease run out: its last beat was long ago. */
+/** Expires a worker's lease: its last heartbeat was long ago. */
 export async function letLeaseEnd({ db }: Engine, workerId: string): Promise<void> {
   await db.query(
     "update workers set heartbeat_at = promptd_now() - make_interval(secs => $2::float8 / 1000) where id = $1",

@@ -1,4 +1,4 @@
-/** A prompt with a fallback: who answers, what is held and charged, and what its caller is told. */
+/** A prompt with a fallback: which model answers, what is held and charged, and what the caller sees. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { findFaults } from "../support/installation-fixture.ts";
@@ -53,7 +53,7 @@ async function run(model: string, fallback: string) {
   return ada.client.send("getRun", { params: { runId: data.runId } });
 }
 
-test("a fallback answers for a model that is away: its price is charged, and the run says who it was", async () => {
+test("a fallback answers for an unavailable model: its price is charged, and the run names it", async () => {
   const { runStatus, model, answeredBy, receipt } = await run("away/model", "own/dear");
   expect({ runStatus, model, answeredBy }).toEqual({
     runStatus: "succeeded",
@@ -66,14 +66,14 @@ test("a fallback answers for a model that is away: its price is charged, and the
   expect(await findFaults(server.app.db)).toEqual([]);
 });
 
-test("the hold covers the dearest, and what answers is charged by its own price", async () => {
+test("the hold covers the most expensive model, and the answering model is charged at its own price", async () => {
   const { answeredBy, receipt } = await run("own/cheap", "own/dear");
   expect({ answeredBy, charged: receipt.charged }).toEqual({ answeredBy: null, charged: 1 });
   expect(receipt.held).toBeGreaterThan(100);
   expect(await findFaults(server.app.db)).toEqual([]);
 });
 
-test("of several fallbacks the first that is there answers", async () => {
+test("the first available of several fallbacks answers", async () => {
   const { answeredBy, receipt } = await run("away/model", "openai/gpt-4.1-mini, own/cheap");
   expect({ answeredBy, charged: receipt.charged }).toEqual({ answeredBy: "own/cheap", charged: 1 });
 });

@@ -1,4 +1,4 @@
-/** The end of a run costs the same whatever its session planned it for: such as the empty tables of a first start. */
+/** The end of a run costs the same whatever its session planned it for, such as the empty tables of a first start. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Queryable } from "../../src/platform/database/database.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-/** 8 kB pages that the end of a paid run reads and writes, with what it captures and returns. */
+/** The number of 8 kB pages that the end of a paid run reads and writes, with everything it captures and returns. */
 async function readPages(db: Queryable): Promise<number> {
   const accountId = await engine.createAccount(100);
   await engine.createRun(accountId, { hold: 10 });
@@ -25,7 +25,7 @@ async function readPages(db: Queryable): Promise<number> {
   return pages;
 }
 
-/** Of other accounts: runs that are under way and that have ended, with all that belongs to them. */
+/** For other accounts: running and ended runs, with everything that belongs to them. */
 async function fill(runs: number): Promise<void> {
   const statements = [
     `insert into runs (account_id, id, prompt_version_id, run_name, model, deadline_at, created_at, prices, inputs, hold,
@@ -43,7 +43,7 @@ async function fill(runs: number): Promise<void> {
   for (const statement of statements) await engine.db.query(statement, [runs]);
 }
 
-test("a plan that was made for empty tables reads few pages of full ones", async () => {
+test("a plan made for empty tables reads few pages of full tables", async () => {
   const session = await openSession(engine.url);
   for (let i = 0; i < 3; i += 1) await readPages(session);
   const before = await readPages(session);

@@ -1,4 +1,4 @@
-/** A process of its own that creates runs with one API key at the same time, for key-caps.test.ts. */
+/** A separate process that concurrently creates runs with one API key, for key-caps.test.ts. */
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/database/database.ts";
 import { createIdSource } from "../../src/platform/ids.ts";

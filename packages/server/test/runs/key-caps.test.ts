@@ -1,4 +1,4 @@
-/** The monthly cap of a key: what its runs hold and have paid in a calendar month never passes it. */
+/** The monthly cap of a key: what its runs hold and have paid in a calendar month never exceeds it. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ async function finishAll(credits: number, ok = true): Promise<void> {
 
 const MONTH_END_US = Date.UTC(2027, 0, 31, 23, 59, 59) * 1_000;
 
-test("64 creates at once in four processes never pass a cap, and leave no room unused", async () => {
+test("64 concurrent creates in four processes never exceed a cap, and leave no room unused", async () => {
   const key = await createKey(100_000, { monthlyCap: 205 });
   const run: CapOrder["run"] = engine.runToCreate(key.accountId, { keyId: key.keyId, hold: 10 });
   const children = Array.from({ length: 4 }, () => {
@@ -65,7 +65,7 @@ test("64 creates at once in four processes never pass a cap, and leave no room u
 }, 60_000);
 
 describe("a cap", () => {
-  test("is filled to the last credit, and what a run does not pay has room again", async () => {
+  test("is used to the last credit, and credits that a run does not pay are available again", async () => {
     const key = await createKey(1_000, { monthlyCap: 10 });
     expect([await create(key, 7), await create(key, 4), await create(key, 3), await create(key, 1)]).toEqual([
       "created",
@@ -80,12 +80,12 @@ describe("a cap", () => {
     expect([await used(key), await engine.audit()]).toEqual([4, []]);
   });
 
-  test("of 0 leaves runs that are free", async () => {
+  test("of 0 still allows free runs", async () => {
     const key = await createKey(1_000, { monthlyCap: 0 });
     expect([await create(key, 1), await create(key, null)]).toEqual(["capped", "created"]);
   });
 
-  test("opens again with the month in UTC; what an old run pays later counts for the month of its hold", async () => {
+  test("resets with the month in UTC; a later payment by an old run counts for the month of its hold", async () => {
     await stopClock(engine.db, MONTH_END_US);
     const key = await createKey(1_000, { monthlyCap: 10 });
     const { accountId, keyId } = key;
@@ -105,7 +105,7 @@ describe("a cap", () => {
     ]);
   });
 
-  test("that is set, raised or lowered counts what came before it, and the next create knows it", async () => {
+  test("that is set, raised, or lowered includes earlier runs, and applies to the next create", async () => {
     const key = await createKey(1_000, {});
     expect(await create(key, 8)).toBe("created");
     await updateApiKey(engine.db, key, { monthlyCap: 9 });
@@ -119,7 +119,7 @@ describe("a cap", () => {
     expect(await create(key, 100)).toBe("created");
   });
 
-  test("is one for a key and the one it was rolled into, and another for every other key", async () => {
+  test("is shared by a key and the key it was rolled into, and separate for every other key", async () => {
     const key = await createKey(1_000, { monthlyCap: 10 });
     expect(await create(key, 6)).toBe("created");
     const rolled = await rollApiKey(engine.db, engine.newId, key, 3_600);
@@ -134,14 +134,14 @@ describe("a cap", () => {
     expect([await used(key), await used(next)]).toEqual([10, 10]);
   });
 
-  test("refuses before credits are looked at, and a refusal for want of credits uses nothing of it", async () => {
+  test("is checked before credits, and a refusal for lack of credits uses nothing of it", async () => {
     const key = await createKey(5, { monthlyCap: 10 });
     expect([await create(key, 11), await create(key, 6), await used(key)]).toEqual(["capped", "no_credits", 0]);
     expect(await create(key, 5)).toBe("created");
   });
 });
 
-test("a budget that its holds do not explain is a fault of the ledger, and an adjustment of 0 repairs it", async () => {
+test("a budget that its holds do not explain is a ledger fault, and an adjustment of 0 repairs it", async () => {
   const key = await createKey(50, {});
   expect([await create(key, 5), await create(key, 2)]).toEqual(["created", "created"]);
   await finishAll(1);
@@ -164,7 +164,7 @@ test("a budget that its holds do not explain is a fault of the ledger, and an ad
   await expect(nothing).rejects.toThrow("changes nothing");
 });
 
-test("an adjustment takes out what is counted for a key without holds, down to one credit, and does not mind a 0", async () => {
+test("an adjustment removes what is counted for a key without holds, down to one credit, and accepts a 0", async () => {
   const key = await createKey(50, {});
   expect(await create(key, 5)).toBe("created");
   const beside = await createApiKey(engine.db, engine.newId, { ...key, name: "beside" });

@@ -1,4 +1,4 @@
-/** Runs with large inputs hold up no other run, however slow the line to the database is. */
+/** Runs with large inputs delay no other run, however slow the connection to the database is. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterEach(() => engine.clear());
 afterAll(() => engine.close());
 
-/** Of random digits over and over: a database stores them in little room, and sends them whole. */
+/** Repeated random digits: a database stores them compactly, but sends them whole. */
 async function giveInputs(runIds: readonly string[], bytes: number): Promise<void> {
   await engine.db.query(
     `update runs set inputs = json_build_object('textInputs', json_build_object('text', repeat(md5(id::text), $2 / 32)))
@@ -34,7 +34,7 @@ async function statesOf(runIds: readonly string[]): Promise<string[]> {
   return rows.map((row) => row.status);
 }
 
-/** What a process does that claims until all these runs are begun. @returns how many runs each claim asked for. */
+/** Claims like a process until all these runs have begun. @returns how many runs each claim requested. */
 async function claimThrough(db: Database, count: number): Promise<number[]> {
   const workerId = await engine.registerWorker();
   const begun: ClaimedRun[] = [];
@@ -63,7 +63,7 @@ async function claimThrough(db: Database, count: number): Promise<number[]> {
 }
 
 describe("runs with inputs of a megabyte", () => {
-  test("keep no other account's run from its worker, over a line that cannot carry them in time", async () => {
+  test("do not block another account's run, even if the connection cannot transfer them in time", async () => {
     const proxy = await startTcpProxy(engine.url);
     const large = await createMany(engine, await engine.createAccount(), 40);
     await giveInputs(large, LARGE_BYTES);
@@ -73,7 +73,7 @@ describe("runs with inputs of a megabyte", () => {
     const worker = createTestWorker(engine, { db, concurrency: 50, findVersion: async () => null, leaseMs: 6_000 });
     await worker.start();
     await until(async () => (await engine.stateOf(small)).status === "failed");
-    // Their own turn comes as well.
+    // They are claimed in their turn as well.
     await until(async () => (await statesOf(large)).includes("failed"));
     expect((await engine.stateOf(small)).fail_reason).toBe("version_missing");
     await worker.drain(0);
@@ -81,7 +81,7 @@ describe("runs with inputs of a megabyte", () => {
     await proxy.close();
   });
 
-  test("are claimed without them, and read when they begin", async () => {
+  test("are claimed without their inputs, which are read when they begin", async () => {
     const [large = "", small = ""] = await createMany(engine, await engine.createAccount(), 2);
     await giveInputs([large], LARGE_BYTES);
     const runs = await engine.claim(await engine.registerWorker());
@@ -98,7 +98,7 @@ describe("runs with inputs of a megabyte", () => {
     expect(runs.map((run) => run.runId)).toContain(small);
   });
 
-  test("are read one run after the other, so that each has the whole line for the time of its statement", async () => {
+  test("are read one at a time, so that each has the whole bandwidth for the duration of its statement", async () => {
     await giveInputs(await createMany(engine, await engine.createAccount(), 5), LARGE_BYTES);
     const runs = await engine.claim(await engine.registerWorker());
     const readTogether: number[] = [];
@@ -113,11 +113,11 @@ describe("runs with inputs of a megabyte", () => {
   });
 });
 
-describe("a claim that is too much for the database", () => {
+describe("a claim that is too large for the database", () => {
   test.each([
     ["takes too long", { code: "57014" }],
     ["loses its connection", { code: "ECONNRESET" }],
-  ])("and %s asks for half as many runs, and for more after each that went well", async (_what, loss) => {
+  ])("and %s requests half as many runs, and more after each success", async (_what, loss) => {
     await createMany(engine, await engine.createAccount(), 12);
     const db: Database = {
       ...engine.db,

@@ -1,4 +1,6 @@
-/** Requests that arrive when the server has begun to stop: their first bytes were there, so each gets its answer. */
+/**
+ * Requests that arrive after the server has begun to stop: their first bytes had arrived, so each gets its response.
+ */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
@@ -6,8 +8,8 @@ import { startTestServer } from "../support/test-server.ts";
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text-free\ninputs: { ask: {} }\n---\n{{ ask }}\n";
 
-test("a GET, a long-poll and a POST are answered at once, with the run as it is, and their connections closed", async () => {
-  // No worker: the run never ends, and a request that waited would wait for its minute, past the limit of this test.
+test("a GET, a long-poll, and a POST are answered at once with the run's current state, and their connections are closed", async () => {
+  // No worker: the run never ends, and a waiting request would wait a minute, beyond this test's time limit.
   const server = await startTestServer({ role: "api", environment: { PROMPTD_SYNC_WAIT_MS: "60000" } });
   const { promptVersionId } = await server.publish(ECHO);
   const caller = await server.createCaller();
@@ -15,7 +17,9 @@ test("a GET, a long-poll and a POST are answered at once, with the run as it is,
   const { runId } = await caller.client.runs.create(body, { respondAsync: true });
   const { hostname, port } = new URL(server.url);
 
-  /** Sends all of a request but its last line end. @returns what sends the rest and reads the answer. */
+  /**
+   * Sends all of a request except its last line ending. @returns a function that sends the rest and reads the response.
+   */
   async function begin(lines: readonly string[], content = "") {
     const socket = connect({ host: hostname, port: Number(port) });
     let text = "";
@@ -34,7 +38,7 @@ test("a GET, a long-poll and a POST are answered at once, with the run as it is,
   const plain = await begin([`GET /v1/runs/${runId} HTTP/1.1`]);
   const longPoll = await begin([`GET /v1/runs/${runId} HTTP/1.1`, "Prefer: wait=60"]);
   const create = await begin(["POST /v1/runs HTTP/1.1", `Content-Length: ${json.length}`], json);
-  await fetch(`${server.url}/healthz`); // comes after them in the server's loop, so their first bytes have been read
+  await fetch(`${server.url}/healthz`); // handled after them by the server, so their first bytes have been read
   const closing = server.app.close();
   const answers = await Promise.all([plain(), longPoll(), create()]);
   const view = { status: "SUCCESS", data: { runId, outputs: [], runStatus: "queued", tokens: 0 } };

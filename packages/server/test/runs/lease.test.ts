@@ -1,4 +1,4 @@
-/** When a worker may take others for dead: the sooner, the sooner their runs go on; never on its first contact. */
+/** When a worker may declare others dead: soon, so that their runs continue soon, but never on its first contact. */
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { openDatabase, type Queryable } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterEach(() => lease?.stop());
 afterAll(() => engine.close());
 
-/** Starts a lease and tells of each beat whether others may be judged after it. */
+/** Starts a lease and records for each heartbeat whether others may be judged after it. */
 async function startLease(heartbeats: Queryable, onHeartbeat: (mayJudge: boolean) => void): Promise<void> {
   lease = createLease({
     heartbeats: { ...engine.db, query: (statement, values) => heartbeats.query(statement, values) },
@@ -29,7 +29,7 @@ async function startLease(heartbeats: Queryable, onHeartbeat: (mayJudge: boolean
   await lease.start();
 }
 
-test("a worker that has just started judges others without a lease of its own behind it: the runs of the dead need not wait for that", async () => {
+test("a new worker judges others before a whole lease has passed, so the runs of dead workers do not wait that long", async () => {
   const judged = Promise.withResolvers<void>();
   const startedMs = performance.now();
   await startLease(engine.db, (mayJudge) => (mayJudge ? judged.resolve() : undefined));
@@ -37,7 +37,7 @@ test("a worker that has just started judges others without a lease of its own be
   expect(performance.now() - startedMs).toBeLessThan(LEASE_MS); // it takes a twelfth
 });
 
-/** Fails the statement after `good` of them, and notes when each was sent. */
+/** Fails the statement after `good` successes, and records when each was sent. */
 function failOnce(good: number): { readonly beats: Queryable; readonly sentMs: number[] } {
   const sentMs: number[] = [];
   const query: Queryable["query"] = async (statement, values) => {
@@ -48,7 +48,7 @@ function failOnce(good: number): { readonly beats: Queryable; readonly sentMs: n
   return { beats: { query }, sentMs };
 }
 
-test("a worker whose beat failed judges nobody at the next one, since the others could not beat either", async () => {
+test("a worker whose heartbeat failed judges nobody at the next one, because others could not send theirs either", async () => {
   const seen: boolean[] = [];
   const enough = Promise.withResolvers<void>();
   const { beats } = failOnce(2); // the registration and one beat succeed
@@ -60,7 +60,7 @@ test("a worker whose beat failed judges nobody at the next one, since the others
   expect(seen).toEqual([true, false, true]);
 });
 
-test("a beat that failed is sent again long before the next regular one", async () => {
+test("a failed heartbeat is sent again long before the next regular one", async () => {
   const again = Promise.withResolvers<void>();
   const { beats, sentMs } = failOnce(2);
   await startLease(beats, (mayJudge) => (mayJudge ? undefined : again.resolve()));
@@ -69,7 +69,7 @@ test("a beat that failed is sent again long before the next regular one", async 
   expect(repeated - failed).toBeLessThan(LEASE_MS / 3);
 });
 
-test("a worker that beats seldom is not taken for dead by one that starts beside it: its connection stays", async () => {
+test("a worker with infrequent heartbeats is not declared dead by one that starts beside it, because its connection remains", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const log = createLog("silent", "stderr");

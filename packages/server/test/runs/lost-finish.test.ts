@@ -1,4 +1,6 @@
-/** The end of a run was written, but the answer of the database was lost: whoever waits for the run hears of it all the same. */
+/**
+ * The end of a run was written, but the database's response was lost: everyone waiting for the run still learns of it.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -11,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-/** The same database, whose first commit is not answered. */
+/** The same database, with the response to its first commit lost. */
 function losingFirstAnswer(db: Database): Database {
   let isLost = false;
   return {
@@ -25,7 +27,7 @@ function losingFirstAnswer(db: Database): Database {
   };
 }
 
-test("an end that is written twice is announced, and charged once", async () => {
+test("an end that is written twice is announced and charged once", async () => {
   const account = await engine.createAccount(10);
   const runId = await engine.createRun(account, { hold: 2 });
   const workerId = await engine.registerWorker();

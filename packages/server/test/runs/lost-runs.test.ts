@@ -1,4 +1,4 @@
-/** A worker that was too slow: its lease ended while a claim or a run was under way, and others have its runs now. */
+/** A worker that was too slow: its lease expired during a claim or a run, and others have its runs now. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { StoredFile } from "../../src/files/index.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(() => engine.clear());
 afterAll(() => engine.close());
 
-/** Lets the lease of one worker end and another process notice. */
+/** Lets the lease of one worker expire and another process notice. */
 async function sweep(workerId: string): Promise<void> {
   await letLeaseEnd(engine, workerId);
   await engine.sweep();
@@ -59,7 +59,7 @@ describe("the end of a run that its worker has lost", () => {
     return { finisher, finished, recorded };
   }
 
-  test("writes nothing, records no file, charges nothing and is told as lost; the others of its batch are kept", async () => {
+  test("writes nothing, records no file, charges nothing, and is reported as lost; the rest of its batch is written", async () => {
     const account = await engine.createAccount(100);
     const lost = await engine.createRun(account, { hold: 10 });
     const old = await engine.registerWorker();
@@ -84,7 +84,7 @@ describe("the end of a run that its worker has lost", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("is not even sent once the worker knows that the lease is lost, though its fence would still let it through", async () => {
+  test("is not even sent once the worker knows that the lease is lost, although its fence would still let it through", async () => {
     const account = await engine.createAccount(100);
     const runId = await engine.createRun(account, { hold: 10 });
     const worker = await engine.registerWorker();
@@ -122,21 +122,24 @@ describe("an item that is delivered while its run is canceled", () => {
       return rows.length > 0;
     });
 
-  test.each(["save", "cancel"] as const)("is gone with the others, also when the %s commits first", async (first) => {
-    const delivery = await deliverOne();
-    const second = await engine.db.tx(async (tx) => {
-      await delivery[first](tx);
-      const other = delivery[first === "save" ? "cancel" : "save"](engine.db);
-      await Promise.race([other, untilOneWaits()]);
-      return { other };
-    });
-    await second.other;
-    expect(await delivery.saved()).toEqual([]);
-  });
+  test.each(["save", "cancel"] as const)(
+    "is deleted with the others, even when the %s commits first",
+    async (first) => {
+      const delivery = await deliverOne();
+      const second = await engine.db.tx(async (tx) => {
+        await delivery[first](tx);
+        const other = delivery[first === "save" ? "cancel" : "save"](engine.db);
+        await Promise.race([other, untilOneWaits()]);
+        return { other };
+      });
+      await second.other;
+      expect(await delivery.saved()).toEqual([]);
+    },
+  );
 });
 
-describe("a claim whose answer outlives its lease", () => {
-  /** The database with its claims' answers held back until they are let through, as on a slow connection. */
+describe("a claim whose response outlives its lease", () => {
+  /** The database with the responses to claims held back until they are released, as on a slow connection. */
   function holdAnswers() {
     const arrived = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -189,7 +192,7 @@ describe("a claim whose answer outlives its lease", () => {
   });
 });
 
-describe("runs of a worker that it does not know of", () => {
+describe("runs that a worker holds without knowing it", () => {
   const SUSPECT_MS = 15_000;
   const REGULAR_MS = 30_000;
   const LOCKED = Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });
@@ -201,7 +204,7 @@ describe("runs of a worker that it does not know of", () => {
   });
   afterEach(() => void vi.restoreAllMocks());
 
-  /** A worker's claims on a database that fails as `faults` says, at a time of the test's own. */
+  /** A worker's claims on a database that fails as `faults` says, at a time the test chooses. */
   async function openClaims(faults: { afterClaim?: () => void; beforeClaim?: () => void; beforeLook?: () => void }) {
     const workerId = await engine.registerWorker();
     const begun: ClaimedRun[] = [];
@@ -225,7 +228,7 @@ describe("runs of a worker that it does not know of", () => {
       begin: (run) => begun.push(run),
       known: () => begun,
     });
-    /** Lets the worker look and claim at a time. @returns what has been begun so far: run and attempt. */
+    /** Lets the worker check and claim at a time. @returns what has begun so far: run and attempt. */
     const wakeAt = async (atMs: number) => {
       nowMs = atMs;
       claims.wake();
@@ -235,7 +238,7 @@ describe("runs of a worker that it does not know of", () => {
     return { workerId, wakeAt };
   }
 
-  /** Fails the first time with the loss of the connection. */
+  /** Fails the first time with a lost connection. */
   function loseOnce() {
     let isLost = false;
     return () => {
@@ -245,7 +248,7 @@ describe("runs of a worker that it does not know of", () => {
     };
   }
 
-  test("are given back however long the looks for them fail", async () => {
+  test("are released however long the checks for them fail", async () => {
     const runId = await engine.createRun(await engine.createAccount());
     let isLocked = true;
     const { wakeAt } = await openClaims({
@@ -259,7 +262,7 @@ describe("runs of a worker that it does not know of", () => {
     expect(await wakeAt(1_000 + SUSPECT_MS + 6_000)).toEqual([`${runId} 2`]);
   });
 
-  test("are given back also when the claim reaches the database after looks that found nothing", async () => {
+  test("are released even when the claim reaches the database after checks that found nothing", async () => {
     const { workerId, wakeAt } = await openClaims({ beforeClaim: loseOnce() });
     for (const ms of [0, 1_000, SUSPECT_MS - 1]) expect(await wakeAt(1_000 + ms)).toEqual([]);
     const runId = await engine.createRun(await engine.createAccount());
@@ -267,7 +270,7 @@ describe("runs of a worker that it does not know of", () => {
     expect(await wakeAt(1_000 + SUSPECT_MS + 1_000)).toEqual([`${runId} 2`]);
   });
 
-  test("are found regularly, whatever made them so, and keep their number of attempts", async () => {
+  test("are found regularly, whatever the cause, and keep their number of attempts", async () => {
     const { workerId, wakeAt } = await openClaims({});
     const runId = await engine.createRun(await engine.createAccount());
     await engine.claim(workerId);
@@ -276,7 +279,7 @@ describe("runs of a worker that it does not know of", () => {
     expect(await engine.stateOf(runId)).toMatchObject({ attempt: 2, max_attempts: 4 });
   });
 
-  test("that somebody keeps locked hold up neither the others nor the next claim", async () => {
+  test("that are locked delay neither the others nor the next claim", async () => {
     const { workerId, wakeAt } = await openClaims({});
     const account = await engine.createAccount();
     const [locked, free] = [await engine.createRun(account), await engine.createRun(account)];

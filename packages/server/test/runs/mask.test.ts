@@ -1,4 +1,4 @@
-/** A run of a prompt with a mask: the caller's second image says what of the first may change. */
+/** A run of a prompt with a mask: the caller's second image defines which parts of the first one may change. */
 import { expect, test } from "vitest";
 import { startOwnServer, json } from "../providers/own-server.ts";
 import { openaiImages, PNG } from "../providers/provider-answers.ts";
@@ -18,7 +18,7 @@ images: [{ label: Photo }, { label: What changes, mask: true }]
 A blue door.
 `;
 
-test("the mask of a run reaches the model as one, beside the image that it belongs to", async () => {
+test("the mask of a run reaches the model as a mask, beside the image it belongs to", async () => {
   const { url, received } = await startOwnServer((_request, response) => json(response, openaiImages()));
   const model = { index: 10_000, model: "here/edit", provider: "here", providerModel: "edit", modality: "image" };
   const entry = { ...model, status: "active", runOptions: {}, inputs: { images: IMAGES }, price: {}, limits: LIMITS };

@@ -1,4 +1,4 @@
-/** A claim gives each run to one worker, fairly and within the limits; the fence keeps late reports from changing anything. */
+/** A claim gives each run to one worker, fairly and within the limits; the fence makes late reports ineffective. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { LeaseLost, stopClaiming } from "../../src/runs/work/claim.ts";
 import { findLostRuns, removeWorker, sendHeartbeat } from "../../src/runs/work/lease.ts";
@@ -32,7 +32,7 @@ describe("a claim", () => {
     expect(await engine.stateOf(ids[3] ?? "")).toMatchObject({ status: "queued", attempt: 0, worker: null });
   });
 
-  test("gives every run to one of six workers that claim at once, and to no second one", async () => {
+  test("gives every run to exactly one of six workers that claim at once", async () => {
     const accounts = await Promise.all([1, 2, 3, 4, 5].map(() => engine.createAccount()));
     const created = (await Promise.all(accounts.map((account) => createMany(engine, account, 40)))).flat();
     const workers = await Promise.all(Array.from({ length: 6 }, () => engine.registerWorker()));
@@ -55,7 +55,7 @@ describe("a claim", () => {
     expect(idsOf(await engine.claim(worker, 2))).toContain(own);
   });
 
-  test("never exceeds the limit of a model with six claimers, and a full model stalls no other", async () => {
+  test("never exceeds the limit of a model with six claimers, and a full model delays no other", async () => {
     await limit("model:sandbox/slow", 5);
     const accounts = await Promise.all([1, 2, 3].map(() => engine.createAccount()));
     await Promise.all(accounts.map((account) => createMany(engine, account, 10, "sandbox/slow")));
@@ -67,7 +67,7 @@ describe("a claim", () => {
     expect(models.filter((model) => model === "sandbox/text")).toHaveLength(30);
   });
 
-  test("never exceeds the limit of an account, by default 50, its own where it has one", async () => {
+  test("never exceeds the limit of an account: 50 by default, or its own limit", async () => {
     const [plain, tight] = [await engine.createAccount(), await engine.createAccount()];
     await limit(`account:${tight}`, 3);
     await Promise.all([createMany(engine, plain, 60), createMany(engine, tight, 60)]);
@@ -77,7 +77,7 @@ describe("a claim", () => {
     expect(runs.filter((run) => run.accountId === tight)).toHaveLength(3);
   });
 
-  test("reaches a run behind more capped pairs than one look scans, by its cursor", async () => {
+  test("reaches a run behind more capped pairs than one claim scans, through its cursor", async () => {
     await limit("model:capped", 0);
     const accounts = await Promise.all(Array.from({ length: 320 }, () => engine.createAccount()));
     await Promise.all(accounts.map((account) => engine.createRun(account, { model: "capped" })));
@@ -92,7 +92,7 @@ describe("a claim", () => {
     expect(second.next).toBeNull();
   });
 
-  test("is refused to a worker that was swept, drains or let its lease end", async () => {
+  test("is refused to a worker that was swept, is draining, or let its lease expire", async () => {
     const account = await engine.createAccount();
     await engine.createRun(account);
     const [swept, draining, late] = [
@@ -106,7 +106,7 @@ describe("a claim", () => {
     for (const worker of [swept, draining, late]) await expect(engine.claim(worker)).rejects.toThrow(LeaseLost);
   });
 
-  test("skips a run that another transaction holds, and waits for nothing", async () => {
+  test("skips a run that another transaction has locked, and waits for nothing", async () => {
     const account = await engine.createAccount();
     const [locked, free] = [await engine.createRun(account), await engine.createRun(account)];
     const worker = await engine.registerWorker();
@@ -119,7 +119,7 @@ describe("a claim", () => {
 });
 
 describe("the fence", () => {
-  /** A run that worker `old` lost to worker `now`: attempt 2 is under way. */
+  /** A run that worker `old` lost to worker `now`: attempt 2 is in progress. */
   async function loseRun() {
     const account = await engine.createAccount(100);
     const runId = await engine.createRun(account, { hold: 10 });
@@ -132,7 +132,7 @@ describe("the fence", () => {
     return { account, runId, old, now, stale, current };
   }
 
-  test("lets the finish, the retry and the release of a lost worker change nothing", async () => {
+  test("makes the finish, the retry, and the release of a worker that lost the run change nothing", async () => {
     const { runId, old, now, stale, current } = await loseRun();
     const before = await engine.stateOf(runId);
     const [run] = stale;
@@ -151,7 +151,7 @@ describe("the fence", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("lets a finish happen once: the second changes nothing, not even with another end", async () => {
+  test("lets a finish happen once: a second one changes nothing, even with a different outcome", async () => {
     const account = await engine.createAccount(100);
     const runId = await engine.createRun(account, { hold: 10 });
     const worker = await engine.registerWorker();
@@ -162,7 +162,7 @@ describe("the fence", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("keeps a canceled run canceled when its worker reports success afterwards", async () => {
+  test("keeps a canceled run canceled when its worker later reports success", async () => {
     const account = await engine.createAccount(100);
     const runId = await engine.createRun(account, { hold: 10 });
     const worker = await engine.registerWorker();
@@ -174,7 +174,7 @@ describe("the fence", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("finishes some of a batch and leaves what was lost of it", async () => {
+  test("finishes some of a batch, and skips the runs that were lost", async () => {
     const account = await engine.createAccount(100);
     const ids = await Promise.all([1, 2, 3].map(() => engine.createRun(account, { hold: 5 })));
     const worker = await engine.registerWorker();

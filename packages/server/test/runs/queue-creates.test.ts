@@ -1,4 +1,4 @@
-/** A run is created once, however often it is asked for, and not above the most an account may have. */
+/** A run is created once, however often it is requested, and never beyond an account's maximum. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createRunRow } from "../../src/runs/create/create-store.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
@@ -12,7 +12,7 @@ afterEach(() => engine.clear());
 afterAll(() => engine.close());
 
 describe("an idempotency key", () => {
-  test("makes one run of many calls at once; the others join it", async () => {
+  test("makes one run of many concurrent calls; the others join it", async () => {
     const account = await engine.createAccount(1_000);
     const call = () => engine.create(account, { key: "one", hold: 10 });
     const outcomes = await Promise.all(Array.from({ length: 18 }, call));
@@ -24,7 +24,7 @@ describe("an idempotency key", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("with another body is a conflict, of another account a run of its own, after 24 hours a new run", async () => {
+  test("with another body is a conflict, of another account is a separate run, and after 24 hours is a new run", async () => {
     const [mine, other] = [await engine.createAccount(), await engine.createAccount()];
     const first = await engine.createRun(mine, { key: "k" });
     expect(await engine.create(mine, { key: "k", body: "another" })).toEqual({ kind: "key_conflict" });
@@ -34,14 +34,14 @@ describe("an idempotency key", () => {
     expect((await engine.create(mine, { key: "k" })).kind).toBe("created");
   });
 
-  test("is not used up by a run that was refused for want of credits", async () => {
+  test("is not used up by a run that was refused for lack of credits", async () => {
     const account = await engine.createAccount();
     expect(await engine.create(account, { key: "k", hold: 5 })).toEqual({ kind: "no_credits", available: 0 });
     expect((await engine.create(account, { key: "k", hold: null })).kind).toBe("created");
   });
 });
 
-test("creating a run twice under one id creates it once: the answer to the first was lost", async () => {
+test("creating a run twice under one id, because the first response was lost, creates it once", async () => {
   const account = await engine.createAccount(100);
   const runId = engine.newId();
   const outcomes = [
@@ -57,7 +57,7 @@ test("creating a run twice under one id creates it once: the answer to the first
   expect(balance).toEqual({ held: 10 });
 });
 
-test("an account at its most active runs gets no more, and nothing is held for the refused one", async () => {
+test("an account with the maximum of active runs gets no more, and nothing is held for the refused run", async () => {
   const account = await engine.createAccount(100);
   await Promise.all([1, 2].map(() => engine.createRun(account, { activeRunsMax: 2 })));
   expect(await engine.create(account, { activeRunsMax: 2, hold: 10 })).toEqual({ kind: "too_many_active" });

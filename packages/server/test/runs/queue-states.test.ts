@@ -1,15 +1,15 @@
-/** What becomes of a run by each event in each of its states, cell by cell, on the database. */
+/** The effect of each event on a run in each of its states, cell by cell, on the database. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type RunStatus } from "@promptd/contract";
 import { releaseRun } from "../../src/runs/work/settle.ts";
 import { cancelRunRow } from "../../src/runs/runs-store.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 
-/** `released`: the run has no worker any more (lease expired, worker draining, provider said "later"). */
+/** `released`: the run no longer has a worker (lease expired, worker draining, provider said "later"). */
 type RunTransition = "claimed" | "completed" | "broke" | "canceled" | "released" | "gave-up";
 
 /**
- * The whole life of a run, as callers see it. `null` means the event cannot happen in that state and is dropped: a
+ * The whole life of a run, as callers see it. `null` means that the event cannot happen in that state and is ignored: a
  * worker that lost its lease may still report, and must change nothing.
  */
 const TRANSITIONS: Record<RunStatus, Record<RunTransition, RunStatus | null>> = {
@@ -46,7 +46,7 @@ describe("the table of run states is what the database does", () => {
         await happen(event, { account, runId, worker });
         const after = await engine.stateOf(runId);
         expect(after.status).toBe(expected ?? before.status);
-        expect(expected === null ? after : before).toEqual(before); // nothing at all changes where nothing can happen
+        expect(expected === null ? after : before).toEqual(before); // nothing changes at all where nothing can happen
         expect(await engine.audit()).toEqual([]);
       });
     }
@@ -69,7 +69,7 @@ describe("the table of run states is what the database does", () => {
     return { account, runId, worker };
   }
 
-  /** As the worker that last had the run, with the attempt the run shows: the most a late report can know. */
+  /** Acts as the worker that last had the run, with the attempt that the run shows: the most a late report can know. */
   async function happen(event: RunTransition, { account, runId, worker }: RunInState): Promise<void> {
     const { attempt } = await engine.stateOf(runId);
     const run = { accountId: account, runId, workerId: worker, attempt } as Parameters<typeof engine.finish>[1][number];

@@ -12,7 +12,7 @@ afterEach(() => engine.clear());
 afterAll(() => engine.close());
 
 describe("a run that goes back to the queue", () => {
-  test("waits for its delay, keeps showing running, and counts its attempt", async () => {
+  test("waits for its delay, is still shown as running, and counts its attempt", async () => {
     const account = await engine.createAccount();
     const runId = await engine.createRun(account);
     const worker = await engine.registerWorker();
@@ -26,7 +26,7 @@ describe("a run that goes back to the queue", () => {
     expect((await engine.claim(worker)).map((one) => one.attempt)).toEqual([2]);
   });
 
-  test("gets no attempt more than three, and none past its deadline", async () => {
+  test("gets no more than three attempts, and none past its deadline", async () => {
     const account = await engine.createAccount();
     await engine.createRun(account);
     const worker = await engine.registerWorker();
@@ -42,7 +42,7 @@ describe("a run that goes back to the queue", () => {
     expect(await retryRun(engine.db, run, 30_000)).toBe(false);
   });
 
-  test("by a drain keeps its number of attempts: ten drains cost it none", async () => {
+  test("because of a drain keeps its number of attempts: ten drains cost it none", async () => {
     const account = await engine.createAccount();
     const runId = await engine.createRun(account);
     const worker = await engine.registerWorker();
@@ -57,7 +57,7 @@ describe("a run that goes back to the queue", () => {
 });
 
 describe("the sweep", () => {
-  test("gives the runs of a dead worker back at once and leaves those of the living alone", async () => {
+  test("requeues the runs of a dead worker at once, and leaves the runs of living workers alone", async () => {
     const account = await engine.createAccount();
     const [dead, alive] = [await engine.registerWorker(), await engine.registerWorker()];
     const lost = await createMany(engine, account, 3);
@@ -72,7 +72,7 @@ describe("the sweep", () => {
     expect(idsOf(await engine.claim(alive)).sort()).toEqual(lost.sort());
   });
 
-  test("gives all runs of a dead worker back at once, however many it had", async () => {
+  test("requeues all runs of a dead worker at once, however many it had", async () => {
     const account = await engine.createAccount();
     const [one, dead] = [await engine.createRun(account), await engine.registerWorker()];
     await engine.db.query(
@@ -84,7 +84,7 @@ describe("the sweep", () => {
     );
     await letLeaseEnd(engine, dead);
     expect((await engine.sweep()).requeued).toHaveLength(1_001);
-    await engine.db.query("delete from runs where account_id = $1", [account]); // sooner than canceling each
+    await engine.db.query("delete from runs where account_id = $1", [account]); // faster than canceling each
   });
 
   test("fails a poison run after its third worker and releases its hold", async () => {
@@ -101,7 +101,7 @@ describe("the sweep", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("fails what is past its deadline, waiting or running, and releases the holds", async () => {
+  test("fails runs past their deadline, queued or running, and releases the holds", async () => {
     const account = await engine.createAccount(100);
     const running = await engine.createRun(account, { hold: 10, deadlineSeconds: 60 });
     const worker = await engine.registerWorker();
@@ -117,7 +117,7 @@ describe("the sweep", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("takes a worker whose beat lies in the future for dead: the clock stepped back", async () => {
+  test("treats a worker whose heartbeat lies in the future as dead: the clock stepped back", async () => {
     const account = await engine.createAccount();
     const runId = await engine.createRun(account);
     const worker = await engine.registerWorker();
@@ -126,7 +126,7 @@ describe("the sweep", () => {
     expect((await engine.sweep()).requeued).toEqual([runId]);
   });
 
-  test("lets runs start that wait for a time far ahead since the clock stepped back, with the time they had", async () => {
+  test("lets runs start that were scheduled far ahead before the clock stepped back, with the time they had", async () => {
     const account = await engine.createAccount();
     await engine.shiftClock(3_600);
     const claimedBefore = await engine.createRun(account);
@@ -145,14 +145,14 @@ describe("the sweep", () => {
       (claimed.find((run) => run.runId === runId)?.deadlineMs ?? Number.NaN) - performance.now();
     expect(leftMs(unclaimed)).toBeLessThanOrEqual(600_000);
     expect(leftMs(unclaimed)).toBeGreaterThan(540_000);
-    expect(leftMs(claimedBefore)).toBeLessThanOrEqual(1_800_000); // the most a run has: when it started is not known
+    expect(leftMs(claimedBefore)).toBeLessThanOrEqual(1_800_000); // the most a run has: its start time is not known
     await engine.shiftClock(1_801);
     expect((await engine.sweep()).failed.toSorted()).toEqual([claimedBefore, unclaimed].sort());
     const data = "The run did not finish in time and was stopped. You were not charged.";
     expect((await engine.stateOf(unclaimed)).outputs).toEqual([{ type: "error", data }]);
   });
 
-  test("leaves the times of runs alone that wait for their delay, with the longest of deadlines", async () => {
+  test("does not change the times of runs that wait for their delay, even with the longest deadline", async () => {
     const account = await engine.createAccount();
     await engine.createRun(account, { deadlineSeconds: 1_800 });
     const worker = await engine.registerWorker();
@@ -170,7 +170,7 @@ describe("the sweep", () => {
     expect(await times()).toEqual(before);
   });
 
-  test("finds runs whose worker has no row at all, as a sweep that died half-way leaves them", async () => {
+  test("finds runs whose worker has no row at all, as a sweep that died halfway leaves them", async () => {
     const account = await engine.createAccount();
     const runId = await engine.createRun(account);
     const worker = await engine.registerWorker();
@@ -179,7 +179,7 @@ describe("the sweep", () => {
     expect((await engine.sweep()).requeued).toEqual([runId]);
   });
 
-  test("by eight processes at once gives each run back once", async () => {
+  test("by eight processes at once requeues each run once", async () => {
     const account = await engine.createAccount();
     const ids = await createMany(engine, account, 40);
     const worker = await engine.registerWorker();
@@ -189,7 +189,7 @@ describe("the sweep", () => {
     expect(sweeps.flatMap((swept) => swept.requeued).sort()).toEqual(ids.sort());
   });
 
-  /** Holds an account's balance, as a transaction that was left open does, while `work` goes on. */
+  /** Locks an account's balance, as a transaction left open would, during `work`. */
   async function whileBalanceIsLocked(account: string, work: () => Promise<void>): Promise<void> {
     await engine.db.tx(async (tx) => {
       await tx.query("select 1 from credit_accounts where account_id = $1 for update", [account]);
@@ -197,7 +197,7 @@ describe("the sweep", () => {
     });
   }
 
-  test("is not held up by a locked balance: other runs go back and end, and those of the account end once it is free", async () => {
+  test("is not delayed by a locked balance: other runs are requeued and end, and the account's runs end once it is free", async () => {
     const [locked, other] = [await engine.createAccount(100), await engine.createAccount(100)];
     const orphan = await engine.createRun(other);
     const worker = await engine.registerWorker();
@@ -212,7 +212,7 @@ describe("the sweep", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("is not held up by a locked hold: the other runs of its account end", async () => {
+  test("is not delayed by a locked hold: the other runs of its account end", async () => {
     const account = await engine.createAccount(100);
     const [locked, free] = [
       await engine.createRun(account, { hold: 10, deadlineSeconds: 0 }),
@@ -226,7 +226,7 @@ describe("the sweep", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("gets past more runs of a locked balance than it takes at once", async () => {
+  test("gets past more runs with a locked balance than it takes at once", async () => {
     const [locked, other] = [await engine.createAccount(1_000), await engine.createAccount(100)];
     const late = await Promise.all(
       Array.from({ length: 201 }, () => engine.createRun(locked, { hold: 1, deadlineSeconds: 0 })),
@@ -239,14 +239,14 @@ describe("the sweep", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("ends the others where one run cannot be settled, and that one once its account is mended", async () => {
+  test("ends the other runs if one cannot be settled, and ends that one once its account is repaired", async () => {
     const [damaged, sound] = [await engine.createAccount(100), await engine.createAccount(100)];
     const stuck = await engine.createRun(damaged, { hold: 10, deadlineSeconds: 0 });
     const free = await engine.createRun(damaged, { deadlineSeconds: 0 });
     const good = await engine.createRun(sound, { hold: 10, deadlineSeconds: 0 });
     const setHeld = (held: number) =>
       engine.db.query("update credit_accounts set held = $2 where account_id = $1", [damaged, held]);
-    await setHeld(0); // releasing the hold would bring it below nothing
+    await setHeld(0); // releasing the hold would make it negative
     expect((await engine.sweep()).failed.toSorted()).toEqual([free, good].sort());
     expect((await engine.stateOf(stuck)).status).toBe("queued");
     await setHeld(10);
@@ -280,7 +280,7 @@ describe("the sweep", () => {
     }
   });
 
-  test("at the start of an embedded installation frees the runs of dead connections without waiting for a lease", async () => {
+  test("at startup of an embedded installation frees the runs of dead connections without waiting for a lease", async () => {
     const account = await engine.createAccount();
     const ids = await createMany(engine, account, 2);
     const worker = await engine.registerWorker();
@@ -291,6 +291,6 @@ describe("the sweep", () => {
     await engine.db.query("select worker_boot_sweep('here')");
     const swept = await engine.sweep(3_600_000);
     expect(swept.requeued.toSorted()).toEqual(ids.sort());
-    expect(await engine.db.query("select id from workers")).toEqual([{ id: alive }]); // another machine's is not judged
+    expect(await engine.db.query("select id from workers")).toEqual([{ id: alive }]); // a worker of another machine is not judged
   });
 });

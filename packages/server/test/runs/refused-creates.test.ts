@@ -1,6 +1,6 @@
 /**
- * Images of a run that is not created: nothing is stored for what can be refused beforehand, and what was stored goes
- * when the transaction refuses, so that requests that cost nothing do not fill the disk.
+ * Images of a run that is not created: nothing is stored for a request that can be refused beforehand, and stored
+ * images are removed when the transaction refuses, so that requests that cost nothing do not fill the disk.
  */
 import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { until } from "../support/promptd-process.ts";
 import { bodyOf, errorOf, postRun, runOf, startRun } from "../wire/requests.ts";
 
 const KEY = { "idempotency-key": "order-17" };
-/** Another image by one byte that no decoder reads. */
+/** Makes a different image by changing one byte that no decoder reads. */
 const OTHER_BASE64 = Buffer.concat([Buffer.from(PNG_BASE64, "base64"), Buffer.from([0])]).toString("base64");
 
 let dataDir = "";
@@ -63,14 +63,19 @@ async function inputsOf(caller: TestCaller): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Waits until one image is left, which must be that of the caller's run: what is discarded goes behind the answer. */
+/**
+ * Waits until one image is left, which must be the image of the caller's run: discarding happens after the response.
+ */
 async function untilOthersAreGone(caller: TestCaller): Promise<void> {
   await until(async () => (await blobs()).length <= 1);
   expect(await blobs()).toEqual(await inputsOf(caller));
   expect(await blobs()).toHaveLength(1);
 }
 
-/** Sends while a lock keeps the transactions of all requests waiting: each has kept its image by then, and none can go. */
+/**
+ * Sends while a lock keeps the transactions of all requests waiting: each has stored its image by then, and none can
+ * proceed.
+ */
 async function meetAt(lock: string, requests: readonly (() => Promise<RawAnswer>)[], meanwhile = async () => {}) {
   const hold = async (tx: Tx) => {
     await tx.query(lock);
@@ -99,14 +104,14 @@ describe("a run that can be refused beforehand is refused before its image is st
     expect(await blobs()).toEqual([]);
   });
 
-  test("402 of a frozen account", async () => {
+  test("402 for a frozen account", async () => {
     const frozen = await server.createCaller({ credits: 100 });
     await server.app.db.query("select credit_freeze($1, 'a test')", [frozen.accountId]);
     expect(errorOf(await post(frozen)).data).toEqual({ reason: "ACCOUNT_FROZEN" });
     expect(await blobs()).toEqual([]);
   });
 
-  test("429 beyond the active runs", async () => {
+  test("429 above the maximum of active runs", async () => {
     const full = await server.startAnother("api", { PROMPTD_ACTIVE_RUNS_MAX: "1" });
     const caller = await server.createCaller();
     const there = { ...caller, client: server.clientOf(caller.apiKey, full.listenUrl ?? "") };
@@ -119,7 +124,7 @@ describe("a run that can be refused beforehand is refused before its image is st
 });
 
 describe("a run that its transaction refuses leaves no image behind", () => {
-  test("402 of those who came for the same last credits; the created run keeps its image", async () => {
+  test("402 for requests that competed for the last credits; the created run keeps its image", async () => {
     const caller = await server.createCaller({ credits: price });
     const answers = await meetAt(
       AT_BALANCE,
@@ -149,7 +154,7 @@ describe("a run that its transaction refuses leaves no image behind", () => {
     await untilOthersAreGone(caller);
   });
 
-  test("a database that has no room", async () => {
+  test("a full database", async () => {
     const caller = await server.createCaller();
     await server.app.db.query(`create function no_room() returns trigger language plpgsql
         as $$ begin raise 'no space left' using errcode = '53100'; end $$;
@@ -160,7 +165,7 @@ describe("a run that its transaction refuses leaves no image behind", () => {
     await until(async () => (await blobs()).length === 0);
   });
 
-  test("an image that cannot be removed leaves the answer as it is", async () => {
+  test("an image that cannot be removed does not change the response", async () => {
     const caller = await server.createCaller({ credits: price });
     let kept: string[] = [];
     const makeUndeletable = async () => {
@@ -178,7 +183,7 @@ describe("a run that its transaction refuses leaves no image behind", () => {
   });
 });
 
-test("a run's image is for the run: it expires at the run's deadline", async () => {
+test("a run's image is stored for the run: it expires at the run's deadline", async () => {
   const caller = await server.createCaller();
   runOf(await post(caller));
   const rows = await server.app.db.query(

@@ -35,7 +35,7 @@ async function follow(runId: string, client = caller.client): Promise<RunEvent[]
 
 type TextEvent = Extract<RunEvent, { event: "text" }>;
 
-/** A chunk of a chat completion, as the interface of OpenAI streams it. */
+/** A chunk of a chat completion, as the OpenAI interface streams it. */
 function chunk(content: string, finish: string | null = null): string {
   const choices = [{ index: 0, delta: { role: "assistant", content }, finish_reason: finish }];
   return `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "tale", choices })}\n\n`;
@@ -67,7 +67,7 @@ async function rawEvents(runId: string, lastEventId: string): Promise<string> {
 }
 
 describe.concurrent("a run that is followed", () => {
-  test("shows its text while it is written, and ends with the run as it is retrieved", async () => {
+  test("shows its text while it is being written, and ends with the same run that a GET returns", async () => {
     const { runId } = await create(story);
     const events = await follow(runId);
     const run = await caller.client.runs.get(runId);
@@ -79,7 +79,7 @@ describe.concurrent("a run that is followed", () => {
     expect(runEventStreamSchema.parse({ events })).toBeDefined();
   });
 
-  test("is followed by two at once, and through a process that has no worker", async () => {
+  test("can have two followers at once, and through a process that has no worker", async () => {
     const api = await server.startAnother("api");
     const { runId } = await create(story);
     const [here, there] = await Promise.all([
@@ -91,7 +91,7 @@ describe.concurrent("a run that is followed", () => {
     await api.close();
   });
 
-  test("goes on behind the last event that a follower has", async () => {
+  test("continues after the last event that a follower has", async () => {
     const { runId } = await create(story);
     const early: TextEvent[] = [];
     for await (const event of caller.client.runs.follow(runId)) {
@@ -106,7 +106,7 @@ describe.concurrent("a run that is followed", () => {
     expect(done?.data.outputs[0]?.data.startsWith(textOf([...early, ...texts]))).toBe(true);
   });
 
-  test("that has ended answers its state, its outputs and its end at once", async () => {
+  test("that has ended sends its state, its outputs, and its end at once", async () => {
     const { runId } = await caller.client.runs.create({
       promptVersionId: quick,
       inputs: { textInputs: { ask: "hi" } },
@@ -116,7 +116,7 @@ describe.concurrent("a run that is followed", () => {
     expect(await rawEvents(runId, "0")).toMatch(/^retry: 1000\n\nevent: status\ndata: /);
   });
 
-  test("fails with its cause at its place", async () => {
+  test("fails with its cause in the right position", async () => {
     const broken = await server.publish(STORY.replace("delay=1000", "delay=50 error=400").replace("Story", "Broken"));
     const { runId } = await create(broken.promptVersionId);
     const events = await follow(runId);
@@ -124,7 +124,7 @@ describe.concurrent("a run that is followed", () => {
     expect(events.at(-2)).toMatchObject({ event: "output", data: { index: 0, type: "error" } });
   });
 
-  test("of somebody else is as absent as one that never was", async () => {
+  test("of another account is the same 404 as a run that never existed", async () => {
     const { runId } = await create(quick, false);
     const stranger = await server.createCaller();
     const foreign = await get(stranger.client, `/v1/runs/${runId}/events`);
@@ -134,7 +134,7 @@ describe.concurrent("a run that is followed", () => {
     expect(absent.text).toBe(foreign.text.replaceAll(runId, absentId));
   });
 
-  test("refuses an event id that is none", async () => {
+  test("rejects an event id that is not valid", async () => {
     const { runId } = await create(quick, false);
     const answer = await caller.client.request({
       method: "GET",
@@ -148,7 +148,7 @@ describe.concurrent("a run that is followed", () => {
 describe("a run whose model has to be called again", () => {
   test("starts its text over", async () => {
     let calls = 0;
-    // The provider goes on when the follower has what came before.
+    // The provider continues when the follower has received what came before.
     const [firstSeen, secondSeen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const provider = await startOwnServer(({ path }, response) => {
       if (path === "/v1/models") return json(response, { data: [{ id: "tale" }] });
@@ -195,7 +195,7 @@ describe("a run that nobody follows", () => {
 });
 
 describe("a process that stops", () => {
-  test("ends its streams, and a follower finds the end of the run elsewhere", async () => {
+  test("ends its streams, and a follower finds the end of the run at another process", async () => {
     const api = await server.startAnother("api");
     const { runId } = await create(story);
     const client = server.clientOf(caller.apiKey, api.listenUrl ?? "");

@@ -1,4 +1,4 @@
-/** What reaches those who follow a run, whatever order the database answers in. */
+/** What followers of a run receive, in whatever order the database responds. */
 import { expect, test } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import type { Database } from "../../src/platform/database/database.ts";
@@ -6,7 +6,7 @@ import { RunFollowers } from "../../src/runs/wait/run-followers.ts";
 import { openEngine } from "./engine-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 
-test("a slow answer does not bring back a state that is over", async () => {
+test("a slow response does not bring back an earlier state", async () => {
   const engine = await openEngine();
   const account = await engine.createAccount();
   const runId = await engine.createRun(account);

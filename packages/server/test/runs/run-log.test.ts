@@ -1,4 +1,4 @@
-/** What the log says of a run: facts an operator can filter by, and nothing of what it was about. */
+/** What the log says about a run: facts an operator can filter by, and nothing about its content. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -14,7 +14,7 @@ afterAll(() => server.close());
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text-free\ninputs: { ask: {} }\n---\n{{ ask }}\n";
 
-test("the end of a run is one line, which says whether this worker's end is the one that counts", async () => {
+test("the end of a run is one log line, which says whether this worker's end is the one that counts", async () => {
   const prompt = await server.publish(ECHO);
   const { client, accountId } = await server.createCaller();
   const run = await client.runs.createAndWait({

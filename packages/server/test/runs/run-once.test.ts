@@ -11,7 +11,7 @@ import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { openWay, type Trouble, type Way } from "./troubled-way.ts";
 
-/** The clients' seconds, in short: a server that restarts is not asked thousands of times meanwhile. */
+/** The clients' delays, shortened, but long enough that a restarting server is not called thousands of times. */
 const PAUSE_MS = 10;
 const ROOT = join(import.meta.dirname, "../../../..");
 
@@ -24,12 +24,12 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Calls `run` once, through a way. @returns the state of the run that it gives. */
+/** Calls `run` once through a proxy. @returns the state of the run that it returns. */
 type RunOnce = (caller: TestCaller, way: Way, behaviour: string) => Promise<string>;
 
 const withJavaScript: RunOnce = async ({ apiKey }, { url }, behaviour) => {
   const delay = () => wait(PAUSE_MS);
-  const client = createClient({ baseUrl: url, apiKey, delay, onWarning: () => {} }); // that it is still trying
+  const client = createClient({ baseUrl: url, apiKey, delay, onWarning: () => {} }); // warnings that it is still trying
   const { runStatus } = await client.run(version, { inputs: { do: behaviour }, retryForMs: 10_000_000 });
   return runStatus;
 };
@@ -67,7 +67,7 @@ async function statesOfRuns({ accountId }: TestCaller): Promise<string[]> {
 
 describe.each(CLIENTS)("one call of run in %s makes one run", (_, runOnce) => {
   test.each<[string, Trouble[], number[]]>([
-    ["after a lost answer", ["lost", "lost", "none"], [0, 0, 200]],
+    ["after a lost response", ["lost", "lost", "none"], [0, 0, 200]],
     ["after a proxy's bare 504", ["page", "page", "none"], [504, 504, 200]],
     ["in a storm of 429", [...Array<Trouble>(30).fill("busy"), "none"], [...Array<number>(30).fill(429), 200]],
     ["after the 504 of the server", ["hasty"], [504, 200]],

@@ -1,4 +1,4 @@
-/** The table of settle.ts, row by row, on the database: what each outcome of an attempt makes of the run and its hold. */
+/** The table of settle.ts, row by row, on the database: the effect of each outcome on the run and its hold. */
 import type { Run } from "@promptd/contract";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
@@ -89,7 +89,7 @@ test.each<[string, RunOutcome, AbortSignal]>([
   ["a revoked run", { kind: "revoked" }, never],
   ["a run that was revoked as it finished", { kind: "finished", result: SUCCESS }, AbortSignal.abort()],
   ["a run that was revoked as it crashed", { kind: "crashed", error }, AbortSignal.abort()],
-])("%s is left to whatever revoked it", async (_what, outcome, signal) => {
+])("%s is left to the code that revoked it", async (_what, outcome, signal) => {
   const run = await claimOne("some");
   const before = await engine.stateOf(run.runId);
   await settleOn(engine.db, run, outcome, signal);
@@ -115,14 +115,14 @@ test.each<[string, RunOutcome, string]>([
   ["finished", { kind: "finished", result: SUCCESS }, "succeeded"],
   ["postponed", { kind: "postponed", delayMs: 0 }, "running"],
   ["crashed without another attempt", { kind: "crashed", error }, "failed"],
-])("a run that %s is settled through an outage of the database", async (_what, outcome, status) => {
+])("a run that %s is settled despite a database outage", async (_what, outcome, status) => {
   const run = await claimOne("none");
   await settleOn(failing(2), run, outcome);
   expect(await engine.stateOf(run.runId)).toMatchObject({ status, worker: null });
   expect(await engine.audit()).toEqual([]);
 });
 
-test("a run that cannot be released is given up once it is revoked", async () => {
+test("a run that cannot be released is abandoned once it is revoked", async () => {
   const run = await claimOne("some");
   const revoke = new AbortController();
   const db = failing(Infinity);
@@ -137,10 +137,10 @@ test("a run that cannot be released is given up once it is revoked", async () =>
 
 test.each<[string, number | null, Partial<RunResult>]>([
   ["succeeded", 10, {}],
-  ["cost more than it held", 10, { credits: 99 }],
+  ["cost more than its hold", 10, { credits: 99 }],
   ["failed", 10, { ok: false, reason: "no_usable_output", credits: 0 }],
   ["was free", null, { credits: 0 }],
-])("a run that %s is given to whoever waits for it here as the database has it", async (_what, hold, change) => {
+])("a run that %s is delivered to local waiters as the database has it", async (_what, hold, change) => {
   const account = await engine.createAccount(100);
   const runId = await engine.createRun(account, { hold });
   const [run] = await engine.claim(await engine.registerWorker());

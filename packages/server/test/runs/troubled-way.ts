@@ -1,4 +1,4 @@
-/** A proxy between a client and a server that does to the first requests about runs what a list says. */
+/** A proxy between a client and a server that disturbs the first requests about runs as a list says. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
@@ -7,8 +7,8 @@ import { pipeline } from "node:stream/promises";
 import { onTestFinished } from "vitest";
 
 /**
- * What becomes of one request: `lost` and `page` after the server has acted, `busy` without asking it, `hasty` without
- * what the caller prefers, so that the server's own wait ends in a 504.
+ * What happens to one request: `lost` and `page` after the server has acted, `busy` without asking the server, `hasty`
+ * without the caller's preferences, so that the server's own wait ends in a 504.
  */
 export type Trouble = "lost" | "page" | "busy" | "hasty" | "none";
 
@@ -16,7 +16,7 @@ export interface Way {
   readonly url: string;
   /** Where requests go; null: nobody listens there. */
   target: string | null;
-  /** Statuses of what the caller got about runs, in order; 0 for a lost connection. */
+  /** Statuses that the caller got for runs, in order; 0 for a lost connection. */
   readonly seen: number[];
 }
 

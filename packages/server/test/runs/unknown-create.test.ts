@@ -1,4 +1,4 @@
-/** A create whose connection is lost while its commit is still at work: what its caller is told is what happened. */
+/** A create whose connection is lost while its commit is still in progress: its caller learns what really happened. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openDatabase, type Database, type Tx } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -15,10 +15,10 @@ const SLOW_COMMIT = `create function slow_commit() returns trigger language plpg
     as $$ begin perform pg_advisory_xact_lock(${LOCK}); return null; end $$;
   create constraint trigger slow_commit after insert on runs
     deferrable initially deferred for each row execute function slow_commit()`;
-/** The commit that waits for the test, and what was sent again, which waits for the commit. */
+/** The commit that waits for the test, and the repeated one, which waits for the commit. */
 const WAITING = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
 
-/** A server whose way to its database can be cut, and a way of the test's own that stays. */
+/** A server whose connection to its database can be cut, and a separate connection for the test that stays. */
 async function startBehindProxy(environment: Readonly<Record<string, string>>) {
   const database = await createTestDatabase();
   const proxy = await startTcpProxy(database.url);
@@ -35,7 +35,7 @@ async function startBehindProxy(environment: Readonly<Record<string, string>>) {
   return { server, direct, cut: () => proxy.cut() };
 }
 
-/** Sends a create, and lets its commit wait until `act` is done. */
+/** Sends a create, and holds its commit until `act` is done. */
 async function whileCommitWaits<Created>(
   direct: Database,
   create: () => Promise<Created>,
@@ -64,8 +64,8 @@ const runEnded = (direct: Database) =>
 
 test.each<[string, number, Record<string, string>]>([
   ["the last credits", 2, {}],
-  ["the last free place", 100, { PROMPTD_ACTIVE_RUNS_MAX: "1" }],
-])("a create of %s without a key is answered with its run, not with a refusal", async (_name, credits, environment) => {
+  ["the last free slot", 100, { PROMPTD_ACTIVE_RUNS_MAX: "1" }],
+])("a create for %s without a key returns its run, not a refusal", async (_name, credits, environment) => {
   const { server, direct, cut } = await startBehindProxy(environment);
   const { promptVersionId } = await server.publish(promptFile());
   const { client } = await server.createCaller({ credits });
@@ -82,7 +82,7 @@ test.each<[string, number, Record<string, string>]>([
   ]);
 });
 
-test("a create that can only be said to be unknown leaves its image to the run that may exist", async () => {
+test("a create whose outcome stays unknown leaves its image to the run that may exist", async () => {
   const { server, direct, cut } = await startBehindProxy({});
   const { promptVersionId } = await server.publish(
     promptFile({ fields: "images: [{ label: Photo }]", body: "Describe the photo." }),
@@ -93,7 +93,7 @@ test("a create that can only be said to be unknown leaves its image to the run t
     direct,
     () => postRun(client, body),
     async (created) => {
-      await direct.query("alter function run_create_on_terms rename to run_create_away"); // nobody can look what became of it
+      await direct.query("alter function run_create_on_terms rename to run_create_away"); // nobody can find out what became of it
       cut();
       expect((await created).headers.get("x-should-retry")).toBe("false");
     },
@@ -104,7 +104,7 @@ test("a create that can only be said to be unknown leaves its image to the run t
   expect(run?.outputs[0]?.data).toContain("images: 1\npng, 1 x 1, ");
 });
 
-test("a create that lost its connection often is sent once more", async () => {
+test("a create that repeatedly lost its connection is sent once more", async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { promptVersionId } = await server.publish(promptFile());

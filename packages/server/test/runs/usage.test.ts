@@ -1,4 +1,4 @@
-/** What was used: each run counts once, on the day on which it ended, whatever dies while it is rolled up. */
+/** Usage: each run counts once, on the day on which it ended, whatever dies while it is rolled up. */
 import type { UsageDimension } from "@promptd/contract/manage";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApiKey } from "../../src/accounts/index.ts";
@@ -31,7 +31,7 @@ interface End {
 
 async function runOnce(wish: RunWish = {}, end: End = {}, of = account): Promise<string> {
   const runId = await engine.createRun(of, { hold: 10, ...wish });
-  const worker = await engine.registerWorker(); // the clock moves on further than a lease lasts
+  const worker = await engine.registerWorker(); // the clock advances by more than a lease
   await engine.finish(worker, await engine.claim(worker), { credits: 4, ...end });
   return runId;
 }
@@ -55,7 +55,7 @@ const count = async (table: string): Promise<number> => {
 };
 
 describe("usage", () => {
-  test("sums runs, failures, credits, tokens and cost, the same before and after it is rolled up", async () => {
+  test("sums runs, failures, credits, tokens, and cost, the same before and after it is rolled up", async () => {
     const runId = await runOnce();
     await callProvider(runId, 1, { inputTokens: 100, outputTokens: 0 }, 5);
     await callProvider(runId, 2, { inputTokens: 110, outputTokens: 30 }, 700);
@@ -74,7 +74,7 @@ describe("usage", () => {
     expect(sumsOf(await usage(["day"]))).toEqual([[4, 1, 8, 210, 30, 705]]);
   });
 
-  test("can be asked by day, key, prompt, model and account, and by several at once", async () => {
+  test("can be grouped by day, key, prompt, model, and account, and by several at once", async () => {
     const { keyId } = await createApiKey(engine.db, engine.newId, { accountId: account, name: "ci" });
     await runOnce({ keyId }, { credits: 6 });
     await runOnce({ keyId, model: "sandbox/image" }, { credits: 3 });
@@ -112,14 +112,14 @@ describe("usage", () => {
     expect(await findUsageOfKeys(engine.db, account, 1)).toEqual(new Map());
   });
 
-  test("of an account holds nothing of another", async () => {
+  test("of an account contains nothing from another", async () => {
     const other = await engine.createAccount(100);
     await runOnce({}, {}, other);
     expect(await usage(["day"])).toEqual([]);
     expect(sumsOf(await usage(["day"], null))).toEqual([[1, 0, 4, 0, 0, 0]]);
   });
 
-  test("counts a run on the day of its end in UTC, and forgets days that are too old", async () => {
+  test("counts a run on the day of its end in UTC, and removes days that are too old", async () => {
     await stopClock(engine.db, NOON_US + 12 * HOUR_US - 1);
     await runOnce();
     await stopClock(engine.db, NOON_US + 12 * HOUR_US);
@@ -139,21 +139,21 @@ describe("rolling up", () => {
     await stopClock(engine.db, NOON_US + 61_000_000);
   });
 
-  test("counts each run once when its process dies in the middle, and goes on with the next", async () => {
+  test("counts each run once when its process dies in the middle, and continues with the next run", async () => {
     await rollUp();
     await runOnce();
     await stopClock(engine.db, NOON_US + 122_000_000);
     await engine.db.tx(async (tx) => {
       await tx.query("select 1 from usage_days for update");
       const dying = rollUp();
-      dying.catch(() => {}); // heard below
+      dying.catch(() => {}); // checked below
       const waits = `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock' and query like '%usage_roll_up%'`;
       await until(async () => (await engine.db.query(waits)).length === 1);
       await expect(dying).rejects.toMatchObject({ code: "57P01" });
     });
     expect([await count("usage_events"), sumsOf(await usage(["day"]))]).toEqual([1, [[4, 0, 16, 0, 0, 0]]]);
-    // The locks of a backend that dies go a moment after its client knows.
+    // The locks of a dead backend disappear a moment after its client knows.
     await until(async () => rollUp().then(async () => (await count("usage_events")) === 0));
     expect(sumsOf(await usage(["day"]))).toEqual([[4, 0, 16, 0, 0, 0]]);
   });
@@ -167,13 +167,13 @@ describe("rolling up", () => {
     expect([await count("usage_events"), sumsOf(await usage(["day"]))]).toEqual([0, [[23, 0, 92, 0, 0, 0]]]);
   });
 
-  test("stops where it is told to", async () => {
+  test("stops when asked to", async () => {
     await createUsageRollUp(engine.db)(AbortSignal.abort());
     expect(await count("usage_events")).toBe(3);
   });
 });
 
-test("an author sees runs, failures, price and earnings of own prompts, by prompt and day, and of nobody else", async () => {
+test("an author sees runs, failures, price, and earnings of own prompts, by prompt and day, and of nobody else", async () => {
   const [author] = await engine.db.query<{ id: string }>("select author_id as id from prompts");
   const authorId = author?.id ?? "";
   await runOnce({ author: { accountId: authorId, sharePercent: 25 } }, { credits: 5 });

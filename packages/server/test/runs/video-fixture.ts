@@ -1,4 +1,4 @@
-/** Runs of videos, on stand-ins for the providers: their API is in this process, their workers are real ones. */
+/** Video runs, with stand-ins for the providers: their API runs in this process, their workers are real ones. */
 import { join } from "node:path";
 import type { Client } from "@promptd/client";
 import { afterAll, expect, type TestContext } from "vitest";
@@ -13,7 +13,7 @@ import { killLeftovers, until, type PromptdProcess } from "../support/promptd-pr
 import { createTestDatabase } from "../support/test-database.ts";
 
 export const VIDEO_MODELS = {
-  Veo: "google/veo", // as an operator's own entry: the shipped ones are retired
+  Veo: "google/veo", // as an operator's own entry: the shipped entries are retired
   fal: "fal/luma-ray-2-flash",
   Replicate: "replicate/minimax-video-01",
 } as const;
@@ -22,15 +22,18 @@ export const IMAGE_MODELS = { fal: "fal/flux-schnell", Replicate: "replicate/flu
 
 const OVERLAY = join(import.meta.dirname, "../providers/own-models.json");
 
-/** An installation whose providers are one double, and what a test of videos does with it. */
+/** An installation whose providers are all one double, and what a video test does with it. */
 export interface VideoRuns {
   readonly double: ProviderDouble;
   readonly fixture: InstallationFixture;
-  /** An API and one run that waits for a worker. @returns how to see it, as its caller does. */
+  /** An API and one run that waits for a worker. @returns how its caller sees it. */
   readonly createRun: (model: string) => Promise<VideoRun>;
-  /** Ends a worker process as a crash does. Its lease has run out then: the waiting for that has a test of its own, faults-crash.test.ts. */
+  /**
+   * Ends a worker process like a crash, with its lease expired: waiting for that has its own test,
+   * faults-crash.test.ts.
+   */
   readonly killWorker: (worker: PromptdProcess) => Promise<void>;
-  /** A worker that dies when the provider has answered to the start; it may claim before it says that it is ready. */
+  /** A worker that dies when the provider has answered the start; it may claim before it reports that it is ready. */
   readonly letWorkerDie: () => Promise<void>;
   readonly isOperationStored: () => Promise<boolean>;
   readonly isEnded: () => Promise<boolean>;
@@ -52,8 +55,8 @@ interface OpenOptions extends ProviderDoubleOptions {
 }
 
 /**
- * Test cases side by side have a database, a double and processes of their own; they wait most of their time.
- * @param onTestFinished of the test that runs: it closes everything again.
+ * Concurrent test cases each have their own database, double, and processes; they spend most of their time waiting.
+ * @param onTestFinished of the running test: it closes everything again.
  */
 export async function openVideoRuns(
   { onTestFinished }: Pick<TestContext, "onTestFinished">,
@@ -65,7 +68,7 @@ export async function openVideoRuns(
   onTestFinished(() => double.close());
   const fixture = await openInstallationFixture(database.url, {
     PROMPTD_MODELS_FILE: OVERLAY,
-    PROMPTD_LEASE_MS: "3000", // a worker on a busy machine must not count as lost: it would be another case
+    PROMPTD_LEASE_MS: "3000", // a worker on a busy machine must not count as lost: that would be another case
     GOOGLE_GENERATIVE_AI_API_KEY: "k",
     GOOGLE_GENERATIVE_AI_BASE_URL: double.url,
     FAL_API_KEY: "k",
@@ -101,7 +104,7 @@ function createActions(double: ProviderDouble, fixture: InstallationFixture): Vi
     listCalls: async () => {
       const list = () =>
         db.query<{ outcome: string | null }>("select call_number, outcome from provider_calls order by call_number");
-      // How a call ended is the operator's record: no run waits for it to be written.
+      // How a call ended is recorded for the operator: no run waits for that to be written.
       await until(async () => ((await list()).at(-1)?.outcome ?? null) !== null);
       return list();
     },

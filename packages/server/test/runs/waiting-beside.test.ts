@@ -1,4 +1,4 @@
-/** What happens to an account, or to another one, while requests wait for their runs: the waits are not touched by it. */
+/** What happens to an account, or to another one, while requests wait for their runs: the waits are not affected. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { setPlan } from "../../src/accounts/index.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -13,7 +13,7 @@ const bodyOf = (ask: string) => ({ promptVersionId, inputs: { textInputs: { ask 
 const openRuns = () => server.app.db.query<{ id: string }>("select id from runs where finished_at is null");
 
 async function open(environment: Record<string, string>): Promise<void> {
-  // No worker: a run ends when the test lets one come.
+  // No worker: a run ends when the test starts one.
   server = await startTestServer({ role: "api", environment });
   ({ promptVersionId } = await server.publish(ECHO));
 }
@@ -30,7 +30,7 @@ async function expectAllAnswered(waits: readonly ReturnType<TestCaller["client"]
 describe("a flood of refused requests", () => {
   beforeEach(() => open({ PROMPTD_RATE_LIMIT_PER_SECOND: "5", PROMPTD_SYNC_WAIT_MS: "60000" }));
 
-  test("costs none of a hundred waiting requests its answer", { timeout: 120_000 }, async () => {
+  test("costs none of a hundred waiting requests its response", { timeout: 120_000 }, async () => {
     const callers = await Promise.all(Array.from({ length: 20 }, () => server.createCaller()));
     const waits = callers.flatMap(({ client }) => Array.from({ length: 5 }, () => client.runs.create(bodyOf("hello"))));
     await until(async () => (await openRuns()).length === waits.length);
@@ -47,7 +47,7 @@ describe("a flood of refused requests", () => {
 describe("a plan that lapses while a request waits", () => {
   beforeEach(() => open({}));
 
-  test("is 402 at once everywhere, leaves the wait its answer, and counts again from the request after its renewal", async () => {
+  test("is 402 at once everywhere, does not interrupt the wait, and is lifted by the first request after its renewal", async () => {
     const { client, accountId } = await server.createCaller();
     const wait = client.runs.create(bodyOf("hello"));
     await until(async () => (await openRuns()).length === 1);
@@ -68,7 +68,7 @@ describe("a plan that lapses while a request waits", () => {
     await expectAllAnswered([wait]);
   });
 
-  test("and is not renewed does not take back what was accepted: the wait is answered", async () => {
+  test("and is not renewed does not revoke what was accepted: the wait gets its response", async () => {
     const { client, accountId } = await server.createCaller();
     const wait = client.runs.create(bodyOf("hello"));
     await until(async () => (await openRuns()).length === 1);

@@ -1,4 +1,4 @@
-/** Waits for runs with large outputs that end together: each is answered, and nobody else waits for what they take. */
+/** Waits for runs with large outputs that end together: each gets its response, and none delays others. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -21,7 +21,7 @@ interface Reads {
 
 type Gate = (runIds: readonly string[]) => Promise<void> | void;
 
-/** @param gate is passed before each read through the pool: to be slow there, or to fail. */
+/** @param gate awaited before each read through the pool: to delay it there, or to make it fail. */
 function watched(gate: Gate = () => {}): { readonly db: Database; readonly reads: Reads } {
   const reads: Reads = { pipelinedBytes: [], pooled: [] };
   const bytesOf = (rows: readonly object[]) => JSON.stringify(rows).length;
@@ -40,7 +40,7 @@ function watched(gate: Gate = () => {}): { readonly db: Database; readonly reads
   return { db: { ...engine.db, named, query }, reads };
 }
 
-/** It never looks by itself. */
+/** It never polls by itself. */
 const hubOn = (db: Database) => new WaitingHub(db, createLog("silent"), Infinity);
 const inAMinute = () => performance.now() + 60_000;
 
@@ -50,7 +50,7 @@ async function createRuns(count: number) {
   return Promise.all(runs);
 }
 
-/** Ends these runs in one commit, each with a text of as many bytes as it is given. */
+/** Ends these runs in one commit, each with a text of the given number of bytes. */
 async function endTogether(ends: readonly { readonly runId: string; readonly bytes: number }[]): Promise<void> {
   await engine.db.query(
     `update runs set status = 'succeeded', started_at = promptd_now(), finished_at = promptd_now(),
@@ -60,7 +60,7 @@ async function endTogether(ends: readonly { readonly runId: string; readonly byt
   );
 }
 
-test("runs that end together are all answered, the small one first, in parts and not where requests enter", async () => {
+test("runs that end together all get responses, the small one first, in parts and not on the connections that requests need", async () => {
   const { db, reads } = watched();
   const runs = await createRuns(15);
   const hub = hubOn(db);
@@ -77,19 +77,19 @@ test("runs that end together are all answered, the small one first, in parts and
   expect(finals.map((run) => run?.runId)).toEqual(runs.map(({ runId }) => runId));
   expect(finals.map((run) => JSON.stringify(run?.outputs).length > 1.4 * MIB)).toEqual(sizes.map((size) => size > 10));
   expect([answered[0], answered.at(-1)]).toEqual([14, 0]); // the smallest and the largest
-  expect(reads.pipelinedBytes).toHaveLength(1); // one look told which runs are final
+  expect(reads.pipelinedBytes).toHaveLength(1); // one poll showed which runs are final
   expect(Math.max(...reads.pipelinedBytes)).toBeLessThan(4.1 * MIB);
   expect(reads.pooled.filter(({ runIds, bytes }) => runIds.length > 1 && bytes > 4.1 * MIB)).toEqual([]);
 });
 
-test("a run whose outputs take too long does not take those with it that were read beside it", async () => {
+test("a run whose outputs take too long does not affect the runs that were read with it", async () => {
   const slow: string[] = [];
   const { db, reads } = watched((runIds) => {
     const timeout = Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
     if (runIds.length > 1 && runIds.some((runId) => slow.includes(runId))) throw timeout;
   });
   const runs = await createRuns(40);
-  slow.push(runs.at(-1)?.runId ?? ""); // the first ones are answered by the look itself
+  slow.push(runs.at(-1)?.runId ?? ""); // the first ones are answered by the poll itself
   const hub = hubOn(db);
   const waits = runs.map((run) => hub.wait({ ...run, untilMs: inAMinute() }).finished);
   await endTogether(runs.map(({ runId }) => ({ runId, bytes: 150_000 })));
@@ -98,7 +98,7 @@ test("a run whose outputs take too long does not take those with it that were re
   expect(reads.pooled.some(({ runIds }) => runIds.length === 1 && runIds[0] === slow[0])).toBe(true);
 });
 
-test("outputs for which nobody waits any more are not read", async () => {
+test("outputs for which nobody waits any longer are not read", async () => {
   const runs = await createRuns(4);
   const waits: ReturnType<WaitingHub["wait"]>[] = [];
   const { db, reads } = watched(() => waits.slice(1).forEach((wait) => wait.cancel()));
@@ -111,7 +111,7 @@ test("outputs for which nobody waits any more are not read", async () => {
   expect(reads.pooled.map(({ runIds }) => runIds)).toEqual([[runs[0]?.runId]]);
 });
 
-test("a stop ends the reading", async () => {
+test("a shutdown ends the reading", async () => {
   const runs = await createRuns(4);
   const { db, reads } = watched(() => hub.drain());
   const hub = hubOn(db);
@@ -122,7 +122,7 @@ test("a stop ends the reading", async () => {
   expect(reads.pooled.length).toBeLessThan(2);
 });
 
-test("a look that is not answered is not begun again beside itself", async () => {
+test("a poll without a response is not started again in parallel", async () => {
   const asked: string[][] = [];
   const { promise: unanswered } = Promise.withResolvers<never>();
   const named: Database["named"] = (_name, _text, values) => {
@@ -133,7 +133,7 @@ test("a look that is not answered is not begun again beside itself", async () =>
   const [first, second] = await createRuns(2);
   if (first === undefined || second === undefined) throw new Error("no runs");
   const wait = hub.wait({ ...first, untilMs: inAMinute() });
-  // Its last look is given up after six turns of the timer, at each of which a look of all is due.
+  // Its last poll is abandoned after six timer intervals, at each of which a poll of all runs is due.
   await hub.wait({ ...second, untilMs: performance.now() + 100 }).finished;
   expect(asked.filter((runIds) => runIds.includes(first.runId))).toHaveLength(1);
   wait.cancel();

@@ -1,4 +1,4 @@
-/** What a waiting request holds: its place, not its body. */
+/** What a waiting request holds in memory: its entry in the hub, not its body. */
 import { once } from "node:events";
 import { request } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -14,7 +14,7 @@ const WAITS = 12;
 const ENVIRONMENT = { PROMPTD_SYNC_WAIT_MS: "120000" };
 const MEBIBYTE = 1_024 * 1_024;
 
-/** Bytes in use after full collections: buffers of one are freed behind it, and are gone at the next. */
+/** Bytes in use after full collections: buffers freed during one collection are gone at the next. */
 async function usedBytes(): Promise<number> {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
@@ -26,7 +26,7 @@ async function usedBytes(): Promise<number> {
   return heapUsed + external;
 }
 
-test("a waiting request has given its share of the memory for bodies to the next one", async () => {
+test("a waiting request passes its share of the memory for bodies on to the next request", async () => {
   const limits = { accountBodyBytesMax: MEBIBYTE, totalBodyBytesMax: MEBIBYTE };
   const server = await startTestServer({ role: "api", environment: ENVIRONMENT, httpLimits: limits });
   const { promptVersionId } = await server.publish(ECHO);
@@ -48,14 +48,14 @@ test("a waiting request has given its share of the memory for bodies to the next
   await server.close();
 });
 
-test("the bodies of waiting requests, their bytes and what they were parsed into, are given back", async () => {
-  const httpLimits = { accountBodyBytesMax: 64 * MEBIBYTE }; // more than all of them, which come at once
+test("the bodies of waiting requests, as bytes and as parsed values, are released", async () => {
+  const httpLimits = { accountBodyBytesMax: 64 * MEBIBYTE }; // more than all of them together, which arrive at once
   const server = await startTestServer({ role: "api", environment: ENVIRONMENT, httpLimits });
   const { promptVersionId } = await server.publish(ECHO);
   const { apiKey, client } = await server.createCaller();
   const textInputs = {
     ask: "x",
-    // Read and checked with the inputs; the prompt does not know them, so they go no further.
+    // Read and checked with the inputs; the prompt does not know them, so they are not stored.
     ...Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`spare${index}`, "y".repeat(100_000)])),
   };
   const text = JSON.stringify({ promptVersionId, inputs: { textInputs }, unlisted: "z".repeat(3 * MEBIBYTE) });

@@ -1,4 +1,4 @@
-/** Requests that wait for their runs: the hub that wakes them, and what it does when nobody tells it anything. */
+/** Requests that wait for their runs: the hub that wakes them, and what it does when no notification arrives. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enableFaults } from "../../src/platform/fault-injection.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -35,7 +35,7 @@ async function startWaits(count: number) {
 }
 
 describe("a waiting request", () => {
-  test("is answered by the end of its own run and no other", async () => {
+  test("gets the result of its own run and no other", async () => {
     const waits = await startWaits(30);
     for (const id of await openRunIds()) await caller.client.runs.cancel(id);
     const runs = await Promise.all(waits);
@@ -43,13 +43,13 @@ describe("a waiting request", () => {
     expect(new Set(runs.map((run) => run.runStatus))).toEqual(new Set(["failed"]));
   });
 
-  test("is answered within the second's look when the run ends where no hint comes from", async () => {
+  test("is answered by the next one-second poll when the run ends without a notification", async () => {
     const [wait] = await startWaits(1);
     await server.app.db.query("select run_cancel(account_id, id) from runs where finished_at is null");
     expect((await wait)?.runStatus).toBe("failed");
   });
 
-  test("is answered when another process ends its run and every hint is lost", async () => {
+  test("is answered when another process ends its run and every notification is lost", async () => {
     const [wait] = await startWaits(1);
     enableFaults("notify.send:skip");
     const worker = await server.startAnother("worker");
@@ -58,7 +58,7 @@ describe("a waiting request", () => {
     enableFaults("");
   });
 
-  test("shares its run with every other request that joined it by the same key", async () => {
+  test("shares its run with every other request that joined it with the same key", async () => {
     const joined = Array.from({ length: 10 }, () => caller.client.runs.create(body(), { idempotencyKey: "shared" }));
     await until(async () => (await openRunIds()).length === 1);
     const [id] = await openRunIds();
@@ -66,7 +66,7 @@ describe("a waiting request", () => {
     expect(new Set((await Promise.all(joined)).map((run) => run.runId))).toEqual(new Set([id]));
   });
 
-  test("that hangs up leaves its run alone", async () => {
+  test("that disconnects leaves its run alone", async () => {
     const hangUp = new AbortController();
     const gone = caller.client.runs.create(body(), { signal: hangUp.signal }).catch((error: unknown) => error);
     await until(async () => (await openRunIds()).length === 1);

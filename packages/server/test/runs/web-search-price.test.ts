@@ -1,4 +1,4 @@
-/** A prompt that searches the web, from publishing to its price: what is held, charged and answered. */
+/** A prompt that searches the web, from publishing to its price: what is held, charged, and returned. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { findFaults } from "../support/installation-fixture.ts";
@@ -22,7 +22,7 @@ async function run(title: string, fields: string, directives: string) {
   return ada.client.send("getRun", { params: { runId: data.runId } });
 }
 
-test("a run holds the searches that it may make, pays those that it made, and lists what they found", async () => {
+test("a run holds the searches that it may make, pays for the searches that it made, and lists what they found", async () => {
   const { receipt, outputs } = await run("Two", "webSearch: { sources: true }\n", "sandbox: searches=2");
   // About 130 tokens at less than 0.1 credits, and 2 searches of at most 3.
   expect(receipt).toMatchObject({ held: 4, charged: 3 });
@@ -31,14 +31,14 @@ test("a run holds the searches that it may make, pays those that it made, and li
   expect(await findFaults(server.app.db)).toEqual([]);
 });
 
-test("a run whose model did not search pays its words alone, and one that does not say pays for one search", async () => {
+test("a run whose model did not search pays only for its tokens, and a run whose model does not say pays for one search", async () => {
   const none = await run("None", "webSearch: true\n", "sandbox: searches=0");
   const unsaid = await run("Unsaid", "webSearch: true\n", "sandbox: nousage");
   expect([none.receipt.charged, unsaid.receipt.charged]).toEqual([1, 2]);
   expect(none.outputs[0]?.data).not.toContain("Sources:");
 });
 
-test("callers are told of the searches by the models of today, whatever was stored at publishing", async () => {
+test("callers see searches according to the current models, whatever was stored at publishing", async () => {
   const file = "---\npromptd: 1\ntitle: Stored\nmodel: sandbox/text\nwebSearch: true\n---\nTea.\n";
   const { promptId, promptVersionId } = await server.publish(file);
   await server.app.db.tx(async (tx) => {

@@ -1,4 +1,4 @@
-/** A worker on an engine's database, without HTTP, models or files; tests say what is in its way. */
+/** A worker on an engine's database, without HTTP, models, or files; tests say what disturbs it. */
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Notifications } from "../../src/platform/database/notifications.ts";
@@ -14,7 +14,7 @@ export const QUICK_LEASE_MS = 1_500;
 export interface TestWorkerOptions extends Partial<
   Pick<WorkerOptions, "db" | "heartbeats" | "upkeep" | "concurrency" | "leaseMs">
 > {
-  /** The first that a run does. Null ends it as failed; without this it never gets further. */
+  /** The first thing that a run does. Null ends it as failed; without this it never gets further. */
   readonly findVersion?: ExecutionContext["findVersion"];
 }
 
@@ -55,7 +55,7 @@ export function createTestWorker({ db, newId }: Engine, options: TestWorkerOptio
   });
 }
 
-/** A database that answers no statement whose text fits, and lets go of them at the signal, as its time limits do. */
+/** A database that never responds to matching statements, and lets go of them at the signal, as its time limits do. */
 export function silentFor(db: Database, words: RegExp, end: AbortSignal): Database {
   const silence = new Promise<never>((_, reject) => {
     end.addEventListener("abort", () => reject(new Error("Query read timeout")), { once: true });

@@ -1,4 +1,4 @@
-/** What a worker promises while something is in its way: a sweep, a full pool, an answer that comes late or never. */
+/** What a worker guarantees when something disturbs it: a sweep, a full pool, a response that arrives late or never. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
@@ -30,14 +30,14 @@ async function startWorker(options: TestWorkerOptions): Promise<Worker> {
   return worker;
 }
 
-/** A version that does not exist, which is said when the test says so. */
+/** A version that does not exist; the test decides when that is reported. */
 function tellLater() {
   const { promise, resolve } = Promise.withResolvers<null>();
   return { answer: promise, tell: () => resolve(null) };
 }
 
 describe("a worker's lease", () => {
-  test("outlives a sweep that gets no answer: beats do not wait for it", async () => {
+  test("survives a sweep that gets no response: heartbeats do not wait for it", async () => {
     const stuck = silentFor(engine.db, /run_(recover|fail_due|sweep)/, silence.signal);
     const { workerId } = await startWorker({ heartbeats: stuck, upkeep: stuck });
     const [{ began } = { began: "" }] = await engine.db.query<{ began: string }>("select promptd_now()::text as began");
@@ -53,7 +53,7 @@ describe("a worker's lease", () => {
 });
 
 describe("the runs of a dead worker", () => {
-  test("are given back also by a worker all of whose pool's connections are taken", async () => {
+  test("are requeued even by a worker whose pool has no free connection", async () => {
     const runId = await engine.createRun(await engine.createAccount());
     const dead = await engine.registerWorker();
     await engine.claim(dead);
@@ -63,8 +63,8 @@ describe("the runs of a dead worker", () => {
   });
 });
 
-describe("a run that was given back and claimed again by the same worker", () => {
-  test("is not dropped by a late answer about its attempt before", async () => {
+describe("a run that was released and claimed again by the same worker", () => {
+  test("is not dropped by a late response about its previous attempt", async () => {
     const runId = await engine.createRun(await engine.createAccount());
     const [asked, again, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), tellLater()];
     let attempts = 0;
@@ -72,7 +72,7 @@ describe("a run that was given back and claimed again by the same worker", () =>
       attempts += 1;
       if (attempts === 1) {
         await asked.promise;
-        throw Object.assign(new Error("the database is full"), { code: "53100" }); // the run is given back
+        throw Object.assign(new Error("the database is full"), { code: "53100" }); // the run is released
       }
       again.resolve();
       return told.answer;
@@ -84,7 +84,7 @@ describe("a run that was given back and claimed again by the same worker", () =>
         asked.resolve();
         await until(async () => (await engine.stateOf(runId)).worker === null);
         const rows = await engine.db.query<Row>(...call);
-        await again.promise; // the answer comes when the same worker has the run again
+        await again.promise; // the response arrives when the same worker has the run again
         return rows;
       },
     };
@@ -97,8 +97,8 @@ describe("a run that was given back and claimed again by the same worker", () =>
   });
 });
 
-describe("a worker that is told to stop", () => {
-  test("waits for no claim beyond its grace, and gives back what that claim took", async () => {
+describe("a worker that is asked to stop", () => {
+  test("waits for no claim beyond its grace period, and releases what that claim took", async () => {
     const runId = await engine.createRun(await engine.createAccount());
     const noAnswer = silentFor(engine.db, /./, silence.signal);
     const db = {
@@ -115,7 +115,7 @@ describe("a worker that is told to stop", () => {
     expect(await engine.db.query("select id from workers")).toEqual([]);
   });
 
-  test("begins nothing that such a claim still brings in after it", async () => {
+  test("begins nothing that such a claim still brings in later", async () => {
     const runId = await engine.createRun(await engine.createAccount());
     const answer = Promise.withResolvers<void>();
     const begun: string[] = [];
@@ -139,7 +139,7 @@ describe("a worker that is told to stop", () => {
     expect(begun).toEqual([]);
   });
 
-  test("gives its runs back also while its pool has no free connection", async () => {
+  test("releases its runs even while its pool has no free connection", async () => {
     const runId = await engine.createRun(await engine.createAccount());
     const taken = silentFor(engine.db, /./, silence.signal);
     let isFull = false;
