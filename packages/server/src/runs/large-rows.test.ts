@@ -3,7 +3,7 @@ import { createBodyReader } from "./large-rows.ts";
 
 const timeout = () => Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
 
-/** A reader whose statements the test answers; `read` is what each asked for. */
+/** A reader whose statements the test answers; `read` lists what each one requested. */
 function openReader(fails: (ids: readonly string[]) => boolean) {
   const read: string[][] = [];
   const body = createBodyReader<string>({
@@ -27,7 +27,7 @@ test("small bodies are read together and before large ones, each of which is rea
   expect(read).toEqual([["a", "b"], ["large"], ["huge"]]);
 });
 
-test("what was too much together is read apart, behind a small body that came since, while it is wanted", async () => {
+test("bodies that were too much together are read separately, after a small body that arrived since, while still wanted", async () => {
   const { ask, read } = openReader((ids) => ids.length > 1);
   let isWanted = true;
   const first = Promise.all([ask("a", 1), ask("b", 2), ask("gone", 3, () => isWanted)]);
@@ -40,7 +40,7 @@ test("what was too much together is read apart, behind a small body that came si
   expect(read.at(-1)?.length).toBe(1);
 });
 
-test("a body that cannot be read alone fails, and the next is read", async () => {
+test("a body that cannot be read alone fails, and the next one is read", async () => {
   const { ask } = openReader((ids) => ids.includes("bad"));
   const [bad, good] = await Promise.allSettled([ask("bad", 50), ask("good", 60)]);
   expect(bad.status).toBe("rejected");

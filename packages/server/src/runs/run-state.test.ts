@@ -3,7 +3,7 @@ import { isFinal, visibleOutputs } from "./run-state.ts";
 
 const STATES = ["queued", "running", "succeeded", "failed"] as const;
 
-test("a run that succeeded or failed is final, and no other", () => {
+test("a run is final only if it succeeded or failed", () => {
   expect(STATES.map(isFinal)).toEqual([false, false, true, true]);
 });
 

@@ -31,7 +31,7 @@ const open = (path: string, init?: RequestInit) => fetch(`${server.url}${path}`,
 
 describe("the pages of the console", () => {
   test.each(["/", "/runs/019a1f88-0c1d-7a52-b7e4-2f90c6d1a3b5?tab=curl", "/no/such/page"])(
-    "are the application at %s, which no cache keeps",
+    "are the application at %s, and are not cached",
     async (path) => {
       const answer = await open(path);
       expect([answer.status, await answer.text()]).toEqual([200, PAGE]);
@@ -40,7 +40,7 @@ describe("the pages of the console", () => {
     },
   );
 
-  test("run no inline script, load only from this server, and stand in no frame", async () => {
+  test("run no inline script, load only from this server, and cannot be framed", async () => {
     const policy = (await open("/")).headers.get("content-security-policy") ?? "";
     const rules = Object.fromEntries(policy.split("; ").map((rule) => rule.split(/ (.*)/s)));
     expect(rules).toEqual({
@@ -54,27 +54,27 @@ describe("the pages of the console", () => {
     });
   });
 
-  test("are not sent again while they are the same", async () => {
+  test("are not sent again while they are unchanged", async () => {
     const etag = (await open("/")).headers.get("etag") ?? "";
     const answer = await open("/", { headers: { "if-none-match": etag } });
     expect([answer.status, await answer.text()]).toEqual([304, ""]);
   });
 
-  test("answer HEAD with the headers alone", async () => {
+  test("answer HEAD with headers only", async () => {
     const answer = await open("/", { method: "HEAD" });
     expect([answer.status, answer.headers.get("content-length")]).toEqual([200, String(PAGE.length)]);
   });
 });
 
 describe("the files of the console", () => {
-  test("are kept for good, since their names hold their hash", async () => {
+  test("are cached permanently, because their names contain their hash", async () => {
     const answer = await open("/assets/index-Ab12.js");
     expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(answer.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
     expect(await answer.text()).toBe(SCRIPT);
   });
 
-  test("go out as the build compressed them to those who take that, and plain to the others", async () => {
+  test("are sent as the build compressed them to clients that accept that, and uncompressed to others", async () => {
     const sent = request(`${server.url}/assets/index-Ab12.js`, { headers: { "accept-encoding": "gzip, br" } }).end();
     const [answer] = await once(sent, "response");
     const bytes = await buffer(answer);
@@ -85,7 +85,7 @@ describe("the files of the console", () => {
     expect(plain.headers.get("content-encoding")).toBeNull();
   });
 
-  test("of another version are missing, and are no page", async () => {
+  test("of another version are missing, and are not pages", async () => {
     const answer = await open("/assets/index-Zz99.js");
     expect([answer.status, await codeOf(answer)]).toEqual([404, "NOT_FOUND_ERROR"]);
   });
@@ -100,13 +100,13 @@ describe("beside the APIs", () => {
     ["/%76%31/no-such-thing", 401],
     ["//v1/no-such-thing", 401],
     ["/files/no-such-file", 404],
-  ])("what an API does not have is answered in its envelope: %s", async (path, status) => {
+  ])("a path unknown to an API is answered in its envelope: %s", async (path, status) => {
     const answer = await open(path);
     expect(answer.status).toBe(status);
     expect(await answer.json()).toMatchObject({ status: expect.stringMatching(/_ERROR$/) });
   });
 
-  test("the open endpoints are where they were", async () => {
+  test("the public endpoints are still at their paths", async () => {
     expect(await (await open("/healthz")).json()).toMatchObject({ status: "SUCCESS" });
     expect(await (await open("/openapi.json")).json()).toMatchObject({ openapi: "3.1.0" });
   });

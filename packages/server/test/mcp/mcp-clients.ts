@@ -1,11 +1,11 @@
-/** The official client of the protocol, on every way to the tools. */
+/** The official MCP client, for every way to reach the tools. */
 import { Client, StreamableHTTPClientTransport, type ContentBlock } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { COMPILE_CACHE } from "../support/promptd-process.ts";
 
-/** Over HTTP as clients of 2025 and of 2026 speak, and by a process of the command line. */
+/** Over HTTP as 2025 and 2026 clients do, and through a command line process. */
 export const WAYS = ["HTTP of 2025", "HTTP of 2026", "standard input"] as const;
 export type Way = (typeof WAYS)[number];
 
@@ -14,7 +14,7 @@ export interface Connecting {
   readonly apiKey: string;
   readonly prompts?: string;
   readonly label?: string;
-  /** A folder whose images calls may name; on standard input alone. */
+  /** A folder whose images calls may name; only on standard input. */
   readonly images?: string;
 }
 
@@ -22,7 +22,7 @@ const MAIN = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url))
 
 const connected = new Map<string, Promise<Client>>();
 
-/** A connection that all tests of a file share, since a process of the command line takes half a second to start. */
+/** A connection shared by all tests of a file, because a command line process takes half a second to start. */
 export function connectOnce(way: Way, to: Connecting): Promise<Client> {
   const name = JSON.stringify([way, to]);
   const client = connected.get(name) ?? open(way, to);
@@ -73,8 +73,8 @@ function stdioTransport({ url, apiKey, prompts, label, images }: Connecting): St
 }
 
 /**
- * The progress that arrives over a connection from now on. The official client tells nobody of what comes in one piece
- * with the result, so this listens where it arrives.
+ * The progress messages that arrive over a connection from now on. The official client does not report messages that
+ * arrive in one piece with the result, so this listens where they arrive.
  */
 export function hearProgress({ transport }: Client): unknown[] {
   if (transport === undefined) throw new Error("The client is not connected.");

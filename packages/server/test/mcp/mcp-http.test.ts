@@ -1,4 +1,6 @@
-/** What holds for the address /mcp beside its tools: who gets in, what is refused, and that any process answers. */
+/**
+ * The rules of the address /mcp apart from its tools: who is admitted, what is rejected, and that any process answers.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { directedPrompt, promptFile } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -35,9 +37,9 @@ function post(body: unknown, headers: Record<string, string> = {}, path = "/mcp"
   });
 }
 
-describe("who gets in", () => {
+describe("admission", () => {
   test.each(["", "Bearer pd_000000000000000000000000000000000000"])(
-    "with the credential %j a 401 leads to the metadata, which names the authorization server",
+    "with the credential %j, a 401 leads to the metadata, which names the authorization server",
     async (authorization) => {
       const refused = await post(INITIALIZE, { authorization });
       expect(refused.status).toBe(401);
@@ -55,7 +57,7 @@ describe("who gets in", () => {
     },
   );
 
-  test("a key that was revoked, and an account without a plan, are refused as everywhere", async () => {
+  test("a revoked key, and an account without a plan, are refused as everywhere", async () => {
     const revoked = await server.createKey(caller.accountId);
     await server.revokeKey(revoked.keyId);
     expect((await post(INITIALIZE, { authorization: `Bearer ${revoked.apiKey}` })).status).toBe(401);
@@ -63,7 +65,7 @@ describe("who gets in", () => {
     expect((await post(INITIALIZE, { authorization: `Bearer ${apiKey}` })).status).toBe(402);
   });
 
-  test("a page of another origin is refused, one that the operator names is not", async () => {
+  test("a page of another origin is refused unless the operator names its origin", async () => {
     expect((await post(INITIALIZE, { origin: "https://rebound.example.org" })).status).toBe(403);
     expect((await post(INITIALIZE, { origin: "null" })).status).toBe(403);
     expect((await post(INITIALIZE, { origin: "https://agents.example.org" })).status).toBe(200);
@@ -77,14 +79,14 @@ describe("who gets in", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("a stream of its own, and the end of a session, which there are none of", async () => {
+describe("these are refused", () => {
+  test("a separate event stream, and the end of a session, because neither exists", async () => {
     const headers = { authorization: `Bearer ${caller.apiKey}`, accept: "text/event-stream" };
     expect((await fetch(`${server.url}/mcp`, { headers })).status).toBe(405);
     expect((await fetch(`${server.url}/mcp`, { method: "DELETE", headers })).status).toBe(405);
   });
 
-  test("a body that is no JSON, or nested too deeply, or missing", async () => {
+  test("a body that is missing, not JSON, or nested too deeply", async () => {
     for (const body of ["{", "[".repeat(100) + "]".repeat(100), ""]) {
       const refused = await post(body);
       expect([refused.status, ((await refused.json()) as { status: string }).status]).toEqual([
@@ -94,7 +96,7 @@ describe("what is refused", () => {
     }
   });
 
-  test("the cancellation of a request whose id no header could carry, which ends nothing", async () => {
+  test("the cancellation of a request whose id no header could carry, without ending anything", async () => {
     const message = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "\ud800" } };
     const session = { "mcp-session-id": crypto.randomUUID() };
     expect((await post(message, session)).status).toBe(202);
@@ -113,7 +115,7 @@ describe("what is refused", () => {
   });
 });
 
-test("calls over the rate limit wait for their admission, and the limit stays what it is", async () => {
+test("calls over the rate limit wait for admission, and the limit stays the same", async () => {
   const limited = await server.startAnother("api", { PROMPTD_RATE_LIMIT_PER_SECOND: "5" });
   const { apiKey } = await server.createCaller();
   const startedMs = performance.now();
@@ -142,7 +144,7 @@ describe("in two processes", () => {
   });
   const runs = async () => (await caller.client.runs.list({ limit: 50 })).rows;
 
-  test("a call that is sent again to the other joins the same run", async () => {
+  test("a call that is sent again to the other process joins the same run", async () => {
     const other = await server.startAnother("api");
     const before = (await runs()).length;
     const session = (await post(INITIALIZE)).headers.get("mcp-session-id") ?? "";
@@ -165,7 +167,7 @@ describe("in two processes", () => {
     expect((await runs()).length).toBe(before + 1);
   });
 
-  test("a number and the text of it are ids of two calls", async () => {
+  test("a number and its text form are ids of two different calls", async () => {
     const session = { "mcp-session-id": (await post(INITIALIZE)).headers.get("mcp-session-id") ?? "" };
     const before = (await runs()).length;
     const calls = [77, "77", "77", 77].map(async (id) => (await post(callRun(id, "tokens=1"), session)).text());
@@ -174,7 +176,7 @@ describe("in two processes", () => {
     expect([answers[2], answers[3]]).toEqual([answers[1], answers[0]]);
   });
 
-  test("a cancel message that reaches the other cancels the run", async () => {
+  test("a cancel message that reaches the other process cancels the run", async () => {
     const other = await server.startAnother("api");
     const session = (await post(INITIALIZE)).headers.get("mcp-session-id") ?? "";
     const waiting = post(callRun(9, "hang"), { "mcp-session-id": session });
@@ -195,7 +197,7 @@ describe("in two processes", () => {
     expect((await runs())[0]?.runStatus).toBe("failed");
   });
 
-  test("a host of an older protocol that loses its connection does not lose its run", async () => {
+  test("a host with an older protocol that loses its connection does not lose its run", async () => {
     const gone = new AbortController();
     const request = fetch(`${server.url}/mcp`, {
       method: "POST",
@@ -214,7 +216,7 @@ describe("in two processes", () => {
     expect((await caller.client.runs.get(runId, { waitSeconds: 20 })).runStatus).toBe("succeeded");
   });
 
-  test("a server that stops says that the run goes on", async () => {
+  test("a server that is stopping says that the run continues", async () => {
     const other = await server.startAnother("api");
     const client = await connect("HTTP of 2026", { url: other.listenUrl ?? "", apiKey: caller.apiKey });
     const begun = Promise.withResolvers<void>();
@@ -237,7 +239,7 @@ describe("GET /v1/prompt-slugs", () => {
     return { httpStatus, data: envelope?.data as Record<string, unknown> };
   };
 
-  test("gives prompts in the order of their names, each once, and names those that there are not", async () => {
+  test("returns prompts in order of their names, each once, and names the ones that do not exist", async () => {
     const { promptVersionId } = await server.publish(promptFile({ slug: "one-of-many" }));
     const { httpStatus, data } = await ask("?slugs=nobody,ONE-OF-MANY,directed,one-of-many,directed@nobody");
     expect(httpStatus).toBe(200);

@@ -1,4 +1,4 @@
-/** The tools for agents, held to the same promises on every way in, with the official client. */
+/** The tools for agents, held to the same guarantees on every way to reach them, with the official client. */
 import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ async function onlyRun() {
 }
 
 describe.each(WAYS)("over %s", (way) => {
-  test("four tools are listed, and none of a prompt that nobody chose", async () => {
+  test("four tools are listed, and none for a prompt that was not chosen", async () => {
     const client = await connectOnce(way, to);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["search_prompts", "show_prompt", "run_prompt", "get_run"]);
@@ -72,7 +72,7 @@ describe.each(WAYS)("over %s", (way) => {
     expect(textsOf(again.content)).toEqual(textsOf(ran.content));
   });
 
-  test("a chosen prompt is a tool of its own, whose arguments are its inputs", async () => {
+  test("a chosen prompt is its own tool, whose arguments are its inputs", async () => {
     const client = await connectOnce(way, { ...to, prompts: "a b,poem-for-agents,nobody-has-this,tea@" });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(4)).toEqual(["poem-for-agents"]);
@@ -100,7 +100,7 @@ describe.each(WAYS)("over %s", (way) => {
     });
   });
 
-  test("a label that none can be is named to whoever connects, and takes no other tool away", async () => {
+  test("an invalid label is reported to whoever connects, and removes no other tool", async () => {
     const prompts = "directed,poem-for-agents@latest";
     const client = await connectOnce(way, { ...to, prompts, label: "Production!" });
     const fault =
@@ -111,7 +111,7 @@ describe.each(WAYS)("over %s", (way) => {
     await expect(client.callTool({ name: "directed", arguments: {} })).rejects.toThrow(fault);
   });
 
-  test("progress is reported while the run goes on", async () => {
+  test("progress is reported while the run continues", async () => {
     const client = await connectOnce(way, to);
     const messages = hearProgress(client);
     const call = { name: "run_prompt", arguments: { prompt: "directed", inputs: { do: "delay=200" } } };
@@ -120,7 +120,7 @@ describe.each(WAYS)("over %s", (way) => {
     expect(messages).toContain("output 1 is ready");
   });
 
-  test("an image comes as an image, and by its address", async () => {
+  test("an image is returned as an image, and by its address", async () => {
     const client = await connectOnce(way, to);
     const { content } = await client.callTool({ name: "run_prompt", arguments: { prompt: "blue-square" } });
     const [image] = content;
@@ -131,7 +131,7 @@ describe.each(WAYS)("over %s", (way) => {
     expect(image?.type === "image" && image.data).toBe(bytes.toString("base64"));
   });
 
-  test("an image goes in as Base64 or as a data URL, and never as a path of a file", async () => {
+  test("an image is accepted as Base64 or as a data URL, and never as a file path", async () => {
     const client = await connectOnce(way, { ...to, prompts: "redraw" });
     const tool = async (image: string) => client.callTool({ name: "redraw", arguments: { Photo_1: image } });
     expect((await tool(PNG_BASE64)).content[0]?.type).toBe("image");
@@ -143,7 +143,7 @@ describe.each(WAYS)("over %s", (way) => {
     expect((await onlyRun()).runId).toBe(before);
   });
 
-  test("the JSON that a prompt promises is structured content", async () => {
+  test("the JSON that a prompt promises is returned as structured content", async () => {
     const client = await connectOnce(way, to);
     const { structuredContent, content } = await client.callTool({
       name: "run_prompt",
@@ -162,7 +162,7 @@ describe.each(WAYS)("over %s", (way) => {
     expect(textsOf(content)).toEqual([`The run ${runId} has failed, and costs nothing. ${outputs[0]?.data}`]);
   });
 
-  test("what does not fit is refused with what would, and nothing is run", async () => {
+  test("invalid arguments are refused with the valid ones, and nothing is run", async () => {
     const client = await connectOnce(way, to);
     const before = (await onlyRun()).runId;
     const answerTo = async (args: Record<string, unknown>) => {
@@ -217,7 +217,7 @@ describe.each(WAYS)("over %s", (way) => {
       { prompt: "a", options: "low" },
       'options must be an object whose values are strings or numbers, got "low". Nothing was run.',
     ],
-  ])("%s with %j is answered in the words of the HTTP API", async (name, args, message) => {
+  ])("%s with %j gets the same message as in the HTTP API", async (name, args, message) => {
     const client = await connectOnce(way, to);
     const { isError, content } = await client.callTool({ name, arguments: args });
     expect([isError, textsOf(content)[0]]).toEqual([true, message]);
@@ -235,7 +235,7 @@ describe.each(WAYS)("over %s", (way) => {
     expect(await answerTo(runId)).toEqual({ isError: true, text: "No run has the id ID." });
   });
 
-  test("a call that the client cancels cancels its run", async () => {
+  test("a call that the client cancels also cancels its run", async () => {
     const client = await connectOnce(way, to);
     const cancel = new AbortController();
     const call = { name: "run_prompt", arguments: { prompt: "directed", inputs: { do: "hang" } } };
@@ -262,7 +262,7 @@ describe.each(WAYS)("over %s", (way) => {
     expect(names.filter((tool) => tool.startsWith("other-"))).toEqual([]);
   });
 
-  test("words complete to slugs, and resources are read by them", async () => {
+  test("words complete to slugs, and slugs lead to resources", async () => {
     const client = await connectOnce(way, to);
     const { completion } = await client.complete({
       ref: { type: "ref/resource", uri: "promptd://prompts/{slug}" },
@@ -274,13 +274,13 @@ describe.each(WAYS)("over %s", (way) => {
 });
 
 describe("over standard input alone", () => {
-  test("a key that is not valid is what every tool answers", async () => {
+  test("every tool reports a key that is not valid", async () => {
     const client = await connect("standard input", { ...to, apiKey: "pd_000000000000000000000000000000000000" });
     const { isError, content } = await client.callTool({ name: "search_prompts", arguments: { query: "tea" } });
     expect([isError, textsOf(content)[0]]).toEqual([true, expect.stringContaining("The API key is not valid.")]);
   });
 
-  test("images of the chosen folder are read by their paths, and no other file", async () => {
+  test("images in the chosen folder are read by path, and no other file is", async () => {
     const folder = await mkdtemp(join(tmpdir(), "promptd-images-"));
     const images = join(folder, "images");
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -1,4 +1,4 @@
-/** The deletion of an account: who it was is gone, what others need stays, and the ledger adds up. */
+/** The deletion of an account: personal data is gone, everything others need stays, and the ledger adds up. */
 import { PromptdError } from "@promptd/client";
 import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -38,7 +38,7 @@ const codeOf = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
   );
 
-/** Moves the deletion's minute ahead, and its tick with it. */
+/** Moves the deletion's minute ahead, and its tick too. */
 async function finished(accountId: string): Promise<DeletedAccount> {
   await server.shiftTime(61);
   await server.app.db.query("update cron_ticks set next_at = promptd_now() where name = 'account_deletions'");
@@ -57,7 +57,7 @@ async function finished(accountId: string): Promise<DeletedAccount> {
 const remove = (person: TestPerson, confirm: string, prompts: AccountDeletion["prompts"] = "remove") =>
   person.client.send("deleteAccount", { body: { confirm, prompts } });
 
-test("ends every way in at once, and leaves nothing behind but the journal under an id", async () => {
+test("ends every way in at once, and leaves nothing behind except the journal under an id", async () => {
   const email = "ada@example.org";
   const ada = await createTestPerson(server, { email });
   const { accountId } = ada;
@@ -136,7 +136,7 @@ async function everyText({ app: { db } }: TestServer): Promise<string> {
   return texts.join("\n");
 }
 
-test("keeps prompts published without a name where that is chosen, and nobody earns of them", async () => {
+test("keeps prompts published without a name if requested, and nobody earns from them", async () => {
   const bob = await createTestPerson(server, { email: "bob@example.org" });
   const { promptVersionId, slug } = await server.publish(QUICK, { authorId: bob.accountId });
   const voted = await server.publish(PICTURE.replace("Picture", "Voted"));
@@ -154,7 +154,7 @@ test("keeps prompts published without a name where that is chosen, and nobody ea
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
-test("takes the samples of kept prompts away: what they showed came from runs and pictures that are gone", async () => {
+test("removes the samples of kept prompts: they came from runs and pictures that are gone", async () => {
   const ann = await createTestPerson(server, { email: "ann@example.org" });
   const { accountId, client } = ann;
   await server.grant(accountId, { amount: 500 });
@@ -176,7 +176,7 @@ test("takes the samples of kept prompts away: what they showed came from runs an
   for (const { slug, ofFile } of [picture, text]) expect(await shownOf(slug)).toEqual(ofFile);
 });
 
-test("leaves the name of a removed prompt taken, and the vote of somebody else stops nothing", async () => {
+test("leaves the name of a removed prompt taken, and is not blocked by another person's vote", async () => {
   const eve = await createTestPerson(server, { email: "eve@example.org" });
   const { promptId, slug } = await server.publish(QUICK.replace("Quick", "Named"), { authorId: eve.accountId });
   const vote = "insert into prompt_votes (prompt_id, account_id) values ($1, $2)";
@@ -187,7 +187,7 @@ test("leaves the name of a removed prompt taken, and the vote of somebody else s
   expect([slug, taken.slug]).toEqual(["named", "named-2"]);
 });
 
-test("waits for a run of somebody else before it removes the template that the run needs", async () => {
+test("waits for another account's run before it removes the template that the run needs", async () => {
   const lin = await createTestPerson(server, { email: "lin@example.org" });
   const { promptVersionId } = await server.publish(SLOW, { authorId: lin.accountId });
   const run = await caller.client.runs.create({ promptVersionId, inputs: {} }, { respondAsync: true });
@@ -203,7 +203,7 @@ test("waits for a run of somebody else before it removes the template that the r
   expect(await templates()).toHaveLength(0);
 });
 
-test("goes on in several processes at once, which get in nobody's way", async () => {
+test("continues in several processes at once, which do not disturb each other", async () => {
   const { db } = server.app;
   const leaving = await Promise.all(Array.from({ length: 4 }, () => server.createCaller({ credits: 20 })));
   for (const { accountId } of leaving) {
@@ -222,7 +222,7 @@ test("goes on in several processes at once, which get in nobody's way", async ()
 });
 
 describe("is refused", () => {
-  test("to a member, and while others would be left without an owner", async () => {
+  test("to a member, and while another account would be left without an owner", async () => {
     const [owner, member] = [
       await createTestPerson(server, { email: "owner@example.org" }),
       await createTestPerson(server),
@@ -267,7 +267,7 @@ describe("is refused", () => {
     expect(await deleting).toBe("VALIDATION_ERROR");
   });
 
-  test("to another owner of somebody's own account, whose sign-in would go with it", async () => {
+  test("to another owner of somebody's personal account, which would end that person's sign-in", async () => {
     const [own, guest] = [
       await createTestPerson(server, { email: "own@example.org" }),
       await createTestPerson(server, { email: "guest@example.org" }),
@@ -292,7 +292,7 @@ describe("is refused", () => {
   });
 });
 
-test("by an operator works for an account that nobody owns, once, and the audit log says so", async () => {
+test("by an operator works once for an account that nobody owns, and is in the audit log", async () => {
   const { accountId } = await server.createCaller({ credits: 20 });
   const [account] = await server.app.db.query<{ email: string }>("select email from accounts where id = $1", [
     accountId,
@@ -306,7 +306,7 @@ test("by an operator works for an account that nobody owns, once, and the audit 
   expect(rows.map(({ subject, outcome }) => [subject, outcome])).toContainEqual([accountId, "SUCCESS"]);
 });
 
-test("makes the account absent for operators: it is not shown, and nothing is given to it", async () => {
+test("makes the account absent for operators: it is not shown, and cannot be given anything", async () => {
   const gone = await createTestPerson(server, { email: "gone@example.org" });
   const { accountId } = gone;
   await remove(gone, "gone@example.org");
@@ -341,7 +341,7 @@ test("makes the account absent for operators: it is not shown, and nothing is gi
   expect(await finished(accountId)).toMatchObject({ accountId });
 });
 
-test("gives nobody the credits of a sign-up a second time, nor to another form of the address", async () => {
+test("grants nobody the credits of a sign-up a second time, not even under another form of the address", async () => {
   const balanceOf = async (email: string) => {
     const person = await createTestPerson(server, { email });
     return { person, available: (await person.client.send("getCredits")).available };

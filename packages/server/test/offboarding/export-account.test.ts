@@ -1,4 +1,6 @@
-/** The export of an account: one archive with everything, that another program unpacks, and nothing of anybody else. */
+/**
+ * The export of an account: one archive with everything, readable by other programs, and nothing from other accounts.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,7 +39,7 @@ async function unpack(bytes: Uint8Array): Promise<Map<string, Buffer>> {
 const download = (person: TestPerson, path: string) =>
   auditedFetch(server.url + path, { headers: { cookie: person.cookie } });
 
-test("has the account, its prompts, runs, journal and files, and no secret", async () => {
+test("contains the account, its prompts, runs, journal, and files, and no secret", async () => {
   const { accountId } = ada;
   await server.grant(accountId, { amount: 500 });
   await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [accountId]);
@@ -98,7 +100,7 @@ test("has the account, its prompts, runs, journal and files, and no secret", asy
     expect(everything).not.toContain(secret);
 });
 
-test("is the operator's for any account, and nobody else's", async () => {
+test("is available to operators for any account, and to nobody else", async () => {
   const operator = await createTestPerson(server, { isOperator: true });
   const path = `/manage/v1/accounts/${ada.accountId}/export`;
   const files = await unpack(await (await download(operator, path)).bytes());
@@ -110,7 +112,7 @@ test("is the operator's for any account, and nobody else's", async () => {
   expect((await download(operator, `/manage/v1/accounts/${absent}/export`)).status).toBe(404);
 });
 
-test("leaves a row in the audit log, by whom, of which account and how it ended", async () => {
+test("leaves a row in the audit log: by whom, of which account, and with what outcome", async () => {
   const operator = await createTestPerson(server, { isOperator: true });
   const bob = await createTestPerson(server);
   const path = `/manage/v1/accounts/${bob.accountId}/export`;
@@ -129,7 +131,7 @@ test("leaves a row in the audit log, by whom, of which account and how it ended"
   ]);
 });
 
-test("an archive unpacks what was put in, with long paths and content of any size", async () => {
+test("an archive unpacks to what was put in, with long paths and content of any size", async () => {
   const long = `${"folder/".repeat(20)}${"n".repeat(90)}.txt`;
   const contents = new Map([
     ["empty", Buffer.alloc(0)],

@@ -1,21 +1,23 @@
-/** An authenticator as WebAuthn describes it (Level 3, section 6), in software: it makes ES256 keys and signs with them. */
+/**
+ * An authenticator as WebAuthn describes it (Level 3, section 6), in software: it makes ES256 keys and signs with them.
+ */
 import { createHash, createSign, generateKeyPairSync, randomBytes, type KeyObject } from "node:crypto";
 
 type Json = Readonly<Record<string, unknown>>;
 
 export interface TestAuthenticator {
-  /** Answers options of a creation, for a page of this origin. */
+  /** Responds to creation options, for a page of this origin. */
   create(options: Json, page?: PageOf): Json;
-  /** Answers options of a sign-in with the one passkey it has. */
+  /** Responds to sign-in options with its only passkey. */
   get(options: Json, page?: PageOf): Json;
-  /** How many signatures it says that it has made. */
+  /** The number of signatures that it claims to have made. */
   counter: number;
 }
 
 export interface PageOf {
   readonly origin?: string;
   readonly rpId?: string;
-  /** False: the person did not show that it is them. */
+  /** False: the person was not verified. */
   readonly isVerified?: boolean;
 }
 

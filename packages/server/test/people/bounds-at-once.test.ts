@@ -1,4 +1,4 @@
-/** What is bounded by number stays so when requests of one moment count together. */
+/** Limits on numbers hold even when concurrent requests count at the same time. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertPasskey } from "../../src/people/sign-in/passkeys-store.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** How many of `SENT` requests succeed that all wait for the row which owns what they add. */
+/** How many of `SENT` requests succeed that all wait for the row owning what they add. */
 async function sendTogether(owner: string, id: string, send: (n: number) => Promise<unknown>): Promise<number> {
   const { db } = server.app;
   const sent = await db.tx(async (tx) => {
@@ -32,7 +32,7 @@ async function sendTogether(owner: string, id: string, send: (n: number) => Prom
   return (await sent.answers).filter(({ status }) => status === "fulfilled").length;
 }
 
-test("a person has fifty management tokens at most", async () => {
+test("a person can have at most 50 management tokens", async () => {
   const text = `insert into management_tokens (id, person_id, account_id, token_hash, name, display, scopes, expires_at)
     select gen_random_uuid(), $1, $2, sha256(('token ' || n)::bytea), 'one', 'pdm_', '{runs:read}', promptd_now() + interval '1 day'
     from generate_series(1, ${FIRST}) n`;
@@ -41,7 +41,7 @@ test("a person has fifty management tokens at most", async () => {
   expect(await sendTogether("auth_users", ada.personId, () => ada.client.send("createToken", { body }))).toBe(2);
 });
 
-test("an account invites fifty people in a week at most", async () => {
+test("an account can invite at most 50 people in a week", async () => {
   const text = `insert into invitations (id, account_id, email, role, code_hash, invited_by, expires_at)
     select gen_random_uuid(), $1, n || '@example.org', 'member', sha256(('invitation ' || n)::bytea), $2, promptd_now() + interval '7 days'
     from generate_series(1, ${FIRST}) n`;
@@ -51,7 +51,7 @@ test("an account invites fifty people in a week at most", async () => {
   expect(await sendTogether("accounts", ada.accountId, invite)).toBe(2);
 });
 
-test("a prompt has fifty labels at most", async () => {
+test("a prompt can have at most 50 labels", async () => {
   const { published } = await ada.client.send("publishPromptFile", { body: { source: textPrompt() } });
   const [{ promptId, promptVersionId } = { promptId: "", promptVersionId: "" }] = published;
   const text = `insert into prompt_labels (prompt_id, label, prompt_version_id)
@@ -62,7 +62,7 @@ test("a prompt has fifty labels at most", async () => {
   expect(await sendTogether("prompts", promptId, set)).toBe(2);
 });
 
-test("an account has ten webhooks at most", async () => {
+test("an account can have at most ten webhooks", async () => {
   const text = `insert into webhooks (id, account_id, url, events, secret)
     select gen_random_uuid(), $1, 'https://example.com/' || n, '{run.finished}', 'x' from generate_series(1, 8) n`;
   await server.app.db.query(text, [ada.accountId]);
@@ -70,7 +70,7 @@ test("an account has ten webhooks at most", async () => {
   expect(await sendTogether("accounts", ada.accountId, () => ada.client.send("createWebhook", { body }))).toBe(2);
 });
 
-test("an account has a thousand drafts at most that were never published", async () => {
+test("an account can have at most 1,000 drafts that were never published", async () => {
   const text = `with begun as (
       insert into prompts (id, author_id, own_slug, slug)
       select gen_random_uuid(), $1, 'draft-' || n, 'draft-' || n from generate_series(1, 998) n returning id)
@@ -79,7 +79,7 @@ test("an account has a thousand drafts at most that were never published", async
   expect(await sendTogether("accounts", ada.accountId, () => ada.client.send("createDraft", { body: {} }))).toBe(2);
 });
 
-test("a person has twenty passkeys at most", async () => {
+test("a person can have at most 20 passkeys", async () => {
   const { db } = server.app;
   const add = (n: number) => {
     const id = randomUUID();

@@ -1,4 +1,6 @@
-/** Another email address, by oneself: the new one confirms it, the old one is told, and nobody takes over anybody. */
+/**
+ * Changing one's own email address: the new one confirms it, the old one is notified, and nobody takes over anybody.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startServerWithMail, type ServerWithMail, type TestMailServer } from "./mail-fixture.ts";
@@ -19,7 +21,7 @@ const request = ({ client }: TestPerson, email: string, password: string | undef
 const confirm = (code: string) => clientOf(server, {}).send("confirmEmailChange", { body: { code } });
 const codeIn = ({ link }: { readonly link: string }) => link.split("#")[1] ?? "";
 
-test("the link that goes to the new address makes it the one that signs in, once; sessions go on, the old is told", async () => {
+test("the link sent to the new address makes it the sign-in address, once; sessions continue, and the old address is notified", async () => {
   const ada = await createTestPerson(server, { email: "ada@example.org" });
   expect(await request(ada, "Ada@example.com")).toMatchObject({ personId: ada.personId, email: "ada@example.com" });
   const received = await mail.waitFor("ada@example.com");
@@ -49,7 +51,7 @@ test("the link that goes to the new address makes it the one that signs in, once
   );
 });
 
-test("a person's password is asked for, and ten requests an hour are taken", async () => {
+test("a person's password is required, and ten requests per hour are accepted", async () => {
   const eve = await createTestPerson(server);
   await expect(request(eve, "eve@example.com", "not the password")).rejects.toMatchObject({ code: "VALIDATION_ERROR" });
   await expect(eve.client.send("requestEmailChange", { body: { email: "eve@example.com" } })).rejects.toMatchObject({
@@ -62,7 +64,7 @@ test("a person's password is asked for, and ten requests an hour are taken", asy
   expect(mail.received.some(({ to }) => to.includes("eve@example.com"))).toBe(false);
 });
 
-test("an address that somebody has is answered as a free one, and only its mailbox learns why nothing happens", async () => {
+test("an address that is taken gets the same response as a free one, and only its mailbox learns why nothing happens", async () => {
   const [lin, grace] = await Promise.all([
     createTestPerson(server, { email: "lin@example.org" }),
     createTestPerson(server, { email: "grace@example.org" }),
@@ -78,7 +80,7 @@ test("an address that somebody has is answered as a free one, and only its mailb
   expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
 });
 
-test("a link is dead once the password is another: who asked for it may have been somebody else", async () => {
+test("a link stops working once the password changes: somebody else may have requested it", async () => {
   const owner = await createTestPerson(server, { email: "owner@example.org" });
   await request(owner, "thief@example.com");
   const code = codeIn(await mail.waitFor("thief@example.com"));
@@ -92,7 +94,7 @@ test("a link is dead once the password is another: who asked for it may have bee
   expect(await signIn("owner@example.org", "another long enough password")).toBe(200);
 });
 
-test("without mail the answer says who can change the address", async () => {
+test("without mail the response says who can change the address", async () => {
   const quiet = await startTestServer();
   try {
     const person = await createTestPerson(quiet);

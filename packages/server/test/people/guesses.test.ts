@@ -1,4 +1,4 @@
-/** Guesses for one person are bounded from however many addresses they come. */
+/** Password guesses for one person are limited, however many addresses they come from. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TestServer } from "../support/test-server.ts";
 import { startServerWithMail, type ServerWithMail, type TestMailServer } from "./mail-fixture.ts";
@@ -20,12 +20,12 @@ const cookiesOf = (answer: Response) =>
     .map((one) => one.split(";")[0] ?? "")
     .join("; ");
 
-/** As if the password that was tried last had been tried fifty times. */
+/** As if the last password had been tried fifty times. */
 async function exhaustTries(): Promise<void> {
   await server.app.db.query("update auth_rate_limits set count = 50 where key like 'password:%'");
 }
 
-test("a password is tried fifty times an hour, then the right one is refused too; a new one by mail ends that", async () => {
+test("a password can be tried 50 times an hour, then even the correct one is refused; a new password by mail ends that", async () => {
   await createTestPerson(server, { email: "ada@example.org" });
   await createTestPerson(server, { email: "bob@example.org" });
   expect((await signIn("Ada@example.org", "a guess of somebody")).status).toBe(401);
@@ -41,13 +41,13 @@ test("a password is tried fifty times an hour, then the right one is refused too
   expect((await signIn("ada@example.org", newPassword)).status).toBe(200);
 });
 
-test("an address that nobody has is refused the same way", async () => {
+test("an unknown address is refused the same way", async () => {
   expect((await signIn("nobody@example.org", "a guess of somebody")).status).toBe(401);
   await exhaustTries();
   expect((await signIn("nobody@example.org", "a guess of somebody")).status).toBe(429);
 });
 
-test("who has somebody's open session tries the password no more often", async () => {
+test("somebody with another person's open session cannot try the password more often", async () => {
   const eve = await createTestPerson(server, { email: "eve@example.org" });
   const change = (currentPassword: string) =>
     post("/change-password", { currentPassword, newPassword: "another long password" }, eve.cookie);
@@ -57,7 +57,7 @@ test("who has somebody's open session tries the password no more often", async (
   expect((await post("/two-factor/enable", { password: PASSWORD }, eve.cookie)).status).toBe(429);
 });
 
-test("an hour of one limit is not ended by a sign-in after the minute of another", async () => {
+test("the hourly limit is not reset by a sign-in after the minute of another limit", async () => {
   const { db } = server.app;
   const mia = await createTestPerson(server, { email: "mia@example.org" });
   await mia.client.send("requestEmailChange", { body: { email: "new@example.org", password: PASSWORD } });
@@ -71,7 +71,7 @@ test("an hour of one limit is not ended by a sign-in after the minute of another
   expect(await db.query(asked, [`email-change:${mia.personId}`])).toEqual([{ count: 1 }]);
 });
 
-test("ten wrong codes of an app lock the second factor, over several sign-ins", async () => {
+test("ten wrong authenticator codes lock the second factor, across several sign-ins", async () => {
   const zoe = await createTestPerson(server, { email: "zoe@example.org" });
   const enabled = await post("/two-factor/enable", { password: PASSWORD }, zoe.cookie);
   const { totpURI } = (await enabled.json()) as { totpURI: string };

@@ -1,4 +1,4 @@
-/** What pages need around runs: prices before a run, pages of the marketplace, and what an operator sees of all accounts. */
+/** What pages need around runs: prices before a run, marketplace pages, and what an operator sees of all accounts. */
 import { PromptdError } from "@promptd/client";
 import type { EndpointEntry } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
@@ -43,7 +43,7 @@ const runOf = (promptVersionId: string) =>
   ada.client.call("createRun", { params: {}, query: {}, body: bodyOf("x", promptVersionId) });
 
 describe("a quote", () => {
-  test("is what the run then holds, rises with its texts, and leaves no row in the audit log", async () => {
+  test("equals the hold of the run, rises with its texts, and leaves no row in the audit log", async () => {
     const short = await ada.client.send("quoteRun", { body: bodyOf("x") });
     const long = await ada.client.send("quoteRun", { body: bodyOf("long ".repeat(1_500)) });
     const { data } = await runOf(versionId);
@@ -86,7 +86,7 @@ describe("the marketplace", () => {
     expect(new Set(slugs).size).toBeGreaterThanOrEqual(4);
   });
 
-  test("pages what a search has ranked, in its order", async () => {
+  test("pages search results in their order", async () => {
     const q = "page";
     const whole = await ada.client.send("searchMarketplace", { query: { q } });
     const [first] = whole.rows;
@@ -106,14 +106,14 @@ describe("the marketplace", () => {
     expect(shown.configs.modality).toBe("video");
   });
 
-  test("refuses a cursor that is not a listed prompt", async () => {
+  test("rejects a cursor that is not a listed prompt", async () => {
     const query = { startingAfter: ada.accountId };
     expect(await codeOf(ada.client.send("searchMarketplace", { query }))).toBe("VALIDATION_ERROR");
   });
 });
 
 describe("an operator", () => {
-  test("finds a failed run of any account by run, request, cause, model and account, without what it was about", async () => {
+  test("finds a failed run of any account by run, request, cause, model, and account, without its content", async () => {
     const failing = await server.publish(
       prompt("Fails at once", "sandbox/text", "", "sandbox: error=400\nThe secret words. {{ ask }}"),
     );
@@ -159,7 +159,7 @@ describe("an operator", () => {
 describe("a model that an operator switches off", () => {
   const model = "sandbox/text-free";
 
-  test("is in no list, fails runs without a charge and says who did it, until it is switched on again", async () => {
+  test("is in no list, fails runs without a charge, and says who did it, until it is switched on again", async () => {
     const { promptVersionId } = await server.publish(prompt("Switched words", model));
     const { client: caller } = await server.createCaller();
     const rowOf = async () => (await ada.client.send("listModels")).models.find((row) => row.model === model);
@@ -186,7 +186,7 @@ describe("a model that an operator switches off", () => {
 describe("a test call", () => {
   const call = (model: string, who: TestPerson = operator) => who.client.send("testModel", { body: { model } });
 
-  test("says how a model answers and what its provider takes, charges nobody, and is in the audit log", async () => {
+  test("shows how a model answers and what its provider accepts, charges nobody, and is in the audit log", async () => {
     const before = await operator.client.send("getCredits");
     const text = await call("sandbox/text");
     expect(text).toMatchObject({ isAnswered: true, cause: null, pictureBytes: null });
@@ -198,7 +198,7 @@ describe("a test call", () => {
     expect(new Set(rows.map(({ subject }) => subject))).toEqual(new Set(["sandbox/image", "sandbox/text"]));
   });
 
-  test("is made of no model without a key, and of no video", async () => {
+  test("is not possible for a model without a key, or for a video model", async () => {
     expect(await codeOf(call("openai/gpt-5.2"))).toBe("VALIDATION_ERROR");
     expect(await codeOf(call("sandbox/video"))).toBe("VALIDATION_ERROR");
     expect(await codeOf(call("no/model"))).toBe("NOT_FOUND_ERROR");
@@ -206,7 +206,7 @@ describe("a test call", () => {
   });
 });
 
-test("the audit log calls what was changed by its name, and is filtered by words", async () => {
+test("the audit log names what was changed, and can be filtered by words", async () => {
   const { keyId } = await ada.client.send("createKey", { body: { name: "night-shift" } });
   const prompts = ["Log one", "Log two"].map((title) => ({ title, model: "sandbox/text", template: "Go." }));
   await ada.client.send("publishPromptFile", { body: { source: JSON.stringify({ promptd: 1, prompts }) } });
@@ -221,7 +221,7 @@ test("the audit log calls what was changed by its name, and is filtered by words
   expect((await named("publish prompt file"))?.[1]).toBe("Log one, Log two");
 });
 
-test("the audit log of an account has what operators did to it, by its ID or by its address, and nothing of others", async () => {
+test("an account's audit log includes what operators did to it, by its ID or by its address, and nothing about others", async () => {
   const lin = await createTestPerson(server, { email: "lin-of-the-log@example.org" });
   const params = { accountId: lin.accountId };
   await lin.client.send("createKey", { body: { name: "own" } });
@@ -245,7 +245,7 @@ test("the audit log of an account has what operators did to it, by its ID or by 
   expect(actions.toSorted()).toEqual(["admin credits grant", "createKey", "grantCredits", "setPlan"]);
 });
 
-test("an operator learns that whom they invite is here already, and sees the invitation until it is accepted", async () => {
+test("an operator learns that an invited person already exists, and sees the invitation until it is accepted", async () => {
   const email = "here-already@example.org";
   const known = await createTestPerson(server, { email });
   const { link, hasPerson } = await operator.client.send("invitePerson", { body: { email, credits: 7 } });
@@ -263,7 +263,7 @@ test("an operator learns that whom they invite is here already, and sees the inv
   expect(await listed()).toEqual([["not-here-already@example.org", false]]);
 });
 
-test("an operator alone reads which host of an image failed, and why", async () => {
+test("only an operator can read which image host failed, and why", async () => {
   const source = "---\npromptd: 1\ntitle: Far stamp\nmodel: sandbox/image\nimages: [{ label: Photo }]\n---\nA stamp.\n";
   const { promptVersionId } = await server.publish(source);
   const imageInputs = [{ type: "url" as const, url: "https://no-such-host.invalid/secret-path.png" }];
@@ -281,7 +281,7 @@ test("an operator alone reads which host of an image failed, and why", async () 
   expect(JSON.stringify(own)).not.toContain(causeDetail);
 });
 
-test("an operator reads nothing of one account, run or deletion without a row in the audit log, and lists leave none", async () => {
+test("an operator's reads of a single account, run, or deletion are in the audit log, while lists are not", async () => {
   const reader = await createTestPerson(server, { isOperator: true });
   const entries: [string, EndpointEntry][] = Object.entries(MANAGE_ENDPOINTS);
   const reads = entries.filter(

@@ -18,7 +18,7 @@ afterAll(() => server.close());
 const KEY_ID = "00000000-0000-7000-8000-000000000000";
 const KEY_ENDPOINTS = Object.entries(MANAGE_ENDPOINTS).filter(([, { path }]) => path.startsWith("/manage/v1/keys"));
 const isWrite = (method: string) => method !== "GET";
-/** A body that every write of keys takes. */
+/** A body that every write of keys accepts. */
 const BODY = JSON.stringify({ name: "test" });
 
 function request(method: string, path: string, headers: Readonly<Record<string, string>>) {
@@ -34,7 +34,7 @@ describe.each(KEY_ENDPOINTS)("%s", (_name, { method, path }) => {
   const address = path.replace(":keyId", KEY_ID);
   const hasId = path.includes(":keyId");
 
-  test("is for people and tokens: 401 without a credential, with an API key, and with a token without its scope", async () => {
+  test("accepts sessions and tokens: 401 without a credential, with an API key, and with a token without its scope", async () => {
     const { apiKey } = await server.createCaller();
     const { token } = await ada.token(["prompts:read", "credits:read"]);
     for (const headers of [{}, { authorization: `Bearer ${apiKey}` }, { authorization: `Bearer ${token}` }]) {
@@ -42,7 +42,7 @@ describe.each(KEY_ENDPOINTS)("%s", (_name, { method, path }) => {
     }
   });
 
-  test("is for owners where it writes, and for members where it reads", async () => {
+  test("is for owners if it writes, and for members if it reads", async () => {
     const { token } = await ada.token(["keys:write"]);
     const text = "update account_members set role = $2 where account_id = $1";
     await server.app.db.query(text, [ada.accountId, "member"]);
@@ -51,7 +51,7 @@ describe.each(KEY_ENDPOINTS)("%s", (_name, { method, path }) => {
     expect(status).toBe(isWrite(method) ? 401 : hasId ? 404 : 200);
   });
 
-  test.runIf(hasId)("answers another account's key and a missing one with the same bytes", async () => {
+  test.runIf(hasId)("gives another account's key the same bytes as a missing one", async () => {
     const theirs = await bob.client.send("createKey", { body: { name: "of Bob" } });
     const { token } = await ada.token(["keys:write"]);
     const headers = { authorization: `Bearer ${token}` };
@@ -68,7 +68,7 @@ describe.each(KEY_ENDPOINTS)("%s", (_name, { method, path }) => {
 });
 
 describe("a key", () => {
-  test("is created with its terms, shown whole once, listed, shown and changed", async () => {
+  test("is created with its terms, shown whole once, listed, shown, and changed", async () => {
     const terms = { name: "nightly", monthlyCap: 9, expiresAt: "2031-05-06T10:00:00+02:00", promptIds: [KEY_ID] };
     const { apiKey, ...created } = await ada.client.send("createKey", { body: terms });
     expect(apiKey).toMatch(/^pd_[0-9A-Za-z]{36}$/);
@@ -95,7 +95,7 @@ describe("a key", () => {
     expect(JSON.stringify(await server.app.db.query("select * from audit_entries"))).not.toContain(apiKey);
   });
 
-  test("shows what its runs used this month and in 30 days", async () => {
+  test("shows its runs' usage for this month and for 30 days", async () => {
     const person = await createTestPerson(server);
     await server.grant(person.accountId, { amount: 100 });
     await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [person.accountId]);
@@ -108,7 +108,7 @@ describe("a key", () => {
     expect(key).toMatchObject({ usedThisMonth: 4, last30Days: { runs: 1, failed: 0, credits: 4 } });
   });
 
-  test("is rolled and revoked, and its next request knows", async () => {
+  test("is rolled and revoked, which its next request reflects", async () => {
     const { keyId, apiKey } = await ada.client.send("createKey", { body: { name: "old" } });
     const status = async (key: string) => (await get(server.clientOf(key), "/v1/me")).httpStatus;
     const rolled = await ada.client.send("rollKey", { params: { keyId }, body: { overlapHours: 0 } });
@@ -131,14 +131,14 @@ describe("a key", () => {
       { name: "x", promptIds: ["essay"], expiresAt: "soon" },
       ["invalid_value body.expiresAt", "invalid_value body.promptIds"],
     ],
-  ])("is refused with all that is wrong: %j", async (body, lines) => {
+  ])("is refused with everything that is wrong: %j", async (body, lines) => {
     const answer = await ada.client.request({ method: "POST", path: "/manage/v1/keys", body });
     const { data } = errorOf(answer);
     const { issues } = data as { issues: readonly { code: string; path: readonly string[] }[] };
     expect(issues.map(({ code, path }) => `${code} ${path.join(".")}`).toSorted()).toEqual(lines.toSorted());
   });
 
-  test("is not created beside twenty others, and an expired one is not rolled", async () => {
+  test("is not created beside 20 others, and an expired one is not rolled", async () => {
     const person = await createTestPerson(server);
     for (let i = 0; i < 20; i += 1) await person.client.send("createKey", { body: { name: `key ${i}` } });
     const more = await person.client.request({ method: "POST", path: "/manage/v1/keys", body: { name: "more" } });

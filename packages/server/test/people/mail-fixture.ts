@@ -1,4 +1,4 @@
-/** A mail server of this machine, as mail servers are: it speaks SMTP, and may refuse. */
+/** A local mail server like a real one: it speaks SMTP, and may refuse mail. */
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -6,22 +6,22 @@ import { startTestServer, type TestServer } from "../support/test-server.ts";
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Headers and text as they came. */
+  /** Headers and text as they arrived. */
   readonly raw: string;
-  /** The first link in it. */
+  /** The first link in the mail. */
   readonly link: string;
 }
 
 export interface TestMailServer {
   readonly url: string;
   readonly received: readonly ReceivedMail[];
-  /** Resolves with the n-th mail of a recipient, from 1. */
+  /** Resolves with the n-th mail of a recipient, counted from 1. */
   waitFor(recipient: string, nth?: number): Promise<ReceivedMail>;
   close(): Promise<void>;
 }
 
 export interface MailServerOptions {
-  /** Answers a recipient with this instead of taking it: an SMTP status such as 550; null: takes it. */
+  /** Answers a recipient with this SMTP status, such as 550, instead of accepting it; null: accepts it. */
   readonly refuse?: (recipient: string) => number | null;
 }
 
@@ -76,12 +76,12 @@ export async function startMailServer({ refuse = () => null }: MailServerOptions
 export interface ServerWithMail {
   readonly mail: TestMailServer;
   readonly server: TestServer;
-  /** A request to `/manage/auth`, from an address of its own: tries of one address are limited. */
+  /** A request to `/manage/auth` from its own address, because attempts per address are limited. */
   readonly post: (path: string, body: unknown, cookie?: string) => Promise<Response>;
   readonly close: () => Promise<void>;
 }
 
-/** A server of promptd behind a proxy, with a mail server of its own. */
+/** A promptd server behind a proxy, with its own mail server. */
 export async function startServerWithMail(): Promise<ServerWithMail> {
   const mail = await startMailServer();
   const environment = { PROMPTD_SMTP_URL: mail.url, PROMPTD_MAIL_FROM: "promptd@example.org", PROMPTD_PROXIES: "1" };
@@ -107,7 +107,7 @@ export async function startServerWithMail(): Promise<ServerWithMail> {
   };
 }
 
-/** Quoted-printable: long links are broken over lines. */
+/** Quoted-printable: long links are split over several lines. */
 function decode(raw: string): string {
   return raw
     .replaceAll("=\r\n", "")

@@ -1,4 +1,4 @@
-/** Mail: invitations, resets and confirmations go out over SMTP, after the request and never at its expense. */
+/** Mail: invitations, resets, and confirmations are sent over SMTP, after the request and without delaying it. */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isRefusedForGood } from "../../src/people/mail/mailer.ts";
@@ -37,7 +37,7 @@ const signIn = (email: string, password: string, where = server) =>
   post("/manage/auth/sign-in/email", { email, password }, where);
 const codeIn = (link: string) => link.split("#")[1] ?? "";
 
-test("an invitation goes to its address alone, and who opens it has confirmed the address", async () => {
+test("an invitation goes only to its address, and opening it confirms the address", async () => {
   const invitation = await ada.client.send("createInvitation", {
     body: { email: "Grace@example.org", role: "member" },
   });
@@ -58,7 +58,7 @@ test("an invitation goes to its address alone, and who opens it has confirmed th
   ]);
 });
 
-test("a name that holds lines adds none to a mail", async () => {
+test("a name that contains line breaks adds no lines to a mail", async () => {
   await server.app.db.query("update auth_users set name = $1 where id = $2", [
     "Ada\r\nBcc: eve@example.org\r\n\r\nClick here",
     ada.personId,
@@ -70,7 +70,7 @@ test("a name that holds lines adds none to a mail", async () => {
 });
 
 describe("a forgotten password", () => {
-  test("is set anew by a link, once, which confirms the address, and every session ends", async () => {
+  test("is replaced through a link, once, which confirms the address and ends every session", async () => {
     const eve = await createTestPerson(server, { email: "eve@example.org" });
     const asked = await post("/manage/auth/request-password-reset", { email: "Eve@example.org" });
     expect(asked.status).toBe(200);
@@ -94,10 +94,10 @@ describe("a forgotten password", () => {
     expect((await signIn("eve@example.org", newPassword)).status).toBe(200);
   });
 
-  test("answers the same for an unknown address, before anybody is looked up", async () => {
+  test("gets the same response for an unknown address, before anybody is looked up", async () => {
     const answers: unknown[] = [];
     await server.app.db.tx(async (tx) => {
-      // Nobody can read a person now, so an answer that depended on one would wait.
+      // Nobody can read a person now, so a response that depended on that would have to wait.
       await tx.query("lock table auth_users, auth_verifications in access exclusive mode");
       for (const email of ["ada@example.org", "unknown@example.org"]) {
         const answer = await post("/manage/auth/request-password-reset", { email });
@@ -111,7 +111,7 @@ describe("a forgotten password", () => {
   });
 });
 
-describe("a mail that is not taken", () => {
+describe("a mail that is not accepted", () => {
   const stateUntil = (done: (state: { waiting: number; givenUp: number }) => boolean) =>
     pollUntil(
       async () => {
@@ -121,7 +121,7 @@ describe("a mail that is not taken", () => {
       { everyMs: 20, timeoutMs: 10_000 },
     );
 
-  test("is given up when it is refused for good, and the operator is told why", async () => {
+  test("is given up after a permanent refusal, and the operator learns why", async () => {
     await ada.client.send("createInvitation", { body: { email: "nobody@example.org", role: "member" } });
     expect(await stateUntil(({ givenUp }) => givenUp === 1)).toMatchObject({
       waiting: 0,
@@ -131,7 +131,7 @@ describe("a mail that is not taken", () => {
     expect(row).toEqual({ body: null });
   });
 
-  test("is not given up when the server refuses the sign-in: a password may be mistyped", async () => {
+  test("is not given up when the server refuses the sign-in: the password may be mistyped", async () => {
     const address = new URL(mail.url);
     const failed = (user: string) => {
       const send = createSmtp({ url: `smtp://${user}:wrong@${address.host}`, from: "promptd@example.org" });
@@ -143,10 +143,10 @@ describe("a mail that is not taken", () => {
     expect([await failed("unknown"), await failed("known")]).toEqual([false, true]);
   });
 
-  test("goes to no other machine with a password that could be read on the way, unless the address says so", async () => {
+  test("is not sent to another machine with a password that could be read on the way, unless the address says so", async () => {
     const { port } = new URL(mail.url);
     const send = (end: string) => {
-      // Which leads to this machine, and is not written as if it did.
+      // A name that leads to this machine, but is not written like a local address.
       const smtp = createSmtp({ url: `smtp://known:x@0.0.0.0:${port}${end}`, from: "promptd@example.org" });
       return smtp({ to: "tls@example.org", subject: "s", text: "t", messageId: "<1@example.org>" });
     };
@@ -154,14 +154,14 @@ describe("a mail that is not taken", () => {
     await send("?requireTLS=false");
   });
 
-  test("waits for another attempt when the server is busy", async () => {
+  test("is retried when the server is busy", async () => {
     await ada.client.send("createInvitation", { body: { email: "busy@example.org", role: "member" } });
     const state = await stateUntil(({ waiting }) => waiting === 1);
     expect(state).toMatchObject({ givenUp: 1 });
   });
 });
 
-test("a mail server that says nothing holds up nobody", async () => {
+test("a mail server that does not respond delays nobody", async () => {
   const sockets = new Set<Socket>();
   const silent = createServer((socket) => void sockets.add(socket));
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", () => resolve()));
@@ -186,13 +186,13 @@ describe("with open sign-up", () => {
     open = await startTestServer({ environment: mailEnvironment({ PROMPTD_SIGN_UP: "open" }) });
   });
   afterAll(() => open.close());
-  // Every browser of this file has the same address, by which the library bounds sign-ups.
+  // Every browser of this file has the same address, and the library limits sign-ups by address.
   beforeEach(() => open.app.db.query("delete from auth_rate_limits").then(() => undefined));
 
   const signUp = (email: string) =>
     post("/manage/auth/sign-up/email", { email, password: PASSWORD, name: "Lin" }, open);
 
-  /** What the page of a link does when somebody presses its button. */
+  /** Does what a link's page does when somebody presses its button. */
   async function confirm(link: string): Promise<{ status: number; cookie: string }> {
     const token = new URL(link).hash.slice(1);
     const headers = { "content-type": "application/json" };
@@ -200,7 +200,7 @@ describe("with open sign-up", () => {
     return { status: answer.status, cookie: answer.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
   }
 
-  test("programs that open the links of mails confirm no address, and sign nobody in", async () => {
+  test("programs that open links in mails confirm no address, and sign nobody in", async () => {
     await signUp("scanned@example.org");
     const { link } = await mail.waitFor("scanned@example.org");
     expect(link).toMatch(new RegExp(`^${open.url}/confirm-address#`));
@@ -217,14 +217,14 @@ describe("with open sign-up", () => {
     expect((await signIn("scanned@example.org", PASSWORD, open)).status).toBe(200);
   });
 
-  test("a link of a confirmation that is opened again signs nobody in", async () => {
+  test("a confirmation link that is opened again signs nobody in", async () => {
     await signUp("twice@example.org");
     const { link } = await mail.waitFor("twice@example.org");
     expect((await confirm(link)).cookie).not.toBe("");
     expect(await confirm(link)).toEqual({ status: 200, cookie: "" });
   });
 
-  test("nobody signs in before the address is confirmed, and nobody learns who is here already", async () => {
+  test("nobody signs in before the address is confirmed, and nobody learns who already has an account", async () => {
     const first = await signUp("lin@example.org");
     expect([first.status, first.headers.getSetCookie()]).toEqual([200, []]);
     const { link } = await mail.waitFor("lin@example.org");

@@ -1,6 +1,6 @@
 /**
- * What belongs to another account gives the same bytes as what is not there, at every endpoint of the management API that
- * names something in its path, generated from its contract.
+ * Anything that belongs to another account gets the same bytes as something that does not exist, at every endpoint of
+ * the management API that names something in its path, generated from its contract.
  */
 import type { EndpointEntry } from "@promptd/contract";
 import { ACCOUNT_HEADER, MANAGE_ENDPOINTS } from "@promptd/contract/manage";
@@ -12,12 +12,12 @@ import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, type TestPerson } from "./people-fixture.ts";
 
 const ABSENT = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
-/** Names of which everybody may know. */
+/** Names that everyone may know. */
 const LABEL = "production";
 
 let server: TestServer;
 let stranger: TestPerson;
-/** Something of the owner's for each parameter of a path. */
+/** Something of the owner's for each path parameter. */
 let owned: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
@@ -61,10 +61,10 @@ async function ownSomething(owner: TestPerson): Promise<Record<string, string>> 
 }
 
 const entries: readonly (readonly [string, EndpointEntry])[] = Object.entries(MANAGE_ENDPOINTS);
-/** The marketplace is everybody's, and an operator sees all accounts. */
+/** The marketplace belongs to everyone, and an operator sees all accounts. */
 const ofAccounts = entries.filter(([, { path, role }]) => /:(?!slug)/.test(path) && role !== "operator");
 
-/** Status, headers and body of an answer, but for what differs between any two. */
+/** Status, headers, and body of a response, without what differs between any two responses. */
 async function answerTo(name: string, idOf: (parameter: string) => string): Promise<unknown> {
   const { method, path } = MANAGE_ENDPOINTS[name as keyof typeof MANAGE_ENDPOINTS] as EndpointEntry;
   const example: { bodies?: Record<string, unknown> } = MANAGE_EXAMPLES[name as keyof typeof MANAGE_EXAMPLES];
@@ -86,7 +86,7 @@ async function answerTo(name: string, idOf: (parameter: string) => string): Prom
 }
 
 describe("another account", () => {
-  test.each(ofAccounts)("sees at %s what it sees of nothing", async (name) => {
+  test.each(ofAccounts)("sees the same at %s as for something that does not exist", async (name) => {
     const foreign = await answerTo(name, (parameter) => owned.get(parameter) ?? `no ${parameter} is owned`);
     expect(foreign).toEqual(await answerTo(name, () => ABSENT));
     expect(foreign).toMatchObject({ status: 404 });

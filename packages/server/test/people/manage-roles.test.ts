@@ -1,6 +1,6 @@
 /**
- * Who may do what, for every endpoint of the management API, generated from its contract: an endpoint that is added is
- * tested here, and its refusals are decided before anything of it is read.
+ * Who may do what, for every endpoint of the management API, generated from its contract: a new endpoint is tested here
+ * automatically, and refused before any of its input is read.
  */
 import type { EndpointEntry, Role, Scope } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
@@ -23,7 +23,7 @@ let owner: TestPerson;
 let member: TestPerson;
 const who: Record<string, Who> = {};
 const tokens = new Map<string, string>();
-/** Of the member, for the account that somebody else owns. */
+/** The member's token for the account that somebody else owns. */
 const tokensOfMember = new Map<string, string>();
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ const entries: readonly (readonly [string, EndpointEntry])[] = Object.entries(MA
 const closed = entries.filter(([, { auth }]) => auth !== "none");
 const kindsOf = ({ auth }: EndpointEntry): readonly string[] => [auth].flat();
 
-/** The example of the endpoint, with ids that are nobody's. */
+/** The endpoint's example, with ids that belong to nobody. */
 async function send(name: string, { headers }: Who): Promise<Response> {
   const {
     method,
@@ -91,7 +91,7 @@ async function send(name: string, { headers }: Who): Promise<Response> {
   });
 }
 
-/** Let in: what comes of it is not looked at, as long as it is an answer. */
+/** Admitted: the result does not matter, as long as there is a response. */
 const isAllowed = ({ status }: Response) => {
   expect(status === 429 || status >= 500, `${status} says nothing of roles`).toBe(false);
   return status !== 401;
@@ -100,21 +100,21 @@ const reasonOf = async (response: Response) =>
   ((await response.json()) as { data: { reason?: string } | null }).data?.reason;
 
 describe.each(closed)("%s", (name, entry) => {
-  test("is closed to the anonymous and to API keys, and says what it takes", async () => {
+  test("is closed to anonymous callers and to API keys, and says which credential it accepts", async () => {
     const anonymous = await send(name, who["anonymous"] as Who);
     expect([anonymous.status, await reasonOf(anonymous)]).toEqual([401, "SIGN_IN_REQUIRED"]);
     const key = await send(name, who["apiKey"] as Who);
     expect([key.status, await reasonOf(key)]).toEqual([401, "WRONG_CREDENTIAL"]);
   });
 
-  test("is open to the role it names and to none below", async () => {
+  test("is open to the role it names, and to no lower role", async () => {
     const needed = entry.role === undefined ? -1 : LEVELS[entry.role];
     const roles = ["member", "owner", "operator"] as const;
     const allowed = await Promise.all(roles.map(async (role) => isAllowed(await send(name, who[role] as Who))));
     expect(allowed).toEqual(roles.map((role) => LEVELS[role] >= needed));
   });
 
-  test("is open to a token of its scope alone", async () => {
+  test("is open only to a token with its scope", async () => {
     const takesTokens = kindsOf(entry).includes("token");
     const allowed = await Promise.all(
       SCOPES.map(async (scope: Scope) => {
@@ -129,7 +129,7 @@ describe.each(closed)("%s", (name, entry) => {
     expect(allowed).toEqual(expected);
   });
 
-  test("gives the token of a member no more than the member has", async () => {
+  test("gives a member's token no more access than the member has", async () => {
     const takesTokens = kindsOf(entry).includes("token") && (entry.role ?? "member") === "member";
     for (const [scope, token] of tokensOfMember) {
       const allowed = isAllowed(await send(name, { headers: { authorization: `Bearer ${token}` } }));
@@ -137,7 +137,7 @@ describe.each(closed)("%s", (name, entry) => {
     }
   });
 
-  test("shows a person of another account what an account that does not exist shows", async () => {
+  test("shows a person from another account the same as for an account that does not exist", async () => {
     const foreign = await send(name, who["elsewhere"] as Who);
     const absentId = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
     const absent = await send(name, { headers: { cookie: stranger.cookie, [ACCOUNT_HEADER]: absentId } });

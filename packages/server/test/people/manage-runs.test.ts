@@ -1,4 +1,4 @@
-/** Runs, credits and the marketplace for people: the same runs as under /v1, seen with more around them. */
+/** Runs, credits, and the marketplace for people: the same runs as under /v1, with more detail. */
 import { PromptdError } from "@promptd/client";
 import type { ListManagedRunsQuery } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -52,7 +52,7 @@ const run = (who: TestPerson, ask: string, headers: Record<string, string> = {},
     headers,
   });
 
-/** How a call ended is written a moment behind its run, which waits for no record. */
+/** The end of a call is written a moment after the end of its run, which does not wait for it. */
 async function withEndedCall(runId: string) {
   const read = () => ada.client.send("getRun", { params: { runId } });
   let detail = await read();
@@ -64,7 +64,7 @@ async function withEndedCall(runId: string) {
 }
 
 describe("a person's run", () => {
-  test("is made once for one Idempotency-Key, and shown with inputs, timeline, receipt and request id", async () => {
+  test("is created once per Idempotency-Key, and shown with inputs, timeline, receipt, and request id", async () => {
     const first = await run(ada, "hello", { "idempotency-key": "one" });
     const again = await run(ada, "hello", { "idempotency-key": "one" });
     expect([again.data, again.headers.get("idempotent-replayed")]).toEqual([first.data, "true"]);
@@ -92,14 +92,14 @@ describe("a person's run", () => {
     expect(JSON.stringify({ ...detail, outputs: [] })).not.toContain("secret words");
   });
 
-  test("that was attempted again was started by its first attempt and finished by its last", async () => {
+  test("with several attempts was started by its first attempt and finished by its last", async () => {
     const { runId } = (await run(ada, "again")).data;
     await server.app.db.query("update runs set attempt = 3 where id = $1", [runId]);
     const { timeline } = await ada.client.send("getRun", { params: { runId } });
     expect(timeline).toMatchObject([{ event: "created" }, { event: "started", attempt: 1 }, {}, { attempt: 3 }]);
   });
 
-  test("is found by each filter, and not by another value of it", async () => {
+  test("is found by each filter, and not by another value", async () => {
     const failing = await server.publish(FAILING);
     const failed = await run(ada, "x", {}, failing.promptVersionId);
     const { runId } = failed.data;
@@ -129,7 +129,7 @@ describe("a person's run", () => {
     expect(await Promise.all([...misses, { error: "no such words" }, { keyId: runId }].map(found))).not.toContain(true);
   });
 
-  test("of an API key of the account shows its key and the number of its version", async () => {
+  test("created with an API key shows the key and its version number", async () => {
     const key = await server.createKey(ada.accountId);
     const { runId } = await key.client.runs.createAndWait({
       promptVersionId,
@@ -145,7 +145,7 @@ describe("a person's run", () => {
     expect([found.version, found.keyName]).toEqual([1, name]);
   });
 
-  test("is listed in pages without gaps, forwards and backwards", async () => {
+  test("is listed in pages without gaps, forward and backward", async () => {
     for (let i = 0; i < 3; i += 1) await run(ada, `page ${i}`);
     const all = (await ada.client.send("listRuns", { query: { limit: 50 } })).rows.map((row) => row.runId);
     const [first, second, third] = all;
@@ -159,7 +159,7 @@ describe("a person's run", () => {
     ]);
   });
 
-  test("is exported with all others that filters let through, as JSON lines and as CSV, and to nobody else", async () => {
+  test("is exported with all other matching runs, as JSON lines and as CSV, and only for its own account", async () => {
     const made = await createTestPerson(server);
     const started = await Promise.all(["one", "=two", "three"].map((ask) => run(made, ask)));
     const { promptVersionId: failing } = await server.publish(FAILING);
@@ -182,7 +182,7 @@ describe("a person's run", () => {
     expect((await token.request({ method: "GET", path: "/manage/v1/runs/export" })).httpStatus).toBe(401);
   });
 
-  test("does not exist for anybody else, to see, to follow or to cancel", async () => {
+  test("does not exist for anybody else, whether to see, follow, or cancel it", async () => {
     const { data } = await run(ada, "mine");
     const { runId } = data;
     const codes = await Promise.all([
@@ -197,7 +197,7 @@ describe("a person's run", () => {
     await own.body?.cancel();
   });
 
-  test("of an account that is not the personal one is followed by an address alone, as EventSource does", async () => {
+  test("in an account that is not the personal one is followed by address alone, as EventSource does", async () => {
     const member = await createTestPerson(server);
     await server.app.db.query("insert into account_members (account_id, person_id, role) values ($1, $2, 'member')", [
       ada.accountId,
@@ -227,7 +227,7 @@ describe("a person's run", () => {
 });
 
 describe("credits", () => {
-  test("and the journal add up, and its rows name the prompts of their runs", async () => {
+  test("and the journal add up, and journal rows name the prompts of their runs", async () => {
     await run(ada, "journal");
     const credits = await ada.client.send("getCredits");
     const { rows, hasMore } = await ada.client.send("listJournal", { query: { limit: 3 } });
@@ -239,7 +239,7 @@ describe("credits", () => {
   });
 });
 
-test("the marketplace is searched as under /v1, listed without a query, and shows a prompt by its slug", async () => {
+test("the marketplace can be searched as under /v1 and listed without a query, and shows a prompt by its slug", async () => {
   const found = await ada.client.send("searchMarketplace", { query: { q: "echo people" } });
   expect(found.rows.map((row) => row.slug)).toContain(slug);
   const listed = await ada.client.send("searchMarketplace", { query: { sort: "newest" } });
@@ -252,7 +252,7 @@ test("the marketplace is searched as under /v1, listed without a query, and show
   );
 });
 
-test("an operator sees workers, queue, failures by cause and models", async () => {
+test("an operator sees workers, queue, failures by cause, and models", async () => {
   const system = await operator.client.send("getSystem");
   expect(system.workers).toHaveLength(1);
   expect(system.failures.length).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ import { clientOf, createTestPerson, PASSWORD, personOf, type TestPerson } from 
 
 let server: TestServer;
 let ada: TestPerson;
-/** Of her and of her account. */
+/** Hers and her account's. */
 let nameOfAda: string;
 let operator: TestPerson;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ const codeOf = (work: Promise<unknown>) =>
 const codeIn = (link: string | null) => link?.split("#")[1] ?? "";
 
 describe("an invitation", () => {
-  test("lets somebody new in, once, as a member with an account of their own beside it", async () => {
+  test("lets a new person in, once, as a member with their own account besides", async () => {
     const { link, invitationId } = await ada.client.send("createInvitation", {
       body: { email: "Grace@Example.org", role: "member" },
     });
@@ -54,7 +54,7 @@ describe("an invitation", () => {
     expect(JSON.stringify(rows)).not.toContain(code);
   });
 
-  test("for somebody who is here leads to a sign-in, and joins that person alone", async () => {
+  test("for an existing person leads to a sign-in, and joins only that person", async () => {
     const eve = await createTestPerson(server, { email: "eve@example.org" });
     const bob = await createTestPerson(server, { email: "bob@example.org" });
     const { link } = await ada.client.send("createInvitation", { body: { email: "bob@example.org", role: "owner" } });
@@ -84,7 +84,7 @@ describe("an invitation", () => {
     expect(kinds.sort()).toEqual(["sign_in", "sign_in", "sign_in", "signed_in"]);
   });
 
-  test("of a member as an owner makes them an owner, and one as a member takes nothing away", async () => {
+  test("for a member as an owner makes them an owner, and as a member takes nothing away", async () => {
     const person = await createTestPerson(server, { email: "rises@example.org" });
     const join = async (role: "member" | "owner") => {
       const { link } = await ada.client.send("createInvitation", { body: { email: "rises@example.org", role } });
@@ -96,7 +96,7 @@ describe("an invitation", () => {
     await ada.client.send("removeMember", { params: { personId: person.personId } });
   });
 
-  test("is refused to an account that has sent fifty in a week", async () => {
+  test("is refused to an account that has sent 50 in a week", async () => {
     const person = await createTestPerson(server);
     const insert = `insert into invitations (id, account_id, email, role, code_hash, invited_by, expires_at)
       select gen_random_uuid(), $1::uuid, n || '@example.org', 'member', sha256(($1::text || n)::bytea), $2::uuid, promptd_now() + interval '7 days'
@@ -106,7 +106,7 @@ describe("an invitation", () => {
     expect(await codeOf(person.client.send("createInvitation", { body }))).toBe("VALIDATION_ERROR");
   });
 
-  test("to the same address again ends the earlier one, to that account or installation alone", async () => {
+  test("to the same address again ends the earlier one, but only to that account or installation", async () => {
     const email = "again@example.org";
     const make = () => ada.client.send("createInvitation", { body: { email, role: "member" } });
     const toInstallation = () => operator.client.send("invitePerson", { body: { email } });
@@ -118,7 +118,7 @@ describe("an invitation", () => {
     expect(answers).toEqual(["NOT_FOUND_ERROR", "SUCCESS", "NOT_FOUND_ERROR", "SUCCESS"]);
   });
 
-  test("to the installation is seen by operators until it is accepted or revoked", async () => {
+  test("to the installation is shown to operators until it is accepted or revoked", async () => {
     const open = async () => {
       const { rows } = await operator.client.send("listPersonInvitations", { query: { q: "Seen-" } });
       return rows.map((row) => row.email);
@@ -139,7 +139,7 @@ describe("an invitation", () => {
     expect(await codeOf(foreign)).toBe("NOT_FOUND_ERROR");
   });
 
-  test("of an operator gives the new account its plan and credits, once, in place of what everybody gets", async () => {
+  test("by an operator gives the new account its plan and credits, once, instead of the default ones", async () => {
     const email = "terms@example.org";
     const terms = { plan: "pro", credits: 500 } as const;
     const { link, ...made } = await operator.client.send("invitePerson", { body: { email, ...terms } });
@@ -166,7 +166,7 @@ describe("an invitation", () => {
     expect((await server.checkLedger()).mismatches).toEqual([]);
   });
 
-  test("is dead once it is revoked or a week old", async () => {
+  test("is no longer valid once it is revoked or a week old", async () => {
     const make = () => ada.client.send("createInvitation", { body: { email: "late@example.org", role: "member" } });
     const [revoked, old] = [await make(), await make()];
     await ada.client.send("revokeInvitation", { params: { invitationId: revoked.invitationId } });
@@ -182,7 +182,7 @@ describe("an invitation", () => {
 });
 
 describe("a member", () => {
-  test("who is removed is out with the next request, with every token for the account", async () => {
+  test("who is removed loses access with the next request, including every token for the account", async () => {
     const person = await createTestPerson(server, { email: "short@example.org" });
     const { link } = await ada.client.send("createInvitation", {
       body: { email: "short@example.org", role: "member" },
@@ -200,7 +200,7 @@ describe("a member", () => {
     expect(await codeOf(byToken.send("listRuns"))).toBe("UNAUTHORIZED_ERROR");
   });
 
-  test("who is no owner leaves by themselves, at once, but not their own account", async () => {
+  test("who is not an owner can leave on their own, immediately, but not their personal account", async () => {
     const person = await createTestPerson(server, { email: "leaves@example.org" });
     const { link } = await ada.client.send("createInvitation", {
       body: { email: "leaves@example.org", role: "member" },
@@ -213,7 +213,7 @@ describe("a member", () => {
     expect((await person.client.send("getSession")).accounts).toHaveLength(1);
   });
 
-  test("who is the last owner, or whose own account it is, stays", async () => {
+  test("who is the last owner, or whose personal account it is, cannot leave", async () => {
     const solo = await createTestPerson(server);
     const params = { personId: solo.personId };
     expect(await codeOf(solo.client.send("updateMember", { params, body: { role: "member" } }))).toBe(
@@ -225,7 +225,7 @@ describe("a member", () => {
   });
 });
 
-test("the last owner of an account that is nobody's own cannot be removed", async () => {
+test("who is the last owner of an account that is nobody's personal account cannot be removed", async () => {
   const shared = await createTestPerson(server);
   const person = await createTestPerson(server, { email: "sole@example.org" });
   const { link } = await shared.client.send("createInvitation", { body: { email: "sole@example.org", role: "owner" } });
@@ -238,7 +238,7 @@ test("the last owner of an account that is nobody's own cannot be removed", asyn
 });
 
 describe("an operator", () => {
-  test("who is the only one stays an operator, and in", async () => {
+  test("who is the only one stays an operator, and signed in", async () => {
     const others = (await operator.client.send("listPeople", { query: { limit: 50 } })).rows.filter(
       (person) => person.isOperator && person.personId !== operator.personId,
     );
@@ -256,7 +256,7 @@ describe("an operator", () => {
     await operator.client.send("updatePerson", { params: ofSecond, body: { isOperator: false } });
   });
 
-  test("freezes a person, who can do nothing from then on, by session or token, until it is undone", async () => {
+  test("freezes a person, who can do nothing from then on, by session or token, until unfrozen", async () => {
     const person = await createTestPerson(server, { email: "frozen@example.org" });
     const token = await person.token(["runs:read"]);
     const params = { personId: person.personId };
@@ -270,7 +270,7 @@ describe("an operator", () => {
     expect(await codes()).toEqual(["SUCCESS", "SUCCESS"]);
   });
 
-  test("gives a person another address, which signs in and names their own account, unless somebody has it", async () => {
+  test("gives a person another address for sign-in and as their personal account's name, unless it is taken", async () => {
     const person = await createTestPerson(server, { email: "before@example.org" });
     const params = { personId: person.personId };
     const change = (email: string) => operator.client.send("updatePerson", { params, body: { email } });
@@ -317,7 +317,7 @@ describe("an operator", () => {
     expect((await ada.client.send("getCredits")).frozen).toBeNull();
   });
 
-  test("sees who asks for a new password where no mail is sent, until they have a link or are in", async () => {
+  test("sees who requests a new password when no mail is sent, until they have a link or are signed in", async () => {
     const person = await createTestPerson(server, { email: "asking@example.org" });
     let sent = 0;
     const post = (path: string, body: unknown) => {
@@ -346,7 +346,7 @@ describe("an operator", () => {
     expect(await asked()).toEqual([]);
   });
 
-  test("signs a person out of every browser, who may come back", async () => {
+  test("signs a person out of every browser, who may sign in again", async () => {
     const person = await createTestPerson(server, { email: "leaves-all@example.org" });
     const token = await person.token(["runs:read"]);
     const { personId } = person;
@@ -358,7 +358,7 @@ describe("an operator", () => {
     );
   });
 
-  test("gives a person a link to a new password, which ends the sessions they had", async () => {
+  test("gives a person a link to set a new password, which ends their existing sessions", async () => {
     const person = await createTestPerson(server, { email: "forgot@example.org" });
     const { link } = await operator.client.send("createSignInLink", { params: { personId: person.personId } });
     const code = codeIn(link);
@@ -376,7 +376,7 @@ describe("an operator", () => {
   });
 });
 
-test("behind a proxy sign-ins are limited by the address that it saw, and the audit log names it", async () => {
+test("behind a proxy, sign-ins are limited by the address that the proxy saw, and the audit log names it", async () => {
   const signIn = async (forwarded: string) => {
     const answer = await fetch(`${server.url}/manage/auth/sign-in/email`, {
       method: "POST",
@@ -393,7 +393,7 @@ test("behind a proxy sign-ins are limited by the address that it saw, and the au
     method: "POST",
     headers: { cookie: ada.cookie, "promptd-account": ada.accountId, "x-forwarded-for": "192.0.2.9" },
   });
-  // No answer waits for the row of a refused sign-in, which may come last.
+  // No response waits for the row of a refused sign-in, which may come last.
   const { rows } = await operator.client.send("listAudit", { query: { personId: ada.personId, limit: 10 } });
   expect(rows.map(({ address }) => address)).toContain("192.0.2.9");
 });

@@ -1,4 +1,6 @@
-/** A program gets in by OAuth as the official client of MCP does it: found, registered, consented to, and with a key. */
+/**
+ * A program gets access by OAuth as the official MCP client does it: found, registered, consented to, and given a key.
+ */
 import {
   Client,
   StreamableHTTPClientTransport,
@@ -25,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What a host of agents keeps of a server between its starts. */
+/** What an agent host stores about a server between starts. */
 class TestProvider implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT;
   readonly clientMetadata = { client_name: "Test\u202eHost\n", redirect_uris: [REDIRECT] };
@@ -43,7 +45,7 @@ class TestProvider implements OAuthClientProvider {
   codeVerifier = () => this.#verifier;
 }
 
-/** What the page of the console sends when the person agrees. */
+/** What the console page sends when the person agrees. */
 function consentOf(asked: URL) {
   const of = (name: string) => asked.searchParams.get(name) ?? "";
   return {
@@ -72,7 +74,7 @@ async function agree(asked: URL): Promise<URL> {
   return new URL(redirectTo);
 }
 
-test("a host is led from a 401 to the person, whose yes gives it a key with a cap and an end", async () => {
+test("a host is led from a 401 to the person, whose consent gives it a key with a cap and an expiry", async () => {
   const { provider, transport } = await begin();
   const asked = provider.asked;
   if (asked === null) throw new Error("The host was not led anywhere.");
@@ -127,19 +129,19 @@ describe("a code", () => {
     expect(await second.json()).toMatchObject({ error: "invalid_grant" });
   });
 
-  test("is exchanged without the address, as programs of OAuth 2.1 do", async () => {
+  test("can be exchanged without the address, as OAuth 2.1 programs do", async () => {
     const { redirect_uri: _address, ...form } = await formOf();
     expect((await exchange(form)).status).toBe(200);
   });
 
-  test("gives nothing a minute later", async () => {
+  test("is not valid a minute later", async () => {
     const form = await formOf();
     const text = "update auth_verifications set expires_at = expires_at - interval '60 s'";
     await server.app.db.query(text);
     expect((await exchange(form)).status).toBe(400);
   });
 
-  test("works once of two who come together", async () => {
+  test("works only once for two concurrent requests", async () => {
     const form = await formOf();
     const statuses = (await Promise.all([exchange(form), exchange(form), exchange(form)])).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 400, 400]);
@@ -149,7 +151,7 @@ describe("a code", () => {
     ["with another verifier", { code_verifier: "another-verifier-of-43-characters-at-the-least" }],
     ["for another program", { client_id: "another" }],
     ["for another address", { redirect_uri: "http://127.0.0.1:1/callback" }],
-  ])("%s gives nothing, and is spent", async (_what, change) => {
+  ])("%s gives nothing, and is used up", async (_what, change) => {
     const form = await formOf();
     expect((await exchange({ ...form, ...change })).status).toBe(400);
     expect((await exchange(form)).status).toBe(400);
@@ -157,9 +159,9 @@ describe("a code", () => {
 
   test.each([
     ["has left the account", "delete from account_members where account_id = $1 and person_id = $2"],
-    ["owns it no longer", "update account_members set role = 'member' where account_id = $1 and person_id = $2"],
+    ["no longer owns it", "update account_members set role = 'member' where account_id = $1 and person_id = $2"],
     ["is frozen", "update auth_users set frozen_at = promptd_now() where id = $2 and $1::uuid is not null"],
-  ])("gives nothing once the person who gave it %s", async (_what, change) => {
+  ])("gives nothing once the person who granted it %s", async (_what, change) => {
     const form = await formOf();
     const { db } = server.app;
     await db.query(change, [person.accountId, person.personId]);
@@ -171,7 +173,7 @@ describe("a code", () => {
     expect(await refused.json()).toMatchObject({ error: "invalid_grant" });
   });
 
-  test("that nobody gave, and another kind of grant, are refused", async () => {
+  test("that nobody granted, and another grant type, are refused", async () => {
     for (const code of ["made-up", "A".repeat(43)]) {
       expect(await (await exchange(await formOf({ code }))).json()).toMatchObject({ error: "invalid_grant" });
     }
@@ -181,7 +183,7 @@ describe("a code", () => {
   });
 });
 
-describe("who may be led where", () => {
+describe("redirects", () => {
   const register = async (redirectUris: unknown) => {
     const answer = await fetch(`${server.url}/oauth/register`, {
       method: "POST",
@@ -205,13 +207,13 @@ describe("who may be led where", () => {
     expect(await register([uri])).toMatchObject({ status: 400, error: "invalid_redirect_uri" });
   });
 
-  test("one without addresses, or with no JSON, is not registered", async () => {
+  test("a program without addresses, or without JSON, is not registered", async () => {
     expect((await register([])).status).toBe(400);
     expect((await register("https://example.org")).status).toBe(400);
     expect((await fetch(`${server.url}/oauth/register`, { method: "POST", body: "{" })).status).toBe(400);
   });
 
-  test("a program on this machine may come from another port, and from nowhere else", async () => {
+  test("a program on this machine may use another port, and no other machine", async () => {
     const { client_id: clientId = "" } = await register(["http://127.0.0.1:1/cb", "app.example:/cb"]);
     expect(await show(clientId, "http://127.0.0.1:50123/cb")).toEqual({
       name: "Program",
@@ -239,20 +241,23 @@ test("the metadata leads from /mcp to the authorization server", async () => {
 test.each([
   ["/oauth/register", 20, JSON.stringify({ redirect_uris: [REDIRECT] }), 201],
   ["/oauth/token", 60, "grant_type=authorization_code", 400],
-])("%s answers one address %d times a minute, and then says when to come back", async (path, most, body, status) => {
-  const ask = () => fetch(`${server.url}${path}`, { method: "POST", body });
-  await server.shiftTime(100); // what other tests have asked for is over
-  const before = await Promise.all(Array.from({ length: most }, ask));
-  expect(new Set(before.map((answer) => answer.status))).toEqual(new Set([status]));
-  const refused = await ask();
-  expect(refused.status).toBe(429);
-  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  expect(await refused.json()).toMatchObject({ error: "too_many_requests", error_description: expect.any(String) });
-  await server.shiftTime(200);
-  expect((await ask()).status).toBe(status);
-});
+])(
+  "%s accepts %d requests per minute from one address, and then says when to retry",
+  async (path, most, body, status) => {
+    const ask = () => fetch(`${server.url}${path}`, { method: "POST", body });
+    await server.shiftTime(100); // the limits used up by other tests are over
+    const before = await Promise.all(Array.from({ length: most }, ask));
+    expect(new Set(before.map((answer) => answer.status))).toEqual(new Set([status]));
+    const refused = await ask();
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({ error: "too_many_requests", error_description: expect.any(String) });
+    await server.shiftTime(200);
+    expect((await ask()).status).toBe(status);
+  },
+);
 
-test("a caller with a network of IPv6 addresses has the limit of one", async () => {
+test("a caller with a network of IPv6 addresses has the limit of a single address", async () => {
   const ask = (host: number) =>
     fetch(`${server.url}/oauth/register`, {
       method: "POST",

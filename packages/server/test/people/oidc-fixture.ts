@@ -1,10 +1,10 @@
-/** An OpenID Connect provider of this machine: discovery, keys, codes with PKCE, and signed ID tokens. */
+/** A local OpenID Connect provider: discovery, keys, codes with PKCE, and signed ID tokens. */
 import { createHash, createSign, generateKeyPairSync, randomUUID, type KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** Who is signed in at the provider. */
+/** The person signed in at the provider. */
 export interface OidcPerson {
   readonly sub: string;
   readonly email: string;
@@ -16,11 +16,11 @@ export interface TestOidc {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Who the provider says has signed in from now on. */
+  /** The person that the provider reports as signed in from now on. */
   person: OidcPerson;
-  /** Changes the claims of the next ID tokens: a provider, or somebody in between, that lies. */
+  /** Changes the claims of the next ID tokens: a provider, or an attacker in between, that lies. */
   forge: ((claims: Record<string, unknown>) => Record<string, unknown>) | null;
-  /** True: discovery answers 503. */
+  /** True: discovery responds with 503. */
   isDown: boolean;
   close(): Promise<void>;
 }
@@ -99,7 +99,7 @@ function answersOf(provider: TestOidc): (request: IncomingMessage) => Promise<An
   };
 }
 
-/** A code works once, for the client that asked for it, with its verifier. */
+/** A code works once, for the client that requested it, with its verifier. */
 function takeGrant(
   grants: Map<string, Grant>,
   form: URLSearchParams,

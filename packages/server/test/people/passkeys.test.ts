@@ -1,4 +1,4 @@
-/** Passkeys: made, used and removed by a software authenticator that follows the standard. */
+/** Passkeys: created, used, and removed by a software authenticator that follows the standard. */
 import { PromptdError } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { relyingPartyOf } from "../../src/people/sign-in/relying-party.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The page as its browser knows it: passkeys belong to a domain, and this machine's is localhost. */
+/** The page as its browser knows it: passkeys belong to a domain, and this machine's domain is localhost. */
 const origin = () => server.url.replace("127.0.0.1", "localhost");
 const anybody = () => clientOf(server, {});
 const codeOf = (work: Promise<unknown>) =>
@@ -39,14 +39,14 @@ async function answerOf(authenticator: TestAuthenticator, page: PageOf = {}) {
 const signIn = (response: Readonly<Record<string, unknown>>) =>
   anybody().call("signInWithPasskey", { params: {}, query: {}, body: { response } });
 
-test("a server that is reached by a bare number says what passkeys need", async () => {
+test("a server that is reached by a bare IP address says what passkeys need", async () => {
   const bare = await startTestServer({ role: "api", environment: { PROMPTD_PUBLIC_URL: "http://192.0.2.1" } });
   onTestFinished(() => bare.close());
   const asking = clientOf(bare, {}).send("beginPasskeySignIn");
   await expect(asking).rejects.toMatchObject({ code: "VALIDATION_ERROR", message: expect.stringContaining("HTTPS") });
 });
 
-test("a passkey is made once, listed, signs in without a password, and is dead once it is removed", async () => {
+test("a passkey is created once, listed, signs in without a password, and stops working once it is removed", async () => {
   const authenticator = await addPasskey(ada);
   const { data, headers } = await signIn(await answerOf(authenticator));
   expect(data).toEqual({ personId: ada.personId });
@@ -62,7 +62,7 @@ test("a passkey is made once, listed, signs in without a password, and is dead o
   expect(await codeOf(ada.client.send("removePasskey", { params: { passkeyId } }))).toBe("NOT_FOUND_ERROR");
 });
 
-describe("an answer is refused", () => {
+describe("a response is refused", () => {
   let authenticator: TestAuthenticator;
   beforeAll(async () => {
     authenticator = await addPasskey(ada, "Key");
@@ -76,13 +76,13 @@ describe("an answer is refused", () => {
     expect(await codeOf(answerOf(authenticator, page).then(signIn))).toBe("VALIDATION_ERROR");
   });
 
-  test("that was given before", async () => {
+  test("that was sent before", async () => {
     const answer = await answerOf(authenticator);
     expect(await codeOf(signIn(answer))).toBe("SUCCESS");
     expect(await codeOf(signIn(answer))).toBe("VALIDATION_ERROR");
   });
 
-  test("of a copy, whose count lies behind", async () => {
+  test("of a copy with an outdated counter", async () => {
     authenticator.counter = 0;
     expect(await codeOf(answerOf(authenticator).then(signIn))).toBe("VALIDATION_ERROR");
     authenticator.counter = 100;
@@ -94,7 +94,7 @@ describe("an answer is refused", () => {
     expect(await codeOf(signIn(answer))).toBe("VALIDATION_ERROR");
   });
 
-  test("with another signature, of another key, and whatever else is no answer", async () => {
+  test("with another signature, of another key, and anything else that is not a valid response", async () => {
     const other = createAuthenticator(origin());
     const answer = (await answerOf(authenticator)) as { id: string; response: Record<string, unknown> };
     const forged = other.get((await anybody().send("beginPasskeySignIn")).options);
@@ -107,7 +107,7 @@ describe("an answer is refused", () => {
     expect(await Promise.all(answers.map((one) => codeOf(signIn(one))))).toEqual(answers.map(() => "VALIDATION_ERROR"));
   });
 
-  test("to options that another person asked for", async () => {
+  test("to options that another person requested", async () => {
     const eve = await createTestPerson(server);
     const { options } = await ada.client.send("beginPasskey");
     const response = createAuthenticator(origin()).create(options);
@@ -115,14 +115,14 @@ describe("an answer is refused", () => {
   });
 });
 
-test("a person removes and lists their own passkeys alone", async () => {
+test("a person lists and removes only their own passkeys", async () => {
   const { passkeyId } = await addPasskey(ada, "Own");
   const eve = await createTestPerson(server);
   expect(await codeOf(eve.client.send("removePasskey", { params: { passkeyId } }))).toBe("NOT_FOUND_ERROR");
   expect((await eve.client.send("listPasskeys")).rows).toEqual([]);
 });
 
-test("a frozen person is not let in by a passkey", async () => {
+test("a frozen person cannot sign in with a passkey", async () => {
   const operator = await createTestPerson(server, { isOperator: true });
   const bob = await createTestPerson(server);
   const authenticator = await addPasskey(bob);
@@ -132,7 +132,7 @@ test("a frozen person is not let in by a passkey", async () => {
   expect(await codeOf(clientOf(server, { cookie }).send("getSession"))).toBe("UNAUTHORIZED_ERROR");
 });
 
-test("passkeys are for a domain over https, or for this machine", () => {
+test("passkeys require a domain over https, or this machine", () => {
   expect(relyingPartyOf("https://promptd.example.org")).toEqual({
     id: "promptd.example.org",
     origin: "https://promptd.example.org",

@@ -11,7 +11,7 @@ import type { TestServer } from "../support/test-server.ts";
 export interface TestPerson {
   readonly personId: string;
   readonly accountId: string;
-  /** `name=value` of the session. */
+  /** `name=value` of the session cookie. */
   readonly cookie: string;
   readonly client: ManageClient;
   /** A client with a token of these scopes. */
@@ -28,12 +28,15 @@ export interface NewTestPerson {
 }
 
 export const PASSWORD = "a long enough password";
-/** As better-auth stores it. To hash it for each person takes 60 ms of processor time; people-sessions.test.ts has it done. */
+/**
+ * A hash as better-auth stores it. Hashing it per person would take 60 ms of CPU time; people-sessions.test.ts covers
+ * it.
+ */
 const PASSWORD_HASH =
   "0123456789abcdef0123456789abcdef:64609c7f9bb5e41e4fad0c6c33c4a10f5e77301421b4d1fd5d69826369e8835b013b51e4153734220585f4b43e6a96e3992417b15db5b5e3c97a4c90460c38fe";
 let made = 0;
 
-/** What of a server a person needs. */
+/** The parts of a server that a person needs. */
 export interface ServerOfPeople {
   readonly url: string;
   readonly app: Pick<TestServer["app"], "db">;
@@ -55,7 +58,7 @@ export async function createTestPerson(server: ServerOfPeople, person: NewTestPe
   return personOf(server, cookie);
 }
 
-/** Who has set up a password. */
+/** A person who has set up a password. */
 async function insertPerson(db: Queryable, { email, name }: { email: string; name: string }): Promise<string> {
   const [row] = await db.query<{ id: string }>(
     `with person as (
@@ -67,7 +70,7 @@ async function insertPerson(db: Queryable, { email, name }: { email: string; nam
   return row?.id ?? "";
 }
 
-/** Who a session cookie is. */
+/** The person of a session cookie. */
 export async function personOf(server: ServerOfPeople, cookie: string): Promise<TestPerson> {
   const client = clientOf(server, { cookie });
   const { person, accountId } = await client.send("getSession");
@@ -104,7 +107,7 @@ export function clientOf(
 
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** RFC 6238 with its usual values: HMAC-SHA1, 30 seconds, six digits. */
+/** RFC 6238 with the usual values: HMAC-SHA1, 30 seconds, six digits. */
 export function totpOf(secret: string): string {
   const bits = Array.from(secret, (letter) => BASE32.indexOf(letter).toString(2).padStart(5, "0")).join("");
   const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));

@@ -32,7 +32,7 @@ const cookieOf = (answer: Response) => answer.headers.getSetCookie()[0]?.split("
 const setUp = { personId: null, accountId: null, makesOperator: false, signsIn: false };
 
 describe("a one-time code", () => {
-  test("asks for a password first, is good until it is used, and works once", async () => {
+  test("asks for a password first, is valid until it is used, and works once", async () => {
     const code = await mintCode(server.app.db, { ...setUp, makesOperator: true });
     const client = clientOf(server, {});
     expect(await client.send("welcome", { body: { code } })).toEqual({ kind: "set_up", email: null });
@@ -49,7 +49,7 @@ describe("a one-time code", () => {
     expect([again.code, again.message]).toEqual([unknown.code, unknown.message]);
   });
 
-  test("is gone after an hour", async () => {
+  test("expires after an hour", async () => {
     const code = await mintCode(server.app.db, setUp);
     await server.shiftTime(3_601);
     const late = await problemOf(clientOf(server, {}).send("welcome", { body: { code } }));
@@ -57,7 +57,7 @@ describe("a one-time code", () => {
     expect(late.code).toBe("NOT_FOUND_ERROR");
   });
 
-  test("that signs in at once makes an operator with the account it names, the same one each time", async () => {
+  test("that signs in at once makes an operator with the account it names, the same one every time", async () => {
     const { accountId } = await server.createCaller();
     const signIn = async () => {
       const code = await mintCode(server.app.db, { ...setUp, accountId, makesOperator: true, signsIn: true });
@@ -85,12 +85,12 @@ describe("a session", () => {
     });
   });
 
-  test("is refused with another signature", async () => {
+  test("is refused with a different signature", async () => {
     const forged = ada.cookie.replace(/.{12}$/, "AAAAAAAAAAA%3D");
     expect((await problemOf(clientOf(server, { cookie: forged }).send("getSession"))).code).toBe("UNAUTHORIZED_ERROR");
   });
 
-  test("says who it is, with the personal account", async () => {
+  test("shows its person, with the personal account", async () => {
     const session = await ada.client.send("getSession");
     expect(session).toMatchObject({
       credential: "session",
@@ -114,7 +114,7 @@ describe("a session", () => {
     expect(statuses.map(({ status }) => status)).toEqual([400, 400, 400, 200]);
   });
 
-  test.each(["https://evil.example", "null"])("is not begun by the link of a page of %s", async (origin) => {
+  test.each(["https://evil.example", "null"])("is not begun by a link on a page of %s", async (origin) => {
     const code = await mintCode(server.app.db, { ...setUp, personId: ada.personId, signsIn: true });
     const tried = await post("/manage/v1/welcome", { code }, { origin, "content-type": "text/plain" });
     expect([tried.status, tried.headers.getSetCookie()]).toEqual([400, []]);
@@ -123,7 +123,7 @@ describe("a session", () => {
       400,
       expect.stringContaining("another origin"),
     ]);
-    expect((await post("/manage/v1/welcome", { code })).status).toBe(200); // the link is still good
+    expect((await post("/manage/v1/welcome", { code })).status).toBe(200); // the link is still valid
   });
 
   test("is not begun, ended or taken over by a page of another origin", async () => {
@@ -141,7 +141,7 @@ describe("a session", () => {
     expect((await client.send("getSession")).credential).toBe("session");
   });
 
-  test("is a new one at each sign-in: who has planted a cookie in the browser before does not share it", async () => {
+  test("is new at each sign-in: somebody who planted a cookie in the browser before does not share it", async () => {
     const mallory = await createTestPerson(server);
     const signIn = { email: "ada@example.org", password: PASSWORD };
     const code = await mintCode(server.app.db, { ...setUp, personId: ada.personId, signsIn: true });
@@ -157,7 +157,7 @@ describe("a session", () => {
     expect((await mallory.client.send("getSession")).person.personId).toBe(mallory.personId);
   });
 
-  test("ends with the password, wherever it is, but for the one that has changed it", async () => {
+  test("ends everywhere when the password changes, except where it was changed", async () => {
     const eve = await createTestPerson(server);
     const code = await mintCode(server.app.db, { ...setUp, personId: eve.personId, signsIn: true });
     const elsewhere = await personOf(server, cookieOf(await post("/manage/v1/welcome", { code })));
@@ -170,7 +170,7 @@ describe("a session", () => {
     expect((await personOf(server, cookieOf(changed))).personId).toBe(eve.personId);
   });
 
-  test("acts in no account of somebody else: foreign and absent give the same bytes", async () => {
+  test("cannot act in another person's account: foreign and missing accounts give the same bytes", async () => {
     const { accountId } = await createTestPerson(server);
     const absent = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
     const texts = await Promise.all(
@@ -183,7 +183,7 @@ describe("a session", () => {
     expect(texts[0]).toContain("NOT_FOUND_ERROR");
   });
 
-  test("is nobody's way to sign up without an invitation", async () => {
+  test("does not let anybody sign up without an invitation", async () => {
     const answer = await post("/manage/auth/sign-up/email", {
       email: "eve@example.org",
       password: PASSWORD,
@@ -194,7 +194,7 @@ describe("a session", () => {
 });
 
 describe("a management token", () => {
-  test("is shown once, listed by its display form, and dead from its revocation on", async () => {
+  test("is shown once, listed by its display form, and invalid as soon as it is revoked", async () => {
     const { tokenId, token, client } = await ada.token(["runs:read"]);
     expect(await client.send("getSession")).toMatchObject({ credential: "token", scopes: ["runs:read"] });
     const { rows } = await ada.client.send("listTokens");
@@ -214,7 +214,7 @@ describe("a management token", () => {
     expect(problem.message).toMatch(/has expired/);
   });
 
-  test("makes no tokens, and reads no audit log without the scope and the person's flag", async () => {
+  test("creates no tokens, and reads no audit log without the scope and the operator flag", async () => {
     const { client } = await ada.token(["prompts:read"]);
     const create = client.send("createToken", { body: { name: "x", scopes: ["operator"], expiresInDays: 1 } });
     expect((await problemOf(create)).data).toEqual({ reason: "WRONG_CREDENTIAL", expected: ["session"] });
@@ -231,7 +231,7 @@ describe("a management token", () => {
     expect((await problemOf(eve.client.send("revokeToken", { params: { tokenId } }))).code).toBe("NOT_FOUND_ERROR");
   });
 
-  test("belongs under /manage/v1, as an API key belongs under /v1, and either answer says so", async () => {
+  test("works only under /manage/v1, as an API key works only under /v1, and either response says so", async () => {
     const { apiKey } = await server.createCaller();
     const { token } = await ada.token(["runs:read"]);
     const manage = await problemOf(tokenClient(server, apiKey).send("getSession"));
@@ -244,7 +244,7 @@ describe("a management token", () => {
   });
 });
 
-test("every write leaves a row in the audit log, refused ones too, and operators read it", async () => {
+test("every write leaves a row in the audit log, even if refused, and operators read it", async () => {
   const operator = await createTestPerson(server, { isOperator: true });
   const { tokenId } = await ada.token(["runs:read"]);
   await problemOf(ada.client.send("revokeToken", { params: { tokenId: ada.accountId } }));
@@ -263,17 +263,17 @@ test("every write leaves a row in the audit log, refused ones too, and operators
   expect(entry?.n).toBeGreaterThan(2);
 });
 
-test("sign-ins, wrong passwords and sign-outs leave rows in the audit log, and are found by what rows say", async () => {
+test("sign-ins, wrong passwords, and sign-outs leave rows in the audit log, and can be found by their content", async () => {
   const operator = await createTestPerson(server, { isOperator: true });
   const eve = await createTestPerson(server, { email: "eve-of-log@example.org" });
-  await server.app.db.query("delete from auth_rate_limits"); // of the tests before
+  await server.app.db.query("delete from auth_rate_limits"); // from the previous tests
   const answer = await post("/manage/auth/sign-in/email", { email: "Eve-of-log@example.org", password: PASSWORD });
   const cookie = cookieOf(answer);
   const current = { currentPassword: "wrong password", newPassword: "another long password" };
   expect((await post("/manage/auth/change-password", current, { cookie })).status).toBe(400);
   expect((await post("/manage/auth/revoke-other-sessions", {}, { cookie })).status).toBe(200);
   expect((await post("/manage/auth/sign-out", {}, { cookie })).status).toBe(200);
-  expect((await post("/manage/auth/sign-out", {}, { cookie })).status).toBe(200); // of nobody
+  expect((await post("/manage/auth/sign-out", {}, { cookie })).status).toBe(200); // without a session
   const wrong = { email: "eve-of-log@example.org", password: "wrong password" };
   expect((await post("/manage/auth/sign-in/email", wrong)).status).toBe(401);
   const unknown = { email: "unknown-of-log@example.org", password: "wrong password" };
@@ -297,7 +297,7 @@ test("sign-ins, wrong passwords and sign-outs leave rows in the audit log, and a
   expect(await found({ q: "unknown-of-log" })).toEqual([]);
 });
 
-test("an opened link leaves no row in the audit log before it is used, and reads can be left out of it", async () => {
+test("an opened link leaves no row in the audit log until it is used, and the log can be shown without reads", async () => {
   const operator = await createTestPerson(server, { isOperator: true });
   const { link } = await operator.client.send("invitePerson", { body: { email: "opens@example.org" } });
   const body = { code: link?.split("#")[1] ?? "" };
@@ -315,9 +315,9 @@ test("an opened link leaves no row in the audit log before it is used, and reads
   expect(await actions("without")).toEqual(["invitePerson", "welcome"]);
 });
 
-test("sessions are listed with where they began, ended by their IDs by who they are of, and no answer has a token", async () => {
+test("sessions are listed with their origin, ended by ID only by their own person, and no response contains a token", async () => {
   const lin = await createTestPerson(server, { email: "lin-of-sessions@example.org" });
-  await server.app.db.query("delete from auth_rate_limits"); // of the tests before
+  await server.app.db.query("delete from auth_rate_limits"); // from the previous tests
   const signIn = await post("/manage/auth/sign-in/email", { email: "lin-of-sessions@example.org", password: PASSWORD });
   const cookie = cookieOf(signIn);
   const stored = await server.app.db.query<{ token: string }>("select token from auth_sessions");
@@ -328,7 +328,7 @@ test("sessions are listed with where they began, ended by their IDs by who they 
   texts.push(JSON.stringify(rows));
   for (const { token } of stored) expect(texts.join()).not.toContain(token);
   expect(texts.join()).not.toContain('"token"');
-  // The first began with a link.
+  // The first session began with a link.
   expect(rows.map(({ isThis, address }) => [isThis, address])).toEqual([
     [false, "127.0.0.1"],
     [true, "127.0.0.1"],
@@ -341,7 +341,7 @@ test("sessions are listed with where they began, ended by their IDs by who they 
   expect((await post("/manage/auth/revoke-session", byToken, { cookie: lin.cookie })).status).toBe(404);
 });
 
-test("a session that is used goes on: one of more than a day is good for thirty again, in the browser too", async () => {
+test("a session in use is extended: after a day it is valid for thirty more, in the browser too", async () => {
   const { cookie, personId } = await createTestPerson(server);
   const days = async () => {
     const text = `select extract(epoch from expires_at - now()) / 86400 as days from auth_sessions where user_id = $1`;

@@ -1,4 +1,4 @@
-/** The whole way through a sign-in service and back: OpenID Connect, GitHub and Google. */
+/** The whole path through a sign-in service and back: OpenID Connect, GitHub, and Google. */
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
@@ -36,11 +36,11 @@ afterAll(async () => {
 });
 afterEach(async () => {
   oidc.forge = null;
-  // The sign-in's own limit counts by address, and every browser of this file has the same.
+  // The sign-in's own limit is per address, and every browser of this file has the same address.
   await server.app.db.query("delete from auth_rate_limits");
 });
 
-/** A browser as far as a sign-in needs one: it keeps cookies and follows where it is sent. */
+/** A browser, as far as a sign-in needs one: it stores cookies and follows redirects. */
 async function begin(provider: string, at = server): Promise<{ url: string; cookie: string; status: number }> {
   const response = await fetch(`${at.url}/manage/auth/sign-in/social`, {
     method: "POST",
@@ -78,7 +78,7 @@ describe("an OpenID Connect provider", () => {
     });
   });
 
-  test("that cannot be reached holds up nobody else, is named in the log, and works when it is back", async () => {
+  test("that cannot be reached delays nobody else, is named in the log, and works when it is back", async () => {
     oidc.isDown = true;
     await createTestPerson(server, { email: "other@example.org" });
     expect((await begin("oidc")).status).toBe(404);
@@ -89,7 +89,7 @@ describe("an OpenID Connect provider", () => {
     expect((await begin("oidc")).status).toBe(200);
   });
 
-  test("makes a person at the first sign-in, and is the same person at the next", async () => {
+  test("creates a person at the first sign-in, and finds the same person at the next", async () => {
     oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
     const [first, second] = [await signInBy("oidc"), await signInBy("oidc")];
     expect([first.location, second.location]).toEqual(["/", "/"]);
@@ -98,7 +98,7 @@ describe("an OpenID Connect provider", () => {
     expect(two.person.personId).toBe(one.person.personId);
   });
 
-  test("never takes over who is here already by an address that it has not confirmed", async () => {
+  test("never takes over an existing person through an address that it has not confirmed", async () => {
     await createTestPerson(server, { email: "ada@example.org" });
     oidc.person = { sub: "666", email: "ada@example.org", email_verified: false, name: "Not Ada" };
     const { location, cookie } = await signInBy("oidc");
@@ -106,7 +106,7 @@ describe("an OpenID Connect provider", () => {
     expect(cookie).not.toContain("session_token=");
   });
 
-  test("never takes over who is here under an address that nobody has confirmed here", async () => {
+  test("never takes over an existing person whose address nobody has confirmed here", async () => {
     await createTestPerson(server, { email: "bob@example.org" });
     oidc.person = { sub: "667", email: "bob@example.org", email_verified: true, name: "Perhaps Bob" };
     expect((await signInBy("oidc")).location).toBe("/sign-in?error=account_not_linked");
@@ -116,8 +116,8 @@ describe("an OpenID Connect provider", () => {
     ["another issuer", { iss: "https://evil.example" }],
     ["another client", { aud: "somebody-else" }],
     ["the nonce of another sign-in", { nonce: "x" }],
-    ["an end in the past", { exp: 1 }],
-  ])("whose ID token has %s lets nobody in", async (_what, changes) => {
+    ["an expiry in the past", { exp: 1 }],
+  ])("whose ID token has %s signs nobody in", async (_what, changes) => {
     oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
     oidc.forge = (claims) => ({ ...claims, ...changes });
     const { location, cookie } = await signInBy("oidc");
@@ -125,7 +125,7 @@ describe("an OpenID Connect provider", () => {
     expect(cookie).not.toContain("session_token=");
   });
 
-  test("lets nobody in who comes back in another browser, or a second time", async () => {
+  test("does not sign in a person who comes back in another browser, or a second time", async () => {
     oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
     const { url, cookie } = await begin("oidc");
     const callback = (await fetch(url, { redirect: "manual" })).headers.get("location") ?? "";
@@ -139,7 +139,7 @@ describe("an OpenID Connect provider", () => {
   });
 });
 
-describe("where people are invited, an OpenID Connect provider", () => {
+describe("with sign-up by invitation, an OpenID Connect provider", () => {
   let invites: TestServer;
   beforeAll(async () => {
     const { issuer, clientId, clientSecret } = oidc;
@@ -155,7 +155,7 @@ describe("where people are invited, an OpenID Connect provider", () => {
     return { code: new URL(link ?? "").hash.slice(1), accountId };
   }
 
-  test("lets in who is invited under the address that it has confirmed, and their link makes them a member", async () => {
+  test("signs in a person invited under the address it has confirmed, and their link makes them a member", async () => {
     const { code, accountId } = await inviteTo("New@example.org");
     oidc.person = { sub: "20", email: "new@example.org", email_verified: true, name: "New" };
     const { location, cookie } = await signInBy("oidc", invites);
@@ -167,9 +167,9 @@ describe("where people are invited, an OpenID Connect provider", () => {
   });
 
   test.each([
-    ["nobody has invited", "stranger@example.org", true],
-    ["is invited under an address that it has not confirmed", "invited@example.org", false],
-  ])("refuses who %s", async (_who, email, isVerified) => {
+    ["who was not invited", "stranger@example.org", true],
+    ["who was invited under an address that it has not confirmed", "invited@example.org", false],
+  ])("refuses a person %s", async (_who, email, isVerified) => {
     if (!isVerified) await inviteTo(email);
     oidc.person = { sub: email, email, email_verified: isVerified, name: "Somebody" };
     const { location, cookie } = await signInBy("oidc", invites);
@@ -177,7 +177,7 @@ describe("where people are invited, an OpenID Connect provider", () => {
     expect(cookie).not.toContain("session_token=");
   });
 
-  test("refuses who was invited, once the invitation is revoked", async () => {
+  test("refuses an invited person once the invitation is revoked", async () => {
     const { client } = await createTestPerson(invites);
     const body = { email: "late@example.org", role: "member" } as const;
     const { invitationId } = await client.send("createInvitation", { body });
@@ -190,7 +190,7 @@ describe("where people are invited, an OpenID Connect provider", () => {
 describe("GitHub and Google", () => {
   afterEach(() => vi.unstubAllGlobals());
 
-  /** Both have addresses that no setting changes: their answers are put in their place. */
+  /** Both have addresses that no setting changes, so these responses replace theirs. */
   function standIn(answers: Readonly<Record<string, unknown>>): Request[] {
     const asked: Request[] = [];
     const real = globalThis.fetch;
@@ -205,7 +205,7 @@ describe("GitHub and Google", () => {
     return asked;
   }
 
-  test("GitHub: the callback exchanges the code, and the primary address is the person's", async () => {
+  test("GitHub: the callback exchanges the code, and the person gets the primary address", async () => {
     const asked = standIn({
       "https://github.com/login/oauth/access_token": {
         access_token: "token-1",
@@ -241,7 +241,7 @@ describe("GitHub and Google", () => {
     expect(back.location).toBe("/sign-in?error=account_not_linked");
   });
 
-  test("Google: the callback reads who it is from the ID token", async () => {
+  test("Google: the callback reads the person from the ID token", async () => {
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const claims = {
       iss: "https://accounts.google.com",

@@ -1,10 +1,10 @@
-/** Sign-in services: those that have settings are offered, and lead to the service with our own client. */
+/** Sign-in services: configured ones are offered, and lead to the service with our own client. */
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { startTestServer } from "../support/test-server.ts";
 import { createTestPerson } from "./people-fixture.ts";
 
-test("a service with settings is offered, and one without is not", async () => {
+test("a configured service is offered, and an unconfigured one is not", async () => {
   const environment = { GITHUB_CLIENT_ID: "our-client", GITHUB_CLIENT_SECRET: "our-secret" };
   const server = await startTestServer({ environment });
   onTestFinished(() => server.close());
@@ -27,7 +27,7 @@ test("a service with settings is offered, and one without is not", async () => {
   expect((await begin("google")).status).toBe(404);
 });
 
-test("an id without its secret is a fault of the configuration", () => {
+test("an id without its secret is a configuration error", () => {
   expect(() => readConfig({ GOOGLE_CLIENT_ID: "x" })).toThrow("GOOGLE_CLIENT_ID needs GOOGLE_CLIENT_SECRET as well.");
 });
 
@@ -35,11 +35,11 @@ test.each([
   [{ OIDC_ISSUER: "https://id.example.org" }, "OIDC_ISSUER needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET as well."],
   [{ PROMPTD_SMTP_URL: "smtp://mail.example.org" }, "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other."],
   [{ PROMPTD_MAIL_FROM: "promptd@example.org" }, "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other."],
-])("%j alone is a fault of the configuration", (environment, message) => {
+])("%j alone is a configuration error", (environment, message) => {
   expect(() => readConfig(environment)).toThrow(message);
 });
 
-test("the password of a mail server is not repeated when its address is wrong", () => {
+test("a mail server's password is not repeated in the message about a wrong address", () => {
   const read = () => readConfig({ PROMPTD_SMTP_URL: "mail:hunter2@host", PROMPTD_MAIL_FROM: "a@example.org" });
   expect(read).toThrow("PROMPTD_SMTP_URL must be");
   expect(read).not.toThrow("hunter2");

@@ -1,4 +1,4 @@
-/** Who may sign up by themselves, with what, and how often somebody may try to sign in. */
+/** Who may sign up on their own, with what, and how often somebody may try to sign in. */
 import { onTestFinished, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -19,7 +19,7 @@ const post = ({ url }: Pick<TestServer, "url">, path: string, body: unknown, hea
 const signUp = (server: TestServer, email: string, name: unknown = "Lin", from = "192.0.2.1") =>
   post(server, "/manage/auth/sign-up/email", { email, password: PASSWORD, name }, { "x-forwarded-for": from });
 
-test("open: everybody gets an account of their own with what the settings give, once for an address", async () => {
+test("open: everyone gets their own account with what the settings grant, once per address", async () => {
   const server = await start({
     PROMPTD_SIGN_UP: "open",
     PROMPTD_SIGN_UP_CREDITS: "5",
@@ -38,7 +38,7 @@ test("open: everybody gets an account of their own with what the settings give, 
   expect([session.accounts[0]?.hasPlan, (await same.client.send("getCredits")).available]).toEqual([false, 0]);
 });
 
-test("a name is one that others can be shown, at a sign-up and after it", async () => {
+test("a name must be one that others can be shown, at sign-up and after it", async () => {
   const server = await start({ PROMPTD_SIGN_UP: "open", PROMPTD_PROXIES: "1" });
   const names = [
     "",
@@ -68,7 +68,7 @@ test("a name is one that others can be shown, at a sign-up and after it", async 
   expect(await nameOf()).toBe("Lin Chen");
 });
 
-test("requests that are refused leave no error in the log, and nothing beside it", async () => {
+test("refused requests leave no error in the log, and nothing else", async () => {
   const error = vi.fn();
   const printed = vi.spyOn(console, "error");
   const server = await startTestServer({ log: { ...createLog("silent"), error } });
@@ -78,28 +78,28 @@ test("requests that are refused leave no error in the log, and nothing beside it
     await post(server, "/manage/auth/sign-out", {}, { cookie, origin: "https://elsewhere.example" }),
     await post(server, "/manage/auth/sign-in/email", { email: "nobody@example.org", password: PASSWORD }),
     await post(server, "/manage/auth/delete-user", {}, { cookie }),
-    // Passwords could be tried by it as often as anybody likes, with a session that somebody has left open.
+    // With it, passwords could be tried any number of times through a session that somebody has left open.
     await post(server, "/manage/auth/verify-password", { password: PASSWORD }, { cookie }),
   ].map(({ status }) => status);
   expect(statuses).toEqual([403, 401, 404, 404]);
   expect([error.mock.calls, printed.mock.calls]).toEqual([[], []]);
 });
 
-test.each(["off", "invite"])("%s: nobody signs up by themselves", async (mode) => {
+test.each(["off", "invite"])("%s: nobody signs up on their own", async (mode) => {
   const server = await start({ PROMPTD_SIGN_UP: mode });
   const answer = await signUp(server, "lin@example.org");
   expect([answer.status, await answer.json()]).toMatchObject([403, { code: "SIGN_UP_REFUSED" }]);
   expect(await server.app.db.query("select 1 from auth_users")).toEqual([]);
 });
 
-test("open: an address that an operator has made an account for is not taken over", async () => {
+test("open: an address for which an operator has made an account is not taken over", async () => {
   const server = await start({ PROMPTD_SIGN_UP: "open" });
   await server.createCaller();
   const answer = await signUp(server, "caller-1@example.org");
   expect([answer.status, await answer.json()]).toMatchObject([403, { code: "SIGN_UP_REFUSED" }]);
 });
 
-test("a fourth attempt to sign in within ten seconds is refused in every process, right password or not", async () => {
+test("a fourth sign-in attempt within ten seconds is refused in every process, even with the correct password", async () => {
   const server = await start({});
   const other = await server.startAnother("api");
   await createTestPerson(server, { email: "ada@example.org" });

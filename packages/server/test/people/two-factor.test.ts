@@ -1,4 +1,4 @@
-/** A second factor: codes of an authenticator app beside the password. */
+/** A second factor: authenticator codes in addition to the password. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { clientOf, createTestPerson, PASSWORD, personOf, totpOf, type TestPerson } from "./people-fixture.ts";
@@ -24,7 +24,7 @@ const cookiesOf = (answer: Response) =>
     .map((one) => one.split(";")[0] ?? "")
     .join("; ");
 
-test("once it is on, a password alone begins no session, and the code of the app does", async () => {
+test("once it is enabled, a password alone begins no session, and an authenticator code does", async () => {
   const enabled = await post("/two-factor/enable", { password: PASSWORD }, ada.cookie);
   expect(enabled.status).toBe(200);
   const { totpURI } = (await enabled.json()) as { totpURI: string };
@@ -46,7 +46,7 @@ test("once it is on, a password alone begins no session, and the code of the app
   expect((await personOf(server, cookiesOf(second))).personId).toBe(ada.personId);
 });
 
-test("what its codes are made from stands in the database encrypted", async () => {
+test("the secret of its codes is stored encrypted", async () => {
   const rows = await server.app.db.query<{ secret: string; backup_codes: string }>(
     "select secret, backup_codes from auth_two_factors",
   );

@@ -32,18 +32,18 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Without the check that every answer is JSON. */
+/** Without the check that every response is JSON. */
 const raw = async (person: TestPerson, path: string) => {
   const response = await fetch(`${server.url}${path}`, { headers: { cookie: person.cookie } });
   return { httpStatus: response.status, type: response.headers.get("content-type"), text: await response.text() };
 };
 
-test("what authors earn is a feature of the installation", async () => {
+test("author earnings are a feature of the installation", async () => {
   expect(await author.client.send("getFeatures")).toMatchObject({ authorSharePercent: 30 });
 });
 
 describe("usage", () => {
-  test("of the account is up to date, by what was asked, without the providers' cost", async () => {
+  test("of the account is up to date, grouped as requested, without the providers' cost", async () => {
     const { rows, ...span } = await owner.client.send("getUsage", { query: { by: "day,key,prompt" } });
     expect(span).toMatchObject({ to: DAY, isCut: false });
     expect(rows).toEqual([
@@ -76,7 +76,7 @@ describe("usage", () => {
     }
   });
 
-  test("as CSV has the columns that were asked for, and no cell that a program would run", async () => {
+  test("as CSV has the requested columns, and no cell that a program would run", async () => {
     const answer = await raw(owner, "/manage/v1/usage?by=key&format=csv");
     expect([answer.httpStatus, answer.type]).toEqual([200, "text/csv; charset=utf-8"]);
     const [head, row, end] = answer.text.split("\r\n");
@@ -84,7 +84,7 @@ describe("usage", () => {
     expect(row).toMatch(`${keyId},"'=ci, ""x""",2,0,8,`);
   });
 
-  test("of all accounts is the operator's, with cost, and of one account when asked", async () => {
+  test("of all accounts is for operators, with cost, and can be limited to one account", async () => {
     const query = { by: "account", accountId: owner.accountId };
     const { rows } = await operator.client.send("getInstallationUsage", { query });
     expect(rows).toMatchObject([{ accountId: owner.accountId, runs: 2, credits: 8, costMicro: expect.any(Number) }]);
@@ -109,7 +109,7 @@ describe("usage", () => {
     expect(errorOf(answer).data).toMatchObject({ issues: [{ path: ["query", name] }] });
   });
 
-  test("names the dimension that a slip is close to", async () => {
+  test("suggests the dimension closest to a misspelled one", async () => {
     const answer = await owner.client.request({ method: "GET", path: "/manage/v1/usage?by=day,promt" });
     expect(errorOf(answer).data).toMatchObject({
       issues: [{ message: expect.stringMatching(/Got "day,promt"\. Did you mean "prompt"\?$/) }],
@@ -140,7 +140,7 @@ describe("a grant", () => {
       headers: key === null ? {} : { "idempotency-key": key },
     });
 
-  test("by an operator's token is given once for its key, however often a payment system sends it", async () => {
+  test("by an operator's token is made once per key, however often a payment system sends it", async () => {
     const { client } = await operator.token(["operator"]);
     const person = await createTestPerson(server);
     const body = { account: person.accountId, amount: 500, reason: "payment 1" };
@@ -163,7 +163,7 @@ describe("a grant", () => {
     ]);
   });
 
-  test("needs its key, an account that exists, and an expiry to come", async () => {
+  test("needs its key, an existing account, and an expiry in the future", async () => {
     const account = owner.accountId;
     const missing = await grant(operator, { account, amount: 1 }, null);
     expect([missing.httpStatus, errorOf(missing).data]).toMatchObject([422, { issues: [{ code: "required" }] }]);

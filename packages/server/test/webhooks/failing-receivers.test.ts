@@ -1,4 +1,4 @@
-/** Receivers that hang, of however many accounts, leave room for everybody else's events. */
+/** Receivers that hang, of however many accounts, leave room for everyone else's events. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { GuardedPost } from "../../src/files/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -9,7 +9,7 @@ import { createTestPerson } from "../people/people-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
-/** Together they have as much as a worker sends at once, and more. */
+/** Together they have at least as many events as a worker sends at once. */
 const FAILING = 9;
 const OF_WEBHOOK = 4;
 
@@ -21,7 +21,7 @@ afterAll(() => server.close());
 
 const vault = createSecretVault(Buffer.from("c".repeat(40)), []);
 
-/** A webhook of a new account, with events that are due. */
+/** A webhook of a new account, with due events. */
 async function waiting(path: string, events: number): Promise<void> {
   const person = await createTestPerson(server);
   const url = `https://receiver.example.org/${path}`;
@@ -33,7 +33,7 @@ async function waiting(path: string, events: number): Promise<void> {
   for (let n = 0; n < events; n += 1) await person.client.send("testWebhook", { params: { webhookId } });
 }
 
-test("webhooks that are failing have half of what is sent at once", async () => {
+test("failing webhooks together get half of what is sent at once", async () => {
   const sent: string[] = [];
   const poster: GuardedPost = {
     faultOf: () => null,

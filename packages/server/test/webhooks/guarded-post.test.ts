@@ -1,4 +1,4 @@
-/** Where events may go: the guards of the request, with a network that the test makes. */
+/** Where events may go: the guards of the request, on a network that the test makes. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -33,7 +33,7 @@ describe("without the setting", () => {
     },
   );
 
-  test("a name that leads to a private address, or to none, is refused in the same words", async () => {
+  test("a name that leads to a private address, or to none, is refused with the same message", async () => {
     host.attempts.length = 0;
     host.names.set("inside.example.org", ["10.0.0.1"]);
     host.names.set("nowhere.example.org", []);
@@ -44,22 +44,22 @@ describe("without the setting", () => {
     expect(host.attempts).toEqual([]);
   });
 
-  test("a redirect is an answer like any other, and is not followed", async () => {
+  test("a redirect is a response like any other, and is not followed", async () => {
     host.requests.length = 0;
     host.routes.set("/away", (_request, response) => response.writeHead(302, { location: "https://127.0.0.1/" }).end());
     expect(await post(`https://images.example.org/away`)).toEqual({ kind: "answered", statusCode: 302 });
     expect(host.requests).toHaveLength(1);
   });
 
-  test("a receiver that never answers is given up in time", async () => {
+  test("a receiver that never responds is given up in time", async () => {
     host.routes.set("/never", () => {});
     expect(await post(`https://images.example.org/never`, 300)).toEqual({ kind: "refused", fault: "timeout" });
   });
 
-  test("a body that never ends changes nothing: the status counts", async () => {
+  test("a body that never ends changes nothing: only the status counts", async () => {
     host.routes.set("/drip", (_request, response) => void response.writeHead(200).write("x"));
     let outcome = null;
-    // On a busy machine the status alone may take longer than the first of these.
+    // On a busy machine the status alone may take longer than the first of these limits.
     for (const totalMs of [300, 3_000, 20_000]) {
       outcome = await post(`https://images.example.org/drip`, totalMs);
       if (outcome.kind === "answered") break;
@@ -68,19 +68,16 @@ describe("without the setting", () => {
   });
 });
 
-test.each([true, false])(
-  "an address with characters that are not seen is none (private addresses: %s)",
-  (allowsPrivate) => {
-    const poster = createGuardedPost({ allowsPrivate });
-    for (const seen of ["\r\nx", " ", "\t", "\u202e"]) {
-      expect(poster.faultOf(`https://example.org/${seen}`)).toBe("url is not a valid address.");
-    }
-    expect(poster.faultOf("https://example.org/")).toBeNull();
-  },
-);
+test.each([true, false])("an address with invisible characters is invalid (private addresses: %s)", (allowsPrivate) => {
+  const poster = createGuardedPost({ allowsPrivate });
+  for (const seen of ["\r\nx", " ", "\t", "\u202e"]) {
+    expect(poster.faultOf(`https://example.org/${seen}`)).toBe("url is not a valid address.");
+  }
+  expect(poster.faultOf("https://example.org/")).toBeNull();
+});
 
 describe("with the setting", () => {
-  test("this machine may be an address, over http, and gets the body as it was signed", async () => {
+  test("this machine may be an address, over http, and gets the body exactly as it was signed", async () => {
     const bodies: string[] = [];
     const server = createServer((request, response) => {
       request.setEncoding("utf8").on("data", (text: string) => bodies.push(text));

@@ -1,4 +1,4 @@
-/** Events on their way: what a receiver gets, when it is tried again, and what becomes of a receiver that fails. */
+/** Events in transit: what a receiver gets, when it is retried, and what happens to a receiver that fails. */
 import type { Delivery, WebhookEventName } from "@promptd/contract/manage";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
@@ -56,7 +56,7 @@ async function deliveriesOf({ person, webhookId }: Subscriber): Promise<readonly
   return (await person.client.send("listDeliveries", { params: { webhookId }, query: { limit: 50 } })).rows;
 }
 
-/** The newest delivery, once it fits. */
+/** The newest delivery, once it matches. */
 async function deliveryWhere(one: Subscriber, fits: (delivery: Delivery) => boolean): Promise<Delivery> {
   const found = await pollUntil(
     async () => {
@@ -75,7 +75,7 @@ const makeDue = ({ webhookId }: Subscriber) =>
   ]);
 
 describe("the event of a run", () => {
-  test("is sent once, verifies by the library of Standard Webhooks, and shows the run without inputs and template", async () => {
+  test("is sent once, verifies with the Standard Webhooks library, and shows the run without inputs and template", async () => {
     const one = await subscribe();
     const { runId, outputs } = await run(one);
     const [event] = await receiver.atLeast(1, (received) => received.body.includes(runId));
@@ -112,7 +112,7 @@ describe("the event of a run", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test("comes for runs that fail and runs that are canceled, with the reason, but without what failed at the provider", async () => {
+  test("is sent for failed and canceled runs, with the reason, but without details of the provider's failure", async () => {
     const one = await subscribe();
     const failed = await run(one, "error=400");
     const runId = await startRun(one.caller.client, bodyOf(promptVersionId, { do: "delay=600000" }));
@@ -125,14 +125,14 @@ describe("the event of a run", () => {
     expect(reasons.get(failed.runId)).toMatchObject({ runStatus: "failed", reason: "no_usable_output", credits: 0 });
   });
 
-  test("leaves outputs out that are larger than an event may be", async () => {
+  test("omits outputs that are larger than an event may be", async () => {
     const one = await subscribe();
     const { runId } = await run(one, "size=400");
     const [event] = await receiver.atLeast(1);
     expect(event?.event).toMatchObject({ data: { runId, runStatus: "succeeded", outputs: null } });
   });
 
-  test("is recorded for no webhook that did not ask for it, is disabled, or belongs to another account", async () => {
+  test("is not recorded for a webhook that did not request it, is disabled, or belongs to another account", async () => {
     const asks = await subscribe();
     const other = await subscribe(["credits.low"]);
     const disabled = await subscribe();
@@ -148,7 +148,7 @@ describe("the event of a run", () => {
 });
 
 describe("an attempt that fails", () => {
-  test("is followed by others with the same id and body, later each time, until one is answered with 2xx", async () => {
+  test("is followed by others with the same id and body, at growing intervals, until one gets a 2xx", async () => {
     const one = await subscribe();
     let failures = 2;
     receiver.answer = (response) => {
@@ -204,7 +204,7 @@ describe("an attempt that fails", () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(["/events"]);
   });
 
-  test("disables the webhook at 410, what waits for it is given up, and the owner is told", async () => {
+  test("with a 410 disables the webhook, gives up its pending deliveries, and notifies the owner", async () => {
     const one = await subscribe();
     receiver.answer = (response) => void response.writeHead(410).end();
     await run(one);
@@ -257,7 +257,7 @@ describe("an attempt that fails", () => {
     expect((await deliveriesOf(one)).map(({ state }) => state).toSorted()).toEqual(["failed", "pending"]);
   });
 
-  test("is forgiven by one that succeeds", async () => {
+  test("is forgiven after a success", async () => {
     const one = await subscribe();
     receiver.answer = (response) => void response.writeHead(500).end();
     await run(one);
@@ -271,7 +271,7 @@ describe("an attempt that fails", () => {
 });
 
 describe("the secret", () => {
-  test("is rolled: for a day events are signed with both, then with the new one alone", async () => {
+  test("is rolled: for a day events are signed with both, then only with the new one", async () => {
     const one = await subscribe();
     const params = { webhookId: one.webhookId };
     const rolled = await one.person.client.send("rollWebhookSecret", { params });
@@ -294,7 +294,7 @@ describe("the secret", () => {
 });
 
 describe("a receiver that hangs", () => {
-  test("holds up no other account, and no other webhook of its own", async () => {
+  test("delays no other account, and no other webhook of its own account", async () => {
     const [slow, quick] = [await startWebhookReceiver(), await startWebhookReceiver()];
     slow.answer = () => {}; // never
     const hanging = await subscribe(["run.finished"], slow.url);

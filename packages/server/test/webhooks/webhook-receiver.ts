@@ -1,4 +1,4 @@
-/** A receiver of webhooks on loopback: it notes each request, and answers as its test wants. */
+/** A webhook receiver on loopback: it records each request, and responds as its test wants. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -15,11 +15,11 @@ export interface ReceivedEvent {
 export interface WebhookReceiver {
   readonly url: string;
   readonly received: readonly ReceivedEvent[];
-  /** What comes next is answered by it; 204 before it is set. */
+  /** Answers the next requests; 204 until it is set. */
   answer: (response: ServerResponse, event: ReceivedEvent) => void;
-  /** Resolves with all received ones that fit, once there are so many. */
+  /** Resolves with all matching requests, once there are this many. */
   atLeast(count: number, fits?: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent[]>;
-  /** Forgets what was received, and answers 204 again. */
+  /** Forgets the received requests, and responds with 204 again. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -81,12 +81,12 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   return receiver;
 }
 
-/** By the library that receivers use. @throws when no signature fits. */
+/** Verifies with the library that receivers use. @throws if no signature matches. */
 export function verify({ body, headers }: ReceivedEvent, secret: string): unknown {
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }
 
-/** The headers of an event, by the same library. */
+/** The headers of an event, from the same library. */
 export function sign(body: string, secret: string): Record<string, string> {
   const now = new Date();
   return {

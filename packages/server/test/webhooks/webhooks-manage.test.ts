@@ -18,7 +18,7 @@ import { bodyOf, errorOf, issueLines, RANDOM_ID } from "../wire/requests.ts";
 let server: TestServer;
 let ada: TestPerson;
 let bob: TestPerson;
-/** Nobody sends: what is recorded stays pending. */
+/** Nothing is sent: recorded deliveries stay pending. */
 beforeAll(async () => {
   server = await startTestServer({ role: "api" });
   [ada, bob] = [await createTestPerson(server), await createTestPerson(server)];
@@ -36,7 +36,7 @@ async function eventsOf(webhookId: string): Promise<readonly { event: string; da
 }
 
 describe("a webhook", () => {
-  test("shows its secret once, and nothing else holds it readable", async () => {
+  test("shows its secret once, and nothing else contains it in readable form", async () => {
     const { secret, ...webhook } = await create(ada, { events: ["credits.low", "run.finished"] });
     expect(secret).toMatch(/^whsec_[\w+/]{32}$/);
     expect(webhook).toEqual({
@@ -61,7 +61,7 @@ describe("a webhook", () => {
     });
   });
 
-  test("of another account and none are the same bytes, for every act", async () => {
+  test("of another account gives the same bytes as a missing one, for every action", async () => {
     const { webhookId } = await create(bob);
     const delivery = await bob.client.send("testWebhook", { params: { webhookId } });
     const acts = [
@@ -117,7 +117,7 @@ describe("a webhook", () => {
     await bob.client.send("deleteWebhook", { params: { webhookId } });
   });
 
-  test("names events that exist, and there are ten of them at most", async () => {
+  test("names only existing events, and there are at most ten per account", async () => {
     const person = await createTestPerson(server);
     for (let i = 0; i < 10; i += 1) await create(person);
     const more = await person.client.request({
@@ -134,17 +134,17 @@ describe("a webhook", () => {
     expect(issueLines(strange)).toEqual(["invalid_value body.events"]);
   });
 
-  test("that is deleted is gone at once, and its secret with it", async () => {
+  test("that is deleted is gone at once, and so is its secret", async () => {
     const { webhookId } = await create(ada);
     await ada.client.send("testWebhook", { params: { webhookId } });
     await ada.client.send("deleteWebhook", { params: { webhookId } });
     await expect(ada.client.send("getWebhook", { params: { webhookId } })).rejects.toThrow("No webhook has the id");
-    // The next round of pruning takes the row too, which may be now.
+    // The next round of pruning, which may be now, removes the row too.
     const left = await server.app.db.query("select 1 from webhooks where id = $1 and length(secret) > 0", [webhookId]);
     expect(left).toEqual([]);
   });
 
-  test("hears of runs only through a row that has the run's id, and never its text", async () => {
+  test("gets run events only through a row with the run's id, and never its text", async () => {
     const { webhookId } = await create(ada);
     await server.grant(ada.accountId, { amount: 50 });
     await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [ada.accountId]);
@@ -159,7 +159,7 @@ describe("a webhook", () => {
   });
 });
 
-describe("what sends events", () => {
+describe("the event sender", () => {
   const VAULT = createSecretVault(Buffer.from("c".repeat(40)), []);
   const NOBODY: Pick<GuardedPost, "faultOf"> = { faultOf: () => null };
   const open = (how: Partial<DelivererOptions>) =>
@@ -174,7 +174,7 @@ describe("what sends events", () => {
       ...how,
     });
 
-  /** A webhook whose secret the vault of these tests has sealed, with one event of its own. */
+  /** A webhook whose secret these tests' vault has sealed, with one event of its own. */
   async function waiting(): Promise<{ readonly person: TestPerson; readonly webhookId: string }> {
     await server.app.db.query("delete from webhook_deliveries");
     const person = await createTestPerson(server);
@@ -196,7 +196,7 @@ describe("what sends events", () => {
     );
   };
 
-  test("gives an event back that it is sending when its process stops, due at once for another one", async () => {
+  test("releases an event that it is sending when its process stops, due at once for another process", async () => {
     const { webhookId } = await waiting();
     const begun = Promise.withResolvers<void>();
     const deliverer = open({
@@ -217,7 +217,7 @@ describe("what sends events", () => {
     await other.stop();
   });
 
-  test("leaves an event alone whose secret it cannot open, and blames nobody", async () => {
+  test("skips an event whose secret it cannot open, and blames nobody", async () => {
     const { person, webhookId } = await waiting();
     const deliverer = open({ vault: createSecretVault(Buffer.from("d".repeat(40)), []) });
     await deliverer.deliverDue();
@@ -230,7 +230,7 @@ describe("what sends events", () => {
     expect((await person.client.send("getWebhook", { params: { webhookId } })).failingSince).toBeNull();
   });
 
-  test("says of a run that is gone that it is, and sends nothing", async () => {
+  test("reports a deleted run as gone, and sends nothing", async () => {
     const { webhookId } = await waiting();
     const write =
       "update webhook_deliveries set event = 'run.finished', run_id = $2, data = null where webhook_id = $1";
@@ -241,7 +241,7 @@ describe("what sends events", () => {
     await deliverer.stop();
   });
 
-  test("sends what waits behind a full webhook as soon as an attempt has ended, and not at its next look", async () => {
+  test("sends what waits behind a full webhook as soon as an attempt has ended, without waiting for its next poll", async () => {
     const { person, webhookId } = await waiting();
     const more = `insert into webhook_deliveries (id, account_id, webhook_id, event, data)
       select promptd_new_id(), $1, $2, 'webhook.test', '{}' from generate_series(1, 59)`;
@@ -255,7 +255,7 @@ describe("what sends events", () => {
     await deliverer.stop();
   });
 
-  test("forgets deliveries after 30 days, and a secret that signs no more", async () => {
+  test("deletes deliveries after 30 days, and a secret that no longer signs", async () => {
     const { person, webhookId } = await waiting();
     await person.client.send("rollWebhookSecret", { params: { webhookId } });
     await server.app.db.query("update webhooks set previous_secret_until = promptd_now() where id = $1", [webhookId]);
@@ -273,7 +273,7 @@ describe("credits.low", () => {
   const alert = (person: TestPerson, below: number | null) =>
     person.client.send("setCreditsAlert", { body: { below } });
 
-  test("comes once when credits fall below the threshold, and again after they rose, an hour later at the earliest", async () => {
+  test("comes once when credits fall below the threshold, and again after they rose, at least an hour later", async () => {
     const person = await createTestPerson(server);
     const { webhookId } = await create(person, { events: ["credits.low"] });
     await server.grant(person.accountId, { amount: 40 });
@@ -295,7 +295,7 @@ describe("credits.low", () => {
     expect(await eventsOf(webhookId)).toHaveLength(2);
   });
 
-  test("comes to nobody without a threshold, above it, or without a webhook that wants it", async () => {
+  test("does not come without a threshold, above it, or without a webhook that wants it", async () => {
     const [none, above, other] = [
       await createTestPerson(server),
       await createTestPerson(server),
@@ -328,7 +328,7 @@ describe("prompt.model_retiring", () => {
       },
     });
 
-  test("comes once for each live version, model and date, to its author alone", async () => {
+  test("comes once per live version, model, and date, only to its author", async () => {
     const [author, reader] = [await createTestPerson(server), await createTestPerson(server)];
     const mine = await create(author, { events: ["prompt.model_retiring"] });
     const theirs = await create(reader, { events: ["prompt.model_retiring"] });
@@ -368,7 +368,7 @@ describe("the server's secret", () => {
     return row ?? { secret: Buffer.alloc(0), previous_secret: null };
   };
 
-  test("is rotated: both secrets of a webhook are sealed anew, and the old one is not needed any more", async () => {
+  test("is rotated: both secrets of a webhook are resealed, and the old one is no longer needed", async () => {
     const { webhookId } = await create(ada);
     await ada.client.send("rollWebhookSecret", { params: { webhookId } });
     const [before, after]: [SecretVault, SecretVault] = [
@@ -389,7 +389,7 @@ describe("the server's secret", () => {
     expect((await sealedOf(webhookId)).secret).toEqual(row.secret);
   });
 
-  test("that is lost opens nothing, and leaves what it cannot open as it is", async () => {
+  test("that is lost opens nothing, and leaves what it cannot open unchanged", async () => {
     const vault = createSecretVault(SECRETS[0], []);
     const sealed = vault.seal("one", Buffer.from("text"));
     expect(vault.open("one", sealed)).toEqual(Buffer.from("text"));

@@ -7,7 +7,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 const locked = () =>
   Promise.reject(Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" }));
 
-/** Attempts that go on until the test ends them, and how many of them there have been at once. */
+/** Attempts that last until the test ends them, and the maximum number of them at once. */
 function openAttempts() {
   const ends: (() => void)[] = [];
   const attempt = () => {
@@ -35,7 +35,7 @@ test("while nobody else has the lock, four transactions of an account run side b
   expect(await Promise.all(runs)).toHaveLength(6);
 });
 
-test("while somebody else has the lock, one transaction of the account retries and the others wait", async () => {
+test("while another process has the lock, one transaction of the account retries and the others wait", async () => {
   const queue = new AccountLockQueue();
   let isLocked = true;
   let [running, runningMax, attempts] = [0, 0, 0];
@@ -54,7 +54,7 @@ test("while somebody else has the lock, one transaction of the account retries a
   expect(runningMax).toBe(1);
 });
 
-test("an account whose lock was got by a transaction that then failed is free again for all", async () => {
+test("an account locked by a transaction that then failed is free again for everyone", async () => {
   const queue = new AccountLockQueue();
   let attempts = 0;
   const failing = queue.run("one", () => {
@@ -70,7 +70,7 @@ test("an account whose lock was got by a transaction that then failed is free ag
   await Promise.all([user, ...runs]);
 });
 
-test("all that wait for an account can be failed at once, and later ones wait as before", async () => {
+test("all waiters for an account can be failed at once, and later ones wait as before", async () => {
   const queue = new AccountLockQueue();
   const { attempt, ends } = openAttempts();
   const running = Array.from({ length: 4 }, () => queue.run("one", attempt));
@@ -104,7 +104,7 @@ test("a shutdown ends the waits for a locked account within seconds", async () =
   await expect(after).rejects.toThrow(AccountLocked);
 });
 
-test("an outage says nothing of the lock: the account's transactions go on one by one", async () => {
+test("an outage says nothing about the lock: the account's transactions continue one by one", async () => {
   const queue = new AccountLockQueue();
   const outage = Promise.withResolvers<void>();
   let attempts = 0;

@@ -17,7 +17,7 @@ describe("the Prefer header", () => {
     ["wait=1.5", null, false],
     ["wait", null, false],
     ["handling=lenient", null, false],
-  ])("%j asks for wait %j and async %j", (header, waitSeconds, respondAsync) => {
+  ])("%j requests wait %j and async %j", (header, waitSeconds, respondAsync) => {
     expect(readPreferences(header)).toEqual({ waitSeconds, respondAsync, stream: false });
   });
 
@@ -28,7 +28,7 @@ describe("the Prefer header", () => {
     },
   );
 
-  test("is answered with what was honoured here", () => {
+  test("is answered with what was honored here", () => {
     const preferences = readPreferences("respond-async, wait=4, stream");
     expect(describeApplied(preferences, { creates: true })).toBe("respond-async, stream, wait=4");
     expect(describeApplied(preferences, { creates: false })).toBe("wait=4");

@@ -7,7 +7,7 @@ const VIDEO = { modality: "video", content: new Uint8Array(1), mediaType: "video
 const never = new AbortController().signal;
 const DEADLINE_MS = 300_000;
 
-/** A storage that refuses for a while; time passes only by waiting. */
+/** A storage that fails for a while; time passes only by waiting. */
 function brokenUntil(backAtMs: number) {
   let nowMs = 0;
   let tries = 0;
@@ -29,7 +29,7 @@ function brokenUntil(backAtMs: number) {
   return { storage, state: () => ({ nowMs, tries }) };
 }
 
-test("an image is retained until the storage takes it", async () => {
+test("an image is retained until the storage accepts it", async () => {
   const { storage, state } = brokenUntil(120_000);
   const stored = await storeWithRetries(IMAGE, storage, never);
   expect(stored).toEqual({ kind: "refused", message: "stored, as far as this test goes" });
@@ -37,7 +37,7 @@ test("an image is retained until the storage takes it", async () => {
   expect(state().tries).toBeLessThan(200); // it does not hammer a storage that is down
 });
 
-test("at the deadline an image is given up with a clear sentence, before the run is ended from outside", async () => {
+test("at the deadline an image is given up with a clear message, before the run is ended from outside", async () => {
   const { storage, state } = brokenUntil(Infinity);
   const stored = await storeWithRetries(IMAGE, storage, never);
   expect(stored).toEqual({
@@ -47,12 +47,12 @@ test("at the deadline an image is given up with a clear sentence, before the run
   expect(state().nowMs).toBeLessThanOrEqual(DEADLINE_MS);
 });
 
-test("a video is not retained: its provider has it, and the run is postponed", async () => {
+test("a video is not retained: it stays at its provider, and the run is postponed", async () => {
   const { storage } = brokenUntil(Infinity);
   await expect(storeWithRetries(VIDEO, storage, never)).rejects.toThrow(StorageFailure);
 });
 
-test("an error that is not of the storage is thrown at once", async () => {
+test("an error that does not come from the storage is thrown at once", async () => {
   const { storage } = brokenUntil(Infinity);
   const broken = { ...storage, files: { storeOutput: () => Promise.reject(new Error("a bug")) } };
   await expect(storeWithRetries(IMAGE, broken, never)).rejects.toThrow("a bug");

@@ -45,7 +45,7 @@ function worker(budgetBytes: number, waitMs: number, loadedBytes = 1_000) {
   return { budget, reads, load };
 }
 
-test("while one run's images fill the memory, the next run has not read a byte of its own", async () => {
+test("while one run's images fill the memory, the next run reads none of its own", async () => {
   const { budget, reads, load } = worker(6 * MiB, 60_000, 4 * MiB);
   const first = await load([stored(5 * MiB)]);
   const second = load([stored(4 * MiB)]);
@@ -57,7 +57,7 @@ test("while one run's images fill the memory, the next run has not read a byte o
   expect(reads).toHaveLength(2);
 });
 
-test("runs of one account that fill their share of the memory keep no memory from another's", async () => {
+test("runs of one account that fill their share of the memory leave the memory of other accounts alone", async () => {
   const budget = createSemaphore({ permits: 80 * MiB, timeoutMs: 1, keyShareMax: 20 * MiB, leavesFree: true });
   const context = contextOf(
     ({ bytes, accountId }, signal) => budget.acquireInTime({ weight: bytes, key: accountId, signal }),
@@ -71,14 +71,14 @@ test("runs of one account that fill their share of the memory keep no memory fro
   await expect.poll(() => budget.used).toBe(40 * MiB);
 });
 
-test("a run for which no memory becomes free is postponed without having read anything", async () => {
+test("a run that gets no memory is postponed without having read anything", async () => {
   const { reads, load } = worker(6 * MiB, 1, 6 * MiB);
   await load([stored(5 * MiB)]);
   expect(await load([stored(5 * MiB)])).toEqual({ kind: "postponed", delayMs: 2_000 });
   expect(reads).toHaveLength(1);
 });
 
-test("an image of unknown size is expected to be as large as one may be, and a run as one may be", async () => {
+test("an image of unknown size counts with the maximum size of an image, and a run with the maximum size of a run", async () => {
   const { budget, load } = worker(100 * MiB, 60_000);
   const expected: number[] = [];
   const spy = worker(100 * MiB, 60_000);
@@ -105,7 +105,7 @@ test("an image of unknown size is expected to be as large as one may be, and a r
   expect(budget.used).toBe(0);
 });
 
-test("images that are refused or cannot be read release their memory", async () => {
+test("images that are rejected or cannot be read release their memory", async () => {
   const { budget } = worker(6 * MiB, 1);
   const hold: ModelCaller["holdImages"] = ({ bytes }, signal) => budget.acquireInTime({ weight: bytes, signal });
   const run = { accountId: "a", version: versionOf("sandbox/image"), images: [stored(MiB)] };
