@@ -1,7 +1,8 @@
 /**
- * The named points of a run's way, runs that pass them, and the acts that the tests of faults-points-*.test.ts share.
- * Whatever happens at a point, the same Idempotency-Key leads to one run that ends, is charged once and leaves no hold.
- * PROMPTD_TEST_FAULTS=all lets every point meet every action; without it each meets `kill`, and one each the others.
+ * The fault points on a run's path, runs that pass them, and the actions that the tests of faults-points-*.test.ts
+ * share. Whatever happens at a point, the same Idempotency-Key leads to one run that ends, is charged once, and leaves
+ * no hold. With PROMPTD_TEST_FAULTS=all every point meets every action; without it every point meets `kill`, and one
+ * point each of the other actions.
  */
 import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
@@ -17,7 +18,10 @@ export interface Way {
 }
 const QUICK: Way = { prompt: "paid", ask: "hello" };
 const SLOW: Way = { prompt: "paid", ask: "sandbox: delay=4000\nslow" };
-/** Still under way when its process is told to stop; no longer, since a lease of 600 ms is lost on a busy machine. */
+/**
+ * Long enough to be in progress when its process is asked to stop, but not longer: a busy machine loses a lease of 600
+ * ms.
+ */
 const BRIEF: Way = { prompt: "paid", ask: "sandbox: delay=2000\nslow" };
 
 /** The points that a run or its caller passes, and a run that passes them. */
@@ -40,12 +44,15 @@ export const ON_THE_WAY: Partial<Record<FaultPoint, Way>> = {
   "blob.after_rename": { prompt: "picture", ask: "a picture" },
   "finish.before_commit": QUICK,
   "finish.after_commit": QUICK,
-  "notify.send": { prompt: "photo", ask: "a photo" }, // others are notified of it: it is not claimed as it is created
+  "notify.send": { prompt: "photo", ask: "a photo" }, // others are notified of it, so it is not claimed at creation
   "beat.before": SLOW,
   "sweep.before_commit": SLOW,
 };
 
-/** A worker passes these before it is ready, or may, so they meet a worker that starts when the run is there. */
+/**
+ * A worker passes these, or may pass them, before it is ready, so they are tested with a worker that starts when the
+ * run exists.
+ */
 const AT_START: readonly FaultPoint[] = [
   "claim.before_commit",
   "claim.after_commit",
@@ -60,7 +67,7 @@ export function pointsInService(names?: readonly FaultPoint[]): [FaultPoint, Way
   return pointsOnTheWay(names).filter(([point]) => !AT_START.includes(point));
 }
 
-/** Those that a worker may meet while it starts. */
+/** Points that a worker may meet during its start. */
 export function pointsAtStart(names?: readonly FaultPoint[]): [FaultPoint, Way][] {
   return pointsOnTheWay(names).filter(([point]) => AT_START.includes(point));
 }
@@ -82,7 +89,7 @@ export function bodyOf(fixture: InstallationFixture, way: Way): CreateRunBody {
   return { promptVersionId: fixture.prompts[way.prompt], inputs: { textInputs: { ask: way.ask }, imageInputs } };
 }
 
-/** As a caller that does not give up: the same key until there is an answer about the run. */
+/** Acts like a caller that does not give up: it repeats the same key until it gets a response about the run. */
 export async function createUntilTold(caller: InstallationCaller, url: string, body: CreateRunBody): Promise<Run> {
   for (;;) {
     try {
@@ -93,22 +100,22 @@ export async function createUntilTold(caller: InstallationCaller, url: string, b
   }
 }
 
-/** A caller who waits for the run at an API process, with nobody to run it yet. */
+/** A caller who waits for the run at an API process while no worker runs it yet. */
 export async function createWithoutWorker(fixture: InstallationFixture, way: Way) {
   const caller = await fixture.createCaller();
   const api = await fixture.start("api");
   const told = caller.clientAt(api.url).runs.createAndWait(bodyOf(fixture, way), { idempotencyKey: "the-key" });
-  told.catch(() => {}); // heard where it is awaited
+  told.catch(() => {}); // handled where it is awaited
   await until(async () => (await fixture.db.query("select 1 from runs")).length === 1);
   return { api, told };
 }
 
-/** A process that something happens to at a point, and the first try of a caller who leads a run there. */
+/** A process in which something happens at a point, and the first attempt of a caller who leads a run there. */
 export interface Encounter {
   readonly doomed: PromptdProcess;
-  /** Ends as it ends: with an answer, an error or no connection. */
+  /** Resolves whatever the outcome: a response, an error, or no connection. */
   readonly first: Promise<unknown>;
-  /** The same caller does not give up: the same key until there is an answer about the run. */
+  /** The same caller does not give up: it repeats the same key until it gets a response about the run. */
   readonly createUntilTold: (url: string) => Promise<Run>;
 }
 
@@ -144,7 +151,9 @@ export async function expectOneSoundRun(fixture: InstallationFixture): Promise<v
   expect(await fixture.findFaults()).toEqual([]);
 }
 
-/** The driver's own warning: a process that ends its connections itself does not write it, so a cut that missed is seen. */
+/**
+ * The driver's own warning: a process that closes its connections itself does not log it, so a missed cut is noticed.
+ */
 const LOST = /database connection was lost|Connection terminated/;
 
 export function expectConnectionsLost(log: readonly string[]): void {

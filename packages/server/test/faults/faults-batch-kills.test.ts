@@ -6,7 +6,7 @@ import { useInstallation } from "../support/use-installation.ts";
 const installation = useInstallation();
 const ITEMS = 80;
 
-test("kill -9 of the worker, again and again, makes no run of an item twice, loses none and charges each once", async () => {
+test("kill -9 of the worker, again and again, neither creates an item's run twice nor loses one, and charges each once", async () => {
   const fixture = installation();
   const caller = await fixture.createCaller();
   const api = await fixture.startHere("api");

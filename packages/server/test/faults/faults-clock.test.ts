@@ -1,4 +1,4 @@
-/** Clocks that jump while runs are under way: the database's, which leases and limits follow, and the machine's own. */
+/** Clocks that jump during runs: the database's, which leases and limits follow, and the machine's own. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock, type Clock } from "../../src/platform/clock.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -15,7 +15,7 @@ const DAY_MS = 24 * HOUR_MS;
 let server: TestServer;
 let caller: TestCaller;
 let shiftMs: number;
-/** The machine's clock, as far off as the test says. */
+/** The machine's clock, offset by the given amount. */
 const clock: Clock = { nowMs: () => systemClock.nowMs() + shiftMs };
 beforeEach(async () => {
   shiftMs = 0;
@@ -30,7 +30,7 @@ const hasOne = async () => (await running()).length === 1;
 
 describe("the database's clock", () => {
   test.each([60, -60, -3_600])(
-    "jumping by %i s in the middle of a run costs it an attempt at most",
+    "jumping by %i s in the middle of a run costs it at most one attempt",
     { timeout: 90_000 },
     async (seconds) => {
       const { promptVersionId } = await server.publish(ECHO);
@@ -59,7 +59,7 @@ describe("the database's clock", () => {
     expect(await findFaults(server.app.db)).toEqual([]);
   });
 
-  test("decides on a plan's end by itself, forwards and back", async () => {
+  test("alone decides when a plan ends, forward and backward", async () => {
     await server.app.db.query("update accounts set pro_until = clock_timestamp() + interval '1 hour' where id = $1", [
       caller.accountId,
     ]);
@@ -75,7 +75,7 @@ describe("the database's clock", () => {
 
 describe("a machine whose own clock is wrong", () => {
   test.each([25 * HOUR_MS, -25 * HOUR_MS])(
-    "by %i ms runs, counts and keeps its lease like any other",
+    "by %i ms runs, counts, and holds its lease like any other",
     { timeout: 90_000 },
     async (ms) => {
       shiftMs = ms;
@@ -88,7 +88,7 @@ describe("a machine whose own clock is wrong", () => {
     },
   );
 
-  test("that steps while a request waits ends no wait early or late: waits do not follow it", async () => {
+  test("that changes while a request waits ends no wait early or late, because waits do not depend on it", async () => {
     const { promptVersionId } = await server.publish(ECHO);
     const ended = caller.client.runs.create({ promptVersionId, ...textOf("sandbox: delay=3000\nslow") });
     await until(hasOne);
@@ -100,22 +100,18 @@ describe("a machine whose own clock is wrong", () => {
     expect(await findFaults(server.app.db)).toEqual([]);
   });
 
-  test(
-    "opens a file's address until the time that stands in it by its own clock, and not after",
-    { timeout: 90_000 },
-    async () => {
-      const { promptVersionId } = await server.publish(PICTURE);
-      const run = await caller.client.runs.createAndWait({ promptVersionId, ...textOf("a picture") });
-      const [output] = run.outputs;
-      const url = output?.data ?? "";
-      const statusAt = async (ms: number) => {
-        shiftMs = ms;
-        return (await fetch(url)).status;
-      };
-      expect(await statusAt(0)).toBe(200);
-      expect(await statusAt(DAY_MS - 60_000)).toBe(200);
-      expect(await statusAt(DAY_MS + 60_000)).toBe(410);
-      expect(await statusAt(-DAY_MS)).toBe(200); // back again: nothing was forgotten, nothing was signed anew
-    },
-  );
+  test("opens a file's address until its expiry by its own clock, and not after", { timeout: 90_000 }, async () => {
+    const { promptVersionId } = await server.publish(PICTURE);
+    const run = await caller.client.runs.createAndWait({ promptVersionId, ...textOf("a picture") });
+    const [output] = run.outputs;
+    const url = output?.data ?? "";
+    const statusAt = async (ms: number) => {
+      shiftMs = ms;
+      return (await fetch(url)).status;
+    };
+    expect(await statusAt(0)).toBe(200);
+    expect(await statusAt(DAY_MS - 60_000)).toBe(200);
+    expect(await statusAt(DAY_MS + 60_000)).toBe(410);
+    expect(await statusAt(-DAY_MS)).toBe(200); // back again: nothing was forgotten, nothing was signed again
+  });
 });

@@ -1,4 +1,4 @@
-/** Real processes, killed and stopped while runs are under way. */
+/** Real processes, killed and stopped during runs. */
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient, type Client } from "@promptd/client";
@@ -10,7 +10,7 @@ const installation = useInstallation();
 
 const ask = (text: string) => ({ inputs: { textInputs: { ask: text } } });
 
-/** What a caller knows of a request that got no answer is nothing. */
+/** What a caller knows about a request without a response: nothing. */
 function create(client: Client, promptVersionId: string, text: string, idempotencyKey: string) {
   return client.runs.create({ promptVersionId, ...ask(text) }, { idempotencyKey });
 }
@@ -21,10 +21,10 @@ async function countRuns(where: string): Promise<number> {
 }
 
 describe("kill -9 of a server with a hundred waiting runs, then a restart", () => {
-  test("ends every run, makes none twice, charges none twice and leaves no hold", async () => {
+  test("ends every run, creates none twice, charges none twice, and leaves no hold", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const lease = { PROMPTD_LEASE_MS: "3000" }; // a hundred starting at once must not cost the living one its runs
+    const lease = { PROMPTD_LEASE_MS: "3000" }; // a hundred processes starting at once must not cost the living one its runs
     const first = await fixture.start("all", lease);
     const keys = Array.from({ length: 100 }, (_, i) => `run-${i}`);
     const textOf = (i: number) => `sandbox: delay=${300 + 40 * i} tokens=900\nWrite something.`;
@@ -50,13 +50,14 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
     expect((await second.stop()).code).toBe(0);
   }, 120_000);
 
-  test("claims the runs of a dead worker again within ten seconds of its death, at the default lease", async () => {
+  test("claims the runs of a dead worker again within ten seconds of its death, with the default lease", async () => {
     const fixture = installation();
     const changes = { PROMPTD_LEASE_MS: "6000" };
     const caller = await fixture.createCaller();
     const api = await fixture.startHere("api", changes);
     const workers = [await fixture.start("worker", changes), await fixture.start("worker", changes)];
-    // The survivor judges others only after a lease of good beats of its own; the installation has been up that long.
+    // The survivor judges others only after a lease of good heartbeats of its own; the installation has been up that
+    // long.
     await until(
       async () =>
         (await fixture.db.query("select 1 from workers where heartbeat_at > started_at + interval '6.1 s'")).length ===
@@ -66,7 +67,7 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
       create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=15000\nslow", `run-${i}`),
     );
     await until(async () => (await countRuns("attempt = 1")) === 20);
-    // One of the two may have claimed them all.
+    // One of the two may have claimed all of them.
     const [most] = await fixture.db.query<{ pid: number; taken: number }>(
       `select w.os_pid as pid, count(*)::int as taken from workers w join runs r on r.worker = w.id
        group by w.id order by taken desc limit 1`,
@@ -83,12 +84,12 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
   }, 120_000);
 });
 
-describe("a worker that is stopped and wakes later", () => {
-  test("changes nothing: its runs have gone to another one and are charged once", async () => {
+describe("a worker that is stopped and wakes up later", () => {
+  test("changes nothing: its runs went to another worker and are charged once", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.startHere("api");
-    const lease = { PROMPTD_LEASE_MS: "3000" }; // of the one that lives: a busy machine must not cost it its runs too
+    const lease = { PROMPTD_LEASE_MS: "3000" }; // of the living worker: a busy machine must not cost it its runs too
     const zombie = await fixture.start("worker", lease);
     const runs = Array.from({ length: 10 }, (_, i) =>
       create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=2500\nslow", `run-${i}`),
@@ -103,7 +104,7 @@ describe("a worker that is stopped and wakes later", () => {
     expect(ended.map((run) => run.runStatus)).toEqual(Array(10).fill("succeeded"));
     expect(await countRuns("attempt = 2 and credits = 1")).toBe(10);
     expect(await fixture.findFaults()).toEqual([]);
-    // The zombie has noticed, and works on under a new name.
+    // The zombie has noticed, and continues under a new id.
     await until(
       async () => (await fixture.db.query("select 1 from workers where os_pid = $1", [zombie.pid])).length === 1,
     );
@@ -154,7 +155,7 @@ describe("the embedded installation", () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  test("keeps the data of the first start for the second, ends what a kill -9 cut off, and leaves no server behind", async () => {
+  test("keeps the data of the first start for the second, ends runs that a kill -9 interrupted, and leaves no server behind", async () => {
     const environment = {
       PROMPTD_DATA_DIR: dataDir,
       PROMPTD_SEED: "on",

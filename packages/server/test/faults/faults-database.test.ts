@@ -1,4 +1,4 @@
-/** The database goes away in the ways it can, while callers and runs are under way. */
+/** The database goes away in every possible way, during requests and runs. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PromptdError } from "@promptd/client";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
@@ -20,7 +20,7 @@ const CHAIN = [
 ].join("\n");
 const ENVIRONMENT = { PROMPTD_LEASE_MS: "1500", PROMPTD_SECRET: "the same for all processes of a test" };
 const LATEST_ANSWER_MS = 12_000; // a statement is given up after 6 s, opening a connection after 5
-/** A create looks what became of its run for 5 s more, with a last try that may be silent as well. */
+/** A create searches for its run for 5 s more, and its last attempt may get no response either. */
 const LATEST_CREATE_MS = 18_000;
 const WAITS_FOR_LOCK = `select query_start::text as since from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock' and query like '%run_create%'`;
@@ -29,7 +29,7 @@ let proxy: TcpProxy;
 let server: TestServer;
 let caller: TestCaller;
 let body: { promptVersionId: string; inputs: { textInputs: { ask: string } } };
-/** Past the proxy: what is really in the database. */
+/** Bypasses the proxy: what is really in the database. */
 let direct: Database;
 
 beforeEach(async () => {
@@ -50,7 +50,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Keeps the account's row locked past the proxy. @returns what lets it go. */
+/** Keeps the account's row locked, bypassing the proxy. @returns a function that releases it. */
 async function lockAccount(accountId: string): Promise<() => Promise<void>> {
   const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holder = direct.tx(
@@ -76,17 +76,17 @@ const untilAllFinal = () =>
   until(async () => (await direct.query("select 1 from runs where finished_at is null")).length === 0);
 
 /**
- * A machine that is busy as well may let a wait end before its run does: the 504 names the run, which goes on. A send is
+ * If the machine is busy as well, a wait may end before its run does: the 504 names the run, which continues. A send is
  * counted before it is made, so a run whose counts were cut off three times has failed, free of charge: nobody knows
- * whether its provider was asked.
+ * whether its provider was called.
  */
 const KNOWN_OUTCOMES = ["succeeded", "failed", "SERVER_ERROR", "GATEWAY_TIMEOUT_ERROR"];
 
 const SENT_TOO_OFTEN = { type: "error", data: "The model could not be reached after several attempts." };
-/** Its worker could not renew the lease, which is short here, as often as a run has attempts. */
+/** Its worker failed to renew the lease, which is short here, as often as a run has attempts. */
 const LOST_TOO_OFTEN = { type: "error", data: "The run could not be completed. You were not charged." };
 
-/** Sixty callers at once. @returns what each was told. */
+/** Sixty concurrent callers. @returns each caller's response. */
 function createMany(text: (i: number) => string): Promise<string[]> {
   return Promise.all(
     Array.from({ length: 60 }, async (_, i) => {
@@ -99,7 +99,7 @@ function createMany(text: (i: number) => string): Promise<string[]> {
   );
 }
 
-/** The listener's backend, by its process id: it never leaves by itself, so another one means that it was cut off. */
+/** The listener's backend, by its process id: it never exits by itself, so a different id means that it was cut off. */
 async function listenerOf(): Promise<number | null> {
   const rows = await direct.query<{ pid: number }>(
     "select pid from pg_stat_activity where application_name like 'promptd:%listen%' and datname = current_database()",
@@ -108,8 +108,8 @@ async function listenerOf(): Promise<number | null> {
 }
 
 /**
- * Once every run is final, nothing is wrong. What was on its way when a connection went may still make a run, whose caller
- * was told that it may exist; anything but a run that is not final yet is a fault at once.
+ * Once every run is final, nothing is wrong. A statement in transit when a connection was lost may still create a run,
+ * whose caller was told that it may exist. Any other problem except a run that is not final yet fails at once.
  */
 async function expectSound(): Promise<void> {
   let faults: readonly unknown[] = [];
@@ -120,7 +120,7 @@ async function expectSound(): Promise<void> {
   expect(faults).toEqual([]);
 }
 
-/** Lets the act meet a cut at the point, and holds it to have been cut off. */
+/** Cuts the connections at the point during the action, and checks that the action was cut off. */
 async function withCutAt<Result>(point: FaultPoint, act: () => Promise<Result>): Promise<Result> {
   await until(async () => (await listenerOf()) !== null);
   const before = await listenerOf();
@@ -139,7 +139,7 @@ describe("a connection that is lost", () => {
     expect(await findFaults(direct)).toEqual([]);
   });
 
-  test("with the answer to a create: the run is looked up, not made again", async () => {
+  test("with the response to a create: the run is looked up, not created again", async () => {
     const cut = proxy.cutOnAnswerTo("run_create");
     const run = await caller.client.runs.create(body, { idempotencyKey: null });
     await cut;
@@ -147,7 +147,7 @@ describe("a connection that is lost", () => {
     expect(await findFaults(direct)).toEqual([]);
   });
 
-  test("with the answer to a finish: the end is written once, and charged once", async () => {
+  test("with the response to a finish: the end is written once, and charged once", async () => {
     const cut = proxy.cutOnAnswerTo("run_finish");
     const run = await caller.client.runs.create(body, { idempotencyKey: null });
     await cut;
@@ -163,14 +163,14 @@ describe("a connection that is lost", () => {
     expect(await findFaults(direct)).toEqual([]);
   });
 
-  test("with the answer to a claim: the runs it took are found and given back, though their worker lives", async () => {
+  test("with the response to a claim: the claimed runs are found and released, although their worker lives", async () => {
     const api = await startTestServer({ role: "api", environment: { ...ENVIRONMENT, DATABASE_URL: proxy.url } });
     await server.app.close(); // its worker would take the run
     try {
       const client = server.clientOf(caller.apiKey, api.url);
       const { runId } = await client.runs.create(body, { respondAsync: true });
       const cut = proxy.cutOnAnswerTo("run_claim");
-      // With this lease no sweep gives anything back while the test lasts.
+      // With this lease no sweep releases anything during the test.
       const worker = await api.startAnother("worker", { PROMPTD_LEASE_MS: "60000" });
       await cut;
       await until(async () => (await runsInDatabase()).some((run) => run.id === runId && run.status === "succeeded"));
@@ -182,16 +182,16 @@ describe("a connection that is lost", () => {
     }
   }, 60_000);
 
-  test("with the answer to a worker's registration: it goes on under the id that it wrote, and works", async () => {
+  test("with the response to a worker's registration: it continues under the id that it wrote, and works", async () => {
     const cut = proxy.cutOnAnswerTo("insert into workers");
-    await direct.query("delete from workers"); // as a sweep would: the next beat says so, and it registers anew
+    await direct.query("delete from workers"); // as a sweep would: the next heartbeat reports it, and it registers anew
     await cut;
     const run = await caller.client.runs.create(body);
     expect(run.runStatus).toBe("succeeded");
     expect(await findFaults(direct)).toEqual([]);
   }, 60_000);
 
-  test("again and again costs the run under way no attempt: it ends as if nothing had been", async () => {
+  test("again and again costs the current run no attempt: it ends as if nothing had happened", async () => {
     const { promptVersionId } = await server.publish(CHAIN);
     const cutEach = async () => {
       for (const _ of ["first", "second", "third", "and once more than a run has attempts"]) {
@@ -206,7 +206,7 @@ describe("a connection that is lost", () => {
     expect(await findFaults(direct)).toEqual([]);
   }, 60_000);
 
-  test("every 30 ms under load: every answer is one the specification knows, every run ends, the ledger is exact", async () => {
+  test("every 30 ms under load: every response follows the specification, every run ends, and the ledger is exact", async () => {
     let cuts = 0;
     const cutting = setInterval(() => {
       cuts += proxy.connections;
@@ -229,7 +229,7 @@ describe("a connection that is lost", () => {
 });
 
 describe("a database that is full or overloaded", () => {
-  test("and refuses what a run writes in between is asked again: nothing is paid for twice", async () => {
+  test("and refuses some of the writes of a run is retried: nothing is paid for twice", async () => {
     const { promptVersionId } = await server.publish(CHAIN);
     await direct.query("create sequence refusals"); // a rollback does not take its numbers back
     await direct.query(`create function refuse_every_other() returns trigger language plpgsql as $$ begin
@@ -247,10 +247,10 @@ describe("a database that is full or overloaded", () => {
     );
   }, 60_000);
 
-  test("costs a run no attempt, however often it gives up what the run asks", async () => {
+  test("costs a run no attempt, however often its statements time out", async () => {
     const { promptVersionId } = await server.publish(CHAIN);
     const { runId } = await direct.tx(async (tx) => {
-      await tx.query("lock table run_steps"); // whoever reads what earlier attempts delivered waits for it
+      await tx.query("lock table run_steps"); // reading what earlier attempts delivered waits for it
       const run = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
       for (let given = 0; given < STEPS.length; given += 1) {
         const waiting = `select pid from pg_locks
@@ -267,8 +267,8 @@ describe("a database that is full or overloaded", () => {
   }, 60_000);
 });
 
-describe("a database that does not answer at all", () => {
-  test("gives every request a 500 within seconds, lets /readyz fail, and is forgotten when it is back", async () => {
+describe("a database that does not respond at all", () => {
+  test("gives every request a 500 within seconds, makes /readyz fail, and is forgotten when it is back", async () => {
     const running = caller.client.runs.createAndWait(
       { ...body, inputs: { textInputs: { ask: "sandbox: delay=1000\nslow" } } },
       { idempotencyKey: "k" },
@@ -291,11 +291,12 @@ describe("a database that does not answer at all", () => {
     expect(await findFaults(direct)).toEqual([]);
   }, 90_000);
 
-  test("gives many creates that wait for their account a 500 within seconds, and not one after the other", async () => {
+  test("gives many creates that wait for their account a 500 within seconds, and not one after another", async () => {
     const unlock = await lockAccount(caller.accountId);
     const sent = Array.from({ length: 24 }, () => caller.client.runs.create(body, { respondAsync: true }));
     const answers = Promise.allSettled(sent);
-    // A statement waits 200 ms for the lock: after two of them all have come to the account, and most wait outside.
+    // A statement waits 200 ms for the lock: after two of them all creates have reached the account, and most wait
+    // outside.
     const waiting = new Set<string>();
     await until(async () => {
       for (const { since } of await direct.query<{ since: string }>(WAITS_FOR_LOCK)) waiting.add(since);
@@ -312,7 +313,7 @@ describe("a database that does not answer at all", () => {
     await expectSound();
   }, 90_000);
 
-  test("makes a worker drop its runs before their lease ends, and take them again afterwards", async () => {
+  test("makes a worker drop its runs before their lease ends, and claim them again afterwards", async () => {
     const creating = caller.client.runs.createAndWait(
       { ...body, inputs: { textInputs: { ask: "sandbox: delay=2500\nslow" } } },
       { idempotencyKey: "k" },
@@ -320,7 +321,7 @@ describe("a database that does not answer at all", () => {
     await until(async () => (await direct.query("select 1 from runs where worker is not null")).length === 1);
     const [before] = await direct.query<{ id: string }>("select id from workers");
     proxy.blackhole(true);
-    // The lease ends, and nobody can say so to the worker.
+    // The lease ends, and nobody can tell the worker.
     await until(
       async () =>
         (await direct.query("select 1 from workers where heartbeat_at < promptd_now() - interval '2 s'")).length === 1,
@@ -334,18 +335,18 @@ describe("a database that does not answer at all", () => {
   }, 90_000);
 });
 
-describe("hints that are lost", () => {
-  test("cost a waiting caller of another process no answer: claim and end are found by looking", async () => {
+describe("lost notifications", () => {
+  test("cost a waiting caller of another process no response: claim and end are found by polling", async () => {
     enableFaults("notify.send:skip");
     const worker = await server.startAnother("worker");
-    await worker.close(); // a start and an end without hints are no trouble either
+    await worker.close(); // a start and an end without notifications cause no trouble either
     const api = await server.startAnother("api");
     const client = server.clientOf(caller.apiKey, api.listenUrl ?? "");
-    // Without either look the wait ends after its 20 s with 504.
+    // Without either poll the wait ends after its 20 s with 504.
     expect((await client.runs.create(body)).runStatus).toBe("succeeded");
   });
 
-  test("by a listener that was cut off are made up for when it is back", async () => {
+  test("of a listener that was cut off are made up for when it is back", async () => {
     await until(async () => (await listenerOf()) !== null);
     const old = await listenerOf();
     await direct.query("select pg_terminate_backend($1)", [old]);

@@ -1,4 +1,4 @@
-/** What a deploy does: processes are told to stop while callers wait and runs are under way. */
+/** What happens in a deployment: processes are asked to stop while callers wait and runs execute. */
 import { readFile } from "node:fs/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { ERRORS } from "@promptd/contract";
@@ -11,7 +11,7 @@ import { until, type PromptdProcess } from "../support/promptd-process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { useInstallation } from "../support/use-installation.ts";
 
-// No worker dies here: with the short lease of other tests a busy machine would cost runs an attempt, or all three.
+// No worker dies here: with the short lease of other tests, a busy machine would cost runs one attempt or all three.
 const installation = useInstallation({ PROMPTD_LEASE_MS: "6000" });
 afterEach(() => enableFaults(""));
 
@@ -20,7 +20,7 @@ interface Sent {
   readonly body: { readonly status: string; readonly data: { readonly runId?: string } | null };
 }
 
-/** A POST whose answer is taken as it comes; a reset connection rejects. */
+/** A POST whose response is read as it arrives; a reset connection rejects. */
 async function post(url: string, caller: InstallationCaller, text: string, headers = {}): Promise<Sent> {
   const response = await fetch(`${url}/v1/runs`, {
     method: "POST",
@@ -30,7 +30,7 @@ async function post(url: string, caller: InstallationCaller, text: string, heade
   return { httpStatus: response.status, body: (await response.json()) as Sent["body"] };
 }
 
-/** The same with a socket of its own, which tells when all of it is with the kernel, whoever reads it there. */
+/** The same with a separate socket, which reports when the kernel has all of it, whoever reads it there. */
 async function postUnread(url: string, caller: InstallationCaller) {
   const body = JSON.stringify({
     promptVersionId: installation().prompts.paid,
@@ -44,7 +44,7 @@ async function postUnread(url: string, caller: InstallationCaller) {
   return { answer: answer.then(readAnswers) };
 }
 
-/** Linux says how a process is: T is stopped by a signal. */
+/** Linux reports the state of a process: T is stopped by a signal. */
 async function isFrozen(pid: number): Promise<boolean> {
   return /\) T /.test(await readFile(`/proc/${pid}/stat`, "utf8"));
 }
@@ -55,7 +55,7 @@ async function count(from: string): Promise<number> {
 }
 
 describe("SIGTERM to an API process", () => {
-  test("turns /readyz first, and serves on until a load balancer had time to see it", async () => {
+  test("first fails /readyz, and keeps serving until a load balancer has had time to notice", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const [api, worker] = [
@@ -74,13 +74,13 @@ describe("SIGTERM to an API process", () => {
     await worker.kill();
   }, 60_000);
 
-  test("answers each of 200 waiting callers with 504 and the runId, resets none, and exits with 0", async () => {
+  test("answers each of 200 waiting callers with 504 and the runId, resets no connection, and exits with 0", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.start("api");
     const sent = Array.from({ length: 200 }, () => post(api.url, caller, "sandbox: delay=4000\nslow"));
     await until(async () => (await count("runs")) === 200);
-    // Started only now, so that no run ends before the stop.
+    // Started only now, so that no run ends before shutdown.
     const worker = await fixture.start("worker");
     await until(async () => (await count("runs where worker is not null")) > 0);
     const exit = await api.stop();
@@ -97,14 +97,15 @@ describe("SIGTERM to an API process", () => {
     await worker.stop();
   }, 90_000);
 
-  test("answers also what was sent while the process stood still, and resets none of it", async () => {
+  test("also answers requests that were sent while the process was frozen, and resets none of them", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.start("api");
     api.signal("SIGSTOP");
     await until(() => isFrozen(api.pid));
     const sent = await Promise.all(Array.from({ length: 40 }, () => postUnread(api.url, caller)));
-    // Both are there when it goes on: the signal, and forty connections of which Node takes one per turn of its loop.
+    // Both are there when it continues: the signal, and forty connections, of which Node accepts one per event loop
+    // iteration.
     api.signal("SIGTERM");
     api.signal("SIGCONT");
     const answers = await Promise.all(sent.map(({ answer }) => answer));
@@ -115,14 +116,14 @@ describe("SIGTERM to an API process", () => {
     expect(await api.exit).toEqual({ code: 0, signal: null });
   }, 60_000);
 
-  test("answers waiting callers with 504 and the runId also while the database is away", async () => {
+  test("answers waiting callers with 504 and the runId even while the database is down", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const proxy = await startTcpProxy(fixture.environment["DATABASE_URL"] ?? "");
     const api = await fixture.start("api", { DATABASE_URL: proxy.url });
     const sent = Array.from({ length: 20 }, () => post(api.url, caller, "waits"));
     await until(async () => (await count("runs")) === 20);
-    // By the time of this answer, those that told the server of the twenty commits have arrived as well.
+    // By the time of this response, the notifications about the twenty commits have arrived as well.
     expect((await post(api.url, caller, "does not wait", { prefer: "respond-async" })).httpStatus).toBe(202);
     proxy.blackhole(true);
     const exit = api.stop();
@@ -138,7 +139,7 @@ describe("SIGTERM to an API process", () => {
     { by: "their window's end", prefer: "wait=3", isStopped: false },
     { by: "a stop", prefer: "wait=60", isStopped: true },
   ])(
-    "callers who joined a run by its key are told its runId by $by also while the database is away",
+    "callers who joined a run by its key are told its runId by $by even while the database is down",
     { timeout: 60_000 },
     async ({ prefer, isStopped }) => {
       const fixture = installation();
@@ -148,7 +149,7 @@ describe("SIGTERM to an API process", () => {
       const send = (how: string) => post(api.url, caller, "once", { "idempotency-key": "joined", prefer: how });
       expect((await send("respond-async")).httpStatus).toBe(202);
       const sent = Array.from({ length: 20 }, () => send(prefer));
-      // Their statements stand on the same two connections before those of these requests.
+      // Their statements are queued on the same two connections before the statements of these requests.
       for (let i = 0; i < 4; i += 1) expect((await send("respond-async")).httpStatus).toBe(202);
       proxy.blackhole(true);
       const exit = isStopped ? api.stop() : null;
@@ -162,7 +163,7 @@ describe("SIGTERM to an API process", () => {
     },
   );
 
-  test("is followed by a second one that ends the process at once, with runs under way", async () => {
+  test("is followed by a second one that ends the process at once, while runs execute", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const server = await fixture.start("all", { PROMPTD_DRAIN_SECONDS: "600" });
@@ -171,7 +172,7 @@ describe("SIGTERM to an API process", () => {
     server.signal("SIGTERM");
     expect((await sent).httpStatus).toBe(504); // draining has begun
     const secondMs = performance.now();
-    // A signal within a second of the first counts as the same Ctrl-C, so the caller insists.
+    // A signal within a second of the first one counts as the same Ctrl-C, so the sender insists.
     let hasEnded = false;
     void server.exit.then(() => (hasEnded = true));
     await until(() => {
@@ -184,7 +185,7 @@ describe("SIGTERM to an API process", () => {
 });
 
 describe("SIGTERM to a worker", () => {
-  test("lets runs finish within the grace and claims no new ones meanwhile", async () => {
+  test("lets runs finish within the grace period and claims no new ones meanwhile", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.startHere("api");
@@ -201,7 +202,7 @@ describe("SIGTERM to a worker", () => {
     expect(await count("workers")).toBe(0);
   }, 60_000);
 
-  test("gives runs back that outlive the grace, at once and without counting the attempt", async () => {
+  test("releases runs that outlive the grace period, at once and without counting the attempt", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.startHere("api");
@@ -217,7 +218,7 @@ describe("SIGTERM to a worker", () => {
     await next.stop();
   }, 60_000);
 
-  test("gives back also what a claim under way brings in after the signal", async () => {
+  test("also releases runs from a claim that completes after the signal", async () => {
     const server = await startTestServer({ role: "api" });
     try {
       const published = await server.publish(
@@ -244,7 +245,7 @@ describe("SIGTERM to a worker", () => {
 });
 
 describe("a rolling restart under load", () => {
-  test("shows callers only answers that the specification knows, and loses no run", async () => {
+  test("shows callers only responses that the specification allows, and loses no run", async () => {
     const fixture = installation();
     const callers = await Promise.all(Array.from({ length: 8 }, () => fixture.createCaller()));
     const port = { first: "", second: "" };
@@ -266,7 +267,7 @@ describe("a rolling restart under load", () => {
           const kind = `${httpStatus} ${body.status}`;
           seen.set(kind, (seen.get(kind) ?? 0) + 1);
         } catch {
-          refused += 1; // a balancer would have gone to the other one: nothing listens here for a moment
+          refused += 1; // a load balancer would have used the other one: nothing listens here for a moment
           await until(
             async () =>
               (await fetch(`${fleet.first.url}/healthz`).catch(() => null)) !== null || rolling.signal.aborted,

@@ -1,4 +1,4 @@
-/** The embedded database when promptd, its server or both are killed: who finds out, and what the next start finds. */
+/** The embedded database when promptd, its server, or both are killed: who notices, and what the next start finds. */
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ function superuser(url: string): string {
 }
 
 describe("the first start", () => {
-  it("killed while it makes the cluster leaves nothing that the next one opens", async () => {
+  it("killed while it creates the cluster leaves nothing that the next one opens", async () => {
     const dataDir = await createDataDir();
     await expect(startUser(dataDir, { faults: "embedded.init_mid:kill" })).rejects.toThrow("SIGKILL");
     const left = await readdir(dataDir);
@@ -32,7 +32,7 @@ describe("the first start", () => {
     expect((await readdir(dataDir)).filter((name) => name.startsWith("pg.init-"))).toEqual([]);
   });
 
-  it("killed before the server was ready lets the next one join that server", async () => {
+  it("killed before the server is ready lets the next one join that server", async () => {
     const dataDir = await createDataDir();
     await expect(startUser(dataDir, { faults: "embedded.before_ready:kill" })).rejects.toThrow("SIGKILL");
     const { url } = await startUser(dataDir);
@@ -41,7 +41,7 @@ describe("the first start", () => {
 });
 
 describe("several processes on one data directory", () => {
-  it("bring a killed server back, once, with its data", async () => {
+  it("restart a killed server, once, with its data", async () => {
     const dataDir = await createDataDir();
     const users = await Promise.all([startUser(dataDir), startUser(dataDir)]);
     const [{ url }] = users;
@@ -50,7 +50,7 @@ describe("several processes on one data directory", () => {
     process.kill(pid, "SIGKILL");
     await until(async () => (await readServerPid(dataDir)) !== pid && (await isAnswering(url)));
     expect(await ask(url, "select n from kept")).toBe(7);
-    // Both noticed and both hold a session again: the last one to leave still stops it.
+    // Both noticed and both have a session again: the last one to leave still stops it.
     const held = `select count(*)::int from pg_stat_activity where application_name like 'promptd:embedded:%'`;
     await until(async () => (await ask(url, held)) === 2);
     const next = await serverPid(dataDir);
@@ -62,7 +62,7 @@ describe("several processes on one data directory", () => {
 });
 
 describe("after kill -9", () => {
-  it("of promptd alone the next start joins the living server and finds the data", async () => {
+  it("of promptd alone, the next start joins the living server and finds the data", async () => {
     const dataDir = await createDataDir();
     const first = await startUser(dataDir);
     await ask(first.url, "create table kept as select 7 as n");
@@ -75,7 +75,7 @@ describe("after kill -9", () => {
     expect(await isServerAlive(pid)).toBe(false);
   });
 
-  it("of promptd and the server the next start recovers the data", async () => {
+  it("of promptd and the server, the next start recovers the data", async () => {
     const dataDir = await createDataDir();
     const first = await startUser(dataDir);
     await ask(first.url, "create table kept as select 7 as n");
@@ -101,7 +101,7 @@ describe("after kill -9", () => {
     expect(await isAnswering((await starting).url)).toBe(true);
   });
 
-  it("and a reused process id neither the start lock nor the server's pid file is in the way", async () => {
+  it("and a reused process id, neither the start lock nor the server's pid file is in the way", async () => {
     const dataDir = await createDataDir();
     const first = await startUser(dataDir);
     await first.stop();

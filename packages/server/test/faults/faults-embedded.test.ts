@@ -1,4 +1,4 @@
-/** The embedded database is shut down in the middle of the work, in each way it can be: callers wait on, nothing is lost. */
+/** The embedded database is shut down during work, in every possible way: callers keep waiting, and nothing is lost. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ async function postmaster(): Promise<number> {
 
 describe("a database that is shut down while requests wait for their runs", () => {
   test.each(["SIGINT", "SIGQUIT"] as const)(
-    "by %s comes back by itself, and every waiting request is answered by its own run",
+    "by %s comes back by itself, and every waiting request gets the result of its own run",
     { timeout: 180_000 },
     async (signal) => {
       const caller = await fixture.createCaller();
@@ -47,7 +47,7 @@ describe("a database that is shut down while requests wait for their runs", () =
           inputs: { textInputs: { ask: `sandbox: delay=${1_500 + i * 200}\nanswer ${i}` } },
         }),
       );
-      for (const wait of waits) wait.catch(() => {}); // heard where they are awaited
+      for (const wait of waits) wait.catch(() => {}); // handled where they are awaited
       await until(async () => (await fixture.db.query("select 1 from runs where worker is not null")).length > 0);
       await until(async () => (await fixture.db.query("select 1 from runs")).length === waits.length);
       const before = await postmaster();

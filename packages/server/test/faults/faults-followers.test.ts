@@ -16,7 +16,7 @@ interface Follower {
   readonly ended: Promise<void>;
 }
 
-test("every follower sees the end with the final text, and no piece twice with other content", async () => {
+test("every follower sees the end with the final text, and no piece twice with different content", async () => {
   const fixture = installation();
   const caller = await fixture.createCaller();
   const rolled = await fixture.start("api");
@@ -32,7 +32,7 @@ test("every follower sees the end with the final text, and no piece twice with o
   function follow(runId: string, url: string): Follower {
     const events: RunEvent[] = [];
     const read = async (): Promise<void> => {
-      // Where it is cut off it comes back, for as long as a process takes to be replaced.
+      // When it is cut off it reconnects, for as long as it takes to replace a process.
       const patient = createClient({ baseUrl: url, apiKey: caller.apiKey, maxRetries: 60 });
       for await (const event of patient.runs.follow(runId)) events.push(event);
     };

@@ -1,4 +1,7 @@
-/** A request whose handler breaks at any of its points: an envelope without a word of the cause, and a run that is whole or none. */
+/**
+ * A request whose handler fails at any of its points: an envelope that does not reveal the cause, and a run that exists
+ * completely or not at all.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { enableFaults, type FaultPoint } from "../../src/platform/fault-injection.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -30,7 +33,7 @@ const BODIES = {
   }),
 };
 
-/** The points of a create, the body that passes each, and whether the run is there when the point breaks. */
+/** The points of a create, the body that passes each, and whether the run exists when the point fails. */
 const POINTS: [FaultPoint, keyof typeof BODIES, number][] = [
   ["create.blob_stored", "photo", 0],
   ["create.before_commit", "echo", 0],
@@ -42,7 +45,7 @@ const POINTS: [FaultPoint, keyof typeof BODIES, number][] = [
 
 describe("a create whose handler throws", () => {
   test.each(POINTS)(
-    "at %s is a 500 that says nothing of the cause, and the same key leads to one run",
+    "at %s is a 500 that does not reveal the cause, and the same key leads to one run",
     async (...row) => {
       const [point, kind, left] = row;
       const { client, accountId } = await server.createCaller();

@@ -1,4 +1,4 @@
-/** Real workers with a small heap, and a run whose outputs are legal but larger than that heap. */
+/** Real workers with a small heap, and a run whose outputs are valid but larger than that heap. */
 import { expect, test } from "vitest";
 import type { Run } from "@promptd/contract";
 import { bodyOf, type Way } from "./fault-points.ts";
@@ -8,19 +8,24 @@ import { useInstallation } from "../support/use-installation.ts";
 
 const installation = useInstallation();
 
-/** Ordinary runs fit, HUGE not even into 96 MB. The lease is longer than any pause of a collector that finds nothing. */
+/**
+ * Ordinary runs fit; HUGE does not fit even into 96 MB. The lease is longer than any pause of a garbage collector that
+ * frees nothing.
+ */
 const SMALL = { NODE_OPTIONS: "--max-old-space-size=64", PROMPTD_LEASE_MS: "3000" };
 const ONE_RUN_EACH = { ...SMALL, PROMPTD_WORKER_CONCURRENCY: "1" };
-/** Ten texts of 2 MiB, the most that is kept of one: 40 MB, since the ellipsis makes each character take two bytes. */
+/**
+ * Ten texts of 2 MiB, the most that is stored of one: 40 MB, because the ellipsis makes each character take two bytes.
+ */
 const HUGE: Way = { prompt: "long", ask: "sandbox: size=2048\nmore than the heap holds…" };
 
-/** How a worker ended, which may have been before it was ready: the first claim comes earlier. */
+/** How a worker ended, possibly before it was ready: the first claim comes earlier. */
 async function endOf(starting: Promise<PromptdProcess>): Promise<string> {
   const started = await starting.catch((error: unknown) => String(error));
   return typeof started === "string" ? started : String((await started.exit).signal);
 }
 
-test("a run that no worker has the memory for takes three of them with it and fails, free, while others' runs go on", async () => {
+test("a run that needs more memory than any worker has kills three of them and fails, free, while others' runs continue", async () => {
   const fixture = installation();
   const [greedy, neighbour] = await Promise.all([fixture.createCaller(), fixture.createCaller()]);
   const api = await fixture.start("api", SMALL);
@@ -30,7 +35,7 @@ test("a run that no worker has the memory for takes three of them with it and fa
   const credits = () => greedy.clientAt(api.url).me.credits();
   const before = await credits();
 
-  // Its other runs stay where their images are loaded, so that all of them are in its hands when it dies.
+  // Its other runs stay where their images are loaded, so that it holds all of them when it dies.
   const first = await fixture.start("worker", { ...SMALL, PROMPTD_FAULT: "images.after_fetch:hang" });
   const lost = await Promise.all(
     Array.from({ length: 5 }, () => create(neighbour, { prompt: "photo", ask: "a photo" })),
@@ -42,7 +47,7 @@ test("a run that no worker has the memory for takes three of them with it and fa
   await until(() => first.log.some((line) => line.includes("JavaScript heap out of memory")));
   expect(await countRuns("attempt = 1 and finished_at is null")).toBe(6);
 
-  // From here on a worker that dies has nothing else in hand.
+  // From here on, a worker that dies holds nothing else.
   const starts = Array.from({ length: 3 }, () => fixture.start("worker", ONE_RUN_EACH));
   const ends = starts.map(endOf);
   const meanwhile = await Promise.all(
@@ -68,7 +73,7 @@ test("a run that no worker has the memory for takes three of them with it and fa
   expect((await Promise.all(ends)).filter((end) => end.includes("SIGABRT"))).toHaveLength(2);
   expect(await fixture.findFaults()).toEqual([]);
 
-  // Memory was all that it lacked.
+  // It lacked nothing except memory.
   const roomy = await fixture.start("worker", { PROMPTD_LEASE_MS: SMALL.PROMPTD_LEASE_MS });
   const again = await create(greedy, HUGE);
   await until(async () => (await fixture.openRuns()) === 0);

@@ -1,4 +1,4 @@
-/** Points of a run's way, with a process that loses all its database connections exactly there. */
+/** Points on a run's path, with a process that loses all its database connections exactly there. */
 import { describe, expect, test } from "vitest";
 import {
   createWithoutWorker,
@@ -31,7 +31,7 @@ describe("a process that loses its database connections", () => {
   test.each(pointsAtStart(["claim.after_commit"]))("at %s", { timeout: 90_000 }, async (point, way) => {
     const fixture = installation();
     const { api, told } = await createWithoutWorker(fixture, way);
-    // A start that loses its connections may fail: whoever started it starts it again.
+    // A start that loses its connections may fail; then it is started again.
     const cut = await fixture.start("worker", { PROMPTD_FAULT: `${point}:cut@1` }).catch((error: Error) => error);
     const worker = cut instanceof Error ? await fixture.start("worker") : cut;
     expect((await told).runStatus).toBe("succeeded");

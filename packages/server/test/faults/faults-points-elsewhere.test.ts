@@ -1,4 +1,6 @@
-/** The named points off the way of a run: grants, periodic work, migrations, the start of the embedded database. */
+/**
+ * The fault points away from a run's path: grants, periodic work, migrations, and the start of the embedded database.
+ */
 import { readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -20,7 +22,7 @@ import { exitOf, killLeftovers, runCommand, until } from "../support/promptd-pro
 import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
 import { useInstallation } from "../support/use-installation.ts";
 
-/** Points off a run's way, and where they are tested. */
+/** Points away from a run's path, and where they are tested. */
 const ELSEWHERE: Partial<Record<FaultPoint, string>> = {
   "grant.before_commit": "below",
   "expire.before_commit": "below",
@@ -34,7 +36,7 @@ const ELSEWHERE: Partial<Record<FaultPoint, string>> = {
 
 const LIMIT = { timeout: 90_000 };
 
-test("every registered point is on the way of a run or named elsewhere", () => {
+test("every registered point is on a run's path or tested elsewhere", () => {
   expect([...Object.keys(ON_THE_WAY), ...Object.keys(ELSEWHERE)].sort()).toEqual([...FAULT_POINTS].sort());
 });
 
@@ -52,7 +54,7 @@ describe("at its point before the commit a grant", () => {
     expect(await fixture.findFaults()).toEqual([]);
   };
 
-  test("that dies is made once by the same key", LIMIT, async () => {
+  test("that dies is made only once with the same key", LIMIT, async () => {
     const fixture = installation();
     const argv = await order(fixture);
     const died = await runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:kill" });
@@ -60,7 +62,7 @@ describe("at its point before the commit a grant", () => {
     await expectOneGrant(fixture, argv);
   });
 
-  test("that freezes and wakes after the same key was used adds nothing", LIMIT, async () => {
+  test("that freezes, and wakes after the same key was used, adds nothing", LIMIT, async () => {
     const fixture = installation();
     const argv = await order(fixture);
     const sleeping = runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:stop" });
@@ -71,14 +73,18 @@ describe("at its point before the commit a grant", () => {
     await expectOneGrant(fixture, argv);
   });
 
-  test("that loses its connections is made at most once, and once by the same key", LIMIT, async () => {
-    const fixture = installation();
-    const argv = await order(fixture);
-    const first = await runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:cut" });
-    expect(first.code).not.toBeNull();
-    expectConnectionsLost(first.errors.split("\n"));
-    await expectOneGrant(fixture, argv);
-  });
+  test(
+    "that loses its connections is made at most once, and exactly once when repeated with the same key",
+    LIMIT,
+    async () => {
+      const fixture = installation();
+      const argv = await order(fixture);
+      const first = await runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:cut" });
+      expect(first.code).not.toBeNull();
+      expectConnectionsLost(first.errors.split("\n"));
+      await expectOneGrant(fixture, argv);
+    },
+  );
 });
 
 describe("periodic work", () => {
@@ -87,7 +93,7 @@ describe("periodic work", () => {
   interface Work {
     readonly tick: string;
     readonly prepare: (fixture: InstallationFixture) => Promise<void>;
-    /** What the database shows once the work has been done, each piece once. */
+    /** What the database shows once the work has been done, with each part done once. */
     readonly done: (fixture: InstallationFixture) => Promise<readonly unknown[]>;
     readonly expected: readonly unknown[];
   }
@@ -125,7 +131,9 @@ describe("periodic work", () => {
 
   const makeDue = (fixture: InstallationFixture, { tick }: Work) =>
     fixture.db.query("update cron_ticks set next_at = promptd_now() where name = $1", [tick]);
-  /** The start is given in an object: to wait for it here would be to wait for a worker that may never be ready. */
+  /**
+   * The start is returned in an object: waiting for it here would mean waiting for a worker that may never be ready.
+   */
   const startBroken = async (fixture: InstallationFixture, point: Point, action: "kill" | "stop" | "cut") => {
     await WORK[point].prepare(fixture);
     await makeDue(fixture, WORK[point]);
@@ -145,7 +153,7 @@ describe("periodic work", () => {
   const once = ({ expected }: Work) => ({ done: expected, faults: [] });
 
   test.each(chosen<Point>(all, ["expire.before_commit", "file.after_unlink"]))(
-    "whose worker dies at %s is done once by the next one",
+    "whose worker dies at %s is done once by the next worker",
     LIMIT,
     async (point) => {
       const fixture = installation();
@@ -159,7 +167,7 @@ describe("periodic work", () => {
   );
 
   test.each(chosen<Point>(all, ["expire.before_commit"]))(
-    "whose worker freezes at %s is done once by the next one, also when the first one wakes",
+    "whose worker freezes at %s is done once by the next worker, even when the first one wakes",
     LIMIT,
     async (point) => {
       const fixture = installation();
@@ -168,19 +176,19 @@ describe("periodic work", () => {
       expect(await WORK[point].done(fixture)).toEqual([]);
       const next = await startNext(fixture, WORK[point]);
       process.kill(pid, "SIGCONT");
-      await (await starting).stop(); // it ends its turn first
+      await (await starting).stop(); // it finishes its tick first
       await next.stop();
       expect(await endOf(fixture, WORK[point])).toEqual(once(WORK[point]));
     },
   );
 
   test.each(chosen<Point>(all, []))(
-    "whose worker loses its connections at %s is done once by the next one",
+    "whose worker loses its connections at %s is done once by the next worker",
     LIMIT,
     async (point) => {
       const fixture = installation();
       const { starting } = await startBroken(fixture, point, "cut");
-      await untilConnectionsLost(await starting); // its turn is over, and the next is far away
+      await untilConnectionsLost(await starting); // its tick is over, and the next one is far away
       const next = await startNext(fixture, WORK[point]);
       await next.stop();
       expect(await endOf(fixture, WORK[point])).toEqual(once(WORK[point]));
@@ -188,7 +196,7 @@ describe("periodic work", () => {
   );
 });
 
-describe("half-way through its migrations a start", () => {
+describe("halfway through its migrations a start", () => {
   let database: TestDatabase;
   let db: Database;
   let environment: Record<string, string>;
@@ -206,7 +214,7 @@ describe("half-way through its migrations a start", () => {
   const applied = ({ result }: { result: unknown }) => (result as { applied: string[] }).applied;
 
   test.each(chosen(["kill", "cut"], ["kill"]))(
-    "that ends by %s is undone, and done by the next",
+    "that ends by %s is rolled back, and completed by the next one",
     LIMIT,
     async (action) => {
       const died = await runCommand(["migrate"], { ...environment, PROMPTD_FAULT: `migrate.mid:${action}@3` });
@@ -228,7 +236,7 @@ describe("half-way through its migrations a start", () => {
   });
 });
 
-/** The frozen one and one that has asked for the lock of the migrations. */
+/** The frozen process, and one that has requested the migration lock. */
 const MIGRATING = `select 1 from pg_stat_activity where datname = current_database()
   and application_name like 'promptd:migrate:%' and (state <> 'idle' or query ~ 'rollback')`;
 

@@ -1,4 +1,4 @@
-/** Points of a run's way, with a process that freezes exactly there, is outlived by another one, and wakes up. */
+/** Points on a run's path, with a process that freezes exactly there, is replaced by another one, and wakes up. */
 import { describe, expect, test } from "vitest";
 import {
   createWithoutWorker,
@@ -14,7 +14,7 @@ import { useInstallation } from "../support/use-installation.ts";
 
 const installation = useInstallation();
 
-describe("a process that is frozen, outlived and woken", () => {
+describe("a process that is frozen, replaced, and woken", () => {
   test.each(pointsInService(["call.before_send", "finish.before_commit"]))(
     "at %s",
     { timeout: 90_000 },
@@ -22,7 +22,7 @@ describe("a process that is frozen, outlived and woken", () => {
       const fixture = installation();
       const { doomed, first, createUntilTold } = await meetPoint(fixture, "stop", [point, way]);
       await until(() => isFrozen(doomed.pid));
-      // It may sleep on row locks of an open transaction: the database ends that after its own time limit.
+      // It may be frozen with row locks of an open transaction: the database ends that after its own time limit.
       const second = await fixture.start();
       const told = await createUntilTold(second.url);
       doomed.signal("SIGCONT");
@@ -38,12 +38,12 @@ describe("a process that is frozen, outlived and woken", () => {
     const fixture = installation();
     const { api, told } = await createWithoutWorker(fixture, way);
     const starting = fixture.start("worker", { PROMPTD_FAULT: `${point}:stop@1` });
-    starting.catch(() => {}); // heard where it is awaited
+    starting.catch(() => {}); // handled where it is awaited
     const pid = await pidOfFrozenWorker(fixture);
     const second = await fixture.start("worker");
     expect((await told).runStatus).toBe("succeeded");
     process.kill(pid, "SIGCONT");
-    // A start that slept longer than its statements may take ends: whoever started it starts it again.
+    // A start that was frozen for longer than its statements may take fails; then it is started again.
     const woken = await starting.catch(() => null);
     await expectOneSoundRun(fixture);
     await Promise.all([api.stop(), woken?.stop(), second.stop()]);

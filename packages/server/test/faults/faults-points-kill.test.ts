@@ -1,4 +1,4 @@
-/** Every named point of a run's way, with a process that dies exactly there. */
+/** Every fault point on a run's path, with a process that dies exactly there. */
 import { describe, expect, test } from "vitest";
 import type { FaultPoint } from "../../src/platform/fault-injection.ts";
 import {
@@ -14,7 +14,7 @@ import { useInstallation } from "../support/use-installation.ts";
 
 const installation = useInstallation();
 
-/** What the dead worker leaves: a claim that was committed counts, and no other. */
+/** What the dead worker leaves behind: a committed claim counts, and no other. */
 const ATTEMPTS: Partial<Record<FaultPoint, readonly number[]>> = {
   "claim.before_commit": [0],
   "claim.after_commit": [1],
@@ -39,7 +39,7 @@ describe("a process that is killed", () => {
     const fixture = installation();
     const { doomed, first, createUntilTold } = await meetPoint(fixture, "kill", [point, way]);
     expect(await doomed.exit).toEqual({ code: null, signal: "SIGKILL" });
-    // Told nothing at all, or, where draining had begun, that the run goes on.
+    // No response at all, or, if draining had begun, that the run continues.
     expect([null, 504]).toContain(statusOf(await first));
     const second = await fixture.start();
     expect((await createUntilTold(second.url)).runStatus).toBe("succeeded");

@@ -1,4 +1,7 @@
-/** The database without a free connection, and the disk without a free block: refusals, no lost run, and a way back alone. */
+/**
+ * The database without a free connection, and the disk without a free block: errors, no lost run, and automatic
+ * recovery.
+ */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +37,7 @@ const statusOf = (error: unknown) => (error instanceof PromptdError ? error.http
 describe("a database whose connections others have taken", () => {
   const CONNECTIONS = 40;
 
-  /** Takes every connection that is free or becomes free; only the server's superuser has some kept for it. */
+  /** Takes every connection that is free or becomes free; only the server's superuser has some reserved. */
   async function takeAll(url: string, taken: ReturnType<typeof openConnection>[]): Promise<void> {
     for (;;) {
       const connection = openConnection(url, "foreign");
@@ -47,7 +50,7 @@ describe("a database whose connections others have taken", () => {
     }
   }
 
-  test("is answered with 500 and not waited for, and costs no run: all go on when there is room again", async () => {
+  test("is answered with 500 without waiting, and costs no run: all continue when there is room again", async () => {
     const dataDir = await makeDirectory("connections");
     const settings = { max_connections: String(CONNECTIONS), fsync: "off" };
     const own = await startEmbeddedPostgres({ dataDir, log: silent, settings });
@@ -82,7 +85,8 @@ describe("a database whose connections others have taken", () => {
       const { rows } = await superuser.query(
         `select 1 from pg_stat_activity where usename = 'promptd' and application_name not like 'promptd:foreign:%'`,
       );
-      // A session leaves the list a moment before its place is free, so one round that finds no room proves nothing.
+      // A session disappears from the list a moment before its slot is free, so one round that finds no room proves
+      // nothing.
       roundsWithoutRoom = rows.length === 0 && taken.length === before ? roundsWithoutRoom + 1 : 0;
       return roundsWithoutRoom === 20;
     });
@@ -125,7 +129,7 @@ async function tryMount(): Promise<boolean> {
   }
 }
 describe.skipIf(!canMount)("a full disk under the embedded database and the files", () => {
-  /** Writes until nothing more goes in. */
+  /** Writes until the disk is full. */
   async function fill(file: string): Promise<void> {
     const handle = await open(file, "w");
     try {
@@ -171,12 +175,12 @@ describe.skipIf(!canMount)("a full disk under the embedded database and the file
     await fill(join(disk, "filler"));
     const waiting = await client.runs.create(bodyOf("picture", "no room for its file"), { respondAsync: true });
 
-    // Each leaves 90 kB in the journal of the database, which has less than 32 MB of it in hand.
+    // Each leaves 90 kB in the database's write-ahead log, which has less than 32 MB reserved.
     const keys = Array.from({ length: 600 }, (_, i) => `key-${i}`);
     const told = await inTurn(keys, 8, (key) => create(client, bodyOf("paid", key + noise()), key));
     const acknowledged = told.filter(({ runId }) => runId !== null);
     const refused = new Set(told.flatMap(({ status }) => (status === 200 ? [] : [status])));
-    // The server may be down or may still read: what it cannot write it refuses, either way.
+    // The server may be down or may still read: either way it refuses what it cannot write.
     expect([...refused]).toEqual([500]);
 
     await rm(join(disk, "filler"));
@@ -187,11 +191,11 @@ describe.skipIf(!canMount)("a full disk under the embedded database and the file
     expect((await client.runs.get(waiting.runId)).runStatus).toBe("succeeded");
     expect((await client.runs.createAndWait(bodyOf("picture", "room again"))).runStatus).toBe("succeeded");
     expect(await fixture.findFaults()).toEqual([]);
-    await closeFixture(); // or promptd would leave the database to it, running
+    await closeFixture(); // otherwise promptd would leave the database running for it
     expect((await server.stop()).code).toBe(0);
   }, 240_000);
 
-  /** Does not compress, so that it takes its size on the disk. */
+  /** Incompressible, so that it takes its full size on disk. */
   const noise = () => Buffer.from(crypto.getRandomValues(new Uint8Array(65_000))).toString("base64");
 
   async function create(client: Client, body: Parameters<Client["runs"]["create"]>[0], idempotencyKey: string) {

@@ -1,4 +1,6 @@
-/** A first start that is killed while it seeds the marketplace: the next one completes it, and makes nothing twice. */
+/**
+ * A first start that is killed while it seeds the marketplace: the next one completes it, and creates nothing twice.
+ */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createClient } from "@promptd/client";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
@@ -35,7 +37,7 @@ async function count(from: string): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** The process that has the seed's author and not yet its prompts is publishing them: one transaction. */
+/** A process that has the seed's author but not its prompts yet is publishing them, in one transaction. */
 async function killWhilePublishing(): Promise<void> {
   const starting = startPromptd({ environment }).catch((error: unknown) => error);
   await until(async () => (await count("accounts")) === 1);
@@ -55,7 +57,7 @@ async function killAtTheGrant(): Promise<void> {
 }
 
 test.each([
-  ["while its prompts are published", killWhilePublishing],
+  ["while its prompts are being published", killWhilePublishing],
   ["between its prompts and the demo key", killAtTheGrant],
 ])("killed %s", { timeout: 120_000 }, async (_, kill) => {
   await kill();

@@ -1,14 +1,14 @@
-/** The database's connections are lost while a process starts. */
+/** The database's connections are lost during a process's startup. */
 import { expect, onTestFinished, test } from "vitest";
 import { startTestServer } from "../support/test-server.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text\ninputs: { ask: {} }\n---\n{{ ask }}\n";
 
-/** More than one statement takes tries by itself. */
+/** More failures than a single statement retries by itself. */
 const REFUSALS = 5;
 
-test("at whichever answer of the database it crashes, a process starts and works", async () => {
+test("a process starts and works, whichever database response a crash cuts off", async () => {
   const server = await startTestServer({ role: "api" });
   onTestFinished(() => server.close());
   const { promptVersionId } = await server.publish(ECHO);

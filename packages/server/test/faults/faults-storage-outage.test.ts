@@ -1,6 +1,6 @@
 /**
- * The disk or the bucket stops working while runs need it: nothing is lost, nothing is paid twice, what needs no files
- * goes on, and everything ends when the storage is back.
+ * The disk or the bucket stops working while runs need it: nothing is lost, nothing is paid for twice, work that needs
+ * no files continues, and everything ends when the storage is back.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -25,18 +25,18 @@ const callsOf = (runId: string) =>
 const ended = (runId: string) =>
   until(async () => (await caller.client.runs.get(runId)).runStatus.match(/succeeded|failed/) !== null, 60_000);
 
-/** A run that was given back is due again after some seconds; a test need not wait for them. */
+/** A released run is due again after some seconds; a test need not wait for them. */
 const retryNow = (runId: string) =>
   server.app.db.query("update runs set run_at = promptd_now() where id = $1", [runId]);
 
-/** Until something fails to be stored, a run begins as if everything could be. */
+/** Until something fails to be stored, runs begin as if everything could be stored. */
 const storesFiles = () => until(async () => (await fetch(`${server.url}/readyz`)).status === 200); // search is loaded too
 
-/** The run succeeded, was paid for once by us and once by its caller, and the books are right. */
+/** The run succeeded, was paid for once by us and once by its caller, and the ledger is right. */
 async function expectOneImage(runId: string): Promise<void> {
   await ended(runId);
   expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded", tokens: 4 });
-  // How a send ended is the operator's record: no run waits for it to be written.
+  // How a send ended is recorded for the operator: no run waits for that to be written.
   await until(async () => (await callsOf(runId)).every(({ outcome }) => outcome !== null));
   expect(await callsOf(runId)).toEqual([{ outcome: "image" }]);
   expect((await server.checkLedger()).mismatches).toEqual([]);
@@ -102,16 +102,19 @@ describe("a bucket", () => {
     ["is gone (404 NoSuchBucket)", answers(404, "NoSuchBucket")],
     ["resets connections", resets],
     ["resets connections in the middle of an upload", resetsOnTheWay],
-  ])("that %s when an output is stored makes the run wait, which is charged once in the end", async (_name, how) => {
-    bucket.disturb = only("PUT", how);
-    const runId = await startRun(caller.client, bodyOf(imageVersion));
-    await until(async () => asked("PUT") >= 4); // beyond what one store tries by itself
-    expect((await caller.client.runs.get(runId)).runStatus).toBe("running");
-    bucket.disturb = () => false;
-    await expectOneImage(runId);
-  });
+  ])(
+    "that %s when an output is stored makes the run wait, and the run is charged once in the end",
+    async (_name, how) => {
+      bucket.disturb = only("PUT", how);
+      const runId = await startRun(caller.client, bodyOf(imageVersion));
+      await until(async () => asked("PUT") >= 4); // more attempts than a single store makes by itself
+      expect((await caller.client.runs.get(runId)).runStatus).toBe("running");
+      bucket.disturb = () => false;
+      await expectOneImage(runId);
+    },
+  );
 
-  test("that is away keeps no other work from being done, and no model is asked for what could not be kept", async () => {
+  test("that is unavailable blocks no other work, and no model is called for output that could not be stored", async () => {
     bucket.disturb = only("PUT", answers(503, "SlowDown"));
     const first = await startRun(caller.client, bodyOf(imageVersion));
     await until(async () => asked("PUT") >= 4);
@@ -126,7 +129,7 @@ describe("a bucket", () => {
     await Promise.all([expectOneImage(first), expectOneImage(second)]);
   });
 
-  test("that is away until the deadline of a run fails it without a charge, and operators read why", async () => {
+  test("that is unavailable until a run's deadline fails the run without a charge, and operators see why", async () => {
     bucket.disturb = only("PUT", answers(503, "SlowDown"));
     await startRun(caller.client, bodyOf(imageVersion));
     await until(async () => asked("PUT") >= 4);
@@ -166,7 +169,7 @@ describe("a bucket", () => {
     await expectOneImage(runId);
   });
 
-  test("that refuses an input when a run is created: no run, no charge, and the server says that it is at fault", async () => {
+  test("that refuses an input when a run is created: no run, no charge, and the server says that the failure is its own", async () => {
     bucket.disturb = only("PUT", answers(403, "AccessDenied"));
     const answer = await postRun(caller.client, { promptVersionId: photoVersion, inputs: { imageInputs: [PNG] } });
     expect(answer.httpStatus).toBe(500);
@@ -175,7 +178,7 @@ describe("a bucket", () => {
     expect(await caller.client.me.credits()).toEqual({ credits: 100 });
   });
 
-  test("that is silent when the image of a refused run is to be removed holds up no answer", async () => {
+  test("that does not respond when a refused run's image is to be removed delays no response", async () => {
     bucket.disturb = only("DELETE", (request) => void request.resume());
     await server.app.db.query(`create function refuse_run() returns trigger language plpgsql
         as $$ begin raise 'no space left' using errcode = '53100'; end $$;
@@ -197,7 +200,7 @@ describe("a bucket", () => {
       ["answers 403", answers(403, "AccessDenied")],
       ["is gone (404 NoSuchBucket)", answers(404, "NoSuchBucket")],
       ["resets connections", resets],
-    ])("and %s gives 500, and the file again when it is back", async (_name, how) => {
+    ])("and the bucket %s, the response is 500, and the file again when it is back", async (_name, how) => {
       const url = await makeFile();
       bucket.disturb = only("GET", how);
       const broken = await fetch(url);
@@ -215,7 +218,7 @@ describe("a bucket", () => {
       expect((await (await fetch(url)).arrayBuffer()).byteLength).toBeGreaterThan(1_000);
     });
 
-    test("HEAD of a bucket that is gone is a failure, and of a file that is gone 404", async () => {
+    test("HEAD of a missing bucket is a failure, and of a missing file 404", async () => {
       const url = await makeFile();
       bucket.disturb = (request, response) => {
         request.resume();
@@ -246,7 +249,7 @@ describe("a disk", () => {
     await rm(dataDir, { recursive: true });
   });
 
-  test("that took no files from the start asks no model for an image, and the run ends when it does", async () => {
+  test("that accepts no files from the start causes no model call for an image, and the run ends when it recovers", async () => {
     const { promptVersionId } = await server.publish(imagePrompt());
     const [place, away] = [join(dataDir, "files", "partial"), join(dataDir, "files", "away")];
     await rename(place, away);
@@ -259,7 +262,7 @@ describe("a disk", () => {
     await expectOneImage(runId);
   });
 
-  test("that takes no files makes a run with an image in hand wait, and the run ends when it does again", async () => {
+  test("that stops accepting files makes a run with a finished image wait, and the run ends when it recovers", async () => {
     const { promptVersionId } = await server.publish(imagePrompt());
     const [place, away] = [join(dataDir, "files", "partial"), join(dataDir, "files", "away")];
     await storesFiles();
@@ -272,7 +275,7 @@ describe("a disk", () => {
   });
 });
 
-/** A file system of 600 KiB of its own, where the tests may mount one. */
+/** A separate file system of 600 KiB, if the tests may mount one. */
 async function mountSmallDisk(path: string): Promise<boolean> {
   await mkdir(path, { recursive: true });
   try {
@@ -301,7 +304,7 @@ describe("a disk that is full", () => {
     await rm(dataDir, { recursive: true });
   });
 
-  test("loses no run: what was made is stored when there is room, and what was not made yet is not asked for", async (context) => {
+  test("loses no run: finished output is stored when there is room, and unfinished output is not requested", async (context) => {
     if (!isMounted) context.skip("no file system can be mounted here");
     const { promptVersionId } = await server.publish(imagePrompt());
     const filler = join(dataDir, "files", "filler");
@@ -309,7 +312,7 @@ describe("a disk that is full", () => {
     await expect(writeFile(filler, Buffer.alloc(1_000_000, 1))).rejects.toThrow("ENOSPC");
     const first = await startRun(caller.client, bodyOf(promptVersionId));
     await until(async () => (await callsOf(first))[0]?.outcome === "image");
-    // A run that begins before that is known would ask the model as well.
+    // A run that begins before that is known would call the model as well.
     await until(async () => noted.mock.calls.some((logged) => String(logged[1]).startsWith("files cannot be stored")));
     const second = await startRun(caller.client, bodyOf(promptVersionId));
     const given = "select 1 from runs where id = $1 and attempt > 0 and worker is null";

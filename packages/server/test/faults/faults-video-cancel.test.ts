@@ -1,9 +1,11 @@
-/** A canceled run's video or picture is stopped at its provider by worker processes, dead ones included. */
+/**
+ * A canceled run's video or picture job is stopped at its provider by worker processes, even when its worker is dead.
+ */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
 import { IMAGE_MODELS, openVideoRuns, VIDEO_MODELS } from "../runs/video-fixture.ts";
 
-/** What each provider documents to stop a job; of Veo nothing is documented. */
+/** The documented way to stop a job at each provider; Veo documents none. */
 const CANCELS = {
   Veo: { seen: [], outcome: "cancel_impossible" },
   fal: { seen: [{ number: 1, method: "PUT", authorization: "Key k" }], outcome: "canceled" },
@@ -33,7 +35,7 @@ describe.concurrent.each(JOBS)("a canceled run with %s", (_name, model, { seen, 
     expect(await fixture.findFaults()).toEqual([]);
   });
 
-  test("stops it at the provider though its worker is dead", { timeout: 120_000 }, async (context) => {
+  test("stops it at the provider even when its worker is dead", { timeout: 120_000 }, async (context) => {
     const { double, fixture, ...acts } = await openVideoRuns(context);
     const run = await acts.createRun(model);
     const worker = await fixture.start("worker");

@@ -1,6 +1,6 @@
 /**
- * Videos and queued pictures of real providers' protocols in worker processes that are killed at the worst moments. The next worker asks
- * for what a provider was already asked to make, and never starts it twice where its name was known.
+ * Videos and queued pictures, with real providers' protocols, in worker processes that are killed at the worst moments.
+ * The next worker asks for the job that was already started, and never starts it twice if its name was known.
  */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
@@ -12,7 +12,7 @@ const JOBS = [
 ];
 
 describe.concurrent.each(JOBS)("a worker that works on %s", (_name, model, type) => {
-  test("and is killed while it waits leaves the same job to the next one", { timeout: 120_000 }, async (context) => {
+  test("and is killed while it waits leaves the same job to the next worker", { timeout: 120_000 }, async (context) => {
     const { double, fixture, ...acts } = await openVideoRuns(context);
     const run = await acts.createRun(model);
     const first = await fixture.start("worker");

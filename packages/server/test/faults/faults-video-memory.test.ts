@@ -9,7 +9,7 @@ import { openVideoRuns, VIDEO_MODELS } from "../runs/video-fixture.ts";
 const VIDEO_BYTES = 150 * 1_048_576;
 const PIECE = Buffer.alloc(65_536, 7);
 
-/** A film that begins as an MP4 does and is made while it is sent. */
+/** A film that begins like an MP4 file and is generated while it is sent. */
 function film(): Readable {
   function* pieces(): Generator<Uint8Array> {
     const head = Buffer.from(PIECE);
@@ -27,7 +27,7 @@ async function readPeak({ pid }: PromptdProcess): Promise<number> {
 }
 const forgetPeak = ({ pid }: PromptdProcess) => writeFile(`/proc/${pid}/clear_refs`, "5");
 
-/** Where files go: nothing said is the disk. */
+/** Where files go: by default the disk. */
 async function openStore(kind: string): Promise<{ environment: Record<string, string>; close(): Promise<void> }> {
   if (kind === "the disk") return { environment: {}, close: async () => {} };
   const bucket = await startBucketServer();

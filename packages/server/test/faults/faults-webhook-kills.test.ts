@@ -15,7 +15,7 @@ const installation = useInstallation();
 const RUNS = 40;
 const ALLOWED = { PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: "on", PROMPTD_PLANS: "off" };
 
-test("every end of a run reaches its webhook, whichever worker is killed, before or after the receiver has answered", async () => {
+test("every end of a run reaches its webhook, whichever worker is killed, before or after the receiver has responded", async () => {
   const fixture = installation();
   const { db } = fixture;
   const receiver = await startWebhookReceiver();
@@ -36,14 +36,14 @@ test("every end of a run reaches its webhook, whichever worker is killed, before
   await caller.runs.cancel(runs[0]?.runId ?? ""); // ends without a worker
   const delivered = async () => (await db.query("select 1 from webhook_deliveries where state = 'delivered'")).length;
 
-  // Dies between an answer and what it writes of it: that event comes twice.
+  // Dies between a response and writing it: that event is sent twice.
   await exitOf(fixture.start("worker", { ...ALLOWED, PROMPTD_FAULT: "webhook.before_settle:kill@3" }));
   const second = await fixture.start("worker", ALLOWED);
   await until(async () => (await delivered()) >= 5);
   await second.kill();
   await fixture.startHere("worker", ALLOWED);
   await until(async () => (await fixture.openRuns()) === 0);
-  // The minute of the leases of the dead has passed.
+  // The minute of the dead workers' leases has passed.
   await db.query("update webhook_deliveries set due_at = promptd_now() where state = 'pending'");
   await until(async () => (await delivered()) === RUNS);
 
