@@ -283,7 +283,7 @@ DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
     const changes = { PROMPTD_DATA_DIR: join(import.meta.dirname, "start-database.test.ts") };
     const { code, stderr } = await runHere(["serve", "--json"], { ...installation.environment, ...changes });
     expect(code).toBe(1);
-    expect(stderr).toContain("start-database.test.ts (PROMPTD_DATA_DIR) is not usable: it is a file, not a folder.");
+    expect(stderr).toContain("start-database.test.ts (PROMPTD_DATA_DIR) cannot be used: it is a file, not a folder.");
   });
 
   test("another secret than that of the database", async () => {

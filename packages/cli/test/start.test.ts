@@ -202,7 +202,7 @@ describe("a start that cannot succeed", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     const dataDir = join(own.directory, "data");
     expect(stderr).toBe(
-      `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: it is a file, not a folder. Choose another path.\n`,
+      `The data directory ${dataDir} (PROMPTD_DATA_DIR) cannot be used: it is a file, not a folder. Choose another path.\n`,
     );
   });
 });

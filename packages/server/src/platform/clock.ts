@@ -1,4 +1,4 @@
-/** Wall-clock time, passed in wherever a decision depends on it, so that a test can move it. */
+/** Wall-clock time. Passed in wherever a decision depends on it, so that a test can change it. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   readonly nowMs: () => number;
@@ -6,14 +6,14 @@ export interface Clock {
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-/** ISO 8601, UTC, always three decimals: the only form in which a time leaves the server. */
+/** Formats a time as ISO 8601 in UTC, always with three decimals: the only form in which times leave the server. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
 export const DAY_MS = 86_400_000;
 
-/** The day, UTC: 2026-12-01. */
+/** Returns the day in UTC, such as 2026-12-01. */
 export function dayOf(ms: number): string {
   return isoTime(ms).slice(0, 10);
 }

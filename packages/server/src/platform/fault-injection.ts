@@ -1,6 +1,6 @@
 /**
- * Named points where a test may kill, stop or disturb the process. Without `enableFaults` every point is an empty
- * step; the names are listed here so that the crash matrix can walk through all of them.
+ * Named points where a test may kill, stop, or disturb the process. Without `enableFaults` the points do nothing. Their
+ * names are listed here so that the crash matrix can go through all of them.
  */
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -37,7 +37,7 @@ export const FAULT_POINTS = [
 ] as const;
 export type FaultPoint = (typeof FAULT_POINTS)[number];
 
-/** `skip`: the caller leaves the step out; only notifications may be skipped, since nothing depends on them. */
+/** `skip`: the caller skips the step. Only notifications may be skipped, because nothing depends on them. */
 export type FaultOutcome = "go" | "skip";
 const SKIPPABLE: ReadonlySet<FaultPoint> = new Set(["notify.send"]);
 
@@ -54,7 +54,7 @@ const GO = Promise.resolve<FaultOutcome>("go");
 const active = new Map<FaultPoint, Fault>();
 const cutters = new Set<() => void>();
 
-/** A fault point. Resolves at once unless a test asked for something else here. */
+/** Marks a fault point. Resolves at once unless a test has enabled a fault here. */
 export function faultPoint(point: FaultPoint): Promise<FaultOutcome> {
   const found = active.get(point);
   return found === undefined ? GO : strike(found);
@@ -65,16 +65,20 @@ async function strike(fault: Fault): Promise<FaultOutcome> {
   return fault.onlyHit === null || fault.onlyHit === fault.hits ? fault.action(fault.point) : "go";
 }
 
-/** Registers what the action `cut` does: the owner of database sockets destroys them. Returns the way to undo it. */
+/**
+ * Registers what the action `cut` does: the owner of database sockets destroys them. Returns a function that undoes
+ * this.
+ */
 export function onCut(cut: () => void): () => void {
   cutters.add(cut);
   return () => cutters.delete(cut);
 }
 
 /**
- * Replaces the active faults by those of a specification `name:action[@n]`, comma-separated. Actions: kill, stop
- * (SIGKILL and SIGSTOP to this process), throw, hang, delay=<ms>, cut (destroy the database sockets), skip (notifications only).
- * @throws Error that names every part it cannot read.
+ * Replaces the active faults with the ones specified as `name:action[@n]`, comma-separated. Actions: kill and stop
+ * (SIGKILL and SIGSTOP to this process), throw, hang, delay=<ms>, cut (destroy the database sockets), skip
+ * (notifications only).
+ * @throws Error that names every invalid part.
  */
 export function enableFaults(specification: string): void {
   const { parsed, unreadable } = parseFaults(specification);
@@ -83,7 +87,7 @@ export function enableFaults(specification: string): void {
   for (const fault of parsed) active.set(fault.point, fault);
 }
 
-/** What is wrong with a specification, one sentence for each part that cannot be read. */
+/** Returns what is wrong with a specification, one sentence per invalid part. */
 export function findUnreadableFaults(specification: string): readonly string[] {
   return parseFaults(specification).unreadable;
 }
@@ -99,14 +103,14 @@ function parseFaults(specification: string) {
 
 const PART = /^(?<point>[a-z_.]+):(?<action>[a-z]+)(?:=(?<value>\d{1,7}))?(?:@(?<hit>[1-9]\d{0,5}))?$/;
 
-/** A text says why the part cannot be read. */
+/** Parses one part; returns a text that says what is wrong if it is invalid. */
 function parseFault(part: string): Fault | string {
   const { point: name, action = "", value, hit } = PART.exec(part)?.groups ?? {};
   const point = FAULT_POINTS.find((known) => known === name);
-  if (name === undefined) return `"${part}" is not of the form name:action[@n].`;
+  if (name === undefined) return `"${part}" does not have the form name:action[@n].`;
   if (point === undefined) return `"${name}" is not a fault point.`;
   const run = actionOf(action, value === undefined ? null : Number(value));
-  if (run === null) return `"${part}" has no usable action (kill, stop, throw, hang, delay=ms, cut, skip).`;
+  if (run === null) return `"${part}" has no valid action (kill, stop, throw, hang, delay=ms, cut, skip).`;
   if (action === "skip" && !SKIPPABLE.has(point)) return `"${point}" is not a notification and cannot be skipped.`;
   return { point, action: run, onlyHit: hit === undefined ? null : Number(hit), hits: 0 };
 }

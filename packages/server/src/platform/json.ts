@@ -3,7 +3,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** @returns undefined for a text that is not JSON. */
+/** @returns undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -15,12 +15,12 @@ export function parseJson(text: string): unknown {
 /** An object whose members nobody has checked. */
 export type PlainObject = Readonly<Record<string, unknown>>;
 
-/** What JSON calls an object: no list, and not null. */
+/** Whether JSON calls the value an object: neither a list nor null. */
 export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Without the members that are null or undefined, for an object that leaves out what nobody has said. */
+/** Returns the members that are neither null nor undefined. */
 export function presentMembers<Members extends object>(
   members: Members,
 ): { readonly [Name in keyof Members]?: NonNullable<Members[Name]> } {

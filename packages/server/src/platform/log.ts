@@ -5,9 +5,10 @@ export type Log = Logger;
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 /**
- * JSON lines, one per request and one per finished run; readable text on a terminal. Errors are reduced before they are
- * written: a database error's detail, where and parameters hold row values, a provider's body may hold a prompt.
- * @param target a command whose stdout is its result logs to stderr.
+ * Creates a log of JSON lines, one per request and one per finished run, or of readable text on a terminal. Errors are
+ * reduced before they are written, because the detail, where, and parameters of a database error contain row values,
+ * and a provider's body may contain a prompt.
+ * @param target stderr for commands that write their result to stdout.
  */
 export function createLog(level: (typeof LOG_LEVELS)[number], target: "stdout" | "stderr" = "stdout"): Log {
   const stream = target === "stdout" ? process.stdout : process.stderr;
@@ -33,7 +34,7 @@ interface DescribedError {
 
 const CAUSES_MAX = 4;
 
-/** Class, message, code and stack of an error and of its causes; no other member of the error is written. */
+/** Returns the class, message, code, and stack of an error and of its causes; no other member is written. */
 export function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const code = codeOf(error);
@@ -43,7 +44,7 @@ export function describeError(error: unknown, depth = 0): DescribedError {
   return { type: error.name, message: error.message, ...(code === null ? {} : { code }), ...stack, ...cause };
 }
 
-/** `12:04:05 info  request finished  route=/v1/me status=200`: what a person at a terminal needs of a line. */
+/** Writes lines for people at a terminal: `12:04:05 info  request finished  route=/v1/me status=200`. */
 export function readableStream(stream: { write(text: string): unknown }): DestinationStream {
   return {
     write: (line) => {
@@ -66,8 +67,8 @@ export interface FailureLog {
 }
 
 /**
- * For what is tried again until it succeeds, as during an outage of the database: a line when it begins to fail and one
- * when it works again. What comes between is for `debug`.
+ * Logs work that is retried until it succeeds, as during a database outage: one line when it starts to fail and one
+ * when it works again. Failures in between are logged at `debug`.
  */
 export function createFailureLog(log: Log, fails: string, works: string): FailureLog {
   let isFailing = false;

@@ -10,7 +10,7 @@ beforeEach(async () => {
   return () => rm(root, { recursive: true });
 });
 
-test("a folder is made with those above it, for its owner only; one that is there is left as it is", async () => {
+test("a folder is created with its missing parents, for its owner only; an existing folder is left as it is", async () => {
   const path = join(root, "a/b/c");
   for (let round = 0; round < 2; round += 1) await makePrivateDirectory(path);
   expect((await stat(path)).mode & 0o777).toBe(0o700);
@@ -23,7 +23,7 @@ test("a file in the way is an error", async () => {
 });
 
 test.runIf(process.platform === "linux")(
-  "a place where no folder can be is an error, not an endless attempt",
+  "a location where no folder can exist is an error, not an endless attempt",
   async () => {
     await expect(makePrivateDirectory("/proc/promptd/data")).rejects.toMatchObject({ code: "ENOTSUP" });
   },

@@ -3,19 +3,20 @@ import { dirname } from "node:path";
 import { codeOf } from "./reason-of.ts";
 
 /**
- * Makes a folder and those above it, readable by their owner only. Node's recursive form never ends where the system
- * refuses a name with ENOENT although its parent is there, as /proc does (24.21, tried 2026-11-21): the start would hang.
+ * Creates a folder and its missing parents, readable only by their owner. Node's recursive option never returns if the
+ * system refuses a name with ENOENT although the parent exists, as /proc does (24.21, tried 2026-11-21): startup would
+ * hang.
  * @throws the system's error.
  */
 export async function makePrivateDirectory(path: string): Promise<void> {
   if (await makeOne(path)) return;
   await makePrivateDirectory(dirname(path));
-  if (!(await makeOne(path))) throw Object.assign(new Error(`no folder can be made at ${path}`), NO_FOLDER);
+  if (!(await makeOne(path))) throw Object.assign(new Error(`cannot create a folder at ${path}`), NO_FOLDER);
 }
 
 const NO_FOLDER = { code: "ENOTSUP", syscall: "mkdir" };
 
-/** @returns false when the folder above is missing. */
+/** @returns false if the parent folder does not exist. */
 async function makeOne(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });
@@ -28,7 +29,9 @@ async function makeOne(path: string): Promise<boolean> {
   }
 }
 
-/** Makes a file durable, or the names in a directory: a file that was made or renamed is only then sure to be found. */
+/**
+ * Makes a file durable, or the names in a directory. Only then is a created or renamed file sure to survive a crash.
+ */
 export async function syncPath(path: string): Promise<void> {
   const opened = await open(path, "r");
   try {

@@ -2,18 +2,18 @@ import type { Database } from "./database/database.ts";
 import { createFailureLog, type FailureLog, type Log } from "./log.ts";
 import { settleWithin } from "./resilience/deadline.ts";
 
-/** Work that is due every so often in the whole installation: one process wins each run and does all that is overdue. */
+/** Work that is due periodically in the whole installation: one process wins each run and does everything overdue. */
 export interface Tick {
   readonly name: string;
   readonly everySeconds: number;
-  /** @param stop aborted when the process stops: work of many steps ends after the one it is at. */
+  /** @param stop aborted when the process stops: work of many steps ends after its current step. */
   run(stop?: AbortSignal): Promise<void>;
 }
 
 /**
- * Does work a batch at a time, so that no statement or lock takes long, until a batch is not full or the process stops.
- * @param work returns how much it has done.
- * @returns how much was done in all.
+ * Does work in batches, so that no statement or lock takes long, until a batch is not full or the process stops.
+ * @param work does one batch and returns how much it has done.
+ * @returns how much was done in total.
  */
 export async function doInBatches(batch: number, work: () => Promise<number>, stop?: AbortSignal): Promise<number> {
   let done = 0;
@@ -27,17 +27,17 @@ export async function doInBatches(batch: number, work: () => Promise<number>, st
 }
 
 export interface Ticks {
-  /** Resolves when no work is under way, or when what is left has ignored the stop for too long. */
+  /** Resolves when no work is running, or when the remaining work has ignored the stop for too long. */
   stop(): Promise<void>;
 }
 
 const POLL_MS = 1_000;
-/** A step of work takes less: a statement 5 s at most, and mostly milliseconds. */
+/** Enough for one step of work: a statement takes at most 5 s, and usually milliseconds. */
 const STOP_TIMEOUT_MS = 5_000;
 
 /**
- * Polls for due ticks once a second. Each runs by itself, so that a long one delays no other. A tick that fails is logged
- * and runs again when it is next due.
+ * Polls for due ticks once a second. Ticks run independently, so that a long tick does not delay the others. A tick
+ * that fails is logged and runs again when it is next due.
  */
 export async function startTicks(
   db: Database,
@@ -76,23 +76,23 @@ export async function startTicks(
       await polling;
       if (await settleWithin(running.values(), stopTimeoutMs)) return;
       const left = [...running.keys()].map(({ name }) => name);
-      log.warn({ ticks: left }, "periodic work did not end in time and is left behind");
+      log.warn({ ticks: left }, "periodic work did not finish in time and was abandoned");
     },
   };
 }
 
-/** Runs what is due now. Exported for tests, which do not wait for the timer. */
+/** Runs the ticks that are due now. Exported for tests, which do not wait for the timer. */
 export async function runDueTicks(db: Database, ticks: readonly Tick[], log: Log): Promise<void> {
   const due = await takeDueTicks(db, ticks, claimsLog(log));
   await Promise.all(due.map((tick) => runTick(tick, log, new AbortController().signal)));
 }
 
 function claimsLog(log: Log): FailureLog {
-  const fails = "the database does not say which periodic work is due; it is asked again every second";
-  return createFailureLog(log, fails, "the database says again which periodic work is due");
+  const fails = "could not get the due periodic work from the database; retrying every second";
+  return createFailureLog(log, fails, "getting the due periodic work from the database works again");
 }
 
-/** Those that this process has won. */
+/** Returns the due ticks that this process has won. */
 async function takeDueTicks(db: Database, ticks: readonly Tick[], claims: FailureLog): Promise<Tick[]> {
   try {
     const statement = { name: "ticks_claim", text: "select name from ticks_claim($1) name" };
@@ -110,7 +110,7 @@ async function runTick(tick: Tick, log: Log, stop: AbortSignal): Promise<void> {
   try {
     await tick.run(stop);
   } catch (error) {
-    if (stop.aborted && error === stop.reason) return; // the process stops: another one does it when it is next due
+    if (stop.aborted && error === stop.reason) return; // this process is stopping; another process runs the tick when it is next due
     log.error({ err: error, tick: tick.name }, "periodic work failed; it runs again when it is next due");
   }
 }

@@ -1,13 +1,13 @@
 import { ERRORS, ISSUES_MAX, type ErrorCode, type Issue } from "@promptd/contract";
 
 /**
- * A failure the caller is meant to see: `message` and `data` go out as they are.
- * Everything else that is thrown is a bug or an outage: logged in full, answered as a bare SERVER_ERROR.
+ * A failure that the caller is meant to see: `message` and `data` are sent as they are. Anything else that is thrown is
+ * a bug or an outage: it is logged in full and answered with a bare SERVER_ERROR.
  */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly code: ErrorCode;
-  /** Context for the caller: issues of a 422, the runId of a 504; null when there is none. */
+  /** Context for the caller, such as the issues of a 422 or the runId of a 504; null: none. */
   readonly data: unknown;
   /** Extra response headers, such as Retry-After. */
   readonly headers: Readonly<Record<string, string>>;
@@ -34,7 +34,9 @@ export function badRequest(message: string): Problem {
 
 const MESSAGE_LENGTH_MAX = 1_000;
 
-/** All problems of one stage at once; the message joins theirs so that callers who print only `message` see them. */
+/**
+ * Reports all problems of one stage at once. The message joins their messages, for callers who print only `message`.
+ */
 export function invalid(issues: readonly Issue[]): Problem {
   const listed = issues.slice(0, ISSUES_MAX);
   const joined = [...new Set(listed.map((issue) => issue.message))].join(" ");
@@ -44,15 +46,15 @@ export function invalid(issues: readonly Issue[]): Problem {
 }
 
 /**
- * Used for another account's thing as well: absent and foreign must give the same bytes.
- * @param hint a sentence about what everybody may see.
+ * Also used for what belongs to another account: the response must be byte for byte the same as if it did not exist.
+ * @param hint a sentence about what everyone may see.
  */
 export function notFound(what: string, id: string, hint: string | null = null): Problem {
   const sentence = `No ${what} has the id ${id.toLowerCase()}.`;
   return new Problem("NOT_FOUND_ERROR", hint === null ? sentence : `${sentence} ${hint}`);
 }
 
-/** What was looked for by an id. @throws Problem where there is none. */
+/** Returns what was found by an id. @throws Problem if nothing was found. */
 export function orNotFound<Value>(found: Value | null, what: string, id: string): Value {
   if (found === null) throw notFound(what, id);
   return found;

@@ -1,11 +1,11 @@
 import { hkdfSync, timingSafeEqual } from "node:crypto";
 
-/** A key of its own for each purpose: a signature of a file's address must never be one of a session. */
+/** Derives a separate key for each purpose: the signature of a file address must never be valid for a session. */
 export function deriveKey(secret: Buffer, purpose: string, bytes = 32): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, "", purpose, bytes));
 }
 
-/** Takes as long for bytes that differ early as for those that differ late. */
+/** Compares in constant time, wherever the bytes differ. */
 export function isSameSecret(given: Uint8Array, expected: Uint8Array): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }

@@ -1,14 +1,14 @@
 import type { Log } from "./log.ts";
 
-/** One Ctrl-C comes twice under `npm start`: from the terminal, and again from npm, which passes it on. */
+/** Under `npm start`, one Ctrl-C arrives twice: from the terminal, and again from npm, which forwards it. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** SIGHUP: the terminal was closed, and what was started from it is not to stay behind. */
+/** SIGHUP: the terminal was closed, so what was started from it must not keep running. */
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 /**
- * Runs `drain` on the first SIGTERM, SIGINT or SIGHUP and ends the process when it is done. A second signal ends the
- * process at once: a second signal means no more waiting, and leases and transactions repair what is left.
+ * Runs `drain` on the first SIGTERM, SIGINT, or SIGHUP, and exits when it is done. A second signal means "do not wait"
+ * and ends the process at once; leases and transactions repair the rest.
  * @param monotonicMs milliseconds that never go back; for tests.
  */
 export function stopOnSignal(
@@ -23,7 +23,7 @@ export function stopOnSignal(
       return;
     }
     firstMs = monotonicMs();
-    log.info({ signal }, "stopping: waiting requests are answered, runs finish or are released");
+    log.info({ signal }, "stopping: answering waiting requests; runs finish or are released");
     drain(signal).then(
       () => process.exit(0),
       (error: unknown) => {

@@ -1,11 +1,11 @@
-/** Long work in slices: the event loop belongs to the whole process, so other work runs between two of them. */
+/** Splits long work into slices: the whole process shares the event loop, so other work runs between two slices. */
 export interface TimeSlice {
   isOver(): boolean;
-  /** Lets other work of the process run, then begins the next slice. */
+  /** Lets other work of the process run, then starts the next slice. */
   yieldToEventLoop(): Promise<void>;
 }
 
-/** Short beside the 5 ms that a query may hold the event loop: the item in progress still comes on top. */
+/** Short compared with the 5 ms that a query may block the event loop: the item in progress adds to it. */
 const SLICE_MS = 1;
 
 export function createTimeSlice(): TimeSlice {
@@ -19,7 +19,7 @@ export function createTimeSlice(): TimeSlice {
   };
 }
 
-/** The results in order. A batch of documents takes a seventh of a second, so it yields between them. */
+/** Maps items and returns the results in order. A batch of documents takes 140 ms, so it yields between them. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
   work: (item: Item, index: number) => Result,

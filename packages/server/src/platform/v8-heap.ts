@@ -2,13 +2,13 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * By itself V8 lets its heap grow to about four times what a full collection leaves, in a server that is busy. With 100 it
- * collects at twice that. Over 100,000 runs resident memory then stayed within 3 % of what it was after 10,000, where it
- * had grown by 23 % (2026-11-23, bench/cases/memory.ts; docs/decisions/2026-11-23-a-server-has-two-heaps.md).
+ * By default, V8 lets the heap of a busy server grow to about four times what a full collection leaves. With 100 it
+ * collects at twice that. Over 100,000 runs, resident memory then stayed within 3 % of its size after 10,000 runs;
+ * before, it grew by 23 % (2026-11-23, bench/cases/memory.ts; docs/decisions/2026-11-23-a-server-has-two-heaps.md).
  */
 const GROWTH_PERCENT = 100;
 
-/** Node has no setting for it, so it is said to V8. It counts from the next full collection on. */
+/** Node has no option for this, so it is set in V8. It applies from the next full collection. */
 export const HEAP_FLAG = "--heap-growing-percent";
 
 export function boundHeapGrowth(): void {
@@ -16,8 +16,9 @@ export function boundHeapGrowth(): void {
 }
 
 /**
- * Collects all that can be, and gives the pages back, which V8 does by itself only under load. For work that a process
- * does once: it stops for 100 to 300 ms. A first start was left with 206 MiB by the seed, and has 120 with this.
+ * Collects all garbage and returns the pages to the system, which V8 does on its own only under load. Only for work
+ * that a process does once, because it pauses the process for 100 to 300 ms. After the seed, the first startup of a
+ * server uses 120 MiB with this instead of 206.
  */
 export function returnMemory(): void {
   setFlagsFromString("--expose-gc");

@@ -1,7 +1,9 @@
-/** Version of this release, as the packages carry it. */
+/** The version of this release, as in its packages. */
 export const VERSION = "0.1.0";
 
-/** Below 0 when `a` is older than `b`, by https://semver.org (2.0.0, 11): pre-releases come before their release. */
+/**
+ * Returns less than 0 if `a` is older than `b`, by https://semver.org (2.0.0, 11): pre-releases precede their release.
+ */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [parseVersion(a), parseVersion(b)];
   const byRelease = compareParts(left.release, right.release);
@@ -11,14 +13,14 @@ export function compareVersions(a: string, b: string): number {
   return compareParts(left.preRelease, right.preRelease);
 }
 
-/** Without a version everything is empty, and so older than any. What follows a plus sign does not count. */
+/** Ignores what follows a plus sign. Without a version all parts are empty, so it is older than any version. */
 function parseVersion(version: string): { readonly release: string[]; readonly preRelease: string[] } {
   const { release = "", preRelease = "" } = /^(?<release>[^-+]*)(?:-(?<preRelease>[^+]*))?/.exec(version)?.groups ?? {};
   const partsOf = (text: string) => text.split(".").filter((part) => part !== "");
   return { release: partsOf(release), preRelease: partsOf(preRelease) };
 }
 
-/** Numbers by value and before words, words by their letters, and what has fewer parts first. */
+/** Compares numbers by value, words by their letters, numbers before words, and fewer parts before more. */
 function compareParts(left: readonly string[], right: readonly string[]): number {
   const at = left.findIndex((part, i) => part !== right[i]);
   const [a, b] = [left[at], right[at]];

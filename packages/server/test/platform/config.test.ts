@@ -285,7 +285,7 @@ test("a fault point that does not exist is a fault of the configuration, as is e
     'PORT must be a port from 0 to 65535 (0 for any free port), got "x".',
     'PROMPTD_FAULT: "foo" is not a fault point.',
     'PROMPTD_FAULT: "beat.before" is not a notification and cannot be skipped.',
-    'PROMPTD_FAULT: "x" is not of the form name:action[@n].',
+    'PROMPTD_FAULT: "x" does not have the form name:action[@n].',
   ]);
 });
 

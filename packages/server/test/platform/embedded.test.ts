@@ -216,7 +216,7 @@ describe.runIf(canRunAsOther)("other accounts of the machine", () => {
       /belongs to uid 0, this process runs as uid 65534/,
     );
     await expect(startUser(join(dataDir, "inside"), { uid: NOBODY })).rejects.toThrow(
-      /PROMPTD_DATA_DIR.*this user has no right to it/,
+      /PROMPTD_DATA_DIR.*permission denied/,
     );
   });
 });

@@ -307,9 +307,9 @@ describe("an overlay", () => {
     const read = (overlayFile: string) => () => loadCatalogue({ overlayFile, hasSecret: () => false, sandbox: true });
     const missing = join(tmpdir(), "promptd-no-such-file.json");
     expect(read(missing)).toThrow(
-      new CatalogueError([`${missing} (PROMPTD_MODELS_FILE) is not usable: it is not there. Check its path.`]),
+      new CatalogueError([`${missing} (PROMPTD_MODELS_FILE) cannot be used: it does not exist. Check the path.`]),
     );
-    expect(read(tmpdir())).toThrow("is not usable: it is a folder, not a file. Check its path.");
+    expect(read(tmpdir())).toThrow("cannot be used: it is a folder, not a file. Check the path.");
   });
 });
 

@@ -1,20 +1,20 @@
 export interface AdaptiveBatchOptions {
   readonly max: number;
-  /** 1 if not given. */
+  /** Default: 1. */
   readonly min?: number;
-  /** A batch that took less lets the next one be twice as large. Without it any batch that succeeds does. */
+  /** A batch that took less time doubles the size of the next. Absent: every batch that succeeds does. */
   readonly quickMs?: number;
-  /** Whether a batch failed because it was too large: a timeout, mostly. Then the next one is half as large. */
+  /** Whether a batch failed because it was too large, usually by a timeout. The next batch is then half as large. */
   readonly isTooLarge?: (error: unknown) => boolean;
 }
 
-/** The size of batches of work that must end within a time limit, learned: halved on a timeout, doubled when quick. */
+/** Learns the size of batches that must finish within a time limit: halved on a timeout, doubled when quick. */
 export interface AdaptiveBatch {
   readonly size: number;
   grow(): void;
-  /** @param tried the size that was too large; by default the present one. */
+  /** @param tried the size that was too large; default: the current size. */
   shrink(tried?: number): void;
-  /** Does a batch of the present size, or of `limit` if that is smaller. @throws the work's error. */
+  /** Runs a batch of the current size, or of `limit` if that is smaller. @throws the work's error. */
   run<Result>(work: (size: number) => Promise<Result>, limit?: number): Promise<Result>;
 }
 

@@ -1,41 +1,43 @@
 export interface AdaptiveConcurrencyOptions {
-  /** Never less at once; where it begins. */
+  /** The initial and lowest level. */
   readonly min: number;
   readonly max: number;
 }
 
-/** One piece of work that ended well. */
+/** One piece of work that succeeded. */
 interface MeasuredWork {
-  /** What was allowed at once when it began; work from before a change says nothing about the present. */
+  /** The level when the work began; work from before a change says nothing about the current level. */
   readonly level: number;
   readonly ms: number;
-  /** What the time depends on beside the load: tokens, rows. */
+  /** What the time depends on besides the load: tokens, rows. */
   readonly units: number;
 }
 
 /**
- * How much work at once is right for a server of unknown size, learned from its pace: twice as much as long as a unit
- * takes about as long as before, half as much when it takes longer. A server that works on one thing after another takes
- * twice as long for twice as much, one with room equally long.
+ * Learns how much concurrent work is right for a server of unknown size from the time per unit: the level doubles while
+ * a unit takes about as long as before, and halves when it takes longer. A server that works on one thing at a time
+ * takes twice as long for twice as much work; a server with spare capacity takes equally long.
  *
- * It only decides: the number itself may belong to several processes, and `adopt` says which one is in force.
+ * It only decides. The level itself may be shared by several processes, and `adopt` sets the one in force.
  */
 export interface AdaptiveConcurrency {
   readonly level: number;
-  /** @returns the level to change to; null: stay. */
+  /** @returns the level to change to; null: no change. */
   record(work: MeasuredWork): number | null;
-  /** Work failed since there was too much at once. @returns the level to change to; null: stay. */
+  /** Records that work failed because there was too much at once. @returns the level to change to; null: no change. */
   recordOverload(level: number): number | null;
   adopt(level: number): void;
 }
 
-/** A unit may take this much longer for twice as much at once: a third more is then done in all. */
+/** A unit may take this much longer at twice the level: total throughput is then a third higher. */
 const FLAT = 1.5;
-/** Pieces of work that are measured before a decision: at least so many, and as many as are allowed at once. */
+/** The least number of pieces of work to measure before a decision; at higher levels, as many as the level. */
 const WINDOW_LEAST = 8;
-/** Windows at a level after more of it was too much. */
+/** How many windows to stay at a level after a higher one was too much. */
 const PAUSE_WINDOWS = 8;
-/** Windows at a level that was reached without comparing it with the one below, until that is done. */
+/**
+ * How many windows to stay at a level that was reached without comparing it with the level below, until it is compared.
+ */
 const UNCOMPARED_WINDOWS = 1;
 
 const EMPTY = { count: 0, ms: 0, units: 0 };
@@ -43,13 +45,15 @@ const EMPTY = { count: 0, ms: 0, units: 0 };
 export function createAdaptiveConcurrency({ min, max }: AdaptiveConcurrencyOptions): AdaptiveConcurrency {
   let level = Math.min(min, max);
   let window = EMPTY;
-  /** Milliseconds of a unit here, and at the levels below and above if the way here led over them; null: not known. */
+  /**
+   * Milliseconds per unit at this level, and at the level below or above if that was the previous one; null: not known.
+   */
   let cost: { here: number | null; below: number | null; above: number | null } = {
     here: null,
     below: null,
     above: null,
   };
-  /** How many windows ago more may be tried; below 0: it is too early. */
+  /** How many windows ago a higher level could first be tried; below 0: it is too early. */
   let windowsReady = 0;
   const raised = (): number | null => (level < max ? Math.min(max, 2 * level) : null);
   const lowered = (): number | null => {
@@ -62,7 +66,8 @@ export function createAdaptiveConcurrency({ min, max }: AdaptiveConcurrencyOptio
     cost = { here, below, above: null };
     window = EMPTY;
     if (below !== null && here > FLAT * below) return lowered();
-    // Less was much quicker, so still less may be; or it was not, and more is right.
+    // If this level is much quicker than the one above, a lower one may be quicker still. Otherwise the higher is
+    // right.
     if (above !== null) return above > FLAT * here ? lowered() : raised();
     windowsReady += 1;
     if (windowsReady <= 0) return null;

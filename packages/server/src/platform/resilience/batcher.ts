@@ -1,13 +1,15 @@
 import { setImmediate } from "node:timers";
 
 export interface BatcherOptions<Item, Result> {
-  /** @returns a result for each item, in the same order. What it throws is thrown to all that asked. */
+  /** @returns a result for each item, in the same order. If it throws, every caller in the batch gets the error. */
   readonly send: (items: readonly Item[]) => Promise<readonly Result[]>;
-  /** Items of one batch. */
+  /** The most items in one batch. */
   readonly max: number;
-  /** Up to twice so many go in two batches, which alternate: who sends works on one while the other is under way. */
+  /**
+   * Up to twice this many items go in two alternating batches: the sender prepares one while the other is in flight.
+   */
   readonly alternate?: number;
-  /** While so many batches are under way, the next one grows. */
+  /** While this many batches are in flight, the next one grows. */
   readonly inFlightMax: number;
 }
 
@@ -18,8 +20,8 @@ interface Waiter<Item, Result> {
 }
 
 /**
- * What is asked for in one iteration of the event loop goes together, and a batch that waited is sent before the answers of the
- * last one are passed on. Nothing is remembered: each batch is asked anew.
+ * Combines the requests of one event loop iteration into a batch. A waiting batch is sent before the results of the
+ * last one are passed on. Results are not cached.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
   const { max, alternate = max } = options;
@@ -48,7 +50,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     if (waiting.length === 0) return answer();
     if (!isScheduled) void sendBatch(takeBatch());
     schedule();
-    setImmediate(answer); // what answers lead to takes long, and would keep the next batch from being written
+    setImmediate(answer); // callers react to results, which takes time and would delay the next batch
   }
 
   return (item) =>
@@ -58,7 +60,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     });
 }
 
-/** @returns what tells everybody of a batch how it ended. */
+/** @returns a function that passes the outcome to every caller in the batch. */
 async function answerOf<Item, Result>(
   batch: readonly Waiter<Item, Result>[],
   send: BatcherOptions<Item, Result>["send"],

@@ -1,26 +1,29 @@
 export interface BreakerOptions {
   /** A clock that never jumps. */
   readonly nowMs: () => number;
-  /** How many of the last outcomes count, if they are not older than `windowMs`. */
+  /** How many of the last outcomes count, unless they are older than `windowMs`. */
   readonly windowCalls: number;
   readonly windowMs: number;
-  /** It opens on a failure when so many calls are known, and so large a share of them failed. */
+  /** The breaker opens on a failure if at least `callsMin` calls count and at least `failingShare` of them failed. */
   readonly callsMin: number;
   readonly failingShare: number;
   readonly openMs: number;
-  /** Called once when it opens, and once when a success closes it; a probe that fails changes nothing. */
+  /** Called once when the breaker opens, and once when a success closes it. A failed probe does not call it. */
   readonly onChange?: (state: "open" | "closed") => void;
 }
 
-/** A circuit breaker: what keeps failing is not called for a while, then by one caller alone. */
+/** A circuit breaker: what keeps failing is not called for a while, and then only by one caller as a probe. */
 export interface Breaker {
-  /** 0: go ahead (after the pause, one caller alone as a probe). Else milliseconds until it is worth asking again. */
+  /**
+   * 0: go ahead (after the pause, only one caller may, as a probe). Otherwise the milliseconds until asking again is
+   * useful.
+   */
   admit(): number;
-  /** True from its opening until a success: a call that is admitted now is a probe. */
+  /** True from opening until a success: any call admitted now is a probe. */
   readonly isOpen: boolean;
   /**
-   * `opens`: one such failure is enough. `skipped`: the call was canceled or says nothing about the other side; a
-   * probe is then free again.
+   * `opens`: a failure that opens the breaker by itself. `skipped`: the call was canceled or says nothing about the
+   * other side, so another probe is allowed.
    */
   record(outcome: "ok" | "failed" | "opens" | "skipped"): void;
 }
@@ -50,7 +53,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
       const now = nowMs();
       if (now < openUntilMs) return openUntilMs - now;
       if (!isHalfOpen) return 0;
-      // A probe that never reports, because its process hangs on it, must not keep everybody out for ever.
+      // A probe that never reports, because it hangs, must not block everyone forever.
       if (now < probeUntilMs) return Math.min(probeUntilMs - now, openMs);
       probeUntilMs = now + openMs;
       return 0;
@@ -61,7 +64,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
         probeUntilMs = 0;
         return;
       }
-      if (now < openUntilMs) return; // a call from before it opened: no news since
+      if (now < openUntilMs) return; // a call from before the breaker opened: it says nothing new
       if (outcome === "opens" || (isHalfOpen && outcome === "failed")) return open(now);
       if (isHalfOpen) close();
       const isFailed = outcome === "failed";

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createContext, Script } from "node:vm";
 
-/** The largest delay a timer takes; more would fire at once. */
+/** The largest delay that a timer supports; a longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** Work took longer than its time limit. */
@@ -9,7 +9,7 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
-/** A pause. Rejects with the signal's reason, where the timer of Node would reject with an error of its own. */
+/** Pauses. Rejects with the signal's reason, where Node's timer would reject with its own error. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await wait(Math.min(ms, TIMER_MS_MAX), undefined, { signal });
@@ -20,8 +20,8 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Work under a time limit: its signal aborts at the limit with `error`, or with the outer signal for its reason. The
- * work itself decides when it ends; what may ignore its signal is wrapped in `orAborted`.
+ * Runs work under a time limit: its signal aborts with `error` at the limit, or together with the outer signal and for
+ * the same reason. The work decides when it ends; wrap work that may ignore its signal in `orAborted`.
  */
 export async function withDeadline<Result>(
   ms: number,
@@ -41,7 +41,9 @@ export async function withDeadline<Result>(
   }
 }
 
-/** The work's result, or the signal's reason as soon as it aborts: work that ignores its signal holds nobody up. */
+/**
+ * Returns the work's result, or throws the signal's reason as soon as it aborts, even if the work ignores its signal.
+ */
 export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -52,11 +54,11 @@ export async function orAborted<Result>(work: Promise<Result>, signal: AbortSign
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener("abort", abort);
-    work.catch(() => {}); // after an abort nobody waits for it
+    work.catch(() => {}); // after an abort nobody waits for the work
   }
 }
 
-/** Waits until all are settled, at most `ms`. Never rejects. @returns false when the time passed first. */
+/** Waits until all promises are settled, but at most `ms`. Never rejects. @returns false if the time passed first. */
 export async function settleWithin(promises: Iterable<Promise<unknown>>, ms: number): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const timer = startTimer(ms, () => resolve(false));
@@ -71,8 +73,8 @@ const CALL = new Script("work()");
 let calls: { work?: () => unknown } | null = null;
 
 /**
- * Work that does not yield, under a time limit: no timer could fire before its end. Node itself stops it, at a price of
- * 0.2 ms a call (2026-11-28), so it must have nothing to clean up.
+ * Runs synchronous work under a time limit, during which no timer could fire. Node itself interrupts the work, so it
+ * must have nothing to clean up. Costs 0.2 ms per call (2026-11-28).
  * @throws DeadlineError
  */
 export function runWithin<Result>(ms: number, work: () => Result): Result {
@@ -81,7 +83,7 @@ export function runWithin<Result>(ms: number, work: () => Result): Result {
   try {
     return CALL.runInContext(calls, { timeout: ms }) as Result;
   } catch (error) {
-    // An Error of the other context, so that instanceof does not know it.
+    // The Error belongs to the other context, so instanceof does not recognize it.
     if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
     throw new DeadlineError(`The time limit of ${ms} ms passed.`, { cause: error });
   }
@@ -94,8 +96,8 @@ interface PollOptions {
 }
 
 /**
- * Asks again and again until the answer is not null. @returns null when the time passed first; it is asked once at least.
- * @throws the signal's reason when it aborts.
+ * Asks at least once, and again until the answer is not null. @returns null if the time passed first.
+ * @throws the signal's reason if it aborts.
  */
 export async function pollUntil<Result>(
   ask: () => Promise<Result | null>,

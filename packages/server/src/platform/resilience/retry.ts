@@ -1,6 +1,6 @@
 import { sleep } from "./deadline.ts";
 
-/** A number from 0 (inclusive) to 1 (exclusive). Passed in, so that a test can decide what chance does. */
+/** A number from 0 (inclusive) to 1 (exclusive). Passed in, so that a test can control it. */
 export type Random = () => number;
 
 export const systemRandom: Random = () => Math.random();
@@ -11,17 +11,17 @@ export interface Backoff {
 }
 
 export interface RetryOptions {
-  /** Whether the work may succeed after this error if it is done again. */
+  /** Whether the work may succeed if it is retried after this error. */
   readonly on: (error: unknown) => boolean;
-  /** Without it the next attempt follows at once. */
+  /** Absent: the next attempt follows at once. */
   readonly backoff?: Backoff;
-  /** The first attempt included. */
+  /** Includes the first attempt. */
   readonly attempts?: number;
-  /** No attempt begins later than this after the first one began. */
+  /** No attempt begins later than this after the first. */
   readonly timeoutMs?: number;
   /** Ends the retries, and the pause between two attempts. */
   readonly signal?: AbortSignal | undefined;
-  /** Called before the pause, with how many attempts have failed. */
+  /** Called before the pause, with the number of failed attempts. */
   readonly onRetry?: (error: unknown, failed: number) => void;
   /** For tests and for callers that inject their clock. */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
@@ -29,7 +29,7 @@ export interface RetryOptions {
 }
 
 /**
- * Does work until it succeeds, with pauses that grow. `attempt` counts from 1.
+ * Repeats work until it succeeds, with growing pauses. `attempt` counts from 1.
  * @throws the work's last error.
  */
 export async function retry<Result>(
@@ -54,13 +54,14 @@ export async function retry<Result>(
   }
 }
 
-/** Beyond this attempt the cap has long been reached, and 2 to a larger power would leave the safe integers. */
+/** At this attempt the cap has long been reached, and a larger power of 2 would exceed the safe integers. */
 const DOUBLINGS_MAX = 30;
 
 /**
- * How long to wait before attempt `attempt + 1`: anywhere between 0 and `min(capMs, baseMs * 2^(attempt - 1))`.
- * The whole span is random ("full jitter"), so that many callers refused in one moment do not come back in one moment.
- * @param attempt how many attempts have failed, from 1.
+ * Returns how long to wait before attempt `attempt + 1`: anywhere between 0 and `min(capMs, baseMs * 2^(attempt - 1))`.
+ * The whole span is random ("full jitter"), so that many callers refused at the same time do not return at the same
+ * time.
+ * @param attempt the number of failed attempts, from 1.
  */
 export function fullJitterDelayMs(attempt: number, backoff: Backoff, random: Random = systemRandom): number {
   const doublings = Math.min(Math.max(attempt - 1, 0), DOUBLINGS_MAX);

@@ -1,27 +1,28 @@
 /**
  * The one limiter. It bounds work in progress by count or by weight; a memory budget is a semaphore weighted by bytes.
- * Fair: nobody overtakes who waits, or who has waited for `passMs`. With keys (accounts) the queue of each key is served in turn, and a key at its
- * share waits without holding up the others.
+ * It is fair: nobody overtakes a waiter, or, with `passMs`, a waiter that has waited that long. With keys (accounts),
+ * the queues of the keys are served in turn, and a key at its share waits without holding up the others.
  */
 
-/** What there is too little of: permits, or the share of one key. */
+/** What is short: permits, or the share of one key. */
 type Shortage = "permits" | "key";
 
 export interface SemaphoreOptions {
   readonly permits: number;
-  /** How long work waits for its permit; without it, until it comes. */
+  /** How long work waits for its permit; absent: without limit. */
   readonly timeoutMs?: number;
   readonly timeoutError?: (shortage: Shortage) => Error;
   /** How many permits one key may have. */
   readonly keyShareMax?: number;
   /**
-   * A key that has permits takes no more than it leaves free: of n busy keys each has one part of n + 1, and the last part
-   * is for who comes next. Permits cannot be taken back, so those that several keys share out are gone for a newcomer.
+   * A key that has permits never has more than are left free. So each of n busy keys has one part of n + 1, and the
+   * last part stays free for the next key. Permits cannot be taken back, so keys that used them all would lock out a
+   * newcomer.
    */
   readonly leavesFree?: boolean;
   /**
-   * For so long work that does not fit lets pass what fits, so that the light does not stand behind the heavy; then
-   * nobody passes it, so that it gets in. 0 if not given.
+   * How long work that does not fit lets fitting work overtake it, so that light work need not wait for heavy work.
+   * After that nothing overtakes it, so that it gets its turn. Default: 0.
    */
   readonly passMs?: number;
   /** Never jumps. */
@@ -29,7 +30,7 @@ export interface SemaphoreOptions {
 }
 
 interface AcquireOptions {
-  /** 1 if not given. What is heavier than all permits, or than its key's share, is admitted alone. */
+  /** Default: 1. Work heavier than all permits, or than its key's share, is admitted alone. */
   readonly weight?: number;
   readonly key?: string;
   /** Ends the wait; the promise rejects with its reason. */
@@ -37,25 +38,25 @@ interface AcquireOptions {
 }
 
 export interface Permit {
-  /** Takes more or fewer permits at once, for what cannot wait: memory that is in use already. */
+  /** Changes the weight at once, for what cannot wait: memory that is already in use. */
   resize(weight: number): void;
-  /** Takes more permits if there are any now. @returns what there was too little of; null when they were taken. */
+  /** Takes more permits if they are free now. @returns what was short; null: the permits were taken. */
   tryGrow(weight: number): Shortage | null;
-  /** Gives the permits back; more than once is once. */
+  /** Returns the permits. Idempotent. */
   release(): void;
 }
 
 export interface Semaphore {
-  /** How many permits there are. Fewer than before take nothing away from work in progress. */
+  /** How many permits there are. Lowering it takes nothing away from work in progress. */
   permits: number;
   readonly used: number;
   run<Result>(work: (permit: Permit) => Promise<Result>, options?: AcquireOptions): Promise<Result>;
   acquire(options?: AcquireOptions): Promise<Permit>;
-  /** Null when none was free in time. */
+  /** @returns null if no permit was free in time. */
   acquireInTime(options?: AcquireOptions): Promise<Permit | null>;
-  /** Null when it would have to wait. */
+  /** @returns null if it would have to wait. */
   tryAcquire(options?: AcquireOptions): Permit | null;
-  /** Rejects everybody who waits now. Later arrivals wait as before. */
+  /** Rejects all current waiters. Later arrivals wait as before. */
   rejectWaiting(error: Error): void;
 }
 
@@ -163,7 +164,9 @@ class FairSemaphore implements Semaphore {
     }
   }
 
-  /** The first that fits, in the order of the keys; who has waited long is passed by nobody, or it would never begin. */
+  /**
+   * Returns the first waiter that fits, in the order of the keys. Nothing overtakes a waiter that has waited `passMs`.
+   */
   #nextToAdmit(): Waiter | null {
     const { passMs = 0 } = this.#options;
     const nowMs = this.#nowMs();
@@ -173,7 +176,7 @@ class FairSemaphore implements Semaphore {
         if (shortage === null) return waiter;
         if (nowMs - waiter.sinceMs < passMs) continue;
         if (shortage === "permits") return null;
-        break; // its account is full: others have their share
+        break; // this key is at its share; other keys have theirs
       }
     }
     return null;
@@ -228,7 +231,7 @@ class FairSemaphore implements Semaphore {
     else this.#usedByKey.set(key, ofKey);
   }
 
-  /** @returns false when it was admitted or refused before. */
+  /** @returns false if it was already admitted or refused. */
   #leaveQueue(waiter: Waiter): boolean {
     const queue = this.#queues.get(waiter.key);
     const isWaiting = queue?.delete(waiter) === true;
@@ -238,7 +241,7 @@ class FairSemaphore implements Semaphore {
 
   #timeoutError({ key, weight }: Waiter): Error {
     const { timeoutMs, timeoutError } = this.#options;
-    const shortage = this.#shortage(key, weight) ?? "permits"; // room that it could not take: others wait before it
+    const shortage = this.#shortage(key, weight) ?? "permits"; // there was room, but other waiters are ahead
     return timeoutError?.(shortage) ?? new NoPermitInTime(`No permit was free within ${timeoutMs} ms.`);
   }
 }
