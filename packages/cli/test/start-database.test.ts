@@ -240,7 +240,7 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
       code: 1,
       stdout: "",
       stderr: `The database cannot be used: connect ECONNREFUSED 127.0.0.1:1.
-Check that it is running, and the address, database, user and password that promptd uses.
+Check that it is running, and check the address, database, user, and password that promptd uses.
 DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
 `,
     });

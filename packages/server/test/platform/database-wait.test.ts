@@ -84,6 +84,6 @@ test("a database that stays away is named in the end, without its password", asy
   const port = await freePort();
   const { opening } = startOn(`postgresql://ada:hunter2@127.0.0.1:${port}/prompts`, { retryMs: 300 });
   await expect(opening).rejects.toThrow(`The database cannot be used: connect ECONNREFUSED 127.0.0.1:${port}.
-Check that it is running, and the address, database, user and password that promptd uses.
+Check that it is running, and check the address, database, user, and password that promptd uses.
 DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".`);
 });

@@ -10,6 +10,6 @@ afterEach(() => {
 test("a platform without PostgreSQL programs is named, with the setting that helps", async () => {
   Object.defineProperty(process, "arch", { value: "riscv64" });
   await expect(prepareBinaries()).rejects.toThrow(
-    /There is no embedded PostgreSQL for \w+-riscv64(-musl)?: set DATABASE_URL to a PostgreSQL 15 or newer\./,
+    /No embedded PostgreSQL is available for \w+-riscv64(-musl)?\. Set DATABASE_URL to a PostgreSQL server of version 15 or newer\./,
   );
 });

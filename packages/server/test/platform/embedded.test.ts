@@ -142,7 +142,7 @@ describe("the start", () => {
     const dataDir = await createDataDir();
     await mkdir(join(dataDir, "pg"), { recursive: true });
     await writeFile(join(dataDir, "pg/diary.txt"), "dear diary");
-    await expect(startUser(dataDir)).rejects.toThrow("is not a PostgreSQL cluster and not empty");
+    await expect(startUser(dataDir)).rejects.toThrow("is not empty and is not a PostgreSQL cluster");
     expect(await readFile(join(dataDir, "pg/diary.txt"), "utf8")).toBe("dear diary");
   });
 });
@@ -213,7 +213,7 @@ describe.runIf(canRunAsOther)("other accounts of the machine", () => {
     await chmod(join(dataDir, ".."), 0o755);
     await chmod(dataDir, 0o755);
     await expect(startUser(dataDir, { uid: NOBODY })).rejects.toThrow(
-      /belongs to uid 0, this process runs as uid 65534/,
+      /belongs to uid 0, but this process runs as uid 65534/,
     );
     await expect(startUser(join(dataDir, "inside"), { uid: NOBODY })).rejects.toThrow(
       /PROMPTD_DATA_DIR.*permission denied/,

@@ -73,16 +73,18 @@ describe("a release that is rolled back", () => {
     const warn = vi.fn();
     await migrate(database.url, { ...log, warn }, { release: newer(ADDS, DROPS, INDEX) });
     expect(warn.mock.calls).toEqual([
-      [{ migration: "9991-newer" }, "servers of older versions cannot work from here on"],
+      [{ migration: "9991-newer" }, "servers of older versions stop working from this migration on"],
     ]);
     await expect(migrate(database.url, log)).rejects.toThrow(
-      "The database was migrated by a newer promptd, and older ones cannot work with its migration 9991-newer. Start that version or newer, or restore a backup made before it.",
+      "The database was migrated by a newer promptd, and older versions cannot work with its migration 9991-newer. Start that version or a newer one, or restore a backup made before the migration.",
     );
   });
 
   test("is refused by a migration without a mark, as programs before the marks left them", async () => {
     await db.query("insert into schema_migrations (name, sha256) values ('9990-newer', 'x')");
-    await expect(migrate(database.url, log)).rejects.toThrow("older ones cannot work with its migration 9990-newer");
+    await expect(migrate(database.url, log)).rejects.toThrow(
+      "older versions cannot work with its migration 9990-newer",
+    );
   });
 
   test("may bring a migration of its own, as a fix of an older release does", async () => {
@@ -131,14 +133,14 @@ describe("a migration of a table that somebody uses", () => {
     expect(await db.query("select count(*)::int as n from accounts")).toEqual([{ n: 0 }]);
     await other.end();
     expect(await migrating).toEqual(["9990-newer"]);
-    expect(warn.mock.calls).toEqual([[{ change: "9990-newer" }, "a change of the schema waits for a lock; retrying"]]);
+    expect(warn.mock.calls).toEqual([[{ change: "9990-newer" }, "a schema change is waiting for a lock; retrying"]]);
   });
 
   test("is given up after a while by name, and what was applied before it stays", async () => {
     const other = await useAccounts();
     const table = "-- promptd: compatible\ncreate table made_before (id int);\n";
     await expect(migrate(database.url, log, { release: newer(table, ADDS), lockedMsMax: 0 })).rejects.toThrow(
-      "9991-newer needs the lock of a table that another transaction uses, such as a backup or a long query.",
+      "9991-newer needs to lock a table that another transaction is using, such as a backup or a long query.",
     );
     await other.end();
     expect(await migrate(database.url, log, { release: newer(table, ADDS) })).toEqual(["9991-newer"]);
@@ -235,7 +237,7 @@ describe("a trigger", () => {
     await db.tx((tx) => tx.query("lock table credit_transfers in row exclusive mode")); // as any write does
     await other.end();
     expect(await migrating).toEqual([APPEND_ONLY]);
-    expect(warn.mock.calls[0]).toEqual([{ change: APPEND_ONLY }, "a change of the schema waits for a lock; retrying"]);
+    expect(warn.mock.calls[0]).toEqual([{ change: APPEND_ONLY }, "a schema change is waiting for a lock; retrying"]);
     expect(await triggers()).toEqual(before);
   });
 

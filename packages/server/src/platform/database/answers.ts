@@ -1,10 +1,10 @@
 /**
- * Rows that are answers: their columns are named as the members of the answer, so nothing has to be copied. A column
- * `draft.revision` is a member of the member `draft`, which is null where all of its own members are.
+ * Reads rows as answers: their columns have the names of the answer's members, so nothing has to be copied. The column
+ * `draft.revision` becomes the member `revision` of `draft`, which is null if all of its members are.
  */
 import type { Queryable, Statement } from "./database.ts";
 
-/** Moments become ISO 8601, UTC, the only form in which a time leaves the server. */
+/** Reads rows; times become ISO 8601 in UTC, the only form in which times leave the server. */
 export async function queryAnswers<Answer extends object>(
   db: Queryable,
   statement: Statement,
@@ -13,7 +13,7 @@ export async function queryAnswers<Answer extends object>(
   return (await db.query(statement, values)).map(toAnswer) as Answer[];
 }
 
-/** The first row; null: there is none. */
+/** Reads the first row; null: there is none. */
 export async function queryAnswer<Answer extends object>(
   db: Queryable,
   statement: Statement,

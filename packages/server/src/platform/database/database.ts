@@ -1,7 +1,7 @@
 /**
- * The one driver. Two kinds of connection (measured 2026-11: a pipelined connection answers point reads 1.8 times
- * as fast as a pool of eight): `named` sends prepared single statements down two pipelined connections, which must
- * never wait for a hot row lock, since everything behind them would wait too; `query` and `tx` own a pool connection.
+ * The one driver, with two kinds of connection (measured 2026-11: a pipelined connection answers point reads 1.8 times
+ * as fast as a pool of eight). `named` sends prepared single statements over two pipelined connections. These must
+ * never wait for a hot row lock, because everything behind them would wait too. `query` and `tx` own a pool connection.
  */
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
 import { Socket } from "node:net";
@@ -24,83 +24,87 @@ import { reasonOf } from "../reason-of.ts";
 import { retry } from "../resilience/retry.ts";
 import { beginWithin, findRoute, isLimitsRefused, LIMITS, runPipelined, type Limits, type Route } from "./pooler.ts";
 
-/** A text that runs often is prepared under a name: the server then parses it once per connection. */
+/** A statement that runs often is prepared under a name, so that the server parses it once per connection. */
 export type Statement = string | { readonly name: string; readonly text: string };
 
 export interface Queryable {
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** An open transaction, passed as first argument where several slices must commit together. */
+/** An open transaction, passed as the first argument where several slices must commit together. */
 export interface Tx extends Queryable {
   readonly kind: "tx";
 }
 
 export interface TxOptions {
-  /** Overrides the 5 s limit of one statement; 0 switches it off. For migrations and bulk work only. */
+  /** Overrides the 5 s statement timeout; 0 turns it off. For migrations and bulk work only. */
   readonly statementTimeoutMs?: number;
-  /** Overrides the 3 s for which a statement waits for a lock, with a connection that others wait for. */
+  /** Overrides the 3 s lock timeout, which is short because others wait for the connection. */
   readonly lockTimeoutMs?: number;
-  /** Gives up the wait for a connection. */
+  /** Ends the wait for a connection. */
   readonly signal?: AbortSignal;
 }
 
 export interface Database extends Queryable {
-  /** One prepared statement on the pipelined connection that has least to do; sent again once if the connection was lost. */
+  /** Runs a prepared statement on the less busy pipelined connection; retries once if the connection was lost. */
   named<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]>;
-  /** One statement that the server gives up after `timeoutMs`, for what can be answered without it. */
+  /** Runs a statement that the server cancels after `timeoutMs`, for requests that can be answered without it. */
   queryWithin<Row extends object>(timeoutMs: number, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   /**
-   * One statement that is a transaction by itself: one wait, where `tx` has three. A serialization failure or deadlock is
-   * tried once more.
+   * Runs one statement as its own transaction: one round trip, where `tx` needs three. Retries once after a
+   * serialization failure or deadlock.
    */
   once<Row extends object>(
     statement: Statement,
     values?: readonly unknown[],
     options?: Pick<TxOptions, "signal">,
   ): Promise<Row[]>;
-  /** Runs `work` in one read committed transaction; a serialization failure or deadlock is tried once more. */
+  /** Runs `work` in a read committed transaction; retries once after a serialization failure or deadlock. */
   tx<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result>;
   /**
-   * One statement that may take minutes and that no transaction allows, on a connection of its own and without a time
-   * limit. `close` gives it up; the server may go on with it.
+   * Runs one statement that may take minutes and cannot run in a transaction, on its own connection and without a time
+   * limit. `close` abandons it; the server may continue it.
    */
   runAlone(statement: string): Promise<void>;
-  /** Found out when it was opened. */
+  /** Detected when the database was opened. */
   readonly route: Route;
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
   readonly url: string;
-  /** Shown in pg_stat_activity as `promptd:<role>:<pid>`; the embedded launcher counts its users by it. */
+  /** Shown in pg_stat_activity as `promptd:<role>:<pid>`, by which the embedded launcher counts its users. */
   readonly role: string;
   readonly log: Log;
   readonly poolMax?: number;
-  /** Idle connections of the pool stay open; otherwise they are closed after ten seconds. */
+  /** True: idle pool connections stay open; otherwise they are closed after ten seconds. */
   readonly staysOpen?: boolean;
-  /** The pipelined connections are opened at once: the first requests of a server would wait for them. */
+  /** True: opens the pipelined connections at once, so that the first requests need not wait for them. */
   readonly opensAhead?: boolean;
-  /** Gives up the first connection. */
+  /** Ends the attempt to open the first connection. */
   readonly signal?: AbortSignal | undefined;
-  /** In tests: how long a connection may take to open, and work may wait until one is free. */
+  /** In tests: how long a connection may take to open, and how long work may wait for a free one. */
   readonly times?: { readonly connectTimeoutMs: number; readonly busyMsMax: number };
 }
 
 const PIPELINED_CONNECTIONS = 2;
 const POOL_MAX_DEFAULT = 8;
 const IDLE_MS = 10_000;
-/** A burst of a thousand creates waits some seconds for the pool's few connections; a longer wait is an error. */
+/** A burst of a thousand creates waits a few seconds for the pool's connections; a longer wait is an error. */
 const TIMES = { connectTimeoutMs: 5_000, busyMsMax: 30_000 };
 
-/** Our own limit, for a server or a network that says nothing at all: without it a request, or a heartbeat, waits for hours. */
+/**
+ * Our own timeout, for a server or network that does not respond: without it a request or heartbeat would wait for
+ * hours.
+ */
 const QUERY_TIMEOUT_MS = 6_000;
-/** The longest that a timer can be set to: 24 days. */
+/** The longest time that a timer supports: 24 days. */
 const NO_QUERY_TIMEOUT_MS = 2_147_483_647;
 
 const ONCE_MORE = { on: isSerializationFailure, attempts: 2 };
 
-const CHECK_DATABASE = "Check that it is running, and the address, database, user and password that promptd uses.";
+const CHECK_DATABASE =
+  "Check that it is running, and check the address, database, user, and password that promptd uses.";
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { busyMsMax } = options.times ?? TIMES;
@@ -123,7 +127,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return rowsOf(await retry(() => runOnce(asked, onceOptions), ONCE_MORE));
     },
     named: async (name, text, values) => {
-      // The first one where both are idle: a connection that was used a moment ago has what it needs in the processor's cache.
+      // If both are idle, the first one: a recently used connection has its data in the processor's cache.
       const lane = lanes.reduce((idlest, other) => (other.underWay < idlest.underWay ? other : idlest));
       return rowsOf(await lane.run(queryOf({ name, text }, values, route)));
     },
@@ -150,7 +154,7 @@ interface OpenPool {
   readonly settings: ClientConfig;
 }
 
-/** @throws DatabaseUnusable when no connection can be had; the signal's reason when it aborts. */
+/** @throws DatabaseUnusable if no connection can be opened, or the signal's reason if it aborts. */
 async function openPool(options: DatabaseOptions): Promise<OpenPool> {
   const { connectTimeoutMs } = options.times ?? TIMES;
   const settings = { ...connectionSettings(options.url, options.role), connectionTimeoutMillis: connectTimeoutMs };
@@ -172,22 +176,22 @@ async function openPool(options: DatabaseOptions): Promise<OpenPool> {
 async function connectPool(options: DatabaseOptions, settings: ClientConfig): Promise<OpenPool> {
   const idleTimeoutMillis = options.staysOpen === true ? 0 : IDLE_MS;
   const pool = new Pool({ ...settings, max: options.poolMax ?? POOL_MAX_DEFAULT, idleTimeoutMillis });
-  // Without a listener a server restart (57P01) ends the process.
+  // Without a listener, a server restart (57P01) would end the process.
   pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", () => {}));
   try {
     return { pool, settings, route: await orAborted(findRoute(pool), options.signal) };
   } catch (error) {
     const closed = pool.end();
-    options.signal?.throwIfAborted(); // a silent server would delay the end of the pool
+    options.signal?.throwIfAborted(); // a silent server would delay closing the pool
     await closed;
     throw error;
   }
 }
 
 /**
- * One permit for each connection of the pool. The queue of the pool itself would give up after the time that opening a
- * connection may take, as if the server were gone. When the server is silent all who wait fail at once, not one by one.
+ * Creates a semaphore with one permit per pool connection. The pool's own queue would give up after the connection
+ * timeout, as if the server were gone. When the server is silent, all waiters fail at once and not one by one.
  */
 function createConnectionSemaphore(poolMax: number, busyMsMax: number): Pick<Semaphore, "run"> {
   const connections = createSemaphore({
@@ -208,10 +212,10 @@ function createConnectionSemaphore(poolMax: number, busyMsMax: number): Pick<Sem
   };
 }
 
-/** A connection of its own, for the listener and for the heartbeat: neither may wait behind other work. */
+/** Creates a separate connection for the listener and for heartbeats, neither of which may wait behind other work. */
 export function openConnection(url: string, role: string, limits: Limits = LIMITS): Client {
   const client = new Client({ ...connectionSettings(url, role), ...limits });
-  client.on("error", () => {}); // the caller sees `end`; an unheard error would end the process
+  client.on("error", () => {}); // the caller sees `end`; an unhandled error would end the process
   return client;
 }
 
@@ -238,7 +242,7 @@ function openSocket(): Socket {
   return socket.once("close", () => sockets.delete(socket));
 }
 
-/** bigint columns become numbers, and an exception where a number would lose digits. */
+/** Reads bigint columns as numbers; throws if a number would lose digits. */
 const customTypes: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? parseInt8 : types.getTypeParser(oid, format)),
 };
@@ -254,16 +258,16 @@ function queryOf(statement: Statement, values: readonly unknown[] | undefined, {
   return { text: statement.text, values: [...(values ?? [])], ...(keepsNames ? { name: statement.name } : {}) };
 }
 
-/** A text of several statements (a migration) answers an array of results; the rows of the last one count. */
+/** A text of several statements (a migration) returns an array of results, of which the last has the rows. */
 function rowsOf<Row>(result: QueryResult | QueryResult[]): Row[] {
   const last = Array.isArray(result) ? result.at(-1) : result;
   return (last?.rows ?? []) as Row[];
 }
 
-/** Runs a statement on a connection of the pool; the limits are those that are other than usual. */
+/** Runs a statement on a pool connection; `limits` are only the unusual ones. */
 type RunOnPool = (query: QueryConfig, limits?: Limits) => Promise<QueryResult>;
 
-/** The one place where a statement outside of a transaction goes another way behind a pooler. */
+/** The only code where a statement outside a transaction runs differently behind a pooler. */
 function poolRunner(pool: Pool, { isPooled }: Route): RunOnPool {
   if (isPooled) return (query, limits) => runPooled(pool, { ...LIMITS, ...limits }, query);
   return (query, limits) => (limits === undefined ? pool.query(query) : runWithin(pool, limits, query));
@@ -275,20 +279,20 @@ async function runWithin(pool: Pool, limits: Limits, query: QueryConfig): Promis
     await client.query(beginWithin(limits));
     return await client.query(query);
   } finally {
-    // The rows do not wait for it; a connection that does not answer is thrown away.
+    // The caller does not wait for the commit. A connection that does not answer is discarded.
     const release = (broken?: Error) => client.release(broken);
     void client.query("commit").then(() => release(), release);
   }
 }
 
-/** The limits go with the statement: to a pooler no connection belongs to this process. */
+/** Sends the limits with the statement, because behind a pooler no connection belongs to this process. */
 async function runPooled(pool: Pool, limits: Limits, query: QueryConfig): Promise<QueryResult> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
     return await runPipelined(client, limits, query);
   } catch (error) {
-    // A connection that does not answer is thrown away; on any other the end of the transaction is already sent.
+    // A connection that does not answer is discarded; on any other, the end of the transaction has already been sent.
     if (!isRolledBack(error)) broken = error instanceof Error ? error : new Error(String(error));
     throw error;
   } finally {
@@ -299,7 +303,7 @@ async function runPooled(pool: Pool, limits: Limits, query: QueryConfig): Promis
 async function runAlone(settings: ClientConfig, open: Set<Client>, statement: string): Promise<void> {
   const { statement_timeout: _limit, lock_timeout: _lock, query_timeout: _silence, ...unlimited } = settings;
   const client = new Client(unlimited);
-  client.on("error", () => {}); // the statement fails with it
+  client.on("error", () => {}); // the statement fails with the same error
   open.add(client);
   try {
     await client.connect();
@@ -329,7 +333,7 @@ async function runTransaction<Result>(
     await client.query({ text: "commit", ...timeLimit });
     return result;
   } catch (error) {
-    // Of a silent server the rollback would wait behind what was never answered.
+    // With a silent server, the rollback would wait behind a statement that is never answered.
     if (error instanceof Error && (isUnresponsive(error) || isStandby(error))) broken = error;
     else
       await client.query("rollback").catch((cause: unknown) => {
@@ -337,7 +341,7 @@ async function runTransaction<Result>(
       });
     throw error;
   } finally {
-    client.release(broken); // a connection that cannot roll back is thrown away, not handed to the next caller
+    client.release(broken); // a connection that cannot roll back is discarded, not handed to the next caller
   }
 }
 

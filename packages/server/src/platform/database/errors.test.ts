@@ -64,18 +64,18 @@ test.each([
 });
 
 test.each([
-  ["28000", 'no pg_hba.conf entry for host "::1", user "ada", database "p", no encryption', "add sslmode=verify-full"],
+  ["28000", 'no pg_hba.conf entry for host "::1", user "ada", database "p", no encryption', "Add sslmode=verify-full"],
   [
     "28000",
     'no pg_hba.conf entry for host "::1", user "ada", database "p", SSL encryption',
     "the user and the password",
   ],
-  ["08P01", "SSL required", "add sslmode=verify-full"],
-  ["", "The server does not support SSL connections", "Take sslmode out"],
+  ["08P01", "SSL required", "Add sslmode=verify-full"],
+  ["", "The server does not support SSL connections", "Remove sslmode from"],
   ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed certificate", "sslrootcert="],
   ["SELF_SIGNED_CERT_IN_CHAIN", "self-signed certificate in certificate chain", "sslrootcert="],
   ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "unable to get local issuer certificate", "sslrootcert="],
-  ["ERR_TLS_CERT_ALTNAME_INVALID", "Hostname/IP does not match", "a name that its certificate has"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "Hostname/IP does not match", "a host name that is in the server's certificate"],
   ["ENOENT", "ENOENT: no such file or directory, open '/etc/ca.pem'", "the paths of sslrootcert"],
   ["42501", "permission denied for schema public", "grant create on schema public"],
 ])("%s, “%s”, is refused for good, and what is said helps", (code, text, advice) => {

@@ -2,22 +2,22 @@ import { codeOf } from "../reason-of.ts";
 import { findAdvice } from "./refusals.ts";
 import type { RetryOptions } from "../resilience/retry.ts";
 
-/** What errors of the database mean for the caller: retry, check whether it was done, or report. */
+/** What database errors mean for the caller: retry, check whether it was done, or report. */
 
 /**
- * `refused`: no connection until somebody changes a setting (refusals.ts). `gone`: the connection went away, and what
- * became of the statement is unknown. `silent`: the same, since no answer came in time. `standby`: the server has become
- * one and leaves its connections open; a new connection reaches its successor. `conflict`: another transaction was in the
- * way; the same one may succeed now. `locked`: somebody else kept a lock for longer than a statement waits for it. `slow`:
- * the server gave the statement up, since it took longer than it may. `trouble`: full disk or memory, no free connection,
- * a failure of I/O, a transaction left open: not about what was asked. `taken`: another transaction has written the same
- * value first, where it may stand once.
+ * `refused`: no connection is possible until somebody changes a setting (refusals.ts). `gone`: the connection was lost,
+ * and the fate of the statement is unknown. `silent`: the same, because no answer came in time. `standby`: the server
+ * has become a standby and leaves its connections open; a new connection reaches the new primary. `conflict`: another
+ * transaction was in the way; a retry may succeed. `locked`: another transaction held a lock for longer than the lock
+ * timeout. `slow`: the server canceled the statement at the statement timeout. `trouble`: full disk or memory, no free
+ * connection, an I/O failure, a transaction left open: not caused by the statement itself. `taken`: another transaction
+ * wrote the same value of a unique column first.
  */
 type Meaning = "refused" | "gone" | "silent" | "standby" | "conflict" | "locked" | "slow" | "trouble" | "taken";
 
 /**
- * The first row that fits counts. A code is an SQLSTATE of a server or a pooler, or the errno of a socket and of finding
- * the server's address; the driver's own faults have no code, only a text.
+ * The first matching row counts. A code is the SQLSTATE of a server or pooler, or the errno of a socket or an address
+ * lookup; the driver's own faults have no code, only a text.
  */
 const MEANINGS: readonly (readonly [Meaning, code: RegExp, text?: RegExp])[] = [
   ["gone", /^(08...|57P0[1235])$/],
@@ -40,12 +40,12 @@ function meaningOf(error: unknown): Meaning | null {
   return row?.[0] ?? null;
 }
 
-/** SQLSTATE of a database error; a driver's own fault (a closed socket) has an errno or none. */
+/** Returns the SQLSTATE of a database error. The driver's own faults (a closed socket) have an errno or no code. */
 export function sqlState(error: unknown): string | null {
   return codeOf(error);
 }
 
-/** What an operator sets so that connections are taken, when nothing but that helps. */
+/** Returns what an operator must change so that connections are accepted; null: that is not the problem. */
 export function adviceOf(error: unknown): string | null {
   return error instanceof Error ? findAdvice(sqlState(error) ?? "", error.message) : null;
 }
@@ -54,7 +54,7 @@ export function isSerializationFailure(error: unknown): boolean {
   return meaningOf(error) === "conflict";
 }
 
-/** The server answered nothing within `query_timeout`, or within the time that a connection may take to open. */
+/** Whether the server did not answer within `query_timeout`, or within the connection timeout. */
 export function isUnresponsive(error: unknown): boolean {
   return meaningOf(error) === "silent";
 }
@@ -64,8 +64,8 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 /**
- * True when the statement's fate is unknown because its connection went away. Only what is idempotent (create by id,
- * finish, claim, reads) may be sent again after it.
+ * Whether the statement's fate is unknown because its connection was lost. After that, only idempotent statements
+ * (create by id, finish, claim, reads) may be sent again.
  */
 export function isConnectionLoss(error: unknown): boolean {
   return ["gone", "silent"].includes(meaningOf(error) ?? "");
@@ -75,7 +75,7 @@ export function isStandby(error: unknown): boolean {
   return meaningOf(error) === "standby";
 }
 
-/** Nothing was done. */
+/** Whether the statement did nothing because it did not get a lock in time. */
 export function isLockTimeout(error: unknown): boolean {
   return meaningOf(error) === "locked";
 }
@@ -84,17 +84,17 @@ export function isStatementTimeout(error: unknown): boolean {
   return meaningOf(error) === "slow";
 }
 
-/** With a digit, as all of them have: the errno EPERM is none. */
+/** Every SQLSTATE has a digit, unlike the errno EPERM. */
 const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 
-/** True when it is certain that the transaction was not committed: the server said so, or was sent nothing. */
+/** Whether the transaction was certainly not committed: the server said so, or nothing was sent to it. */
 export function isRolledBack(error: unknown): boolean {
   if (error instanceof NoConnectionFree || error instanceof AccountLocked || error instanceof DatabaseUnresponsive)
     return true;
   return SQL_STATE.test(sqlState(error) ?? "") && !isConnectionLoss(error);
 }
 
-/** The database could not do its work now, whatever it was asked: what is worth asking again is asked again. */
+/** Whether the database cannot do its work now, whatever the statement, so that a retry is worthwhile. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof DatabaseUnusable) return isOutage(error.cause);
   if (error instanceof NoConnectionFree || error instanceof DatabaseUnresponsive) return true;
@@ -102,8 +102,8 @@ export function isOutage(error: unknown): boolean {
 }
 
 /**
- * A database that restarts is back within seconds; what waits longer holds up a process that wants to stop. For work
- * that would be paid for once more if it were given up, and that may be done twice.
+ * For work that would be paid for again if it were abandoned, and that may be done twice. A restarting database is back
+ * within seconds; a longer wait would delay a process that is stopping.
  */
 export const OUTAGE_POLICY: RetryOptions = {
   on: isOutage,
@@ -111,12 +111,12 @@ export const OUTAGE_POLICY: RetryOptions = {
   timeoutMs: 15_000,
 };
 
-/** A database that was opened did not answer; the cause says why. */
+/** The database could not be opened; the cause says why. */
 export class DatabaseUnusable extends Error {
   override readonly name = "DatabaseUnusable";
 }
 
-/** All connections of the pool were taken for as long as work may wait; nothing was sent. */
+/** All pool connections were busy for as long as work may wait; nothing was sent. */
 export class NoConnectionFree extends Error {
   override readonly name = "NoConnectionFree";
 
@@ -125,16 +125,19 @@ export class NoConnectionFree extends Error {
   }
 }
 
-/** The database gave no answer to those that asked first; nothing was sent. */
+/** The database did not answer earlier statements, so this one was not sent. */
 export class DatabaseUnresponsive extends Error {
   override readonly name = "DatabaseUnresponsive";
 
   constructor(cause: unknown) {
-    super("The database did not answer those who asked before.", { cause });
+    super("The database did not answer earlier statements.", { cause });
   }
 }
 
-/** An account could not be locked in time: somebody else has the lock, or all connections were taken; nothing was sent. */
+/**
+ * An account could not be locked in time: another transaction has the lock, or all connections were busy. Nothing was
+ * sent.
+ */
 export class AccountLocked extends Error {
   override readonly name = "AccountLocked";
 

@@ -67,15 +67,15 @@ test("a command given in passing makes the schema where there is none, and leave
   expect(await migrate(database.url, log, { scope: "create" })).toEqual([]);
   const last = NAMES.at(-1) ?? "";
   await ask(`delete from schema_migrations where name = '${last}'`);
-  const older = `The database is of an older promptd (it lacks ${last}).`;
+  const older = `The database belongs to an older promptd (it lacks ${last}).`;
   await expect(migrate(database.url, log, { scope: "create" })).rejects.toThrow(
-    `${older} Run npx promptd migrate or start this version's server; servers of that version go on beside it.`,
+    `${older} Run npx promptd migrate or start this version's server. Servers of the older version can keep running meanwhile.`,
   );
   const { migrations, ...rest } = thisRelease();
   const strict = migrations.map((one) => (one.name === last ? { ...one, isCompatible: false } : one));
   const release = { ...rest, migrations: strict };
   await expect(migrate(database.url, log, { scope: "create", release })).rejects.toThrow(
-    `${older} Stop the servers of that version, then run npx promptd migrate or start this version's server.`,
+    `${older} Stop the servers of the older version, then run npx promptd migrate or start this version's server.`,
   );
   expect(await ask("select name from schema_migrations")).toHaveLength(NAMES.length - 1);
 });
@@ -97,7 +97,9 @@ test("a server older than PostgreSQL 15 is refused before anything is made", asy
     "create function old.current_setting(text) returns text language sql as $$ select '140009' $$",
     `alter database ${name} set search_path = old, pg_catalog, public`,
   );
-  await expect(migrate(database.url, log)).rejects.toThrow("promptd needs PostgreSQL 15 or newer; this is 14.");
+  await expect(migrate(database.url, log)).rejects.toThrow(
+    "promptd needs PostgreSQL 15 or newer; this server is version 14.",
+  );
   expect(await ask("select tablename from pg_tables where schemaname in ('public', 'old')")).toEqual([]);
 });
 
@@ -108,7 +110,7 @@ test("a database with another encoding is refused before anything is made, and t
   await ask(`drop database ${name}`);
   expect(error).toMatchObject({
     message:
-      "promptd needs a database with the encoding UTF8; this one has LATIN1. Make another one: create database promptd encoding 'UTF8' template template0",
+      "promptd needs a database with the encoding UTF8; this one has LATIN1. Create another database: create database promptd encoding 'UTF8' template template0",
   });
 });
 
@@ -117,13 +119,13 @@ test.each([
     "a database that takes reads only",
     () => ask(`alter database ${database.name} set default_transaction_read_only = on`),
     "25006",
-    /^cannot execute CREATE TABLE in a read-only transaction\.\nIt is a standby, or takes reads only\. Let the address lead/,
+    /^cannot execute CREATE TABLE in a read-only transaction\.\nThe server is a standby or read-only\. Change the address to point to the primary/,
   ],
   [
     "a user who may make no tables",
     () => ask("revoke create on schema public from current_user"),
     "42501",
-    /^permission denied for schema public\.\nThis user makes the tables .* grant create on schema public to <user>$/,
+    /^permission denied for schema public\.\nThis user must create the tables .* grant create on schema public to <user>$/,
   ],
 ])("%s is named with what to do about it", async (_what, change, code, message) => {
   await makeEmpty();
@@ -179,7 +181,7 @@ describe("a function of the database", () => {
   test("that differs is not replaced by a command given in passing", async () => {
     await ask(OTHER_TEXT, recordOther("0.0.9"));
     await expect(migrate(database.url, log, { scope: "create" })).rejects.toThrow(
-      `The database is of an older promptd (it lacks ${HOLD}).`,
+      `The database belongs to an older promptd (it lacks ${HOLD}).`,
     );
     expect(await ask(CALL)).toEqual([{ held: true }]);
   });

@@ -1,6 +1,6 @@
 /**
- * Brings the schema up to date while older programs go on working with it. Each migration is one transaction that waits
- * a second at most for a lock, because everything else that wants the table waits behind it, and is then tried again.
+ * Brings the schema up to date while older programs keep working with it. Each migration is one transaction. It waits
+ * at most a second for a lock, because everything else that wants the table waits behind it, and is then retried.
  */
 import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
@@ -15,7 +15,7 @@ import { planSqlFiles, readSqlFiles, type SqlFile } from "./sql-files.ts";
 const LOCK = 18_016; // one number for all promptd processes, below the queue's 18017 and 18018
 const POSTGRES_VERSION_MIN = 150_000;
 
-/** What a program brings to a database. */
+/** What a program applies to a database. */
 export interface Release {
   readonly version: string;
   readonly migrations: readonly Migration[];
@@ -24,24 +24,24 @@ export interface Release {
 
 /**
  * `upgrade`: applies what is missing. `create`: creates the schema in an empty database and refuses an older one, so
- * that an operator command never changes the database under a running server of the older version. `rollback`: also
- * replaces the SQL functions of a newer program.
+ * that an operator command never changes the database of a running older server. `rollback`: also replaces the SQL
+ * functions of a newer program.
  */
 export type MigrationScope = "upgrade" | "create" | "rollback";
 
 export interface MigrateOptions {
   readonly scope?: MigrationScope | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** In tests: what another program would bring. */
+  /** In tests: what another program would apply. */
   readonly release?: Release;
   /** In tests: how long to retry while a table is locked. */
   readonly lockedMsMax?: number;
 }
 
 /**
- * Applies the migrations and SQL files that the database lacks. A new schema is made in one transaction; an older one is
- * brought up to date step by step, and a process that dies half-way leaves the steps before it. Of processes that start
- * together one does each step.
+ * Applies the migrations and SQL files that the database lacks. A new schema is created in one transaction. An older
+ * one is brought up to date step by step, and a process that dies halfway leaves the completed steps. If several
+ * processes start together, only one of them does each step.
  * @returns the names applied now, in order.
  */
 export async function migrate(url: string, log: Log, options: MigrateOptions = {}): Promise<string[]> {
@@ -53,7 +53,7 @@ export async function migrate(url: string, log: Log, options: MigrateOptions = {
   }
 }
 
-/** As `migrate` does, on a database that is open. */
+/** Does the same as `migrate` on an open database. */
 export async function applyMissing(db: Database, log: Log, options: MigrateOptions = {}): Promise<string[]> {
   const { release = thisRelease() } = options;
   const applied: string[] = [];
@@ -69,7 +69,7 @@ export function thisRelease(): Release {
   return { version: VERSION, migrations: readMigrations(), sqlFiles: readSqlFiles() };
 }
 
-/** Short, since the requests of running servers wait behind a migration that waits. */
+/** Short, because the requests of running servers wait behind a waiting migration. */
 const LOCK_TIMEOUT_MS = 1_000;
 const LOCKED_MS_MAX = 60_000;
 const LOCKED_BACKOFF = { baseMs: 500, capMs: 5_000 };
@@ -78,8 +78,8 @@ const BUSY_BACKOFF = { baseMs: 20, capMs: 500 };
 type StepOptions = MigrateOptions & { readonly release: Release };
 
 /**
- * Waits until no other process migrates, and retries while a table is locked. The other process is polled for: a
- * statement that waited would have a snapshot, and the concurrent build of an index waits for every snapshot.
+ * Waits until no other process migrates, and retries while a table is locked. It polls for the other process: a waiting
+ * statement would have a snapshot, and building an index concurrently waits for every snapshot.
  */
 function applyStep(db: Database, log: Log, options: StepOptions): Promise<Step> {
   const { signal, lockedMsMax = LOCKED_MS_MAX } = options;
@@ -97,15 +97,15 @@ function applyStep(db: Database, log: Log, options: StepOptions): Promise<Step> 
     signal,
     onRetry: (error, failed) => {
       if (failed === 1 && error instanceof TableLocked) {
-        log.warn({ change: error.change }, "a change of the schema waits for a lock; retrying");
+        log.warn({ change: error.change }, "a schema change is waiting for a lock; retrying");
       }
     },
   });
 }
 
-const STANDBY = "It is a standby, or takes reads only. Let the address lead to the primary.";
+const STANDBY = "The server is a standby or read-only. Change the address to point to the primary.";
 
-/** With its code: whether it is waited for depends on that. */
+/** Rethrows an error with advice and its code, which decides whether to wait. */
 function throwWithAdvice(error: unknown): never {
   const advice = isStandby(error) ? STANDBY : adviceOf(error);
   if (advice === null) throw error;
@@ -122,7 +122,7 @@ class TableLocked extends Error {
 
   constructor(change: string, cause: unknown) {
     super(
-      `${change} needs the lock of a table that another transaction uses, such as a backup or a long query. End it (pg_stat_activity shows it), then start again; what is applied so far stays.`,
+      `${change} needs to lock a table that another transaction is using, such as a backup or a long query. End that transaction (pg_stat_activity shows it), then start again. The changes applied so far stay.`,
       { cause },
     );
     this.change = change;
@@ -131,7 +131,7 @@ class TableLocked extends Error {
 
 interface Step {
   readonly applied: readonly string[];
-  /** The schema is up to date after it. */
+  /** True: the schema is up to date after this step. */
   readonly isLast: boolean;
 }
 
@@ -147,11 +147,11 @@ async function applyNext(tx: Tx, db: Database, options: StepOptions & { readonly
 
 /** What this program has and the database lacks. */
 interface Missing {
-  /** No migration was applied before, so nobody uses it yet. */
+  /** True: no migration was applied before, so nobody uses the schema yet. */
   readonly isSchemaNew: boolean;
   readonly migrations: readonly Migration[];
   readonly functions: Awaited<ReturnType<typeof planSqlFiles>>;
-  /** Names of the compatible migrations that only a newer program has. */
+  /** Names of compatible migrations that only a newer program knows. */
   readonly unknown: readonly string[];
 }
 
@@ -167,7 +167,7 @@ async function findMissing(tx: Tx, { release, scope, log }: StepOptions & { read
   };
 }
 
-/** In the order in which they are applied. */
+/** Lists the changes in the order in which they are applied. */
 function changesOf({ functions, migrations }: Missing): string[] {
   return namesOf([...functions.beforeTables, ...migrations, ...functions.afterTables]);
 }
@@ -178,7 +178,7 @@ function refuseOlder(missing: Missing): Step {
   return { applied: [], isLast: true };
 }
 
-/** Of tables in use each change is a transaction of its own. Null: none is missing. */
+/** Applies the next change to tables that may be in use, each in its own transaction. Null: none is missing. */
 async function applyToTables(tx: Tx, db: Database, missing: Missing, log: Log): Promise<Step | null> {
   const { functions, migrations } = missing;
   if (functions.beforeTables.length > 0) {
@@ -187,12 +187,13 @@ async function applyToTables(tx: Tx, db: Database, missing: Missing, log: Log): 
   }
   const [next] = migrations;
   if (next === undefined) return null;
-  if (!next.isCompatible) log.warn({ migration: next.name }, "servers of older versions cannot work from here on");
+  if (!next.isCompatible)
+    log.warn({ migration: next.name }, "servers of older versions stop working from this migration on");
   await orTableLocked(next.name, () => (next.concurrentIndex === null ? run(tx, next) : buildIndex(tx, db, next)));
   return { applied: [next.name], isLast: false };
 }
 
-/** A whole new schema, or the functions that an older one still lacks. */
+/** Applies a whole new schema, or the functions that an older one still lacks. */
 async function applyRest(tx: Tx, missing: Missing, log: Log): Promise<Step> {
   const { functions, migrations, unknown, isSchemaNew } = missing;
   if (isSchemaNew) {
@@ -220,7 +221,7 @@ async function orTableLocked(change: string, work: () => Promise<void>): Promise
 
 async function lockMigrations(tx: Tx): Promise<void> {
   const [row] = await tx.query<{ locked: boolean }>("select pg_try_advisory_xact_lock($1) as locked", [LOCK]);
-  if (row?.locked !== true) throw new AnotherMigrates("Another process migrates the database.");
+  if (row?.locked !== true) throw new AnotherMigrates("Another process is migrating the database.");
 }
 
 async function checkServer(tx: Tx): Promise<void> {
@@ -229,11 +230,11 @@ async function checkServer(tx: Tx): Promise<void> {
   );
   const version = Number(row?.version);
   if (version < POSTGRES_VERSION_MIN) {
-    throw new Error(`promptd needs PostgreSQL 15 or newer; this is ${Math.floor(version / 10_000)}.`);
+    throw new Error(`promptd needs PostgreSQL 15 or newer; this server is version ${Math.floor(version / 10_000)}.`);
   }
   if (row?.encoding !== "UTF8") {
     throw new Error(
-      `promptd needs a database with the encoding UTF8; this one has ${row?.encoding}. Make another one: create database promptd encoding 'UTF8' template template0`,
+      `promptd needs a database with the encoding UTF8; this one has ${row?.encoding}. Create another database: create database promptd encoding 'UTF8' template template0`,
     );
   }
 }
@@ -248,7 +249,7 @@ async function createOwnTables(tx: Tx): Promise<void> {
   const marked = await tx.query(
     "select from pg_attribute where attrelid = to_regclass('schema_migrations') and attname = 'compatible'",
   );
-  // "if not exists" would take the lock of the table at every start, and a backup holds it for as long as it takes.
+  // "if not exists" would lock the table at every startup, and a backup holds that lock until it ends.
   if (marked.length === 0) {
     await tx.query("alter table schema_migrations add column compatible boolean not null default false");
   }
@@ -266,9 +267,9 @@ async function readApplied(tx: Tx): Promise<ReadonlyMap<string, Applied>> {
 }
 
 /**
- * A changed migration means a broken installation: going on could lose data. One that is unknown is of a newer promptd,
- * which said whether older ones may go on.
- * @returns the names of the unknown ones.
+ * A changed migration means a broken installation: continuing could lose data. An unknown migration belongs to a newer
+ * promptd and says whether older programs may continue.
+ * @returns the names of the unknown migrations.
  */
 function refuseDifferences(applied: ReadonlyMap<string, Applied>, migrations: readonly Migration[]): string[] {
   const known = new Map(migrations.map((migration) => [migration.name, migration.sha256]));
@@ -277,24 +278,24 @@ function refuseDifferences(applied: ReadonlyMap<string, Applied>, migrations: re
     throw new Error(
       known.has(name)
         ? `Migration ${name} differs from the one applied to this database. Install the original version.`
-        : `The database was migrated by a newer promptd, and older ones cannot work with its migration ${name}. Start that version or newer, or restore a backup made before it.`,
+        : `The database was migrated by a newer promptd, and older versions cannot work with its migration ${name}. Start that version or a newer one, or restore a backup made before the migration.`,
     );
   }
   return [...applied.keys()].filter((name) => !known.has(name));
 }
 
 function schemaIsOlder(first: string, { migrations }: Pick<Missing, "migrations">): Error {
-  const what = `The database is of an older promptd (it lacks ${first}).`;
+  const what = `The database belongs to an older promptd (it lacks ${first}).`;
   const then = "npx promptd migrate or start this version's server";
   return new Error(
     migrations.every(({ isCompatible }) => isCompatible)
-      ? `${what} Run ${then}; servers of that version go on beside it.`
-      : `${what} Stop the servers of that version, then run ${then}.`,
+      ? `${what} Run ${then}. Servers of the older version can keep running meanwhile.`
+      : `${what} Stop the servers of the older version, then run ${then}.`,
   );
 }
 
 async function run(tx: Tx, migration: Migration): Promise<void> {
-  // In a transaction no index is built concurrently, and of an empty table none needs to be.
+  // A transaction cannot build an index concurrently, and for an empty table it need not.
   await tx.query(migration.concurrentIndex === null ? migration.text : migration.text.replace(/\bconcurrently\b/, ""));
   await record(tx, migration);
   await faultPoint("migrate.mid");
@@ -309,8 +310,9 @@ async function record(tx: Tx, { name, sha256, isCompatible }: Migration): Promis
 }
 
 /**
- * On a connection of its own, while this transaction keeps other processes away. A build whose process was killed goes
- * on in the server or has left an invalid index: it is ended and dropped, and built again.
+ * Builds an index on its own connection, while this transaction keeps other processes away. If the process of an
+ * earlier build was killed, that build continues in the server or has left an invalid index: end it, drop it, and build
+ * again.
  */
 async function buildIndex(tx: Tx, db: Database, migration: Migration): Promise<void> {
   const name = migration.concurrentIndex ?? "";
@@ -322,7 +324,7 @@ async function buildIndex(tx: Tx, db: Database, migration: Migration): Promise<v
     "select indisvalid as valid from pg_index where indexrelid = to_regclass($1)",
     [name],
   );
-  await tx.query("select 1"); // without parameters it ends the statement before it, whose snapshot the build would wait for
+  await tx.query("select 1"); // without parameters, ends the previous statement, for whose snapshot the build would wait
   if (found?.valid === false) await db.runAlone(`drop index concurrently ${name}`);
   if (found?.valid !== true) await db.runAlone(migration.text);
   await record(tx, migration);

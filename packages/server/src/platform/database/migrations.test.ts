@@ -20,7 +20,7 @@ describe("the mark of a migration", () => {
     "is asked for by name when it is missing or unknown: %j",
     (text) => {
       expect(() => parseMigration("0042-x", text)).toThrow(
-        'Migration 0042-x does not say whether older programs may run beside it. Add a line "-- promptd: compatible"',
+        'Migration 0042-x does not say whether older programs can run with it. Add a line "-- promptd: compatible"',
       );
     },
   );
@@ -30,7 +30,7 @@ describe("the mark of a migration", () => {
     "-- promptd: compatible, concurrent\ncreate index runs_model on runs (model);\n",
     `-- promptd: compatible, concurrent\n${INDEX}create table x (id int);\n`,
   ])("does not allow a concurrent index that is not marked, or that is not alone: %j", (text) => {
-    expect(() => parseMigration("0042-x", text)).toThrow("Migration 0042-x must be one statement");
+    expect(() => parseMigration("0042-x", text)).toThrow("Migration 0042-x must either be one statement");
   });
 
   test("is not part of the hash, the text is", () => {

@@ -1,6 +1,6 @@
 /**
- * The migrations of this program: `migrations/NNNN-name.sql`, each with a mark in its first lines that says whether
- * older programs work with the schema it leaves.
+ * The migrations of this program: `migrations/NNNN-name.sql`, each marked in its first lines with whether older
+ * programs work with the resulting schema.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,9 +11,9 @@ const DIRECTORY = join(import.meta.dirname, "../../../migrations");
 export interface Migration {
   readonly name: string;
   readonly text: string;
-  /** Of the text without its mark. */
+  /** The hash of the text without its mark. */
   readonly sha256: string;
-  /** Whether programs that do not know this migration may start and go on beside it. */
+  /** Whether programs that do not know this migration may start and keep running. */
   readonly isCompatible: boolean;
   /** The index that the migration builds while its table is in use; null for a migration that runs in a transaction. */
   readonly concurrentIndex: string | null;
@@ -30,12 +30,12 @@ const MARK = /^-- promptd: (?<mark>.*)\n/m;
 const MARKS = ["compatible", "incompatible", "compatible, concurrent"];
 const CONCURRENT_INDEX = /^create (?:unique )?index concurrently (?<index>\w+)\s+on\s+\w+\s[^;]*;$/;
 
-/** @throws Error when the mark is missing or the text is not what it says. */
+/** @throws Error if the mark is missing or does not match the text. */
 export function parseMigration(name: string, text: string): Migration {
   const mark = MARK.exec(text)?.groups?.["mark"] ?? "";
   if (!MARKS.includes(mark)) {
     throw new Error(
-      `Migration ${name} does not say whether older programs may run beside it. Add a line "-- promptd: compatible" or "-- promptd: incompatible" at its top; CONTRIBUTING.md says which.`,
+      `Migration ${name} does not say whether older programs can run with it. Add a line "-- promptd: compatible" or "-- promptd: incompatible" at its top; CONTRIBUTING.md says which.`,
     );
   }
   const isConcurrent = mark.endsWith("concurrent");
@@ -43,7 +43,7 @@ export function parseMigration(name: string, text: string): Migration {
   const concurrentIndex = CONCURRENT_INDEX.exec(statements)?.groups?.["index"] ?? null;
   if (isConcurrent !== /\bconcurrently\b/i.test(statements) || isConcurrent !== (concurrentIndex !== null)) {
     throw new Error(
-      `Migration ${name} must be one statement "create index concurrently <name> on <table> …;" and marked "-- promptd: compatible, concurrent", or neither.`,
+      `Migration ${name} must either be one statement "create index concurrently <name> on <table> …;" with the mark "-- promptd: compatible, concurrent", or have neither.`,
     );
   }
   const sha256 = createHash("sha256").update(text.replace(MARK, "")).digest("hex");

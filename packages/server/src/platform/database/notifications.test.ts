@@ -284,7 +284,7 @@ test("an outage is one warning of the listener and one of what is sent, however 
   const levels = { listener: [] as number[], notifications: [] as number[] };
   const write = (line: string) => {
     const { level, msg } = JSON.parse(line) as { level: number; msg: string };
-    levels[msg.startsWith("the listener") ? "listener" : "notifications"].push(level);
+    levels[msg.startsWith("the notification listener") ? "listener" : "notifications"].push(level);
   };
   const away: Queryable = { query: () => Promise.reject(new Error("away")) };
   const listenUrl = "postgresql://127.0.0.1:1/nobody";

@@ -1,8 +1,8 @@
 /**
- * Notifications between processes: coalesced NOTIFY out, one LISTEN connection in. A notification carries no truth:
- * every reader also polls once a second, so all of them may be lost. NOTIFY never runs inside a business transaction,
- * since a commit with it takes one global lock (measured 2026-11: 3.7 to 4.2 times fewer commits). While no other process
- * listens nothing is sent: the listeners of this one are called.
+ * Notifications between processes: coalesced NOTIFY out, one LISTEN connection in. Nothing depends on a notification:
+ * every reader also polls once a second, so all of them may be lost. NOTIFY never runs in a business transaction,
+ * because a commit with NOTIFY takes a global lock (measured 2026-11: 3.7 to 4.2 times fewer commits). While no other
+ * process listens, nothing is sent and only the listeners of this process are called.
  */
 import { randomUUID } from "node:crypto";
 import { openConnection, type Queryable } from "./database.ts";
@@ -16,12 +16,15 @@ type Channel = "run_ready" | "batch_ready" | "run_done" | "run_cancel" | "run_te
 type Listener = (ids: readonly string[]) => void;
 
 export interface Notifications {
-  /** Sends one notification for all calls of the next few milliseconds, which reaches the own listeners too. A failure is only logged. */
+  /**
+   * Sends one notification for all calls within a few milliseconds, also to the listeners of this process. A failure is
+   * only logged.
+   */
   notify(channel: Channel, id?: string): void;
-  /** The same for what this process has already done itself: its own listeners do not hear it. */
+  /** Does the same, but skips the listeners of this process, for work that it has already done itself. */
   notifyOthers(channel: Channel): void;
   listen(channel: Channel, listener: Listener): void;
-  /** Called after every reconnect: what was sent meanwhile is lost, so poll. */
+  /** Registers a poll to run after every reconnect, because notifications sent meanwhile are lost. */
   onGap(poll: () => void): void;
   close(): Promise<void>;
 }
@@ -31,15 +34,15 @@ const IDS_PER_NOTIFY = 200; // 7.4 kB; a payload must stay under 8,000 bytes
 const PROBE_MS = 10_000;
 const RECONNECT = { baseMs: 100, capMs: 5_000 };
 const CHECK_CHANNEL = "listener_check";
-/** True also when this connection does not find itself, behind a pooler that keeps the name of its clients. */
+/** Also true if this connection does not find itself, as behind a pooler that hides the name of its clients. */
 const DO_OTHERS_LISTEN = `select coalesce(bool_or(pid <> pg_backend_pid()) or not bool_or(pid = pg_backend_pid()), true) as others
   from pg_stat_activity where datname = current_database() and application_name like 'promptd:%-listen:%'`;
-/** One that arrives takes a millisecond or two; a busy database may take seconds. */
+/** A notification usually takes a millisecond or two; a busy database may take seconds. */
 const CHECK_MS = 5_000;
 
 export interface NotificationsOptions {
   readonly db: Queryable;
-  /** Not through a transaction pooler, where LISTEN does not work; null: polling only. */
+  /** The server itself, because LISTEN does not work through a transaction pooler; null: polling only. */
   readonly listenUrl: string | null;
   readonly role: string;
   readonly log: Log;
@@ -48,7 +51,7 @@ export interface NotificationsOptions {
 export function createNotifications(options: NotificationsOptions): Notifications {
   const listeners = new Map<Channel, Listener[]>();
   const gapListeners: (() => void)[] = [];
-  /** Tells the notifications of this process from those of others. */
+  /** Distinguishes this process's notifications from those of other processes. */
   const self = randomUUID();
   const named = { ...options, self };
   const { listenUrl } = options;
@@ -84,12 +87,12 @@ function createNotifier(
   { db, log, self }: NamedOptions,
   { othersListen, receive }: { readonly othersListen: () => boolean; readonly receive: Receive },
 ) {
-  /** Null: for others alone. */
+  /** Null: only for other processes. */
   const waiting = new Map<Channel, Set<string> | null>();
   const failures = createFailureLog(
     log,
-    "notifications cannot be sent; readers poll instead",
-    "notifications are sent again",
+    "could not send notifications; readers poll instead",
+    "notifications can be sent again",
   );
   let timer: NodeJS.Timeout | null = null;
 
@@ -131,7 +134,7 @@ function chunks(ids: readonly string[]): string[][] {
 
 type Listening = ReturnType<typeof openConnection>;
 
-/** Whoever comes says so by the notification that checks its listener; who has gone is noticed by the next probe. */
+/** Tracks whether other processes listen. A new listener's check announces it; the next probe notices who has left. */
 function createOthers() {
   let listen = true;
   let arrivals = 0;
@@ -149,13 +152,13 @@ function createOthers() {
   };
 }
 
-const CANNOT_CONNECT = "the listener for notifications cannot connect; it tries again, and readers poll meanwhile";
+const CANNOT_CONNECT = "the notification listener cannot connect; retrying, and readers poll meanwhile";
 
 interface NamedOptions extends NotificationsOptions {
   readonly self: string;
 }
 
-/** Sends a new listener one notification. @returns false when no other will arrive either. */
+/** Sends a new listener a notification. @returns false if no notification will ever arrive. */
 async function isWorthOpen(
   opened: Listening,
   arrived: Promise<boolean>,
@@ -167,41 +170,41 @@ async function isWorthOpen(
     return true;
   }
   if (!(await isPooled(opened))) {
-    log.warn({ afterMs: CHECK_MS }, "a notification of the database did not arrive in time; readers poll meanwhile");
+    log.warn({ afterMs: CHECK_MS }, "a database notification did not arrive in time; readers poll meanwhile");
     return true;
   }
   log.warn(
-    "notifications do not arrive through the pooler, so each run takes up to a second longer; set DATABASE_DIRECT_URL to the server itself",
+    "notifications do not arrive through the pooler, so each run takes up to a second longer; set DATABASE_DIRECT_URL to the address of the server itself",
   );
-  await opened.query("unlisten *"); // reaches that session if nobody else has used it
+  await opened.query("unlisten *"); // reaches the same session if nobody else has used it
   return false;
 }
 
 /**
- * Keeps one LISTEN connection alive: probes it, and opens another one when it is gone. Through a pooler that gives the
- * session away after each transaction nothing ever arrives: then it ends, and readers poll.
+ * Maintains one LISTEN connection: probes it, and opens a new one if it was lost. Through a pooler that gives the
+ * session away after each transaction, nothing ever arrives: then the listener ends, and readers poll.
  */
 function listenOn(url: string, options: NamedOptions, on: { receive: Receive; gap: () => void }) {
   const { role, self } = options;
   const channels = new Set<string>([CHECK_CHANNEL]);
   const closing = new AbortController();
   const { signal } = closing;
-  /** The one that listens now; null between two. */
+  /** The current listener; null between two connections. */
   let client: Listening | null = null;
-  /** One statement after another, which is all that a client takes. */
+  /** Sends one statement after another, because a client supports only one at a time. */
   let sent: Promise<unknown> = Promise.resolve();
   const send = (work: (opened: Listening) => Promise<unknown>): Promise<unknown> =>
     (sent = sent.catch(() => {}).then(() => client && work(client)));
   const others = createOthers();
-  const failures = createFailureLog(options.log, CANNOT_CONNECT, "the listener for notifications is connected again");
+  const failures = createFailureLog(options.log, CANNOT_CONNECT, "the notification listener is connected again");
   const probe = setInterval(() => void send(others.ask).catch(() => client?.end()), PROBE_MS).unref();
 
-  /** `ended` resolves when the connection that was opened has ended, however soon that is. */
+  /** `ended` resolves when the opened connection has ended, however soon that is. */
   async function connect(): Promise<{ readonly ended: Promise<void> }> {
-    const opening = openConnection(url, `${role}-listen`, {}); // a pooler refuses limits, and this has statements of no time
+    const opening = openConnection(url, `${role}-listen`, {}); // without limits, which a pooler refuses; its statements take no time
     const ended = new Promise<void>((resolve) => opening.once("end", resolve));
     const checked = Promise.withResolvers<boolean>();
-    // Nothing waits for what cannot come any more, and others may listen, for all that is heard of them from now on.
+    // The check can no longer arrive. Assume that others listen, because this process no longer hears from them.
     void ended.then(others.arrive).then(() => checked.resolve(false));
     opening.on("notification", (message) => {
       if (message.channel !== CHECK_CHANNEL) return on.receive(message.channel, message.payload ?? "");
@@ -210,10 +213,10 @@ function listenOn(url: string, options: NamedOptions, on: { receive: Receive; ga
     });
     try {
       await opening.connect();
-      for (const channel of channels) await opening.query(`listen ${channel}`); // also those that are added meanwhile
-      void endIfUseless(opening, checked.promise).catch(() => {}); // the database went away; the next one is checked too
+      for (const channel of channels) await opening.query(`listen ${channel}`); // also channels added meanwhile
+      void endIfUseless(opening, checked.promise).catch(() => {}); // the database was lost; the next connection is checked too
     } catch (error) {
-      void opening.end().catch(() => {}); // half a listener must not stay beside the next one
+      void opening.end().catch(() => {}); // half a listener must not remain next to its successor
       throw error;
     }
     client = opening;
@@ -241,7 +244,7 @@ function listenOn(url: string, options: NamedOptions, on: { receive: Receive; ga
       await sleep(fullJitterDelayMs(1, RECONNECT), signal);
     }
   }
-  const listening = listenUntilClosed().catch(() => {}); // it rejects only when it is closed
+  const listening = listenUntilClosed().catch(() => {}); // rejects only when it is closed
   return {
     othersListen: others.listen,
     subscribe: (channel: Channel) => {
@@ -252,7 +255,7 @@ function listenOn(url: string, options: NamedOptions, on: { receive: Receive; ga
       closing.abort();
       clearInterval(probe);
       await client?.end();
-      await listening; // a connection that is being opened would keep the process from ending
+      await listening; // an opening connection would keep the process alive
     },
   };
 }

@@ -4,24 +4,24 @@ import { queryAnswers } from "./answers.ts";
 import type { Queryable } from "./database.ts";
 
 export interface PageSource {
-  /** What its rows are, in one word or few: a cursor that is none of them is answered with it. */
+  /** What a row is, such as "run", for the message about an unknown cursor. */
   readonly what: string;
-  /** Named as the members of an answer. */
+  /** With the names of the answer's members. */
   readonly columns: string;
-  /** A table, or tables joined; the list is ordered by `id`. */
+  /** A table, or joined tables; the list is ordered by `id`. */
   readonly from: string;
-  /** Over `values`, which are $1 to $n. */
+  /** Refers to `values` as $1 to $n. */
   readonly where: string;
   readonly values: readonly unknown[];
-  /** The column of the cursor; `id` when absent. */
+  /** The cursor column; `id` when absent. */
   readonly id?: string;
 }
 
 const LIMIT_DEFAULT = 10;
 
 /**
- * One page of a list, newest first, by ids that rise with time; the cursors are ids of rows, in lower case.
- * @throws Problem VALIDATION_ERROR for a cursor that is not a row of the list, which includes one of somebody else's.
+ * Reads one page of a list, newest first, by ids that increase with time; cursors are row ids in lower case.
+ * @throws Problem VALIDATION_ERROR for a cursor that is not a row of the list, such as a row of another account.
  */
 export async function readPage<Item extends object>(
   db: Queryable,
@@ -46,17 +46,17 @@ export async function readPage<Item extends object>(
   return { rows: isBackwards ? page.toReversed() : page, hasMore: rows.length > limit };
 }
 
-/** All pages of a walk. `next` reads the page behind a row, or the first; an empty page is the end. */
+/** Yields all pages of a list. `next` reads the page after a row, or the first page; an empty page is the end. */
 export async function* walkPages<Row>(
   next: (last: Row | undefined) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {
   for (let page = await next(undefined); page.length > 0; page = await next(page.at(-1))) yield page;
 }
 
-/** The answer to a cursor that is not in the list. `what`: of what it would be the id. */
+/** The answer to a cursor that is not in the list. `what`: what a row of the list is. */
 export function unknownCursor(query: PageQuery, what: string): Problem {
   const name = query.startingAfter === undefined ? "endingBefore" : "startingAfter";
   return invalid([
-    { path: ["query", name], code: "unknown_cursor", message: `${name} is the id of no ${what} in this list.` },
+    { path: ["query", name], code: "unknown_cursor", message: `${name} does not match any ${what} in this list.` },
   ]);
 }

@@ -4,14 +4,14 @@ import type { Log } from "../log.ts";
 import { retry } from "../resilience/retry.ts";
 import { runPipelined, type Limits } from "./pooler.ts";
 
-/** Everything behind it waits as well, so a pipelined connection gives up opening sooner than others. */
+/** Shorter than for other connections, because everything behind a pipelined connection waits as well. */
 const CONNECT_TIMEOUT_MS = 2_500;
 
-/** One pipelined connection that is opened when first needed and again after it was lost. */
+/** A pipelined connection that is opened when first needed, and reopened after it was lost. */
 export class PipelinedConnection {
   readonly #settings: ClientConfig;
   readonly #log: Log;
-  /** What goes with each statement through a pooler; null where the limits belong to the connection. */
+  /** Sent with each statement through a pooler; null if the limits belong to the connection. */
   readonly #limits: Limits | null;
   #client: Promise<Client> | null = null;
   #underWay = 0;
@@ -22,7 +22,7 @@ export class PipelinedConnection {
     this.#limits = limits;
   }
 
-  /** Statements that are not answered yet. */
+  /** How many statements are not answered yet. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -31,7 +31,7 @@ export class PipelinedConnection {
     this.#underWay += 1;
     try {
       return await retry(() => this.#send(query), {
-        // A caller that has waited for a silent server does not wait twice.
+        // A caller who has waited for a silent server does not wait twice.
         on: (error) => (isConnectionLoss(error) && !isUnresponsive(error)) || isStandby(error),
         attempts: 2,
       });
@@ -40,7 +40,7 @@ export class PipelinedConnection {
     }
   }
 
-  /** Ahead of the first statement, which tries again if it fails. */
+  /** Opens ahead of the first statement, which retries if this fails. */
   open(): void {
     this.#client ??= this.#open();
   }
@@ -57,14 +57,14 @@ export class PipelinedConnection {
       const opened = await client;
       return await (this.#limits === null ? opened.query(query) : runPipelined(opened, this.#limits, query));
     } catch (error) {
-      // A backend that is terminated says so in its answer, before its connection ends.
+      // A terminated backend says so in its answer, before its connection ends.
       if (isConnectionLoss(error)) this.#forget(client);
       if (isStandby(error)) await this.#retire(client);
       throw error;
     }
   }
 
-  /** What was sent on it before is still answered. */
+  /** Closes a connection; statements already sent on it are still answered. */
   async #retire(client: Promise<Client>): Promise<void> {
     this.#forget(client);
     await (await client).end();
@@ -84,7 +84,7 @@ export class PipelinedConnection {
     return opening;
   }
 
-  /** The next statement opens another one; a connection that ends late must not make it forget its successor. */
+  /** The next statement opens a new connection. A connection that ends late must not remove its successor. */
   #forget(client: Promise<Client>): void {
     if (this.#client === client) this.#client = null;
   }

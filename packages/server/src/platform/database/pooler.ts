@@ -1,12 +1,13 @@
 /**
- * How statements reach the server: straight, or through a pooler such as PgBouncer in transaction mode, which gives each
- * transaction any of its own connections. What belongs to a session does not arrive there, such as time limits sent with
- * a connection, so they go with each transaction. Measured by asking, since an address does not say it.
+ * How statements reach the server: directly, or through a pooler such as PgBouncer in transaction mode, which gives
+ * each transaction any of its own connections. Session state is lost there, such as time limits sent with a connection,
+ * so the limits are sent with each transaction. promptd detects a pooler by asking, because an address does not reveal
+ * it.
  */
 import type { Client, ClientBase, Pool, QueryConfig, QueryResult } from "pg";
 import { sqlState } from "./errors.ts";
 
-/** A statement that takes longer is a fault, and a transaction left open stops the cleaning of indexes. */
+/** A statement that takes longer is a fault, and a transaction left open holds up index cleanup. */
 export const LIMITS = {
   statement_timeout: 5_000,
   lock_timeout: 3_000,
@@ -14,7 +15,7 @@ export const LIMITS = {
 };
 export type Limits = Readonly<Partial<typeof LIMITS>>;
 
-/** Begins a transaction, in one message with the limits that hold for it. */
+/** Returns the text that begins a transaction and sets its limits, in one message. */
 export function beginWithin(limits: Limits): string {
   const settings = Object.entries(limits).map(([name, ms]) => `; set local ${name} = ${Math.trunc(ms)}`);
   return `begin${settings.join("")}`;
@@ -22,24 +23,24 @@ export function beginWithin(limits: Limits): string {
 
 export interface Route {
   readonly isPooled: boolean;
-  /** Statements may be prepared under a name: on the server itself, or by a pooler that follows the names. */
+  /** Whether statements can be prepared under a name: by the server itself, or by a pooler that tracks the names. */
   readonly keepsNames: boolean;
 }
 
 const DIRECT: Route = { isPooled: false, keepsNames: true };
 
-/** A pooler that is not told to ignore them refuses limits that are sent with a connection. */
+/** A pooler refuses limits that are sent with a connection unless it is configured to ignore them. */
 export function isLimitsRefused(error: unknown): boolean {
   return error instanceof Error && /unsupported startup parameter/.test(error.message);
 }
 
-/** A pooler names its clients by numbers of its own, a server by its processes. */
+/** A pooler gives its clients numbers of its own; a server uses its process ids. */
 export async function isPooled(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   return rows[0]?.pid !== (client as Client & { readonly processID: number | null }).processID;
 }
 
-/** @throws Error when limits do not even arrive with a transaction. */
+/** @throws Error if limits do not even arrive with a transaction. */
 export async function findRoute(pool: Pool): Promise<Route> {
   const client = await pool.connect();
   try {
@@ -50,7 +51,7 @@ export async function findRoute(pool: Pool): Promise<Route> {
     );
     await client.query("commit");
     if (rows[0]?.ms !== LIMITS.statement_timeout) {
-      throw new Error("the pooler in front of it does not pass on the time limits of a transaction");
+      throw new Error("the pooler in front of it does not pass on transaction time limits");
     }
     return { isPooled: true, keepsNames: await keepsNames(client) };
   } finally {
@@ -61,7 +62,7 @@ export async function findRoute(pool: Pool): Promise<Route> {
 const PROBE = "promptd_probe";
 const NAME_IS_TAKEN = "42P05";
 
-/** A pooler that follows names prepares statements under names of its own; one that does not lets ours through. */
+/** A pooler that tracks names prepares statements under its own names; any other pooler passes our names through. */
 async function keepsNames(client: ClientBase): Promise<boolean> {
   await client.query("begin");
   try {
@@ -77,7 +78,7 @@ async function keepsNames(client: ClientBase): Promise<boolean> {
   }
 }
 
-/** Three messages and one wait, on a connection that sends statements without waiting for the one before. */
+/** Sends three messages and waits once, on a connection that does not wait for the previous statement. */
 export async function runPipelined(client: ClientBase, limits: Limits, query: QueryConfig): Promise<QueryResult> {
   const [, result] = await Promise.all([
     client.query(beginWithin(limits)),

@@ -1,9 +1,10 @@
 /**
- * The functions, triggers and views of the database. They stand in `sql/` beside their slice, one file per rule, each as
- * `create or replace`, and are re-applied when their text has changed.
+ * The functions, triggers, and views of the database. They are in the `sql/` folder of their slice, one file per rule,
+ * each as `create or replace`, and are re-applied when their text has changed.
  *
- * Old and new processes run side by side, so a function keeps its name, parameters, columns and outcomes for as long as an
- * older process may call it: a new signature takes a new name. A migration of a later release drops the old function.
+ * Old and new processes run side by side, so a function keeps its name, parameters, columns, and outcomes for as long
+ * as an older process may call it: a new signature needs a new name. A migration of a later release drops the old
+ * function.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -12,11 +13,11 @@ import type { Log } from "../log.ts";
 import { compareVersions } from "../version.ts";
 import type { Tx } from "./database.ts";
 
-/** `src` also when this file runs from `dist`: the package carries the SQL files where they are. */
+/** `src` even if this file runs from `dist`: the package contains the SQL files in `src`. */
 const SOURCES = join(import.meta.dirname, "../../../src");
-/** From left to right: what is defined in SQL (and not in PL/pgSQL) calls only what stands before it. */
+/** In order: functions in SQL (unlike PL/pgSQL) can call only functions that are defined before them. */
 const FOLDERS = ["platform/database", "accounts", "credits", "people", "models", "prompts", "webhooks", "runs"];
-/** Column defaults call it, so it comes before the tables. */
+/** Column defaults call its function, so it is applied before the tables. */
 const BEFORE_TABLES = "platform/database/sql/now.sql";
 
 export interface SqlFile {
@@ -42,32 +43,35 @@ export function readSqlFiles(): SqlFile[] {
 interface AppliedFile {
   readonly name: string;
   readonly sha256: string;
-  /** Of the newest promptd that started here. */
+  /** The newest promptd that has started on this database. */
   readonly version: string;
 }
 
 export interface SqlFilesPlan {
-  /** What the database lacks or has in another text, in order. */
+  /** Files that the database lacks or has with another text, in order. */
   readonly beforeTables: readonly SqlFile[];
   readonly afterTables: readonly SqlFile[];
   apply(files: readonly SqlFile[]): Promise<void>;
-  /** To be called once all are applied. */
+  /** Call it once all files are applied. */
   recordVersion(): Promise<void>;
 }
 
 export interface SqlFilesOptions {
   readonly version: string;
   readonly sqlFiles: readonly SqlFile[];
-  /** The database has migrations that this program does not know: whatever its version says, another one is newer. */
+  /**
+   * True: the database has migrations that this program does not know, so another program is newer, whatever its
+   * version.
+   */
   readonly isBehind: boolean;
-  /** An operator wants this program's texts, whatever is newer. */
+  /** True: an operator wants this program's texts even if newer ones are applied. */
   readonly isRollback: boolean;
 }
 
 /**
- * Under the lock of the migrations. An older promptd changes nothing: its calls reach the newer functions, which have
- * the same names. A newer one records its version even when its texts are the same, so that no older one replaces them.
- * Of two builds of one version the last to start wins, and says so.
+ * Plans which files to apply, under the migration lock. An older promptd changes nothing: its calls reach the newer
+ * functions, which have the same names. A newer promptd records its version even if its texts are the same, so that no
+ * older one replaces them. If two builds have the same version, the last to start wins and logs that.
  */
 export async function planSqlFiles(tx: Tx, options: SqlFilesOptions, log: Log): Promise<SqlFilesPlan> {
   const { version, sqlFiles } = options;

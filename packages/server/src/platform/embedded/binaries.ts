@@ -1,7 +1,8 @@
 /**
- * Where the PostgreSQL programs come from. The npm package lacks the links between its libraries when install scripts
- * are off, an install may be read-only, and it may lie where the server's account cannot read (/root). So the programs
- * always run from a complete copy per version, in a directory that only its owner can write and everyone can read.
+ * Where the PostgreSQL programs come from. The npm package lacks the links between its libraries if install scripts are
+ * disabled, an installation may be read-only, and it may be where the server's account cannot read (/root). So the
+ * programs always run from a complete copy per version, in a directory that only its owner can write and everyone can
+ * read.
  */
 import { constants } from "node:fs";
 import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
@@ -19,7 +20,7 @@ export interface Binaries {
   readonly major: string;
 }
 
-/** Raised when promptd puts something else into its copy: older copies are then left to older programs. */
+/** Increased whenever promptd changes what it copies, so that older copies are left to older programs. */
 const COPY_FORM = 2;
 const PASSWD_ENTRY = "passwd-entry.so";
 const NATIVE = join(import.meta.dirname, "../../../native");
@@ -38,7 +39,7 @@ export async function prepareBinaries(): Promise<Binaries> {
       faults.push(error instanceof Error ? error.message : String(error));
     }
   }
-  throw new Error(`The PostgreSQL programs could not be copied to a usable directory: ${faults.join("; ")}`);
+  throw new Error(`Could not copy the PostgreSQL programs to any directory: ${faults.join("; ")}`);
 }
 
 async function findPackage(): Promise<{ directory: string; version: string }> {
@@ -49,12 +50,12 @@ async function findPackage(): Promise<{ directory: string; version: string }> {
     const { version } = JSON.parse(await readFile(join(directory, "package.json"), "utf8")) as { version: string };
     return { directory, version };
   } catch (cause) {
-    const text = `There is no embedded PostgreSQL for ${platform}: set DATABASE_URL to a PostgreSQL 15 or newer.`;
+    const text = `No embedded PostgreSQL is available for ${platform}. Set DATABASE_URL to a PostgreSQL server of version 15 or newer.`;
     throw new Error(text, { cause });
   }
 }
 
-/** The programs are linked against glibc; npm installs them on a musl system all the same. */
+/** The programs are linked against glibc, but npm also installs them on musl systems. */
 function isMusl(): boolean {
   if (process.platform !== "linux") return false;
   const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
@@ -69,7 +70,7 @@ function copyParents(): string[] {
   return home === null ? [fallback] : [join(home, ".cache/promptd"), fallback];
 }
 
-/** Null: HOME is unset and this user has no passwd entry. */
+/** Returns null if HOME is unset and this user has no passwd entry. */
 function findHome(): string | null {
   try {
     return homedir();
@@ -92,12 +93,15 @@ async function ensureCopy(source: string, parent: string, name: string): Promise
     await rename(draft, target);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    if (!(await exists(target))) throw error; // otherwise another process finished the same copy first
+    if (!(await exists(target))) throw error; // otherwise another process has already made the same copy
   }
   return target;
 }
 
-/** Programs are started from here, so nobody else may have put them there: the temporary directory is open to all. */
+/**
+ * Refuses a directory that others can write: programs are started from it, and anyone can write to the temporary
+ * directory.
+ */
 async function refuseForeign(directory: string): Promise<void> {
   const found = await lstat(directory);
   if (!found.isDirectory() || found.uid !== ownIds().uid || (found.mode & 0o022) !== 0) {
@@ -109,7 +113,9 @@ async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => null)) !== null;
 }
 
-/** Copies files, not links, with modes of its own: an install under a strict umask would be unreadable elsewhere. */
+/**
+ * Copies files, not links, with its own modes: other accounts could not read an installation made under a strict umask.
+ */
 async function copyTree(source: string, target: string): Promise<void> {
   await mkdir(target, { recursive: true });
   await chmod(target, 0o755);
@@ -124,7 +130,7 @@ async function copyTree(source: string, target: string): Promise<void> {
   }
 }
 
-/** Both ends are given relative to the package ("native/lib/…") and always lie in one directory. */
+/** Both ends are relative to the package ("native/lib/…") and always in the same directory. */
 async function createLinks(source: string, target: string): Promise<void> {
   const text = await readFile(join(source, "pg-symlinks.json"), "utf8");
   const links = JSON.parse(text) as { readonly source: string; readonly target: string }[];

@@ -1,4 +1,4 @@
-/** The cluster on disk: made once, complete or not at all, and never opened by another major version. */
+/** The cluster on disk: created once, completely or not at all, and never opened by another major version. */
 import { execFile } from "node:child_process";
 import { chmod, chown, lchown, lstat, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
@@ -25,13 +25,15 @@ export async function ensureCluster(files: ClusterFiles, binaries: Binaries, log
 function refuseOtherMajor(found: string, ours: string, clusterDir: string): void {
   if (found === ours) return;
   throw new Error(
-    `${clusterDir} was made by PostgreSQL ${found}, this promptd brings PostgreSQL ${ours}, and neither reads the ` +
-      `other's files. Nothing was changed. Start the promptd version that made it, or serve the directory with ` +
-      `PostgreSQL ${found} yourself and set DATABASE_URL.`,
+    `${clusterDir} was created by PostgreSQL ${found}, but this promptd contains PostgreSQL ${ours}, which cannot read ` +
+      `it. Nothing was changed. Start the promptd version that created the directory, or run PostgreSQL ${found} on it ` +
+      `yourself and set DATABASE_URL.`,
   );
 }
 
-/** `initdb` into a sibling, then one rename: a directory named `pg` always holds a whole cluster. */
+/**
+ * Runs `initdb` in a sibling directory and then renames it, so that a directory named `pg` always has a whole cluster.
+ */
 async function createCluster(files: ClusterFiles, binaries: Binaries, log: Log): Promise<void> {
   const startedMs = performance.now();
   await refuseStrangeContent(files.clusterDir);
@@ -45,19 +47,20 @@ async function createCluster(files: ClusterFiles, binaries: Binaries, log: Log):
   await syncPath(files.dataDir);
   log.info({ dataDir: files.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database created");
   if (files.account.isForeign && files.account.uid === DEFAULT_DB_UID) {
-    log.info("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
+    log.info("the database runs as uid 65534, which other services may share; choose another with PROMPTD_DB_UID");
   }
 }
 
-/** Someone's files under our name are not ours to replace; an empty directory (a mount point's leftover) is. */
+/** Never replaces someone else's files; replaces an empty directory, such as a former mount point. */
 async function refuseStrangeContent(clusterDir: string): Promise<void> {
   const entries = await readdir(clusterDir).catch(() => []);
-  if (entries.length > 0) throw new Error(`${clusterDir} is not a PostgreSQL cluster and not empty. Move it away.`);
+  if (entries.length > 0)
+    throw new Error(`${clusterDir} is not empty and is not a PostgreSQL cluster. Move it elsewhere.`);
 }
 
 async function removeDrafts(dataDir: string): Promise<void> {
   const drafts = (await readdir(dataDir)).filter((name) => name.startsWith(DRAFT_PREFIX));
-  // An initdb whose promptd was killed may still be writing into its draft; the retries outlast it.
+  // If promptd was killed, its initdb may still be writing to its draft; the retries continue until it is done.
   for (const name of drafts) {
     await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
@@ -88,14 +91,18 @@ async function runInitdb(binaries: Binaries, directory: string, account: ServerA
 }
 
 /**
- * The path under which a child reaches its working directory. A foreign account cannot walk through /root or through
- * our closed data directory; /proc/self/cwd leads to the directory it was started in without walking.
+ * Returns the path under which a child reaches its working directory. Another account cannot traverse /root or our
+ * private data directory; /proc/self/cwd leads to the directory that the child was started in, without traversing the
+ * path.
  */
 export function dataPath(directory: string, account: ServerAccount): string {
   return account.isForeign ? "/proc/self/cwd" : directory;
 }
 
-/** The environment is complete: nothing of ours (provider keys, database passwords, PG settings) reaches the child. */
+/**
+ * Sets the whole environment, so that nothing of ours (provider keys, database passwords, PG settings) reaches the
+ * child.
+ */
 export function childOptions(directory: string, account: ServerAccount) {
   const identity = account.isForeign ? { uid: account.uid, gid: account.gid } : {};
   return { cwd: directory, env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }, ...identity };
@@ -104,7 +111,7 @@ export function childOptions(directory: string, account: ServerAccount) {
 export function explainChildFailure(cause: unknown, account: ServerAccount): Error {
   const code = codeOf(cause);
   if (code === "EPERM" || code === "EINVAL") {
-    const text = `This root may not switch to uid ${account.uid}: start promptd as an ordinary user, or set DATABASE_URL.`;
+    const text = `This root user cannot switch to uid ${account.uid}. Start promptd as an ordinary user, or set DATABASE_URL.`;
     return new Error(text, { cause });
   }
   const stderr = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
@@ -112,17 +119,20 @@ export function explainChildFailure(cause: unknown, account: ServerAccount): Err
   return new Error(`PostgreSQL could not create its files: ${reason}`, { cause });
 }
 
-/** After PROMPTD_DB_UID changed, or root copied a backup here. Runs while no server does, and only on the cluster. */
+/**
+ * Changes the owner after PROMPTD_DB_UID changed or root copied a backup here. Runs only on the cluster, while no
+ * server runs.
+ */
 async function handOver(path: string, account: ServerAccount): Promise<void> {
   const found = await lstat(path);
   if (!account.isForeign || found.uid === account.uid) return;
   if (found.isDirectory()) for (const name of await readdir(path)) await handOver(join(path, name), account);
-  await lchown(path, account.uid, account.gid); // after its content: an interrupted walk starts again
+  await lchown(path, account.uid, account.gid); // after the content, so that an interrupted walk starts again
 }
 
 /**
- * Who may connect. Only the cluster's owner and root can reach the socket at all; when the server runs under another
- * account, which other services may share, the socket's peer must be root as well.
+ * Writes who may connect. Only the cluster's owner and root can reach the socket at all. If the server runs under
+ * another account, which other services may share, the peer must also be root.
  */
 async function writeAccessRules(files: ClusterFiles): Promise<void> {
   const { account, clusterDir } = files;

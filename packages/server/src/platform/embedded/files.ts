@@ -1,4 +1,4 @@
-/** The files of one embedded database: where they lie, whose they are, how a client reaches the socket. */
+/** The files of one embedded database: where they are, who owns them, and how a client reaches the socket. */
 import { createHash } from "node:crypto";
 import { chmod, lstat, readdir, readlink, realpath, symlink, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,20 +9,23 @@ import { makePrivateDirectory } from "../make-directory.ts";
 
 export interface ClusterFiles {
   readonly dataDir: string;
-  /** The cluster; the server's working directory and home of its socket. Mode 0700, owned by the server's account. */
+  /** The cluster: the server's working directory, with its socket. Mode 0700, owned by the server's account. */
   readonly clusterDir: string;
   readonly logFile: string;
   readonly lockFile: string;
-  /** Where clients find the socket: the cluster, or a short link to it when its path is too long for a socket. */
+  /** Where clients find the socket: the cluster, or a short link to it if its path is too long for a socket. */
   readonly socketDir: string;
   readonly account: ServerAccount;
 }
 
-/** 107 bytes fit into a Linux socket address, 103 on other systems; the end is what the server appends. */
+/** 107 bytes fit into a Linux socket address, 103 on other systems, including the name that the server appends. */
 const SOCKET_PATH_BYTES_MAX = 103;
 const SOCKET_NAME = "/.s.PGSQL.5432";
 
-/** Whether a start has made a database here, or is about to. Anything but a missing file is for the start itself to explain. */
+/**
+ * Whether a database was created here, or is being created. Errors other than a missing file are left to startup to
+ * report.
+ */
 export async function hasCluster(dataDir: string): Promise<boolean> {
   const isThere = (path: string) =>
     lstat(join(dataDir, path)).then(
@@ -53,7 +56,7 @@ export async function prepareClusterFiles(dataDir: string, dbUid: number): Promi
   }
 }
 
-/** Closes the directory to others when it is ours alone: freshly made, empty, or already holding a cluster. */
+/** Makes the directory private if only we use it: it is new, empty, or already has a cluster. */
 async function ensureDataDir(dataDir: string): Promise<void> {
   await makePrivateDirectory(dataDir);
   const entries = await readdir(dataDir);
@@ -69,8 +72,8 @@ function chooseSocketDir(clusterDir: string): string {
 }
 
 /**
- * Makes the short link, again if a cleaner of temporary files took it. A link that someone else made there could lead
- * clients to a foreign server, so it is refused.
+ * Creates the short link, again if a cleanup of temporary files removed it. A link that someone else created could lead
+ * clients to another server, so it is refused.
  */
 export async function ensureSocketLink(files: Pick<ClusterFiles, "socketDir" | "clusterDir">): Promise<void> {
   const { socketDir, clusterDir } = files;
@@ -78,14 +81,17 @@ export async function ensureSocketLink(files: Pick<ClusterFiles, "socketDir" | "
   const found = await lstat(socketDir).catch(() => null);
   if (found !== null) {
     const isOurs = found.isSymbolicLink() && found.uid === ownIds().uid;
-    if (!isOurs) throw new Error(`${socketDir} exists and is not ours; remove it or choose a shorter path`);
+    if (!isOurs)
+      throw new Error(`${socketDir} exists but was not created by promptd; remove it or choose a shorter path`);
     if ((await readlink(socketDir)) === clusterDir) return;
     await unlink(socketDir);
   }
   await symlink(clusterDir, socketDir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "EEXIST") return; // another process of ours was faster
+    if (error.code === "EEXIST") return; // another promptd process was faster
     const next = `Choose a shorter path, or let this user write to ${tmpdir()}.`;
-    throw new Error(`its path needs the short link ${socketDir}, which cannot be made (${error.code}). ${next}`);
+    throw new Error(
+      `its path is long and needs the link ${socketDir}, which cannot be created (${error.code}). ${next}`,
+    );
   });
 }
 
@@ -93,7 +99,7 @@ export async function removeSocketLink(files: Pick<ClusterFiles, "socketDir" | "
   if (files.socketDir !== files.clusterDir) await unlink(files.socketDir).catch(() => {});
 }
 
-/** Names everything that PGPORT or PGSSLMODE in the environment could change. */
+/** Includes everything that PGPORT or PGSSLMODE in the environment could otherwise change. */
 export function databaseUrl(files: Pick<ClusterFiles, "socketDir">, role: string, database: string): string {
   return `postgresql://${role}@/${database}?host=${encodeURIComponent(files.socketDir)}&port=5432&sslmode=disable`;
 }

@@ -1,4 +1,6 @@
-/** Joins the living server of a data directory or starts one, and makes sure that promptd's role and database exist. */
+/**
+ * Joins the running server of a data directory or starts one, and makes sure that promptd's role and database exist.
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { openConnection } from "../database/database.ts";
@@ -18,13 +20,13 @@ export type Session = ReturnType<typeof openConnection>;
 export interface Launch {
   readonly files: ClusterFiles;
   readonly log: Log;
-  /** Server settings over the ones below; for tests. */
+  /** Override the server settings below; for tests. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Ends every waiting; a server that was started already goes on starting. */
+  /** Ends every wait; a server that was already started continues to start. */
   readonly signal: AbortSignal;
 }
 
-/** Sixty connections are four processes of twelve and the operator. The log keeps statements and values out. */
+/** Sixty connections are enough for four processes of twelve and the operator. Statements and values are not logged. */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: "",
   unix_socket_directories: ".",
@@ -50,18 +52,18 @@ const RETRY_MS_MAX = 30_000;
 /** Crash recovery replays at most max_wal_size, but a slow disk may take minutes for it. */
 const READY_MS_MAX = 300_000;
 
-/** What a server that died a moment ago still holds, and lets go by itself. */
+/** What a server that has just died still holds, and releases on its own. */
 const PASSING_REFUSAL = /pre-existing shared memory block|lock file "[^"]*" already exists/;
-/** SQLSTATE cannot_connect_now: starting up, shutting down or in recovery. */
+/** SQLSTATE cannot_connect_now: starting up, shutting down, or in recovery. */
 const NOT_YET = "57P03";
 
 export interface Found {
   readonly session: Session;
-  /** The server had to be started for it. */
+  /** True: the server had to be started. */
   readonly isStarted: boolean;
 }
 
-/** Callers hold the start lock. */
+/** Must be called under the start lock. */
 export async function joinOrStart(launch: Launch): Promise<Found> {
   await ensureSocketLink(launch.files);
   const joined = await join(launch);
@@ -75,7 +77,7 @@ export async function joinOrStart(launch: Launch): Promise<Found> {
   return { session, isStarted: joined === null };
 }
 
-/** A living server may still be starting or already stopping: either becomes clear by waiting. */
+/** A running server may still be starting or already stopping; waiting shows which. */
 async function join(launch: Launch): Promise<Session | null> {
   const { clusterDir } = launch.files;
   let isWaiting = false;
@@ -92,7 +94,7 @@ async function join(launch: Launch): Promise<Session | null> {
   if (found !== null && isWaiting) launch.log.info("the database server accepts connections");
   if (found !== null) return found;
   throw new Error(
-    `The database server in ${clusterDir} is alive but accepts no connection; see ${launch.files.logFile}.`,
+    `The database server in ${clusterDir} is running but accepts no connections; see ${launch.files.logFile}.`,
   );
 }
 
@@ -103,7 +105,7 @@ export async function tryConnect(files: ClusterFiles, role: string): Promise<Ses
     // A copied or moved directory must not lead to the server of the original.
     const { rows } = await session.query<{ text: string }>("select pg_read_file('postmaster.pid') as text");
     if (rows[0]?.text === (await readPidFile(files.clusterDir))) return session;
-    throw new Error(`Another directory's server answers at ${files.socketDir}; stop it first.`);
+    throw new Error(`The server of another directory answers at ${files.socketDir}; stop it first.`);
   } catch (error) {
     void session.end().catch(() => {});
     const code = sqlState(error);
@@ -128,7 +130,8 @@ async function start(launch: Launch): Promise<Session> {
     }
     refusal = session;
     if (!PASSING_REFUSAL.test(refusal)) return refusal;
-    if (await removeStalePidFile(files.clusterDir)) log.warn("removed the pid file of a database server that is gone");
+    if (await removeStalePidFile(files.clusterDir))
+      log.warn("removed the pid file of a database server that no longer runs");
     return null;
   };
   const started = await pollUntil(ask, { everyMs: RETRY_MS, timeoutMs: RETRY_MS_MAX, signal: launch.signal });
@@ -136,7 +139,7 @@ async function start(launch: Launch): Promise<Session> {
   throw new Error(`PostgreSQL did not start. The end of ${files.logFile}:\n${refusal}`);
 }
 
-/** @returns the session, or the server's last words when it ended before it was ready. */
+/** @returns the session, or the server's last log lines if it ended before it was ready. */
 async function startOnce(launch: Launch, program: string): Promise<Session | string> {
   const logStart = await logSize(launch.files.logFile);
   const child = await spawnServer(launch, program);
@@ -144,7 +147,8 @@ async function startOnce(launch: Launch, program: string): Promise<Session | str
   try {
     return (await waitUntilReady(launch, child)) ?? (await readLogTail(launch.files.logFile, logStart));
   } catch (error) {
-    // Whoever gives up waiting has no users for it; the pid file, by which others would find it, may not exist yet.
+    // A process that stops waiting does not need the server, and other processes may not find it yet without a pid
+    // file.
     if (launch.signal.aborted && child.kill("SIGINT")) {
       child.ref(); // nothing else may keep this process alive until then
       await once(child, "exit");
@@ -153,22 +157,22 @@ async function startOnce(launch: Launch, program: string): Promise<Session | str
   }
 }
 
-/** @returns null when the server ended instead. */
+/** @returns null if the server ended instead. */
 async function waitUntilReady({ files, signal }: Launch, child: ChildProcess): Promise<Session | null> {
   const ask = async () => {
-    signal.throwIfAborted(); // a server that is ready at once was not wanted either
+    signal.throwIfAborted(); // also if the server is ready at once
     if (child.exitCode !== null || child.signalCode !== null) return "ended";
     const session = (await isReady(files.clusterDir)) ? await tryConnect(files, "embedded") : "not yet";
     return typeof session === "string" ? null : session;
   };
   const found = await pollUntil(ask, { everyMs: POLL_MS, timeoutMs: READY_MS_MAX, signal });
   if (found !== null) return found === "ended" ? null : found;
-  throw new Error(`PostgreSQL has not become ready in ${READY_MS_MAX / 1000} s; see ${files.logFile}.`);
+  throw new Error(`PostgreSQL was not ready within ${READY_MS_MAX / 1000} s; see ${files.logFile}.`);
 }
 
 /**
- * Detached, so that Ctrl-C reaches promptd alone and promptd can finish its work first; writing to a file, so that
- * promptd's death does not break it.
+ * Spawns the server detached, so that Ctrl-C reaches only promptd, which can then finish its work first. The server
+ * writes to a file, so that it survives promptd's death.
  */
 async function spawnServer(launch: Launch, program: string): Promise<ChildProcess> {
   const { files, settings } = launch;
@@ -190,7 +194,7 @@ async function spawnServer(launch: Launch, program: string): Promise<ChildProces
   }
 }
 
-/** promptd's own role is no superuser; it may read the settings that /readyz reports and all of pg_stat_activity. */
+/** promptd's role is not a superuser, but it may read the settings that /readyz reports and all of pg_stat_activity. */
 async function ensureDatabase(session: Session): Promise<void> {
   await session.query("set statement_timeout = 0");
   const { rows } = await session.query<{ has_role: boolean; has_database: boolean }>(

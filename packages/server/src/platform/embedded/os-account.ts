@@ -1,13 +1,13 @@
 /**
- * The operating system account the database server runs under. PostgreSQL refuses to run as root, so a root start
- * hands it to an unprivileged account; everyone else runs it as themselves.
+ * The operating system account that the database server runs under. PostgreSQL refuses to run as root, so a promptd
+ * that runs as root starts it under an unprivileged account. Everyone else runs it under their own account.
  */
 import { readFile } from "node:fs/promises";
 
 export interface ServerAccount {
   readonly uid: number;
   readonly gid: number;
-  /** True when the server runs under another account than this process: only possible for root. */
+  /** True if the server runs under a different account than this process, which only root can do. */
   readonly isForeign: boolean;
 }
 
@@ -15,8 +15,8 @@ export interface ServerAccount {
 export const DEFAULT_DB_UID = 65_534;
 
 /**
- * In an ordinary user's directory the server is that user's even when root starts it, so that the user can go on with
- * it afterwards. In root's own directory it is the account asked for.
+ * In an ordinary user's directory the server runs as that user even if root starts it, so that the user can keep using
+ * it afterwards. In root's own directory it runs under the requested account.
  * @param owners uids that own the data directory, and the cluster in it; null before the first start.
  */
 export async function chooseServerAccount(
@@ -28,7 +28,7 @@ export async function chooseServerAccount(
     const owner = owners.cluster ?? owners.dataDir;
     if (owner !== uid) {
       throw new Error(
-        `it belongs to uid ${owner}, this process runs as uid ${uid}. Start promptd as its owner, or change its owner.`,
+        `it belongs to uid ${owner}, but this process runs as uid ${uid}. Start promptd as its owner, or change its owner.`,
       );
     }
     return { uid, gid, isForeign: false };

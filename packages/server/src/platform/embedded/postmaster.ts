@@ -1,6 +1,6 @@
 /**
- * The server process as the cluster's `postmaster.pid` names it. Process ids come back (in a container they nearly
- * always do), so a process counts as ours only when it works inside the cluster directory, as PostgreSQL always does.
+ * The server process named in the cluster's `postmaster.pid`. Process ids are reused (in a container nearly always), so
+ * a process counts as ours only if its working directory is the cluster directory, as PostgreSQL's always is.
  */
 import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,20 +12,20 @@ export function readPidFile(clusterDir: string): Promise<string | null> {
   return readFile(join(clusterDir, PID_FILE), "utf8").catch(() => null);
 }
 
-/** The id of the living server process; null when none runs. It may still be starting or already stopping. */
+/** Returns the id of the running server process, which may still be starting or already stopping; null: none runs. */
 export async function findPostmaster(clusterDir: string): Promise<number | null> {
   const pid = pidIn(await readPidFile(clusterDir));
   return pid !== null && (await worksIn(clusterDir, pid)) ? pid : null;
 }
 
-/** `ready` is the last line of the file once the server accepts connections. */
+/** Whether the server accepts connections: the file then ends with the line `ready`. */
 export async function isReady(clusterDir: string): Promise<boolean> {
   return /^ready\s*$/m.test((await readPidFile(clusterDir)) ?? "");
 }
 
 /**
- * PostgreSQL refuses to start while the id in an old pid file belongs to some living process, whatever that is. The
- * file is removed only when no process at all works in the cluster: an orphaned backend may still write to it.
+ * Removes an old pid file. PostgreSQL refuses to start while the id in it belongs to any running process. The file is
+ * removed only if no process works in the cluster directory: an orphaned backend may still write to it.
  */
 export async function removeStalePidFile(clusterDir: string): Promise<boolean> {
   const pid = pidIn(await readPidFile(clusterDir));
@@ -34,7 +34,7 @@ export async function removeStalePidFile(clusterDir: string): Promise<boolean> {
   return true;
 }
 
-/** @returns false when the process is still there after the time. */
+/** @returns false if the process still runs after that time. */
 export async function waitForEnd(clusterDir: string, pid: number, waitMsMax: number): Promise<boolean> {
   const hasEnded = async () => ((await worksIn(clusterDir, pid)) ? null : true);
   return (await pollUntil(hasEnded, { everyMs: 20, timeoutMs: waitMsMax })) ?? false;
@@ -50,7 +50,7 @@ function isSomeProcess(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch {
-    return false; // gone, or another user's: PostgreSQL ignores those as well
+    return false; // it ended, or belongs to another user: PostgreSQL ignores those as well
   }
 }
 
@@ -61,7 +61,7 @@ async function isInUse(clusterDir: string): Promise<boolean> {
   return uses.includes(true);
 }
 
-/** A process that is gone, a zombie or another user's has no readable working directory. */
+/** A process that has ended, is a zombie, or belongs to another user has no readable working directory. */
 async function worksIn(clusterDir: string, pid: number): Promise<boolean> {
   const [there, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(clusterDir)].map((p) => p.catch(() => null)));
   return there != null && ours != null && there.ino === ours.ino && there.dev === ours.dev;

@@ -1,13 +1,13 @@
 /**
- * The server writes to a file, never to a pipe: a dead promptd would break a pipe and with it the server. The file is
- * opened for appending, so it can be shortened in place while the server writes.
+ * The server writes to a file and never to a pipe, because promptd's death would break the pipe and with it the server.
+ * The file is opened for appending, so it can be truncated in place while the server writes.
  */
 import { copyFile, open, readFile, stat, truncate } from "node:fs/promises";
 
 const BYTES_MAX = 8 * 1024 * 1024;
 const TAIL_LINES = 12;
 
-/** Keeps one older generation. */
+/** Rotates the log and keeps one older file. */
 export async function rotateServerLog(file: string): Promise<void> {
   if ((await logSize(file)) <= BYTES_MAX) return;
   await copyFile(file, `${file}.1`);
@@ -22,7 +22,7 @@ export async function logSize(file: string): Promise<number> {
   return (await stat(file).catch(() => null))?.size ?? 0;
 }
 
-/** The last lines written since the file had `fromByte` bytes. */
+/** Returns the last lines written since the file had `fromByte` bytes. */
 export async function readLogTail(file: string, fromByte: number): Promise<string> {
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
   const text = bytes.subarray(fromByte <= bytes.length ? fromByte : 0).toString("utf8");

@@ -1,15 +1,18 @@
 /**
- * One process at a time starts or stops the server of a data directory. The lock is a symbolic link whose target names
- * the holder: made and filled in one system call, so that nobody ever sees it empty.
+ * Only one process at a time starts or stops the server of a data directory. The lock is a symbolic link whose target
+ * names the holder: it is created and filled in one system call, so nobody ever sees it empty.
  */
 import { readFile, readlink, symlink, unlink } from "node:fs/promises";
 import { codeOf } from "../reason-of.ts";
 import { pollUntil } from "../resilience/deadline.ts";
 
 const POLL_MS = 25;
-/** Longer than any start: crash recovery of a large cluster takes minutes. */
+/** Longer than any startup: crash recovery of a large cluster takes minutes. */
 const WAIT_MS_DEFAULT = 600_000;
-/** A lock guards the removal of a stale lock, and so on: three processes must die within one removal to need more. */
+/**
+ * Another lock guards the removal of a stale lock, and so on: to need more, three processes must die during one
+ * removal.
+ */
 const TAKEOVER_DEPTH_MAX = 3;
 
 export interface LockWait {
@@ -18,7 +21,7 @@ export interface LockWait {
   readonly signal?: AbortSignal;
 }
 
-/** @throws Error when another living process keeps the lock longer than `waitMsMax`. */
+/** @throws Error if another running process holds the lock for longer than `waitMsMax`. */
 export async function withStartLock<Result>(
   file: string,
   work: () => Promise<Result>,
@@ -35,7 +38,7 @@ export async function withStartLock<Result>(
 async function acquire(file: string, depth: number, lockWait: LockWait): Promise<void> {
   const { waitMsMax = WAIT_MS_DEFAULT, signal } = lockWait;
   const me = await nameProcess(process.pid);
-  if (me === null) throw new Error("The embedded database needs /proc to tell living processes from dead ones.");
+  if (me === null) throw new Error("The embedded database needs /proc to see which processes are running.");
   let lastHolder = "unknown";
   const ask = async () => {
     if (await tryCreate(file, me)) return true;
@@ -60,8 +63,9 @@ async function tryCreate(file: string, me: string): Promise<boolean> {
 }
 
 /**
- * Two processes may find the same dead holder; the slower must not remove the lock the faster one has taken since.
- * Only the holder of the takeover lock removes, after looking again.
+ * Removes the lock of a dead holder. Two processes may find the same dead holder, and the slower must not remove the
+ * lock that the faster has taken since. So only the holder of the takeover lock removes a lock, after checking it
+ * again.
  */
 async function removeStale(file: string, holder: string, depth: number): Promise<void> {
   const takeover = `${file}.takeover`;
@@ -77,10 +81,10 @@ async function isAlive(holder: string): Promise<boolean> {
   return (await nameProcess(Number(holder.split("-")[0]))) === holder;
 }
 
-/** Process id and start time, since ids come back; null for a process that is gone or a zombie. */
+/** Returns process id and start time, because ids are reused; null for a process that has ended or is a zombie. */
 async function nameProcess(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
-  // The command name stands in parentheses and may hold spaces; fields 3 (state) and 22 (start time) follow it.
+  // The command name is in parentheses and may contain spaces; fields 3 (state) and 22 (start time) follow it.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields === undefined || fields[0] === "Z" ? null : `${pid}-${fields[19]}`;
 }

@@ -1,6 +1,7 @@
 /**
- * Who uses the server: every promptd process holds connections named `promptd:<role>:<pid>`. The last one stops it.
- * Runs under the start lock, so that no process joins between the count and the stop.
+ * Stops the server when nobody uses it any more. Every promptd process has connections named `promptd:<role>:<pid>`,
+ * and the last process stops the server. Runs under the start lock, so that no process joins between the count and the
+ * stop.
  */
 import type { Log } from "../log.ts";
 import { pollUntil } from "../resilience/deadline.ts";
@@ -27,11 +28,11 @@ export async function stopUnlessUsed(files: ClusterFiles, log: Log): Promise<voi
     await removeSocketLink(files);
     log.info({ dataDir: files.dataDir }, "database stopped");
   } else {
-    log.warn({ pid }, "the database is still shutting down; it goes on by itself");
+    log.warn({ pid }, "the database is still shutting down; it will finish on its own");
   }
 }
 
-/** A server that we started a moment ago may still be starting; null when there is none or it stays silent. */
+/** Connects to the server, which may still be starting; null: there is none, or it does not answer. */
 async function connectToStop(files: ClusterFiles): Promise<Session | null> {
   const ask = async () => {
     const tried = await tryConnect(files, "stop");
@@ -43,8 +44,9 @@ async function connectToStop(files: ClusterFiles): Promise<Session | null> {
 }
 
 /**
- * Our own connections are closed by now, but their server processes end a moment later. They are waited for: another
- * process that stops next must not take them for a user and leave the server running.
+ * Whether other processes use the server. Our own connections are closed by now, but their server processes end a
+ * moment later. Wait for them, so that the next process to stop does not take them for a user and leave the server
+ * running.
  */
 async function hasOtherUsers(session: Session): Promise<boolean> {
   let hasOthers = false;

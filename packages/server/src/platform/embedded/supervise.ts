@@ -1,6 +1,6 @@
 /**
- * The embedded database: real PostgreSQL 18 as a child process of whichever promptd came first, shared by all promptd
- * processes of the data directory, started again when it dies, stopped by the last one that ends.
+ * The embedded database: a real PostgreSQL 18 as a child process of the first promptd process, shared by all promptd
+ * processes of the data directory. It is restarted if it dies, and stopped by the last process that ends.
  */
 import { isConnectionLoss, isUnresponsive } from "../database/errors.ts";
 import type { Log } from "../log.ts";
@@ -15,22 +15,24 @@ import { stopUnlessUsed } from "./stop-when-unused.ts";
 export interface EmbeddedOptions {
   readonly dataDir: string;
   readonly log: Log;
-  /** Account of the server when promptd runs as root and owns the data directory; default 65534. */
+  /** The server's account if promptd runs as root and root owns the data directory; default: 65534. */
   readonly dbUid?: number | undefined;
-  /** Server settings over our own; for tests (`fsync` off, more connections). */
+  /** Override our server settings; for tests (`fsync` off, more connections). */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Ends a start that is under way; a server that it started already is stopped again. */
+  /** Ends a startup in progress; a server that it has already started is stopped again. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface EmbeddedPostgres {
-  /** Leads to the database `promptd` as role `promptd` over a unix socket, without a password. */
+  /** Connects to the database `promptd` as role `promptd` over a Unix socket, without a password. */
   readonly url: string;
-  /** Call it after the application closed its connections. Stops the server unless another promptd uses it. */
+  /** Stops the server unless another promptd uses it. Call it after the application has closed its connections. */
   stop(): Promise<void>;
 }
 
-/** @throws Error with one clear message for the operator: wrong owner, other major version, no binaries, no start. */
+/**
+ * @throws Error with a clear message for the operator: wrong owner, other major version, no programs, failed startup.
+ */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const files = await prepareClusterFiles(options.dataDir, options.dbUid ?? DEFAULT_DB_UID);
   const stopping = new AbortController();
@@ -56,25 +58,28 @@ async function tidy({ files, log }: Launch): Promise<void> {
     await rotateServerLog(files.logFile);
     await ensureSocketLink(files);
   } catch (error) {
-    log.warn({ err: error }, "housekeeping of the embedded database failed");
+    log.warn({ err: error }, "maintenance of the embedded database failed");
   }
 }
 
 const BACK_OFF_MS_MAX = 30_000;
-/** A server that died sooner after its start counts as a failed start: a broken configuration must not spin. */
+/**
+ * A server that died sooner than this counts as a failed start, so that a broken configuration does not restart in a
+ * loop.
+ */
 const STABLE_MS = 5_000;
 
-/** 0 for the first failure's immediate retry, then 1, 2, 4 … 30 s. */
+/** Returns 0 for an immediate retry after the first failure, then 1, 2, 4 … 30 s. */
 export function backOffMs(failures: number): number {
   return failures === 0 ? 0 : Math.min(1_000 * 2 ** (failures - 1), BACK_OFF_MS_MAX);
 }
 
-/** A frozen server never answers a goodbye. */
+/** A frozen server never closes a connection. */
 const GOODBYE_MS_MAX = 1_000;
-/** A process that holds the start lock longer than this is starting the server for itself, and will stop it. */
+/** A process that holds the start lock for longer than this is starting the server for itself, and will stop it. */
 const LOCK_MS_MAX = 15_000;
 
-/** The session's end is the sign that the server is gone: no polling, noticed at once. */
+/** Watches the server by its session, whose end shows at once, without polling, that the server is gone. */
 function superviseServer(launch: Launch, first: Found) {
   const { files, log, signal } = launch;
   let session: Session | null = null;
@@ -89,11 +94,11 @@ function superviseServer(launch: Launch, first: Found) {
       session = null;
       if (signal.aborted) return;
       failures = isStarted && performance.now() - openedMs < STABLE_MS ? failures + 1 : 0;
-      log.warn({ dataDir: files.dataDir }, "the connection to the database server ended; looking after it");
+      log.warn({ dataDir: files.dataDir }, "the connection to the database server ended; checking the server");
       recovery = recover();
     };
     opened.once("end", onEnd);
-    // A connection that ended while the start lock was released has emitted its event to nobody.
+    // If the connection ended while the start lock was released, nobody listened to its event.
     opened.query("select 1").catch((error: unknown) => {
       if (isConnectionLoss(error) && !isUnresponsive(error)) onEnd();
     });
@@ -115,7 +120,7 @@ function superviseServer(launch: Launch, first: Found) {
     }
   }
 
-  /** Must not fail or hang, whatever state the server, its disk or another promptd is in. */
+  /** Must not fail or hang, whatever state the server, its disk, or another promptd is in. */
   async function release(): Promise<void> {
     await recovery;
     const stop = async () => {
@@ -124,7 +129,7 @@ function superviseServer(launch: Launch, first: Found) {
     };
     await withStartLock(files.lockFile, stop, { waitMsMax: LOCK_MS_MAX }).catch((error: unknown) => {
       void session?.end().catch(() => {});
-      log.warn({ err: error }, "the database server was left as it is");
+      log.warn({ err: error }, "could not stop the database server");
     });
   }
 

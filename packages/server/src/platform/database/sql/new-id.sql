@@ -1,5 +1,5 @@
--- A UUID v7 for rows that a function makes: lists are ordered by id, and their cursors are ids. Within one millisecond the
--- order is that of chance.
+-- Returns a UUID v7 for rows that a function inserts: lists are ordered by id, and their cursors are ids. Within one
+-- millisecond the order is random.
 create or replace function promptd_new_id() returns uuid language sql volatile as $$
   select encode(
     set_bit(set_bit(
