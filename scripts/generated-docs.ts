@@ -1,6 +1,6 @@
 /**
- * The parts of the documentation that repeat what the code already says: settings, endpoints, error codes, commands.
- * Each is written between markers of a page by generate-docs.ts, and a test compares page and code.
+ * The generated parts of the documentation, which come from the code: settings, endpoints, error codes, commands.
+ * generate-docs.ts writes each part between its markers on a page, and a test compares the page with the code.
  */
 import { ENDPOINTS, ERRORS, ISSUE_CODES, type EndpointEntry, type EndpointName } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
@@ -57,21 +57,21 @@ function describeEndpoints(): string {
   return ["| Endpoint | What it does |", "|---|---|", ...rows].join("\n");
 }
 
-/** With what a caller needs for each: the least role, and the scope of a token. */
+/** Lists what a caller needs for each endpoint: the minimum role and the token scope. */
 function describeManageEndpoints(): string {
   const rows = Object.values(MANAGE_ENDPOINTS).map((entry: EndpointEntry) => {
     const { method, path, summary, auth, role = "", scope = "" } = entry;
     const token = [auth].flat().includes("token") ? scope || "any" : "no token";
     return `| \`${method} ${path}\` | ${summary} | ${auth === "none" ? "anybody" : role || "any"} | ${auth === "none" ? "" : token} |`;
   });
-  return ["| Endpoint | What it does | Least role | Scope of a token |", "|---|---|---|---|", ...rows].join("\n");
+  return ["| Endpoint | What it does | Minimum role | Token scope |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 const RETRY = {
-  never: "do not repeat",
-  "after-delay": "wait Retry-After, then repeat",
-  backoff: "repeat with back-off",
-  poll: "do not repeat: read the run",
+  never: "do not retry",
+  "after-delay": "wait for Retry-After, then retry",
+  backoff: "retry with backoff",
+  poll: "do not retry: read the run",
 } as const;
 
 function describeErrors(): string {
@@ -85,7 +85,7 @@ function describeIssues(): string {
   return ISSUE_CODES.map((code) => `\`${code}\``).join(", ");
 }
 
-/** Content of `data`, from the examples of the OpenAPI document, which a test parses by the contract's schemas. */
+/** The content of `data`, from the OpenAPI document's examples, which a test checks against the contract's schemas. */
 function describeAnswers(): string {
   return (Object.keys(ENDPOINTS) as EndpointName[])
     .map((name) => {
@@ -106,12 +106,12 @@ async function describeCommands(table: CommandTable): Promise<string> {
   return parts.join("\n\n");
 }
 
-/** The page with the part between its markers replaced. @throws Error when the page has no such markers. */
+/** Replaces the part between its markers on the page. @throws Error when the page does not have the markers. */
 export function placePart(page: string, name: string, text: string): string {
   const begin = `<!-- generated: ${name} -->`;
   const end = `<!-- end: ${name} -->`;
   const from = page.indexOf(begin);
   const to = page.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`The page lacks the markers ${begin} and ${end}.`);
+  if (from === -1 || to < from) throw new Error(`The page does not have the markers ${begin} and ${end}.`);
   return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
 }

@@ -1,4 +1,4 @@
-/** The chart of the README: promptd beside its peers, drawn from the last record of create-run, for light and dark pages. */
+/** Draws the README's chart, promptd compared with its peers, from the last record of create-run, for light and dark pages. */
 import type { Spread } from "../bench/harness/spread.ts";
 import { isQuiet, readRecord, type ReadRecord, type RecordOf } from "./performance-records.ts";
 
@@ -37,7 +37,7 @@ interface Panel {
   readonly left: number;
 }
 
-/** Null: there is no record of a quiet machine with peers, and none other is worth a picture. */
+/** Null: there is no record with peers from a quiet machine, and no other record is worth a chart. */
 export function drawChart(read: ReadRecord = readRecord): string | null {
   const record = read("create-run");
   if (record === null || record.besidePeers.length === 0 || !isQuiet(record)) return null;
@@ -49,7 +49,7 @@ export function drawChart(read: ReadRecord = readRecord): string | null {
     });
   const bottom = TOP + names.length * ROW;
   const parts = [
-    drawPanel({ title: "Requests a second, 64 callers (more is better)", bars: bars("many", "perSecond"), left: 0 }),
+    drawPanel({ title: "Requests per second, 64 callers (more is better)", bars: bars("many", "perSecond"), left: 0 }),
     drawPanel({ title: "One caller waits, p50 in ms (less is better)", bars: bars("one", "p50Ms"), left: PANEL }),
     ...captionOf(record).map((line, i) => text(0, bottom + 22 + i * 18, "small", line)),
   ];
@@ -60,9 +60,9 @@ const HOW =
   "To measure it on your machine, run `npm run bench:peers` and `npm run bench -- create-run --peers`; `npm run bench` lists all benchmarks.";
 const PAGE = "[docs/performance.md](docs/performance.md) has all figures, including missed goals.";
 
-/** What the README says beside the chart, or in place of it. */
+/** The README's text for the chart, or in place of it. */
 export function describeChart(read: ReadRecord = readRecord): string {
-  const picture = `![promptd beside genkit, mastra and Portkey's gateway](${CHART_FILE})`;
+  const picture = `![promptd compared with genkit, mastra, and Portkey's gateway](${CHART_FILE})`;
   const about =
     "The other tools store nothing and charge nobody, so the difference is the cost of keys, limits, credits, and durable runs.";
   if (drawChart(read) !== null) return `${picture}\n\n${about} ${HOW} ${PAGE}`;
@@ -71,8 +71,8 @@ export function describeChart(read: ReadRecord = readRecord): string {
 
 function captionOf(record: RecordOf<"create-run">): string[] {
   return [
-    "A model server that answers at once. promptd checks a key, limits, charges and stores every run durably; the others do none of it.",
-    `Medians of ${record.sizes.rounds} interleaved rounds of ${record.sizes.seconds} s, with the least and the most.`,
+    "With a model server that responds at once. promptd checks a key, limits, charges, and stores every run durably; the others do none of this.",
+    `Medians of ${record.sizes.rounds} interleaved rounds of ${record.sizes.seconds} s, with minimum and maximum.`,
     `${record.machine}, Node ${record.node.replace("v", "")}, ${record.database}, commit ${record.commit}, ${record.at.slice(0, 10)}.`,
   ];
 }
@@ -103,7 +103,7 @@ function round(value: number): number {
 }
 
 function frame(height: number, content: string): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="promptd beside its peers">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="promptd compared with its peers">
 <style>${STYLE}
 </style>
 ${content}

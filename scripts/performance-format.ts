@@ -1,7 +1,7 @@
-/** Figures and tables of the page on performance. */
+/** Formats the figures and tables of the performance page. */
 import type { Spread } from "../bench/harness/spread.ts";
 
-/** Three digits. NaN: what came of nothing, or beside nothing. */
+/** With three significant digits. NaN is the result of missing measurements. */
 export function number(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "not measured";
   return Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 3 });

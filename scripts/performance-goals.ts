@@ -1,4 +1,4 @@
-/** The goals of the project beside the last records. A goal without a record stands there too, and a busy record judges none. */
+/** The project's goals compared with the last records. A goal without a record is listed too; a record from a busy machine judges none. */
 import type { Spread } from "../bench/harness/spread.ts";
 import { number, spread, table } from "./performance-format.ts";
 import { isQuiet, OTHER_WORK_MAX, type ReadRecord, type RecordOf, type Records } from "./performance-records.ts";
@@ -7,12 +7,12 @@ type Value = number | null | undefined;
 
 interface Goal<Name extends keyof Records> {
   readonly what: string;
-  /** `of`: a limit that the record itself sets, and what it is in words. */
+  /** `of`: a limit computed from the record itself, with a description of it. */
   readonly limit: number | { readonly of: (record: RecordOf<Name>) => Value; readonly words: string };
   readonly isLeast: boolean;
-  /** Behind both figures, with its space. */
+  /** Follows both figures, including its space. */
   readonly unit: string;
-  /** The value that is judged, or the median that is. Null or undefined: the record lacks it. */
+  /** The value or the median to judge. Null or undefined: the record does not have it. */
   readonly read: (record: RecordOf<Name>) => Spread | Value;
 }
 
@@ -27,27 +27,27 @@ const QUEUE_PEERS = ["pg-boss", "graphile-worker", "graphile-worker, batches"] a
 const GOALS: Goals = {
   "create-run": [
     ...CREATE_PEERS.map(([peer, limit]) => ({
-      what: `Rate at 64 callers beside ${peer}`,
+      what: `Rate at 64 callers, compared with ${peer}`,
       limit,
       isLeast: true,
       unit: "",
       read: ({ besidePeers }: RecordOf<"create-run">) => besidePeers.find(({ name }) => name === peer)?.rate,
     })),
     {
-      what: "p50 of one caller: 2.5 times genkit's and two pages to the disk",
+      what: "p50 of one caller: 2.5 times genkit's plus flushing two pages to disk",
       limit: {
         of: ({ loads, flushMs }) => {
           const genkit = loads["genkit one"]?.p50Ms.median;
           return genkit === undefined ? null : 2.5 * genkit + 2 * flushMs.median;
         },
-        words: "these",
+        words: "that sum",
       },
       isLeast: false,
       unit: " ms",
       read: ({ loads }) => loads["promptd one"]?.p50Ms,
     },
     {
-      what: "Processor time of a run at 64 callers, API, worker and database",
+      what: "Processor time per run at 64 callers: API, worker, and database",
       limit: 1.5,
       isLeast: false,
       unit: " ms",
@@ -57,7 +57,7 @@ const GOALS: Goals = {
       },
     },
     {
-      what: "Rate of one account beside that of 50",
+      what: "Rate of one account, compared with 50 accounts",
       limit: 0.8,
       isLeast: true,
       unit: "",
@@ -65,7 +65,7 @@ const GOALS: Goals = {
     },
   ],
   "queue-throughput": QUEUE_PEERS.map((peer) => ({
-    what: `Queue: rate beside ${peer}`,
+    what: `Queue: rate compared with ${peer}`,
     limit: 2,
     isLeast: true,
     unit: "",
@@ -73,7 +73,7 @@ const GOALS: Goals = {
   })),
   "http-edge": [
     {
-      what: "Rate of GET /v1/me beside the static route",
+      what: "Rate of GET /v1/me, compared with the static route",
       limit: 0.45,
       isLeast: true,
       unit: "",
@@ -82,7 +82,7 @@ const GOALS: Goals = {
   ],
   claims: [
     {
-      what: "Pages that the database reads for a claim: longest queue and history beside the shortest",
+      what: "Pages that the database reads for a claim: longest queue and history, compared with the shortest",
       limit: 1.5,
       isLeast: false,
       unit: " x",
@@ -91,7 +91,7 @@ const GOALS: Goals = {
   ],
   "two-workers": [
     {
-      what: "Rate of two worker processes beside one, with a model of 200 ms",
+      what: "Rate of two worker processes, compared with one, with a model that takes 200 ms",
       limit: 1.6,
       isLeast: true,
       unit: "",
@@ -100,7 +100,7 @@ const GOALS: Goals = {
   ],
   "run-list": [
     {
-      what: "Pages that the database reads for 50 runs, the most of all lists",
+      what: "Pages that the database reads for 50 runs, the worst of all lists",
       limit: 60,
       isLeast: false,
       unit: "",
@@ -112,7 +112,7 @@ const GOALS: Goals = {
   ],
   recovery: [
     {
-      what: "A dead worker's run claimed again, p99",
+      what: "Time until a dead worker's run is claimed again, p99",
       limit: 10,
       isLeast: false,
       unit: " s",
@@ -121,7 +121,7 @@ const GOALS: Goals = {
   ],
   "start-up": [
     {
-      what: "Start to first 200, beside a bare Node process",
+      what: "Start to first 200, compared with a bare Node process",
       limit: 3,
       isLeast: false,
       unit: " x",
@@ -130,14 +130,14 @@ const GOALS: Goals = {
   ],
   memory: [
     {
-      what: "Memory idle after a first start, without its database",
+      what: "Idle memory after a first start, without the database",
       limit: 150,
       isLeast: false,
       unit: " MiB",
       read: ({ idleMib }) => idleMib.promptd,
     },
     {
-      what: "Memory after 10,000 runs beside before",
+      what: "Memory after 10,000 runs, compared with before",
       limit: 1.1,
       isLeast: false,
       unit: " x",
@@ -146,7 +146,7 @@ const GOALS: Goals = {
   ],
   "waiting-10k": [
     {
-      what: "Memory of a waiting request",
+      what: "Memory per waiting request",
       limit: 20,
       isLeast: false,
       unit: " kB",
@@ -155,18 +155,18 @@ const GOALS: Goals = {
   ],
 };
 
-const ABOUT = `A verdict is given by a record of a quiet machine alone, where other work kept at most ${OTHER_WORK_MAX} cores busy before and after it.`;
+const ABOUT = `Only a record from a quiet machine, where other work used at most ${OTHER_WORK_MAX} cores before and after it, judges a goal.`;
 
 export function describeGoals(read: ReadRecord): string {
   const rows = (Object.keys(GOALS) as (keyof Records)[]).flatMap((name) => rowsOf(name, read(name)));
-  return `${table(["Goal", "Wanted", "Measured", ""], rows)}\n\n${ABOUT}`;
+  return `${table(["Goal", "Target", "Measured", ""], rows)}\n\n${ABOUT}`;
 }
 
 function rowsOf<Name extends keyof Records>(name: Name, record: RecordOf<Name> | null): string[][] {
   return GOALS[name].map((goal) => [goal.what, ...cellsOf(goal, record)]);
 }
 
-/** What is wanted, what was measured, and the verdict. */
+/** The target, the measurement, and the verdict. */
 function cellsOf<Name extends keyof Records>(goal: Goal<Name>, record: RecordOf<Name> | null): string[] {
   const { limit, unit, isLeast } = goal;
   const bound = isLeast ? "at least" : "at most";
@@ -186,7 +186,7 @@ function isSpread(value: Spread | Value): value is Spread {
   return typeof value === "object" && value !== null;
 }
 
-/** Not NaN: what came of nothing, or beside nothing. */
+/** Not NaN, which is the result of missing measurements. */
 function isValue(value: Value): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }

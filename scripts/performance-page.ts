@@ -1,4 +1,4 @@
-/** The measured parts of docs/performance.md, from the last records. Losses stand beside wins, each with its machine. */
+/** The measured parts of docs/performance.md, from the last records. Losses are listed next to wins, each with its machine. */
 import type { Spread } from "../bench/harness/spread.ts";
 import { number, spread, table } from "./performance-format.ts";
 import { describeGoals } from "./performance-goals.ts";
@@ -20,8 +20,8 @@ function describeMachine(machine: Machine): string {
     `Linux ${kernel.split("-")[0]}`,
     `Node ${node.replace("v", "")}`,
     database,
-    `a page to the disk ${number(flushMs.median)} ms`,
-    `${otherWork.before} and ${otherWork.after} cores busy with other work before and after`,
+    `flushing a page to disk ${number(flushMs.median)} ms`,
+    `${otherWork.before} and ${otherWork.after} cores used by other work before and after`,
     commit === "with changes" ? "uncommitted changes" : `commit ${commit}`,
     at.slice(0, 10),
   ];
@@ -31,7 +31,7 @@ function describeMachine(machine: Machine): string {
 function machineLine(machine: Machine): string {
   const busy = isQuiet(machine)
     ? ""
-    : " **A busy machine**: other work ran beside it, so these figures are for orientation only.";
+    : " **A busy machine**: other work ran at the same time, so these figures are only a rough guide.";
   return `*${describeMachine(machine)}.*${busy}`;
 }
 
@@ -40,7 +40,7 @@ type Section = readonly [title: string, command: string, body: string | null];
 export function describePerformance(read: ReadRecord = readRecord): string {
   const show = showOf(read);
   const sections: readonly Section[] = [
-    ["Create to answer", "create-run --peers", show("create-run", describeCreate)],
+    ["From create to result", "create-run --peers", show("create-run", describeCreate)],
     ["Without HTTP", "queue-throughput --peers", show("queue-throughput", describeQueue)],
     ["Claims", "claims", show("claims", describeClaims)],
     ["Two workers", "two-workers", show("two-workers", describeTwoWorkers)],
@@ -53,12 +53,12 @@ export function describePerformance(read: ReadRecord = readRecord): string {
   ];
   const texts = sections.map(
     ([title, command, body]) =>
-      `## ${title}\n\n\`npm run bench -- ${command}\`\n\n${body ?? "Not measured yet in this form."}`,
+      `## ${title}\n\n\`npm run bench -- ${command}\`\n\n${body ?? "Not yet measured in this form."}`,
   );
   return [`## Goals\n\n${describeGoals(read)}`, ...texts].join("\n\n");
 }
 
-/** With its machine. Null: there is no record. */
+/** Describes a record and its machine. Null: there is no record. */
 function showOf(read: ReadRecord) {
   return <Name extends keyof Records>(name: Name, describe: (record: RecordOf<Name>) => string): string | null => {
     const record = read(name);
@@ -84,8 +84,8 @@ function describeCreate({ loads, besidePeers }: RecordOf<"create-run">): string 
     ];
   });
   const times = ["CPU ms: server", "database", "model server", "caller"];
-  const head = ["Server", "Callers", "Requests a second", "p50 ms", "p95 ms", ...times];
-  const text = `${table(head, rows)}\n\n"model server" is the server that all of them ask, asked directly: it bounds nobody. Processor times are those of one request.`;
+  const head = ["Server", "Callers", "Requests per second", "p50 ms", "p95 ms", ...times];
+  const text = `${table(head, rows)}\n\n"model server" is the server that all of them call, called directly: it limits none of them. Processor times are per request.`;
   if (besidePeers.length === 0) return text;
   const ratios = besidePeers.map((peer) => [
     peer.name,
@@ -93,16 +93,21 @@ function describeCreate({ loads, besidePeers }: RecordOf<"create-run">): string 
     spread(peer.p50OfOne),
     spread(peer.serverMs),
   ]);
-  const ratioHead = ["promptd beside", "Rate of 64 callers", "p50 of one caller", "CPU of the server, 64 callers"];
+  const ratioHead = [
+    "promptd compared with",
+    "Rate of 64 callers",
+    "p50 of one caller",
+    "CPU of the server, 64 callers",
+  ];
   return `${text}\n\n${table(ratioHead, ratios)}`;
 }
 
 const DONE =
-  "A job of promptd is done once the transaction that ends its run is committed; one of a peer once its handler ends, a moment before that is stored.";
+  "A promptd job counts as done once the transaction that ends its run is committed; a peer's job once its handler ends, a moment before that is stored.";
 
 function describeQueue({ queues, besidePeers }: RecordOf<"queue-throughput">): string {
   const text = table(
-    ["Queue", "Jobs a second", "Sent to done p50 ms", "p95 ms", "CPU ms: process", "database"],
+    ["Queue", "Jobs per second", "Sent to done p50 ms", "p95 ms", "CPU ms: process", "database"],
     queues.map(({ name, version, perSecond, p50Ms, p95Ms, processMs, databaseMs }) => [
       `${name} ${version ?? ""}`.trim(),
       spread(perSecond),
@@ -113,12 +118,12 @@ function describeQueue({ queues, besidePeers }: RecordOf<"queue-throughput">): s
     ]),
   );
   const ratios = besidePeers.map(({ name, rate }) => [name, spread(rate)]);
-  return [text, DONE, ...(ratios.length === 0 ? [] : [table(["promptd beside", "Rate"], ratios)])].join("\n\n");
+  return [text, DONE, ...(ratios.length === 0 ? [] : [table(["promptd compared with", "Rate"], ratios)])].join("\n\n");
 }
 
 function describeClaims({ results }: RecordOf<"claims">): string {
   const text = table(
-    ["Runs that wait", "Runs that ended", "Pages read", "ms"],
+    ["Waiting runs", "Ended runs", "Pages read", "ms"],
     results.map(({ queued, ended, pages, ms }) => [
       queued.toLocaleString("en-US"),
       ended.toLocaleString("en-US"),
@@ -126,23 +131,23 @@ function describeClaims({ results }: RecordOf<"claims">): string {
       spread(ms),
     ]),
   );
-  return `${text}\n\nOne claim of ten runs, of 50 accounts. Pages are those of 8 kB that the database looks at.`;
+  return `${text}\n\nOne claim of ten runs, with 50 accounts. Pages are 8 kB database pages that the statement reads.`;
 }
 
 function describeTwoWorkers({ perSecond, sizes }: RecordOf<"two-workers">): string {
   const text = table(
-    ["Worker processes", "Runs a second"],
+    ["Worker processes", "Runs per second"],
     [
       ["1", spread(perSecond.one)],
       ["2", spread(perSecond.two)],
     ],
   );
-  return `${text}\n\nRuns whose model takes ${number(sizes.modelMs)} ms, from a full queue. One process does 200 at once.`;
+  return `${text}\n\nRuns from a full queue whose model takes ${number(sizes.modelMs)} ms. One process runs 200 at once.`;
 }
 
 function describeEdge({ targets, meToStatic, staticToBare }: RecordOf<"http-edge">): string {
   const text = table(
-    ["Route", "Requests a second", "p50 ms", "CPU ms: server", "database"],
+    ["Route", "Requests per second", "p50 ms", "CPU ms: server", "database"],
     Object.entries(targets).map(([name, load]) => [
       name,
       spread(load.perSecond),
@@ -152,8 +157,8 @@ function describeEdge({ targets, meToStatic, staticToBare }: RecordOf<"http-edge
     ]),
   );
   const ratios = [
-    ["GET /v1/me beside the static route", spread(meToStatic.rate), spread(meToStatic.serverMs)],
-    ["the static route beside bare node:http", spread(staticToBare.rate), spread(staticToBare.serverMs)],
+    ["GET /v1/me compared with the static route", spread(meToStatic.rate), spread(meToStatic.serverMs)],
+    ["the static route compared with bare node:http", spread(staticToBare.rate), spread(staticToBare.serverMs)],
   ];
   return `${text}\n\n${table(["Ratio", "Rate", "CPU of the server"], ratios)}`;
 }
@@ -168,8 +173,8 @@ function describeList({ results, selectOneMs }: RecordOf<"run-list">): string {
       number(ms.median),
     ]),
   );
-  const head = ["Runs of the account", "List of 50", "Pages read", "After a tenth was updated", "p50 ms"];
-  return `${table(head, rows)}\n\nPages are those of 8 kB that the database looks at. \`select 1\` takes ${number(selectOneMs.median)} ms.`;
+  const head = ["Runs of the account", "List of 50", "Pages read", "After updating a tenth", "p50 ms"];
+  return `${table(head, rows)}\n\nPages are 8 kB database pages that the statement reads. \`select 1\` takes ${number(selectOneMs.median)} ms.`;
 }
 
 function describeRecovery({ leaseMs, reclaimMs, crashMs }: RecordOf<"recovery">): string {
@@ -178,10 +183,10 @@ function describeRecovery({ leaseMs, reclaimMs, crashMs }: RecordOf<"recovery">)
     [
       [
         `SIGKILL of the worker (lease ${leaseMs / 1_000} s)`,
-        "its runs claimed by another one",
+        "another worker claims its runs",
         `${spread(inSeconds(reclaimMs))}, p99 ${number(reclaimMs.p99 / 1_000)}`,
       ],
-      ["crash of the database", "the first run that is answered", spread(inSeconds(crashMs))],
+      ["database crash", "the first run returns its result", spread(inSeconds(crashMs))],
     ],
   );
 }
@@ -192,7 +197,7 @@ function inSeconds({ median, min, max }: Spread): Spread {
 
 function describeStart({ starts }: RecordOf<"start-up">): string {
   return table(
-    ["Process", "Start to first 200, ms", "Beside bare Node"],
+    ["Process", "Start to first 200, ms", "Compared with bare Node"],
     starts.map(({ name, ms, besideBare }) => [name, spread(ms), spread(besideBare)]),
   );
 }
@@ -201,10 +206,10 @@ function describeMemory({ idleMib, growth, sizes }: RecordOf<"memory">): string 
   const grown =
     growth === null
       ? ""
-      : ` Over ${number(sizes.runs)} runs the most is ${number(growth)} times the most of the first 10,000.`;
-  return `Idle after its first start promptd holds ${number(idleMib.promptd)} MiB without its database, a bare Node process with one connection ${number(idleMib.bareNode)} MiB.${grown}`;
+      : ` Over ${number(sizes.runs)} runs, peak memory is ${number(growth)} times the peak of the first 10,000.`;
+  return `Idle after its first start, promptd uses ${number(idleMib.promptd)} MiB without its database; a bare Node process with one connection uses ${number(idleMib.bareNode)} MiB.${grown}`;
 }
 
 function describeWaiting({ bytesPerWait, bareNodeHttp, wakeMs, sigterm, sizes }: RecordOf<"waiting-10k">): string {
-  return `${number(sizes.waits)} requests wait in one process: ${number(bytesPerWait / 1_000)} kB each (node:http alone ${number(bareNodeHttp.bytesPerWait / 1_000)} kB). The end of a run reaches its caller after ${number(wakeMs.p50)} ms (p50) and ${number(wakeMs.p99)} ms (p99); SIGTERM answers all of them in ${number(sigterm.ms / 1_000)} s.`;
+  return `${number(sizes.waits)} requests wait in one process: ${number(bytesPerWait / 1_000)} kB each (node:http alone ${number(bareNodeHttp.bytesPerWait / 1_000)} kB). A caller gets the end of its run after ${number(wakeMs.p50)} ms (p50) and ${number(wakeMs.p99)} ms (p99); after SIGTERM, all of them have a response in ${number(sigterm.ms / 1_000)} s.`;
 }

@@ -1,4 +1,4 @@
-/** The last records of `npm run bench` that the page on performance shows, as bench/results/ has them. */
+/** Reads the last records of `npm run bench` from bench/results/ for the performance page. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { claims } from "../bench/cases/claims.ts";
@@ -17,13 +17,13 @@ import type { Spread } from "../bench/harness/spread.ts";
 
 const RESULTS = join(import.meta.dirname, "../bench/results");
 
-/** What was measured how often, where and of what. */
+/** What was measured, how often, and on which machine. */
 export type Machine = Omit<ReturnType<typeof describeMeasurement>, "loadAverage"> & {
   readonly sizes: Readonly<Record<string, number>>;
-  /** Cores that others kept busy. */
+  /** Cores that other work used. */
   readonly otherWork: { readonly before: number; readonly after: number };
   readonly database: string;
-  /** How long a page of a journal takes to the disk. */
+  /** How long it takes to flush a page of the write-ahead log to disk. */
   readonly flushMs: Spread;
 };
 
@@ -45,24 +45,24 @@ export type RecordOf<Name extends keyof Records> = Records[Name] & Machine;
 /** Null: there is no record. */
 export type ReadRecord = <Name extends keyof Records>(name: Name) => RecordOf<Name> | null;
 
-/** Null: there is none, or only one of an earlier form, which does not say of what it is. */
+/** Null: there is no record, or only one in an earlier format, which does not name its case. */
 export function readRecord<Name extends keyof Records>(name: Name): RecordOf<Name> | null {
   const file = join(RESULTS, `${name}.json`);
   if (!existsSync(file)) return null;
   return parseRecord(name, readFileSync(file, "utf8"));
 }
 
-/** Members that a case itself may leave null. */
+/** Members that a case may leave null. */
 const NULLABLE: ReadonlySet<string> = new Set(["version", "growth"]);
 
-/** Any other null of a record was NaN, which JSON has not: it must not count as 0. */
+/** Any other null in a record was NaN, which JSON cannot represent; it must not count as 0. */
 export function parseRecord<Name extends keyof Records>(name: Name, text: string): RecordOf<Name> | null {
   const revive = (key: string, value: unknown) => (value === null && !NULLABLE.has(key) ? NaN : value);
   const record = JSON.parse(text, revive) as RecordOf<Name> & { readonly case?: string };
   return record.case === name ? record : null;
 }
 
-/** Cores: with more than this, others took processor time away. */
+/** Cores: above this, other work took processor time away from the measurement. */
 export const OTHER_WORK_MAX = 0.2;
 
 export function isQuiet({ otherWork }: Pick<Machine, "otherWork">): boolean {
