@@ -1,7 +1,7 @@
-// Before the first paint, so that a chosen theme never flashes. A file of its own: the pages allow no inline script.
+// Runs before the first paint, so that the wrong theme never flashes. A separate file, because inline scripts are blocked.
 try {
   const theme = localStorage.getItem("promptd-theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is switched off: the system's theme is shown.
+  // Storage is disabled: use the system's theme.
 }

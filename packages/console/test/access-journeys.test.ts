@@ -1,4 +1,4 @@
-/** The ways in: a forgotten password, a sign-in service, a passkey. */
+/** Ways to sign in: a forgotten password, a sign-in service, a passkey. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startMailServer, type TestMailServer } from "../../server/test/people/mail-fixture.ts";
 import { startOidc, type TestOidc } from "../../server/test/people/oidc-fixture.ts";
@@ -33,8 +33,8 @@ afterAll(async () => {
   await Promise.all([mail?.close(), oidc?.close()]);
 });
 
-describe.skipIf(findBrowser() === null)("somebody comes in", () => {
-  test("who is signed in already is led past the sign-in, and not by an address that is none of ours", async () => {
+describe.skipIf(findBrowser() === null)("signing in", () => {
+  test("people who are already signed in skip the sign-in page, and no foreign address redirects them", async () => {
     const person = await createTestPerson(server);
     await travel(browser, "signed-in-already", async ({ page, complaints }) => {
       await signInAs(page, server.url, person);
@@ -46,7 +46,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     });
   });
 
-  test("a page whose link has lost its code asks for the whole link, and for nothing else", async () => {
+  test("a page whose link has lost its code asks for the complete link, and for nothing else", async () => {
     await travel(browser, "lost-code", async ({ page, complaints }) => {
       for (const path of ["welcome", "invitation", "reset-password", "new-address", "confirm-address"]) {
         await page.goto(`${server.url}/${path}`);
@@ -57,7 +57,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     });
   });
 
-  test("who has forgotten the password, by the link of a mail and a new password", async () => {
+  test("a person who forgot their password signs in with an emailed link and a new password", async () => {
     const email = "forgetful@example.org";
     await createTestPerson(server, { email });
     await server.app.db.query("update auth_users set email_verified = true where email = $1", [email]);
@@ -82,7 +82,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     });
   });
 
-  test("by another address from now on, once they have opened the link that went to it", async () => {
+  test("a person signs in with a new address after opening the link sent to it", async () => {
     const email = "moving@example.org";
     const person = await createTestPerson(server, { email });
     await server.app.db.query("update auth_users set email_verified = true where email = $1", [email]);
@@ -104,7 +104,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     expect((await mail.waitFor(email)).raw).toContain("moved@example.org");
   });
 
-  test("by a sign-in service, back to where they were going; who may not is told why", async () => {
+  test("a sign-in service leads back to the requested page, and people who may not sign in see why", async () => {
     await travel(browser, "service", async ({ page }) => {
       await page.goto(`${server.url}/runs`);
       await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
@@ -120,7 +120,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     });
   });
 
-  test("who is invited comes by a sign-in service, without a password", async () => {
+  test("an invited person uses a sign-in service, without a password", async () => {
     const owner = await createTestPerson(server);
     const email = "invited@example.org";
     await owner.client.send("createInvitation", { body: { email, role: "member" } });
@@ -135,7 +135,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     expect((await owner.client.send("listMembers")).rows.map((member) => member.email)).toContain(email);
   });
 
-  test("an invitation joins who is signed in already once they accept it, and not when they open its link", async () => {
+  test("a signed-in person joins by accepting an invitation, not by opening its link", async () => {
     const email = "bob@example.org";
     const [ada, bob] = [await createTestPerson(server), await createTestPerson(server, { email })];
     await ada.client.send("createInvitation", { body: { email, role: "member" } });
@@ -152,9 +152,9 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     });
   });
 
-  test("by a passkey that they have added, until it is removed", async () => {
+  test("a passkey that a person added signs them in until it is removed", async () => {
     const ada = await createTestPerson(server, { email: "passkey@example.org" });
-    // Browsers make passkeys for a domain: that of this machine.
+    // Browsers create passkeys only for a domain, so this uses localhost.
     const url = server.url.replace("127.0.0.1", "localhost");
     await travel(browser, "passkey", async ({ page }) => {
       const tools = await page.context().newCDPSession(page);
@@ -201,7 +201,7 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     expect((await ada.client.send("listPasskeys")).rows).toEqual([]);
   });
 
-  test("who signs up, once the address is confirmed on the page that the mail leads to, and not before", async () => {
+  test("a person who signs up gets in after confirming the address on the emailed page, not before", async () => {
     const email = "new@example.org";
     await travel(browser, "sign-up", async ({ page }) => {
       await page.goto(`${server.url}/sign-up`);

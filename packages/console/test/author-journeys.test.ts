@@ -1,4 +1,4 @@
-/** What authors meet in the pages beside their main way. */
+/** What authors meet in the console outside the main journey. */
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { ALLOWED_FILTERS } from "../../server/src/prompts/template/template-language.ts";
@@ -16,7 +16,7 @@ useConsole({ PROMPTD_SIGN_UP_PLAN: "pro" }, (opened) => {
   ({ server, browser } = opened);
 });
 
-/** Holds requests to an address back. @returns what lets them go. */
+/** Holds back requests to an address. @returns a function that releases them. */
 async function hold(page: Page, address: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   await page.route(address, async (route) => {
@@ -26,7 +26,7 @@ async function hold(page: Page, address: string): Promise<() => void> {
   return resolve;
 }
 
-/** Whether what is said for a moment lies over the bar that publishes. */
+/** Whether a toast covers the publish bar. */
 const LIES_OVER_BAR = `(() => {
   const [said, bar] = ["[aria-live=polite].fixed", "[aria-label=Publishing]"].map((selector) =>
     document.querySelector(selector).getBoundingClientRect(),
@@ -34,12 +34,12 @@ const LIES_OVER_BAR = `(() => {
   return said.height === 0 ? null : said.bottom > bar.top && said.top < bar.bottom;
 })()`;
 
-test("the filters that the editor offers are those that templates know", () => {
+test("the editor offers exactly the filters that templates support", () => {
   expect([...FILTERS].sort()).toEqual([...ALLOWED_FILTERS.keys()].sort());
 });
 
-describe.skipIf(findBrowser() === null)("while others write and answers are late", () => {
-  test("what somebody else has saved is neither overwritten nor are one's own words lost", async () => {
+describe.skipIf(findBrowser() === null)("while others write and responses are late", () => {
+  test("another person's saved text is not overwritten, and one's own text is not lost", async () => {
     const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     await travel(browser, "conflict", async ({ page }) => {
@@ -80,7 +80,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
     });
   });
 
-  test("no act goes past a text that is being checked or saved, and its dialog stays until it is done", async () => {
+  test("no action overtakes a text that is being checked or saved, and its dialog stays open until it is done", async () => {
     const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     const params = { promptId };
@@ -97,7 +97,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
       const checking = page.waitForRequest("**/check");
       await write(page, SOURCE.replace("Tea poem", "Late poem"));
       await checking;
-      await page.getByText("No faults").waitFor(); // of the text before, until there is a newer answer
+      await page.getByText("No faults").waitFor(); // for the previous text, until a newer response arrives
       expect(await page.getByRole("button", { name: "Publish version 3" }).isDisabled()).toBe(true);
       check();
       await page.getByRole("button", { name: "Actions for version 1" }).click();
@@ -113,7 +113,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
     expect((await author.client.send("getPrompt", { params })).source).toContain("Late poem");
   });
 
-  test("the dialog that publishes is no wider for a title that nothing breaks", async () => {
+  test("an unbreakable title does not widen the publish dialog", async () => {
     const author = await newAuthor(server);
     const source = SOURCE.replace("Tea poem", WIDE);
     const { promptId } = await author.client.send("createDraft", { body: { source } });
@@ -127,7 +127,7 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
     });
   });
 
-  test("what is written last is saved to its own account, wherever its author goes and stays", async () => {
+  test("the last text is saved to its own account, wherever the author goes", async () => {
     const author = await newAuthor(server);
     const owner = await createTestPerson(server);
     const email = (await author.client.send("getSession")).person.email;
@@ -177,8 +177,8 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
   });
 });
 
-describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
-  test("the keyboard alone completes a word and leaves by Escape and Tab", async () => {
+describe.skipIf(findBrowser() === null)("in the editor", () => {
+  test("the keyboard alone completes a word and leaves with Escape and Tab", async () => {
     const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     await travel(browser, "editor-keys", async ({ page }) => {
@@ -213,7 +213,7 @@ describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
   });
 });
 
-/** Whether what is wrong with the file is in view, above the bar that publishes. */
+/** Whether the file's faults are in view, above the publish bar. */
 const FAULTS_ARE_IN_VIEW = `(() => {
   const [said, bar] = ["[aria-busy]", "[aria-label=Publishing]"].map((selector) =>
     document.querySelector(selector).getBoundingClientRect(),
@@ -221,7 +221,7 @@ const FAULTS_ARE_IN_VIEW = `(() => {
   return said.top >= 0 && said.bottom <= bar.top;
 })()`;
 
-/** How many pixels are free between the file and the bar that publishes. */
+/** The free space between the file and the publish bar, in pixels. */
 const FREE_BELOW_FILE = `(() => {
   const [file, bar] = ["[aria-label='Prompt file']", "[aria-label=Publishing]"].map((selector) =>
     document.querySelector(selector).getBoundingClientRect(),
@@ -230,7 +230,7 @@ const FREE_BELOW_FILE = `(() => {
 })()`;
 
 describe.skipIf(findBrowser() === null)("a long file in the editor", () => {
-  test("takes the room that there is, and that of the head of the page when it is scrolled away", async () => {
+  test("fills the available space, including the page header's once that is scrolled away", async () => {
     const author = await newAuthor(server);
     const names = Array.from({ length: 12 }, (_, index) => `word${index}`);
     const inputs = names.map((name) => `  ${name}: { label: ${name} }\n`).join("");
@@ -250,7 +250,7 @@ describe.skipIf(findBrowser() === null)("a long file in the editor", () => {
     });
   });
 
-  test("leaves what is wrong with it in view, at lines that follow what is written above them", async () => {
+  test("keeps its faults in view, with line numbers that follow edits above them", async () => {
     const author = await newAuthor(server);
     const wrong = `${SOURCE}${"A line.\n".repeat(200)}${"{{ nothing }} ".repeat(20).replaceAll(/nothing/g, (word, at) => word + at)}\n`;
     const line = wrong.split("\n").length - 1;
@@ -312,7 +312,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       await label(1);
       await label(2);
       expect(await page.getByRole("button", { name: "Delete label production" }).count()).toBe(1);
-      await page.setViewportSize({ width: 1280, height: 480 }); // the bar stands at the end of the window
+      await page.setViewportSize({ width: 1280, height: 480 }); // the bar is at the bottom of the window
       await page.getByRole("button", { name: "Delete label production" }).click();
       await page.getByText("Label deleted").waitFor();
       expect(await page.evaluate(LIES_OVER_BAR)).toBe(false);
@@ -346,7 +346,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
     });
   });
 
-  test("a save that fails is tried again by itself, and one whose answer was lost is no conflict", async () => {
+  test("a failed save is retried automatically, and a save whose response was lost is not a conflict", async () => {
     const author = await newAuthor(server);
     const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
     await travel(browser, "retrying", async ({ page }) => {
@@ -355,7 +355,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       await editor(page).waitFor();
       const drafts = "**/manage/v1/prompts/*/draft";
       await page.route(drafts, async (route) => {
-        await route.fetch(); // it arrives, and its answer does not
+        await route.fetch(); // the request arrives, but its response does not
         await route.abort();
       });
       await write(page, SOURCE.replace("Tea poem", "Lasting poem"));

@@ -1,4 +1,4 @@
-/** The code that the console shows of a run does it, as it is copied, beside a photo. */
+/** The code that the console shows for a run works as copied, next to a photo. */
 import { execFile, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -22,10 +22,10 @@ inputs: { words: { label: Words, maxLength: 500 } }
 {{ words }}
 `;
 
-/** What shells, JSON and Python would take for something else. */
+/** Text that shells, JSON, and Python would misread. */
 const WORDS = 'It\'s $HOME, `date` \\n \\ "quoted" $(date) ${PATH}\nJSON\n\'\'\'""" ’ü';
 
-/** What a phone takes has megabytes, and the name of a file any letter. */
+/** Photos from phones have megabytes, and file names can contain any character. */
 const PIXELS = 830;
 const PHOTO = writePng(
   { width: PIXELS, height: PIXELS, depth: 8, colour: 2 },
@@ -33,7 +33,7 @@ const PHOTO = writePng(
 );
 const NAME = "IMG 1's $1 `x`.png";
 
-/** Starts a program where the photo is; it ends well, or this throws with what it wrote. */
+/** Runs a program in the photo's directory. If it fails, throws with its output. */
 const start = promisify(execFile);
 
 let server: TestServer;
@@ -43,7 +43,7 @@ let call: RunCall;
 beforeAll(async () => {
   server = await startTestServer();
   caller = await server.createCaller();
-  // Inside the package, so that the program finds the client.
+  // Inside the package, so that the program can import the client.
   directory = await mkdtemp(join(import.meta.dirname, "code-"));
   writeFileSync(join(directory, NAME), PHOTO);
   writeFileSync(join(directory, "photo-2.jpg"), PHOTO);
@@ -64,7 +64,7 @@ async function output(program: string, args: readonly string[]): Promise<string>
   return (await start(program, args, { cwd: directory, env })).stdout;
 }
 
-/** The inputs arrived whole: as the sandbox repeats them, and as the run has stored them. */
+/** The inputs arrived intact, both in the sandbox's output and in the stored run. */
 async function expectRun(): Promise<void> {
   const { rows } = await caller.client.runs.list({ limit: 1 });
   const run = await caller.client.runs.get(rows[0]?.runId ?? "");
@@ -77,7 +77,7 @@ async function expectRun(): Promise<void> {
   expect(text).toContain(WORDS);
 }
 
-test("curl sends two photos of 2 MB, in every shell that is here", async () => {
+test("curl sends two 2 MB photos from every installed shell", async () => {
   expect(PHOTO.length).toBeGreaterThan(2_000_000);
   for (const shell of ["sh", "bash"]) {
     const { status } = JSON.parse(await output(shell, ["-c", codeIn("curl")])) as { status: string };
@@ -86,35 +86,35 @@ test("curl sends two photos of 2 MB, in every shell that is here", async () => {
   }
 });
 
-test("curl sends texts alone as they are", async () => {
+test("curl sends texts unchanged when there are no files", async () => {
   const { promptVersionId } = await server.publish(PROMPT.replace(/images:\n.*\n.*\n/, ""));
   const texts = { words: WORDS };
   const answer = await output("sh", ["-c", codeIn("curl", { promptVersionId, texts, images: [], options: {} })]);
   expect((JSON.parse(answer) as { data: { outputs: { data: string }[] } }).data.outputs[0]?.data).toContain(WORDS);
 });
 
-test("no line installs a package of a name that no registry has", () => {
+test("no line installs a package by a name that is in no registry", () => {
   const code = LANGUAGES.map(({ value }) => codeIn(value)).join("\n");
   expect(code).not.toMatch(/npm install @?promptd/);
   expect(codeIn("cli")).toMatch(/^# Run this in a checkout of promptd, after npm ci\n/);
   expect(codeIn("typescript")).toContain("npm install CHECKOUT/tarballs/promptd-client-*.tgz");
 });
 
-test("TypeScript reads the photos from their files", async () => {
+test("TypeScript reads the photos from files", async () => {
   const flags = ["--conditions=promptd-source", "--input-type=module-typescript", "--eval", codeIn("typescript")];
   expect(await output(process.execPath, flags)).toContain("succeeded");
   await expectRun();
 });
 
 test.runIf(spawnSync("python3", ["--version"]).status === 0)(
-  "Python reads them with its standard library",
+  "Python reads the photos with its standard library",
   async () => {
     expect(await output("python3", ["-c", codeIn("python")])).toContain("succeeded");
     await expectRun();
   },
 );
 
-test("what an agent is set up with is one command, and all else of it a comment", async () => {
+test("the agent setup is one command, and everything else is a comment", async () => {
   const lines = codeIn("mcp").split("\n");
   expect(lines.filter((line) => line !== "" && !line.startsWith("#"))).toEqual([
     `claude mcp add --transport http promptd ${server.url}/mcp \\`,

@@ -1,4 +1,4 @@
-/** The build holds the code of others, whose licenses ask that their texts go with it. */
+/** The build contains third-party code, whose licenses must accompany it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,13 +6,13 @@ import { DIST } from "./support/build.ts";
 
 const PACKAGE = join(import.meta.dirname, "../package.json");
 
-/** Name of a package -> all that the build says of it. */
+/** Package name -> its license section in the build. */
 function sectionsOfBuild(): Map<string, string> {
   const parts = readFileSync(join(DIST, "licenses.md"), "utf8").split(/^## (?=\S+ (?:- \d|\())/m);
   return new Map(parts.slice(1).map((part) => [part.split(" ", 1)[0] ?? "", part]));
 }
 
-test("the build has the license text of every package that it is made of, fonts too", () => {
+test("the build has the license text of every package in it, including fonts", () => {
   const sections = sectionsOfBuild();
   const { dependencies } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { dependencies: Record<string, string> };
   const others = Object.keys(dependencies).filter((name) => !name.startsWith("@promptd/"));

@@ -1,4 +1,4 @@
-/** The ways that people go most: an author's from the first line to a version rolled back, an operator's to a cause, and out. */
+/** The main journeys: an author's from first line to rollback, an operator's to a cause of failure, and signing out. */
 import { describe, expect, test } from "vitest";
 import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
@@ -27,7 +27,7 @@ useConsole(
   },
 );
 
-/** In the page: whether its button to publish is there as a whole, and covered by nothing. */
+/** In the page: whether the publish button is fully visible and not covered. */
 const PUBLISH_IS_IN_VIEW = `(() => {
   const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Publish");
   const { top, bottom, left, width } = button.getBoundingClientRect();
@@ -35,7 +35,7 @@ const PUBLISH_IS_IN_VIEW = `(() => {
 })()`;
 
 describe.skipIf(findBrowser() === null)("an author", () => {
-  test("writes a prompt, mends, tries and publishes it, sees it run by another account, changes, compares and rolls it back", async () => {
+  test("writes, fixes, tries, and publishes a prompt, sees another account run it, then changes, compares, and rolls it back", async () => {
     const author = await newAuthor(server);
     await travel(browser, "author", async ({ page, complaints }) => {
       await signInAs(page, server.url, author);
@@ -54,7 +54,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.getByRole("button", { name: "Cancel" }).click();
       expect(await editor(page).innerText()).toContain("tags: [");
       await page.getByText("Test runs are free for you.").waitFor();
-      const note = page.getByText(/^text-default uses sandbox\/text for now: /);
+      const note = page.getByText(/^text-default currently uses sandbox\/text: /);
       expect(await note.getByRole("link", { name: "Roles" }).getAttribute("href")).toBe("/docs/prompt-files#roles");
 
       await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}\u200b"));
@@ -108,9 +108,9 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await comparison.getByRole("heading", { name: "sandbox/text-free", exact: true }).waitFor();
       await comparison.getByText(/ · callers pay about \d+ credits?$/).waitFor();
       await comparison.getByText(/ · free$/).waitFor();
-      await page.reload(); // the address holds both
+      await page.reload(); // the address has both runs
       await comparison.getByText(/ · free$/).waitFor();
-      complaints.splice(0); // of the answers that were cut off
+      complaints.splice(0); // from responses that were cut off
       const reader = await newAuthor(server);
       await travel(browser, "reader", async ({ page: other }) => {
         await signInAs(other, server.url, reader);
@@ -163,7 +163,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
 });
 
 describe.skipIf(findBrowser() === null)("an operator", () => {
-  test("finds a failed run by its request id and its cause, and grants its caller credits", async () => {
+  test("finds a failed run by request id and by cause, and grants its caller credits", async () => {
     const caller = await server.createCaller();
     const { promptVersionId } = await server.publish(FAILING);
     const { runId } = await caller.client.runs.createAndWait({ promptVersionId, inputs: {} });
@@ -198,7 +198,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
 });
 
 describe.skipIf(findBrowser() === null)("in the settings", () => {
-  test("who signs out everywhere else stays signed in here alone", async () => {
+  test("signing out everywhere else leaves only this session signed in", async () => {
     const ada = await createTestPerson(server);
     const { personId } = ada;
     const code = await mintCode(server.app.db, { personId, accountId: null, makesOperator: false, signsIn: true });
@@ -209,7 +209,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
         await signInAs(page, server.url, ada);
         await page.goto(`${server.url}/settings/security`);
         const sessions = page.getByRole("table", { name: "Sessions" });
-        await sessions.getByText("127.0.0.1").nth(1).waitFor(); // also of the one that began with a link
+        await sessions.getByText("127.0.0.1").nth(1).waitFor(); // also for a session that began with a link
         await page.getByRole("button", { name: "Sign out everywhere else" }).click();
         await page.getByText("Signed out everywhere else", { exact: true }).waitFor();
         await elsewhere.goto(`${server.url}/runs`);

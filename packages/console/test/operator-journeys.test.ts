@@ -1,4 +1,4 @@
-/** What operators find and decide, in the console. */
+/** What operators see and decide in the console. */
 import { describe, expect, test } from "vitest";
 import { createTestPerson, PASSWORD, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import type { TestServer } from "../../server/test/support/test-server.ts";
@@ -30,7 +30,7 @@ useConsole({ PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0" }, async 
 });
 
 describe.skipIf(findBrowser() === null)("an operator", () => {
-  test("is told when nothing answers, and no longer that everything works", async () => {
+  test("is told when the server does not respond, and no longer that everything works", async () => {
     await travel(browser, "no-answer", async ({ page }) => {
       await signInAs(page, server.url, operator);
       await page.clock.install();
@@ -43,7 +43,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
-  test("who came by a link alone is warned, and sets a password where the warning leads", async () => {
+  test("who signed in only with a link is warned, and sets a password where the warning leads", async () => {
     const email = "by-link@example.org";
     const first = await createTestPerson(server, { isOperator: true, email });
     await server.app.db.query("delete from auth_logins where user_id = $1", [first.personId]);
@@ -75,7 +75,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
-  test("sees who has forgotten a password where no mail is sent, and makes them a link", async () => {
+  test("sees who forgot their password on a server without mail, and creates a link for them", async () => {
     const email = "forgetful@example.org";
     await createTestPerson(server, { email });
     await travel(browser, "asking", async ({ page, complaints }) => {
@@ -99,7 +99,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
-  test("sees who was invited and has not come in, makes a new link for them, and revokes it", async () => {
+  test("sees pending invitations, replaces a link, and revokes it", async () => {
     await travel(browser, "inviting", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/people`);
@@ -129,7 +129,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
-  test("is told that whom they invite has an account already", async () => {
+  test("is told that the person they invite already has an account", async () => {
     await createTestPerson(server, { email: "known@example.org" });
     await travel(browser, "inviting-known", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
@@ -145,7 +145,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
-  test("makes a sign-in link, and takes a person's access away", async () => {
+  test("creates a sign-in link and removes a person's access", async () => {
     const ada = await createTestPerson(server, { email: "locked@example.org" });
     await ada.client.send("createKey", { body: { name: "till of the shop" } });
     await travel(browser, "locking", async ({ page }) => {
@@ -177,7 +177,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     expect(answer.httpStatus).toBe(401);
   });
 
-  test("blocks a prompt, which leaves the marketplace with its reason kept", async () => {
+  test("blocks a prompt, which leaves the marketplace and shows the reason", async () => {
     const { slug, promptId } = await server.publish(FAILING.replace("Fails at once", "To be blocked"));
     await travel(browser, "blocking", async ({ page }) => {
       await signInAs(page, server.url, operator);
@@ -212,7 +212,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       const answered = page.waitForResponse("**/system/models/test");
       late.resolve();
       await answered;
-      await call.click(); // the answer to who had left is not shown
+      await call.click(); // the response for the closed dialog is not shown
       await page.getByText("The model responded").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Switch off sandbox/video" }).click();
@@ -227,7 +227,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
-  test("sees what others do not: to them the page does not exist", async () => {
+  test("sees a page that does not exist for others", async () => {
     const ada = await createTestPerson(server);
     await travel(browser, "not-operator", async ({ page }) => {
       await signInAs(page, server.url, ada);
@@ -238,8 +238,8 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
   });
 });
 
-describe.skipIf(findBrowser() === null)("beside the page of whom it concerns, an operator", () => {
-  test("gives who is out of credits new ones, and takes the plan of an account, whose page of runs is narrowed", async () => {
+describe.skipIf(findBrowser() === null)("while the caller's page is open, an operator", () => {
+  test("grants credits to a caller who has none left, and removes the plan of an account", async () => {
     const ada = await createTestPerson(server, { email: "broke@example.org" });
     await server.publish(DEAR);
     await travel(browser, "broke", async ({ page: hers }) => {
@@ -258,7 +258,7 @@ describe.skipIf(findBrowser() === null)("beside the page of whom it concerns, an
         await page.getByRole("dialog").getByLabel("Credits").fill("100");
         await page.getByRole("dialog").getByRole("button", { name: "Grant" }).click();
         await page.getByText("100 credits", { exact: true }).waitFor();
-        await run.click(); // once her page has heard of them
+        await run.click(); // once her page knows about them
         await hers.getByText("Succeeded", { exact: true }).waitFor();
         await page.getByRole("button", { name: "Change plan" }).click();
         await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
@@ -280,7 +280,7 @@ describe.skipIf(findBrowser() === null)("beside the page of whom it concerns, an
       await hers.getByLabel("Model").selectOption("sandbox/text");
       await hers.getByRole("link", { name: "A dear word" }).waitFor();
       expect(new URL(hers.url()).searchParams.get("model")).toBe("sandbox/text");
-      await hers.goto(`${server.url}/runs?model=sandbox%2Fvideo`); // as a colleague opens it
+      await hers.goto(`${server.url}/runs?model=sandbox%2Fvideo`); // as a colleague would open it
       await hers.getByText("No runs match these filters").waitFor();
     });
     const { plan } = await operator.client.send("getAccount", { params: { accountId: ada.accountId } });

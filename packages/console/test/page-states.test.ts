@@ -1,4 +1,4 @@
-/** What every page that reads something shows while that is on its way, when it could not be read, and once it can be. */
+/** What every page that reads data shows while loading, after a failure, and after recovery. */
 import { describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import type { TestServer } from "../../server/test/support/test-server.ts";
@@ -17,7 +17,7 @@ Write about {{ topic }}.
 `;
 const MESSAGE = "Something went wrong on the server. It was logged.";
 const REQUEST_ID = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
-/** What is read for a page: the person is known already. */
+/** The requests that a page reads from. The person is already known. */
 const READS = /\/manage\/v1\/(?!session|features)/;
 
 let server: TestServer;
@@ -48,12 +48,12 @@ const refuse = (route: Route) =>
     json: { status: "SERVER_ERROR", message: MESSAGE, data: null },
   });
 
-/** Answers nothing until it is told to, then refuses everything. @returns what tells it. */
+/** Holds all requests back, then refuses them. @returns a function that starts refusing. */
 async function holdReads(page: Page): Promise<() => void> {
   const held = Promise.withResolvers<void>();
   await page.route(READS, async (route) => {
     await held.promise;
-    await refuse(route).catch(() => {}); // the page may have given the request up
+    await refuse(route).catch(() => {}); // the page may have aborted the request
   });
   return held.resolve;
 }
@@ -82,33 +82,36 @@ const PAGES: readonly (readonly [string, () => string])[] = [
   ["the audit log", () => "/operator/audit"],
 ];
 
-describe.skipIf(findBrowser() === null)("while it loads a page shows its shape, then why it failed, and heals", () => {
-  test.each(PAGES)("%s", async (name, pathOf) => {
-    await travel(browser, `states of ${name}`, async ({ page }) => {
-      await signInAs(page, server.url, operator);
-      const answer = await holdReads(page);
-      await page.goto(server.url + pathOf());
-      await page.locator("[role=status][aria-label^='Loading']").first().waitFor({ state: "attached" });
-      await page.locator(".animate-breathe").first().waitFor();
-      answer();
-      const failure = page.getByRole("alert").filter({ hasText: MESSAGE });
-      await failure.first().waitFor();
-      expect(await failure.first().innerText()).toContain(`Request ${REQUEST_ID}`);
-      // A failure looks the same everywhere; the credits have three, of three widths.
-      const faults = name === "the credits" ? await faultsOfPage(page, `failed ${name}`) : [];
-      expect(faults).toEqual([]);
-      await page.unroute(READS);
-      const again = failure.getByRole("button", { name: "Try again" });
-      const tryAgain = async () => {
-        // What is read again by itself, or was just asked for, takes its button away under the hand.
-        await again
-          .first()
-          .click({ timeout: 1_000 })
-          .catch(() => {});
-        return failure.count();
-      };
-      await expect.poll(tryAgain).toBe(0);
-      expect(await page.locator("main").innerText()).not.toContain(MESSAGE);
+describe.skipIf(findBrowser() === null)(
+  "a page shows placeholders while loading, then why it failed, then recovers",
+  () => {
+    test.each(PAGES)("%s", async (name, pathOf) => {
+      await travel(browser, `states of ${name}`, async ({ page }) => {
+        await signInAs(page, server.url, operator);
+        const answer = await holdReads(page);
+        await page.goto(server.url + pathOf());
+        await page.locator("[role=status][aria-label^='Loading']").first().waitFor({ state: "attached" });
+        await page.locator(".animate-breathe").first().waitFor();
+        answer();
+        const failure = page.getByRole("alert").filter({ hasText: MESSAGE });
+        await failure.first().waitFor();
+        expect(await failure.first().innerText()).toContain(`Request ${REQUEST_ID}`);
+        // A failure looks the same everywhere. The credits page has three, of three widths.
+        const faults = name === "the credits" ? await faultsOfPage(page, `failed ${name}`) : [];
+        expect(faults).toEqual([]);
+        await page.unroute(READS);
+        const again = failure.getByRole("button", { name: "Try again" });
+        const tryAgain = async () => {
+          // A refetch, automatic or just requested, can remove the button while it is being clicked.
+          await again
+            .first()
+            .click({ timeout: 1_000 })
+            .catch(() => {});
+          return failure.count();
+        };
+        await expect.poll(tryAgain).toBe(0);
+        expect(await page.locator("main").innerText()).not.toContain(MESSAGE);
+      });
     });
-  });
-});
+  },
+);

@@ -1,7 +1,7 @@
 /**
- * Every page of the console, with what an attacker would write in it: nothing of that runs, no page is hard to use in a
- * theme or wider than a screen, none writes an error or a refusal of the policy of pages into the browser's console, and
- * by keys alone everything is reached in order, seen and left; dialogs and menus too.
+ * Every console page, filled with what an attacker would write. None of it runs. No page is inaccessible in either theme
+ * or wider than the screen, and none logs an error or a content security policy violation. The keyboard alone reaches
+ * everything in order, with a visible focus and no traps, in dialogs and menus too.
  */
 import { describe, expect, test } from "vitest";
 import { pollUntil } from "../../server/src/platform/resilience/deadline.ts";
@@ -42,15 +42,15 @@ model: sandbox/text
 sandbox: ${WORD_ATTACK}
 `;
 
-/** Where a program is led back to: nobody goes there. */
+/** The program's redirect address, which nobody opens. */
 const PROGRAM = "http://127.0.0.1/callback";
 
 let server: TestServer;
 let browser: TestBrowser;
 let operator: TestPerson;
-/** The address of each route of the console, with something on it. */
+/** The address of each console route, with data to show. */
 let addresses: Readonly<Record<string, string>>;
-/** Others that look different. */
+/** Other addresses that look different. */
 let variants: readonly string[];
 useConsole({ PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP: "open" }, async (opened) => {
   ({ server, browser } = opened);
@@ -79,7 +79,7 @@ async function fill(): Promise<void> {
   await client.send("createKey", { body: { name: "older" } });
   const token = { name: "older", scopes: ["prompts:read" as const], expiresInDays: 30 };
   await client.send("createToken", { body: token });
-  // Such names are refused; there are some from before.
+  // Such names are now rejected, but older rows may have them.
   for (const table of ["api_keys", "management_tokens"])
     await server.app.db.query(`update ${table} set name = $1 where name = 'older'`, [WIDE_ATTACK.slice(0, 100)]);
   const webhookId = await addWebhook();
@@ -131,7 +131,7 @@ async function fill(): Promise<void> {
   ];
 }
 
-/** What is wrong with a failed run quotes what was wrong. */
+/** A failed run's error quotes the faulty input. */
 async function untilItSays(words: string, runId: string): Promise<void> {
   const read = async () => (await operator.client.send("getRun", { params: { runId } })).error;
   const error = await pollUntil(read, { everyMs: 20, timeoutMs: 10_000 });
@@ -143,7 +143,7 @@ async function publishOwn(source: string): Promise<{ readonly slug?: string; rea
   return published[0] ?? {};
 }
 
-/** A member of the operator's account whose names are attacks, and who is invited once more. */
+/** A member of the operator's account whose names are attacks, and another invitation for them. */
 async function joinAttacker(): Promise<void> {
   const email = "attacker@example.org";
   const attacker = await createTestPerson(server, { email });
@@ -174,7 +174,7 @@ async function addWebhook(): Promise<string> {
   return webhookId;
 }
 
-/** @returns the address to which a program leads who should give it access. */
+/** @returns the address where a program sends people to authorize it. */
 async function askForAccess(): Promise<string> {
   const asked = new URLSearchParams({
     response_type: "code",
@@ -187,7 +187,7 @@ async function askForAccess(): Promise<string> {
   return `/authorize#${asked.toString()}`;
 }
 
-/** @returns the id of a program that asks for access. */
+/** @returns the id of a program that requests access. */
 async function registerProgram(): Promise<string> {
   const body = JSON.stringify({ client_name: ATTACK, redirect_uris: [PROGRAM] });
   const registered = await fetch(`${server.url}/oauth/register`, { method: "POST", body });
@@ -209,13 +209,13 @@ const FOR_STRANGERS = [
 const routesOf = (page: Page) => page.evaluate<string[]>("Object.keys(__TSR_ROUTER__.routesByPath)");
 const withoutSlash = (path: string) => (path === "/" ? path : path.replace(/\/$/, ""));
 
-/** @param isWalked whether everything is reached by Tab. */
+/** @param isWalked whether to check that Tab reaches everything. */
 async function faultsOfPaths(page: Page, paths: readonly string[], isWalked = true): Promise<string[]> {
   const found: string[] = [];
   for (const path of paths) {
     await openPath(page, path);
     const isEditor = path.startsWith("/author/0");
-    // The form, the price and the acts of a draft come with the check of its file.
+    // A draft's form, price, and actions appear once its file is checked.
     if (isEditor)
       await page
         .getByText(/^No faults|^\d+ faults?/)
@@ -231,14 +231,14 @@ async function faultsOfPaths(page: Page, paths: readonly string[], isWalked = tr
   return found;
 }
 
-/** The console as it is opened: what an attack would call is there. */
+/** Opens the console with the function that an attack would call. */
 async function openConsole(page: Page): Promise<void> {
   await page.addInitScript(WATCH_ATTACK);
   await page.goto(server.url);
   await settle(page);
 }
 
-/** Opened by its button, or by an item of its menu. */
+/** A dialog opened by a button, or by an item of its menu. */
 interface Opening {
   readonly at: string;
   readonly button: string | RegExp;
@@ -257,7 +257,7 @@ const OPENINGS: readonly Opening[] = [
   { at: "/operator/accounts/$accountId", button: "Grant credits" },
 ];
 
-/** Pages of a part of the console, by how their routes begin. */
+/** Pages of each part of the console, by route prefix. */
 const PARTS = [
   ["of the marketplace", /^\/($|p\/)/],
   ["of runs and keys", /^\/(runs|keys)/],
@@ -272,7 +272,7 @@ const PARTS = [
 
 describe.skipIf(findBrowser() === null)("every page", () => {
   test.each(PARTS)(
-    "%s runs nothing that people wrote, is easy in both themes and three widths, and is walked by Tab in its order",
+    "%s scripts nothing that people wrote, is accessible in both themes and three widths, and follows Tab order",
     async (part, beginning) => {
       await travel(browser, `pages ${part}`, async ({ page, complaints }) => {
         await signInAs(page, server.url, operator);
@@ -285,7 +285,7 @@ describe.skipIf(findBrowser() === null)("every page", () => {
     },
   );
 
-  test("also with faults, failures and other tabs", async () => {
+  test("also with faults, failures, and other tabs", async () => {
     await travel(browser, "page-variants", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
       await openConsole(page);
@@ -294,11 +294,11 @@ describe.skipIf(findBrowser() === null)("every page", () => {
     });
   });
 
-  test("also for who is not signed in; and none is left out", async () => {
+  test("also for signed-out people, and no page is left out", async () => {
     await travel(browser, "page-strangers", async ({ page, complaints }) => {
       await openConsole(page);
       expect(await faultsOfPaths(page, FOR_STRANGERS)).toEqual([]);
-      // A link that was used is refused, which the browser writes down itself.
+      // A used link is refused, which the browser logs itself.
       expect(complaints.filter((one) => !/server responded with a status of 4\d\d/.test(one))).toEqual([]);
       const seen = Object.keys(addresses).filter((route) => PARTS.some(([, beginning]) => beginning.test(route)));
       const known = new Set([...seen, ...FOR_STRANGERS.map((path) => path.replace("#used", ""))]);
@@ -309,13 +309,13 @@ describe.skipIf(findBrowser() === null)("every page", () => {
 
 describe.skipIf(findBrowser() === null)("the page of components", () => {
   test.each(["light", "dark"] as const)(
-    "shows both themes side by side where the system is %s",
+    "shows both themes side by side when the system theme is %s",
     async (colorScheme) => {
       await travel(browser, `components-${colorScheme}`, async ({ page }) => {
         await page.emulateMedia({ colorScheme });
         await page.goto(`${server.url}/parts`);
         await settle(page);
-        // How light the ground of each is, in whatever unit the browser says it: the light one comes first.
+        // The lightness of each background, in whatever unit the browser reports. The light theme comes first.
         const [light = 0, dark = 0] = await page.evaluate<number[]>(
           "[...document.querySelectorAll('main [data-theme]')].map((one) => Number(/[0-9.]+/.exec(getComputedStyle(one).backgroundColor)[0]))",
         );
@@ -326,7 +326,7 @@ describe.skipIf(findBrowser() === null)("the page of components", () => {
 });
 
 describe.skipIf(findBrowser() === null)("by keys alone", () => {
-  test("a dialog holds the focus, Escape closes it, and the focus is back where it was", async () => {
+  test("a dialog traps the focus, Escape closes it, and the focus returns", async () => {
     await travel(browser, "keyboard-dialogs", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
       await page.goto(server.url);
@@ -358,7 +358,7 @@ describe.skipIf(findBrowser() === null)("by keys alone", () => {
     });
   });
 
-  test("a menu opens, is walked by arrows and closed by Escape", async () => {
+  test("a menu opens, arrow keys move in it, and Escape closes it", async () => {
     await travel(browser, "keyboard-menus", async ({ page }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/people`);

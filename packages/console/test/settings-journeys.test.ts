@@ -1,4 +1,4 @@
-/** What people decide about themselves and their accounts, in the console. */
+/** What people change about themselves and their accounts in the console. */
 import { CARRIED_CODE } from "@promptd/contract/manage";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
@@ -35,7 +35,7 @@ useConsole(
 );
 
 describe.skipIf(findBrowser() === null)("in the settings", () => {
-  test("a second factor is switched on, and the next sign-in asks for it", async () => {
+  test("a person turns on two-factor authentication, and the next sign-in asks for a code", async () => {
     const email = "factor@example.org";
     const ada = await createTestPerson(server, { email });
     await travel(browser, "factor", async ({ page }) => {
@@ -66,7 +66,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     });
   });
 
-  test("a management token is shown once, may do what was chosen, and is revoked", async () => {
+  test("a management token is shown once, has the chosen permissions, and is revoked", async () => {
     const ada = await createTestPerson(server);
     await travel(browser, "token", async ({ page, complaints }) => {
       await signInAs(page, server.url, ada);
@@ -91,7 +91,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     });
   });
 
-  test("an invited owner signs up, creates a key and runs a prompt with it", async () => {
+  test("an invited owner signs up, creates a key, and runs a prompt with it", async () => {
     const ada = await createTestPerson(server);
     const { promptVersionId } = await server.publish(PROMPT);
     let link = "";
@@ -130,7 +130,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     expect((await ada.client.send("listRuns")).rows).toHaveLength(1);
   });
 
-  test("a member leaves an account, and is back in their own", async () => {
+  test("a member leaves an account and is back in their own", async () => {
     const [ada, grace] = [await createTestPerson(server), await createTestPerson(server)];
     const join = "insert into account_members (account_id, person_id, role) values ($1, $2, 'member')";
     await server.app.db.query(join, [ada.accountId, grace.personId]);
@@ -146,7 +146,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     });
   });
 
-  test("a name and a password are changed, by keyboard alone", async () => {
+  test("a person changes their name and password by keyboard alone", async () => {
     const ada = await createTestPerson(server, { email: "typing@example.org" });
     await travel(browser, "typing", async ({ page, complaints }) => {
       await signInAs(page, server.url, ada);
@@ -161,7 +161,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.keyboard.press("Enter");
       await page.getByLabel("Current password").focus();
       await page.keyboard.type(PASSWORD);
-      await page.keyboard.press("Tab"); // shows what is typed
+      await page.keyboard.press("Tab"); // the button that shows the password
       await page.keyboard.press("Tab");
       await page.keyboard.type("another long password");
       await page.keyboard.press("Enter");
@@ -176,7 +176,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     expect(await answer.json()).toMatchObject({ user: { name: "Ada of the keys" } });
   });
 
-  test("who is led here by a program signs in, sees who asks, and gives access with a cap, refuses, or carries a code", async () => {
+  test("a person sent by a program signs in, sees which program asks, and authorizes it with a cap, denies it, or copies a code", async () => {
     const agent = await createTestPerson(server, { email: "agent@example.org" });
     const program = createServer((_request, response) => response.end("back"));
     await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve));
@@ -244,8 +244,8 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
   });
 });
 
-describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
-  test("an owner changes the account's name, and the prompts it has published show it", async () => {
+describe.skipIf(findBrowser() === null)("in an account's settings", () => {
+  test("an owner changes the account's name, and its published prompts show the new name", async () => {
     const ada = await createTestPerson(server);
     const { published } = await ada.client.send("publishPromptFile", { body: { source: PROMPT } });
     await travel(browser, "naming", async ({ page, complaints }) => {
@@ -260,7 +260,7 @@ describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
     });
   });
 
-  test("an owner saves everything of the account, then deletes it, and its key and session are dead", async () => {
+  test("an owner exports the account, then deletes it, and its key and session stop working", async () => {
     const email = "leaving@example.org";
     const ada = await createTestPerson(server, { email });
     const { apiKey } = await ada.client.send("createKey", { body: { name: "old" } });
@@ -291,8 +291,8 @@ describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
   });
 });
 
-describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () => {
-  test("a webhook is created, tested, seen to fail, repeated, rolled and deleted", async () => {
+describe.skipIf(findBrowser() === null)("in the webhook settings", () => {
+  test("a webhook is created, tested, seen to fail, repeated, rolled, and deleted", async () => {
     const ada = await createTestPerson(server);
     const receiver = await startWebhookReceiver();
     await travel(browser, "webhooks", async ({ page, complaints }) => {
@@ -338,7 +338,7 @@ describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () =>
     await receiver.close();
   });
 
-  test("who comes by a sign-in service without an invitation reads what is missing", async () => {
+  test("a person who uses a sign-in service without an invitation reads what is missing", async () => {
     await travel(browser, "not-invited", async ({ page }) => {
       await page.goto(`${server.url}/sign-in?error=SIGN_UP_REFUSED`);
       expect(await page.getByRole("alert").innerText()).toContain("sign-up is by invitation only.");

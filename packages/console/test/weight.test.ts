@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DIST } from "./support/build.ts";
 
-/** docs/console.md: compressed JavaScript and CSS of the first page. */
+/** The limit in docs/console.md for compressed JavaScript and CSS on the first page. */
 const BYTES_MAX = 140_000;
 
 interface Chunk {
@@ -15,7 +15,7 @@ interface Chunk {
 
 const manifest = JSON.parse(readFileSync(join(DIST, ".vite/manifest.json"), "utf8")) as Record<string, Chunk>;
 
-/** Everything that is loaded before the screen of this name can be shown. */
+/** Everything that loads before the screen of this name can be shown. */
 function filesOf(names: readonly string[]): Set<string> {
   const files = new Set<string>();
   const seen = new Set<string>();
@@ -31,7 +31,7 @@ function filesOf(names: readonly string[]): Set<string> {
   return files;
 }
 
-/** What is too small to be compressed is sent as it is. */
+/** Files too small to compress are sent as they are. */
 function sentBytes(file: string): number {
   const compressed = statSync(join(DIST, `${file}.br`), { throwIfNoEntry: false });
   return (compressed ?? statSync(join(DIST, file))).size;
@@ -46,6 +46,6 @@ test.each([
   expect(bytes).toBeGreaterThan(50_000); // the files were found
 });
 
-test("the built page names no other host", () => {
+test("the built page references no other host", () => {
   expect(readFileSync(join(DIST, "index.html"), "utf8")).not.toMatch(/https?:\/\//);
 });

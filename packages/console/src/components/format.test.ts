@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { formatDuration, nameIn } from "./format.ts";
 
-test("a name that turns the words behind it does so in no sentence", () => {
+test("a name with bidirectional controls cannot reorder the sentence around it", () => {
   expect(`Revoke “${nameIn("shop \u202egnihtyreve\u2067")}”?`).toBe("Revoke “shop gnihtyreve”?");
   expect(`Remove ${nameIn("\u2069אדה")}?`).toBe("Remove \u2068אדה\u2069?");
   expect(nameIn("Ada")).toBe("Ada");
 });
 
-test("a duration is rounded as a whole: no minute has sixty seconds", () => {
+test("a duration is rounded as a whole, so no minute has sixty seconds", () => {
   const shown = [999, 1_000, 59_400, 59_900, 90_000, 599_996, 600_004].map(formatDuration);
   expect(shown).toEqual(["999 ms", "1.0 s", "59.4 s", "1 min", "1 min 30 s", "10 min", "10 min"]);
 });

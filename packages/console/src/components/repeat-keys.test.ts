@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRepeatKeys } from "./repeat-keys.ts";
 
-test("an action keeps its key until it has succeeded or sends something else", () => {
+test("an action keeps its key until it succeeds or sends different data", () => {
   const keys = createRepeatKeys();
   const first = keys.keyOf("draft", { revision: 1 });
   expect(keys.keyOf("draft", { revision: 1 })).toBe(first);

@@ -1,18 +1,18 @@
-/** What somebody may write where people write: it must run on no page, and widen none. */
+/** Hostile texts for every input. No page may run them or grow wider because of them. */
 
-/** Turns the words behind it around, opens a part that never ends, and has no width. */
+/** Reorders the text after it, opens an isolate that never ends, and has no width. */
 const TURNING = "\u202e\u2067\u200b";
-/** Runs `pwned()` where it is taken for markup: as text, out of an attribute, and as an address. */
+/** Runs `pwned()` if a page treats it as markup: as text, out of an attribute, or as an address. */
 export const ATTACK = `"><img src=x onerror=pwned()>${TURNING}<script>pwned()</script>[a](javascript:pwned())`;
-/** One word of 31 characters: what was wrong is quoted in errors, and cut. */
+/** One word of 31 characters, because errors quote faulty values and truncate them. */
 export const WORD_ATTACK = `"><img/src='x'/onerror=pwned()>`;
-/** As wide as 120 characters can be, with nothing to break it at. */
+/** As wide as 120 characters can be, without a break opportunity. */
 export const WIDE = "W".repeat(120);
 /** Both, as long as a title may be. */
 export const WIDE_ATTACK = (ATTACK + WIDE).slice(0, 120);
-/** In a page, before anything else of it: says that a script of somebody's ran. */
+/** In a page, before its own scripts: records that an attack ran. */
 export const WATCH_ATTACK = "globalThis.pwned = () => { globalThis.wasAttacked = true; };";
-/** In a page: the words behind a text that turns what follows it, up to the end of what stands by itself. */
+/** In a page: finds text that a bidirectional control reorders, up to the end of its isolated block. */
 const FIND_TURNED = `(() => {
   const isApart = (element) => {
     const { display, unicodeBidi } = getComputedStyle(element);
@@ -36,7 +36,7 @@ const FIND_TURNED = `(() => {
   });
 })()`;
 
-/** In a page: what an attack has done to it; empty when nothing. */
+/** In a page: what an attack did to it; empty if nothing. */
 export const FIND_ATTACK = `[
   ...(globalThis.wasAttacked === true ? ["a script ran"] : []),
   ...[...document.querySelectorAll("img[src='x'], img[onerror], a[href^='javascript:' i]")].map((one) => one.outerHTML),

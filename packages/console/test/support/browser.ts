@@ -1,4 +1,4 @@
-/** Chromium for the journeys: Debian's own, installed when it is missing and may be. */
+/** Chromium for the journeys: Debian's own, installed if it is missing and installing is allowed. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { chromium, type Browser, type BrowserContext, type Page, type Route } fr
 export type { Browser, Page, Route };
 
 /**
- * The headless shell is the same engine without the windows that nobody sees: journeys took 26 s of processor time with
- * it and 41 s with the whole browser (ten of them; docs/decisions/2026-11-23-journeys-share-profiles.md).
+ * The headless shell is the same engine without windows: journeys took 26 s of processor time with it and 41 s with the
+ * full browser (ten of them; docs/decisions/2026-11-23-journeys-share-profiles.md).
  */
 const PROGRAMS = [
   "/usr/bin/chromium-headless-shell",
@@ -16,10 +16,10 @@ const PROGRAMS = [
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
 ];
-/** Where a failing journey leaves what it saw, and where pictures of the pages go. */
+/** Where failing journeys leave screenshots and traces, and where pictures of the pages go. */
 export const PICTURES = join(import.meta.dirname, "../../pictures");
 
-/** Null: there is none, and the journeys are left out. */
+/** Null if there is no browser; the journeys are then skipped. */
 export function findBrowser(): string | null {
   const named = process.env["PROMPTD_TEST_CHROMIUM"];
   return named ?? PROGRAMS.find((program) => existsSync(program)) ?? null;
@@ -29,7 +29,7 @@ const MISSING =
   "Install Chromium first; on Debian: sudo apt-get install chromium-headless-shell. Or name one in PROMPTD_TEST_CHROMIUM.";
 const INSTALL_MS_MAX = 600_000;
 
-/** On Debian, as root. Where it cannot be had the journeys are left out, and this says so. */
+/** Installs Chromium on Debian, as root. If that fails, says so, and the journeys are skipped. */
 export function installBrowser(): void {
   if (findBrowser() !== null) return;
   try {
@@ -43,7 +43,7 @@ export function installBrowser(): void {
   }
 }
 
-/** One for all files of a process: its start costs as much as a journey. It ends with the process. */
+/** One browser for all files of a process, because starting it costs as much as a journey. It ends with the process. */
 let launched: Promise<Browser> | null = null;
 
 export function launchBrowser(): Promise<Browser> {
@@ -55,8 +55,8 @@ export function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * A browser with profiles that journeys use one after the other. The first page of a fresh profile costs six times as
- * much as later ones, whose scripts are loaded and compiled (2026-11-23): so profiles are emptied, and used again.
+ * A browser whose profiles journeys reuse one after the other. The first page of a fresh profile costs six times as much as
+ * later ones, whose scripts are already loaded and compiled (2026-11-23), so profiles are cleared and reused.
  */
 export interface TestBrowser {
   readonly idle: BrowserContext[];
@@ -75,7 +75,7 @@ export async function openBrowser(): Promise<TestBrowser> {
       if (used !== undefined) return used;
       const context = await browser.newContext({ reducedMotion: "reduce" });
       all.push(context);
-      await context.tracing.start(); // acts, requests and what the console said; pictures would slow every journey
+      await context.tracing.start(); // actions, requests, and console output; screenshots would slow every journey
       return context;
     },
     close: async () => void (await Promise.all(all.map((context) => context.close()))),
@@ -84,11 +84,11 @@ export async function openBrowser(): Promise<TestBrowser> {
 
 export interface Journey {
   readonly page: Page;
-  /** What the page complained of: errors in its console, exceptions, answers that no page should cause. */
+  /** The page's complaints: console errors, exceptions, and responses that no page should cause. */
   readonly complaints: string[];
 }
 
-/** Makes the browser of a page that of a person, by the cookie of their session. */
+/** Signs a person in to a page's browser with their session cookie. */
 export async function signInAs(page: Page, url: string, { cookie }: { readonly cookie: string }): Promise<void> {
   const [name = "", ...value] = cookie.split("=");
   await page.context().addCookies([{ name, value: value.join("="), url }]);
@@ -100,7 +100,7 @@ export interface Look {
   readonly colorScheme?: "light" | "dark";
 }
 
-/** A page of its own for somebody unknown; a failure leaves a picture of it and a trace, named after the journey. */
+/** Runs a journey on its own signed-out page. A failure leaves a screenshot and a trace named after the journey. */
 export async function travel(
   browser: TestBrowser,
   name: string,
@@ -132,7 +132,7 @@ export async function travel(
     await context.tracing.stopChunk({ path: `${left}.zip` }).catch(() => undefined);
     if (error instanceof Error)
       error.message += `\n\nSeen last: ${left}.png\nTrace: npx playwright-core show-trace ${left}.zip`;
-    await page.close(); // what is left in its profile is seen by no other journey
+    await page.close(); // other journeys must not see data left in its profile
     throw error;
   }
 }

@@ -8,7 +8,7 @@ export const DIST = join(ROOT, "packages/console/dist");
 
 const run = promisify(execFile);
 
-/** Builds when a source is newer than the build. */
+/** Builds if a source is newer than the build. */
 export async function buildConsole(): Promise<void> {
   const args = ["--conditions=promptd-source", join(ROOT, "scripts/build-console.ts"), "--if-changed"];
   await run(process.execPath, args).catch((error: { readonly stderr?: string }) => {

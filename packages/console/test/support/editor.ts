@@ -1,4 +1,4 @@
-/** What tests do in the editor of prompts. */
+/** Helpers for tests of the prompt editor. */
 import type { Page } from "playwright-core";
 import { createTestPerson, type TestPerson } from "../../../server/test/people/people-fixture.ts";
 import type { TestServer } from "../../../server/test/support/test-server.ts";
@@ -24,13 +24,13 @@ Write about {{ topic }}.
 export const editor = (page: Page) => page.getByRole("textbox", { name: /Prompt file/ });
 export const saved = (page: Page) => page.getByText(/^saved/).waitFor();
 
-/** What a page has and this process has not. */
+/** Globals of the page, which this process does not have. */
 interface ClipboardOfPage {
   readonly DataTransfer: new () => { setData(type: string, text: string): void };
   readonly ClipboardEvent: new (type: string, init: object) => never;
 }
 
-/** Replaces the whole file, as pasting over it does. */
+/** Replaces the whole file, as pasting over it would. */
 export async function write(page: Page, source: string): Promise<void> {
   await editor(page).click();
   await page.keyboard.press("Control+a");
@@ -50,7 +50,7 @@ export async function publish(page: Page, note: string): Promise<void> {
   await dialog.waitFor({ state: "detached" });
 }
 
-/** Somebody with credits. */
+/** A person with credits. */
 export async function newAuthor(server: TestServer): Promise<TestPerson> {
   const person = await createTestPerson(server);
   await server.grant(person.accountId, { amount: 1_000 });

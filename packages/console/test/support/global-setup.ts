@@ -1,4 +1,4 @@
-/** Vitest's global set-up: a build of the console and a browser, made once before the first test, beside that of the server. */
+/** Vitest's global setup: builds the console and finds a browser once, before the first test, after the server's setup. */
 import type { TestProject } from "vitest/node";
 import { setup as setUpServer } from "../../../server/test/support/global-setup.ts";
 import { installBrowser } from "./browser.ts";

@@ -1,8 +1,8 @@
-/** What somebody without a mouse meets: what Tab reaches, in which order, and where the focus is. */
+/** Keyboard checks: what Tab reaches, in which order, and where the focus is. */
 import type { Page } from "playwright-core";
 
 interface Focused {
-  /** Of the controls that were there before, in the order of the page; -1: something else, such as what scrolls. */
+  /** Index among the controls noted before, in page order. -1 for anything else, such as a scrolling frame. */
   readonly control: number;
   readonly isSeen: boolean;
   readonly name: string;
@@ -13,7 +13,7 @@ interface Walk {
   readonly focused: readonly Focused[];
 }
 
-/** In the page: `watch(within)` notes its controls and every focus from then on. Plain text, since it runs there. */
+/** In the page: `watch(within)` notes the controls and every later focus. A string, because it runs there. */
 const WATCHER = `
 globalThis.promptdKeyboard ??= (() => {
   const SELECTOR = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0'], [contenteditable=true]";
@@ -91,14 +91,14 @@ async function watch(page: Page, within: string | null): Promise<number> {
   return page.evaluate<number>(`promptdKeyboard.watch(${JSON.stringify(within)})`);
 }
 
-/** How many keys are pressed before the page is asked whether the first control has come again. */
+/** How many keys to press between checks whether the focus is back at the first control. */
 const KEYS_AT_ONCE = 20;
 const CODES = { Tab: 9, Escape: 27 };
 type Key = keyof typeof CODES;
 
 /**
- * Presses until the focus has come around, at most twice as often as there are controls. The browser is sent many keys
- * at once and works them off in order: an answer to each takes a frame, which is a minute for all pages.
+ * Presses keys until the focus has come around, at most twice as often as there are controls. Many keys are sent at once
+ * and processed in order, because waiting a frame for each response would take a minute over all pages.
  */
 async function pressAround(page: Page, keys: readonly Key[], count: number): Promise<void> {
   for (let pressed = 0; pressed < 2 * count + KEYS_AT_ONCE; pressed += KEYS_AT_ONCE) {
@@ -116,8 +116,8 @@ async function press(page: Page, keys: readonly Key[], times: number): Promise<v
 }
 
 /**
- * What Tab does wrong on a page: controls that it does not reach or not in their order, a focus that cannot be seen or
- * that does not come around. `keys`: what leads to the next control.
+ * Finds what Tab does wrong on a page: controls it misses or reaches out of order, and a focus that is invisible or does
+ * not come around. `keys` lead to the next control.
  */
 export async function faultsOfTabbing(page: Page, keys: readonly Key[] = ["Tab"]): Promise<string[]> {
   const count = await watch(page, null);
@@ -128,7 +128,7 @@ export async function faultsOfTabbing(page: Page, keys: readonly Key[] = ["Tab"]
   const again = steps.findIndex(({ control }, at) => steps.findIndex((step) => step.control === control) < at);
   const round = again === -1 ? steps : steps.slice(0, again);
   const reached = new Set(round.map(({ control }) => control));
-  // Of radio buttons Tab reaches the chosen one.
+  // Tab reaches only the selected one of a group of radio buttons.
   const groups = new Set([...reached].flatMap((index) => controls[index]?.group ?? []));
   const missed = controls.filter(({ group }, index) => !reached.has(index) && (group === null || !groups.has(group)));
   const backwards = round.filter(({ control }, at) => control < (round[at - 1]?.control ?? 0));
@@ -141,10 +141,10 @@ export async function faultsOfTabbing(page: Page, keys: readonly Key[] = ["Tab"]
   ];
 }
 
-/** What leads back into a dialog does so in a frame of its own, as with people. */
+/** The focus returns to a dialog one frame later, so each key waits for a frame, as with people. */
 const FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
-/** Where the focus goes by Tab from the last control of a dialog or a menu, and back from its first: what lies outside. */
+/** Where Tab leads from the last control of a dialog or menu, and Shift+Tab from the first: elements outside it. */
 export async function leavesByTab(page: Page, within: string): Promise<string[]> {
   const count = await watch(page, within);
   const from = async (index: number, keys: string) => {

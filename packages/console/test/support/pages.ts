@@ -1,14 +1,14 @@
-/** What every page of the console must hold: no serious fault of axe in either theme, and nothing wider than the screen. */
+/** What every console page must satisfy: no serious axe violation in either theme, and nothing wider than the screen. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { PICTURES } from "./browser.ts";
 
-/** What a page has and this process has not. */
+/** Globals of the page, which this process does not have. */
 interface PageScope {
   readonly axe?: typeof axe;
-  /** The router shows itself under this name. */
+  /** The router exposes itself under this name. */
   readonly __TSR_ROUTER__?: {
     readonly history: { push(path: string): void };
     readonly state: {
@@ -27,13 +27,13 @@ interface PageScope {
 
 const HEIGHT = 800;
 const WIDTHS = { wide: 1_440, middle: 768, narrow: 360 } as const;
-/** Where pictures of all pages are wanted, in both themes and all widths. */
+/** Where to put pictures of all pages, in both themes and all widths, if they are wanted. */
 const picturesDir = process.env["PROMPTD_TEST_PICTURES"] === undefined ? null : join(PICTURES, "pages");
 
-/** Of a picture: an address may be longer than the name of a file. */
+/** For picture file names, because an address may be longer than a file name can be. */
 const NAME_MAX = 100;
 
-/** Opens a path of the console that is shown, as a link does. */
+/** Opens a path in the loaded console, as a link does. */
 export async function openPath(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => {
     const { ["__TSR_ROUTER__"]: router } = globalThis as unknown as PageScope;
@@ -43,8 +43,8 @@ export async function openPath(page: Page, path: string): Promise<void> {
 }
 
 /**
- * Looks at the page as it is now, with what is open on it: wide and light, then narrow and dark, then at all widths.
- * @param name of its pictures, where they are wanted; null: none.
+ * Checks the page as it is now, with whatever is open on it: wide and light, then narrow and dark, then at all widths.
+ * @param name for its pictures, if pictures are wanted; null takes none.
  */
 export async function faultsOfPage(page: Page, name: string | null = null): Promise<string[]> {
   const found: string[] = [];
@@ -70,7 +70,7 @@ export async function faultsOfPage(page: Page, name: string | null = null): Prom
   return found;
 }
 
-/** The page is drawn at its new size, and once more with what follows: a table that no longer fits can have the focus. */
+/** Waits until the page is drawn at its new size, and again after effects, such as a table becoming focusable. */
 async function untilDrawn(page: Page): Promise<void> {
   await page.evaluate(() => {
     const scope = globalThis as unknown as PageScope;
@@ -79,13 +79,13 @@ async function untilDrawn(page: Page): Promise<void> {
   });
 }
 
-/** What axe calls serious or critical. */
+/** Violations that axe rates serious or critical. */
 async function runAxe(page: Page): Promise<string[]> {
   const isLoaded = await page.evaluate(() => (globalThis as unknown as PageScope).axe !== undefined);
   if (!isLoaded) await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { axe: loaded, requestAnimationFrame: nextFrame } = globalThis as unknown as Required<PageScope>;
-    // What observes its own size has answered to the new one after two frames.
+    // Resize observers have reacted after two frames.
     await new Promise((resolve) => nextFrame(() => nextFrame(resolve)));
     const { violations } = await loaded.run({ resultTypes: ["violations"] });
     return violations
@@ -94,13 +94,13 @@ async function runAxe(page: Page): Promise<string[]> {
   });
 }
 
-/** Waits until the page of the address is there, and no shape stands in for what is loading. */
+/** Waits until the address's page is shown and no placeholder is left. */
 export async function settle(page: Page): Promise<void> {
   await page.waitForFunction(() => {
     const { ["__TSR_ROUTER__"]: router, document } = globalThis as unknown as PageScope;
     if (router?.state.status !== "idle") return false;
     const isShown = router.state.resolvedLocation?.href === router.state.location.href;
-    // The page of components shows the shapes themselves.
+    // The components page shows placeholders on purpose.
     const isParts = router.state.location.pathname === "/parts";
     const isLoading = !isParts && document.querySelector(".animate-breathe.bg-press") !== null;
     return isShown && !isLoading && document.querySelector("h1, h2") !== null;

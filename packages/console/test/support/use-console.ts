@@ -1,4 +1,4 @@
-/** The console of a server and a browser, for all tests of a file. Where there is no browser nothing is started. */
+/** Starts a server with the console and a browser for all tests of a file. Starts nothing if there is no browser. */
 import { afterAll, beforeAll } from "vitest";
 import { startTestServer, type TestServer } from "../../../server/test/support/test-server.ts";
 import { findBrowser, openBrowser, type TestBrowser } from "./browser.ts";
@@ -9,7 +9,7 @@ interface OpenConsole {
   readonly browser: TestBrowser;
 }
 
-/** @param fill takes both, and makes what the tests of the file begin with. */
+/** @param fill receives both and creates the data that the file's tests start with. */
 export function useConsole(
   environment: Readonly<Record<string, string>>,
   fill: (opened: OpenConsole) => void | Promise<void>,

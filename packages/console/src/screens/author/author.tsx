@@ -1,4 +1,4 @@
-/** The prompts of the account: what is published, what is not yet, how it is used. */
+/** The account's prompts: their state and their usage. */
 import type { OwnPromptRow, PromptState } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";

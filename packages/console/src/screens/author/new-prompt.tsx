@@ -11,7 +11,7 @@ import { TEMPLATES, type Template } from "./templates.ts";
 
 const ICONS = { text: TextCursorInput, image: ImageIcon, video: Clapperboard } as const;
 
-/** What the model is sent; the fields above it are for the editor, where they are explained. */
+/** The part that the model receives. The editor explains the fields above it. */
 const bodyOf = ({ source }: Template) => source.slice(source.indexOf("---\n", 4) + 4).trim();
 
 export function NewPromptScreen() {

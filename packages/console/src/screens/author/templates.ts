@@ -1,4 +1,4 @@
-/** What a new prompt begins with: small files that run as they stand. Roles mean the best models that are enabled. */
+/** Starting points for new prompts: small files that run as they are. Their roles mean the best enabled models. */
 export interface Template {
   readonly name: string;
   readonly about: string;

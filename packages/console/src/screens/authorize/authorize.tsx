@@ -18,15 +18,15 @@ import { useAction } from "../../components/use-action.ts";
 import { textOf } from "../../sign-in.ts";
 
 /**
- * What a program asks for, by the names of the protocol. It stands behind the number sign: the router would read values
- * of a query as JSON, and write them back in another form.
+ * Reads the program's request, by OAuth parameter names. It is in the fragment, because the router would parse query
+ * values as JSON and rewrite them.
  */
 function readAsked() {
   const asked = new URLSearchParams(location.hash.slice(1));
   return (name: string) => asked.get(name) ?? undefined;
 }
 
-/** A program asks for access: who it is, what it may do, and the person's yes or no. */
+/** Shows which program requests access and what it may do, and asks the person to authorize or deny it. */
 export function AuthorizeScreen() {
   const [asked] = useState(readAsked);
   const [clientId, redirectUri] = [asked("client_id") ?? "", asked("redirect_uri") ?? ""];
@@ -69,7 +69,7 @@ export function AuthorizeScreen() {
 interface ConsentProps {
   readonly name: string;
   readonly request: ClientRequest;
-  /** Of a management token; empty: the program asks for an API key. */
+  /** Scopes for a management token. Empty if the program requests an API key. */
   readonly scopes: readonly Scope[];
 }
 
@@ -153,7 +153,7 @@ function giveToken(request: ClientRequest, form: FormData) {
 function refuse({ redirectUri, state }: ClientRequest) {
   const address = new URL(redirectUri);
   address.searchParams.set("error", "access_denied");
-  address.searchParams.set("iss", location.origin); // as with a code, whose program looks which server answers
+  address.searchParams.set("iss", location.origin); // as with a code: programs check which server responded
   if (state !== undefined) address.searchParams.set("state", state);
   location.assign(address.href);
 }

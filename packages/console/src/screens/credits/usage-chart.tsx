@@ -6,13 +6,13 @@ import { roundUp, type UsageOfDays } from "./usage-series.ts";
 const COLORS = ["bg-c1", "bg-c2", "bg-c3", "bg-c4", "bg-c5"];
 const LINES = [1, 0.75, 0.5, 0.25, 0];
 const WEEK = 7;
-/** Between the labels of more days. */
+/** With more days than that, labels divide the days into this many parts. */
 const PARTS = 4;
 
-/** Stacked bars. The figures stand in the table below for who cannot see them. */
+/** Stacked bars. The table below has the same figures for people who cannot see them. */
 export function UsageChart({ usage: { days, series } }: { readonly usage: UsageOfDays }) {
   const sums = days.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
-  const top = 4 * roundUp(Math.max(...sums) / 4); // credits are whole, and so are the four lines
+  const top = 4 * roundUp(Math.max(...sums) / 4); // credits are whole numbers, so the four lines are too
   const total = sums.reduce((sum, value) => sum + value, 0);
   return (
     <figure className="grid grid-cols-[minmax(0,1fr)] gap-4">
@@ -75,17 +75,17 @@ export function UsageChart({ usage: { days, series } }: { readonly usage: UsageO
   );
 }
 
-/** The first day, the last one, and those at even distances between them; of a week all. */
+/** Labels the first day, the last day, and evenly spaced days between them. A week gets all its labels. */
 function isLabeled(index: number, days: number): boolean {
   const last = days - 1;
   if (days <= WEEK) return true;
   return index === Math.round((Math.round((index / last) * PARTS) / PARTS) * last);
 }
 
-/** From so many days on a label is wider than the room of its day. */
+/** From this many days on, a label is wider than its day's column. */
 const NARROW_DAYS = 14;
 
-/** Below the middle of its bar; at the edges of many days inside of the chart. */
+/** Centered below its bar. With many days, edge labels are shifted inside the chart. */
 function placeOf(index: number, days: number): CSSProperties {
   if (days > NARROW_DAYS && index === 0) return { left: 0 };
   if (days > NARROW_DAYS && index === days - 1) return { right: 0 };

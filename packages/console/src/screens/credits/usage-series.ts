@@ -1,22 +1,22 @@
-/** What the chart of use draws: a bar for each day, in parts of at most five colors. */
+/** The data of the usage chart: one bar per day, stacked in at most five colors. */
 import type { UsageReport, UsageRow } from "@promptd/contract/manage";
 
 export const USAGE_BY = ["prompt", "key", "model"] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 
 interface Series {
-  /** Two prompts, or two keys, may have one name. */
+  /** Identifies a series, because two prompts or two keys may share a name. */
   readonly key: string;
   readonly name: string;
   readonly total: number;
-  /** One for each day. */
+  /** One value per day. */
   readonly values: readonly number[];
 }
 
 export interface UsageOfDays {
   /** YYYY-MM-DD, without gaps. */
   readonly days: readonly string[];
-  /** What used most first; the last of five sums the rest up. */
+  /** Highest usage first. The fifth series sums up the rest. */
   readonly series: readonly Series[];
 }
 
@@ -71,7 +71,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** The smallest of 1, 2, 5, 10, 20 … that is not below the value: lines of a chart stand at round numbers. */
+/** Rounds up to 1, 2, 5, 10, 20, and so on, so that grid lines are at round numbers. */
 export function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value;

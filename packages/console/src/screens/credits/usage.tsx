@@ -19,7 +19,7 @@ import { USAGE_BY, usageOfDays, type UsageBy, type UsageOfDays } from "./usage-s
 const DAYS = ["7", "30", "90", "365"] as const;
 const DAY_MS = 86_400_000;
 
-/** The first day of the span, today (UTC) included. */
+/** The first day of a span that includes today (UTC). */
 const fromOf = (days: number) => new Date(Date.now() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
 
 const usageQuery = (by: UsageBy, days: number) =>
@@ -117,7 +117,7 @@ function UsageTable({ usage: { days, series } }: { readonly usage: UsageOfDays }
   );
 }
 
-/** A file of the same days, with runs, failures and tokens as well. */
+/** Exports the same days to a file, with runs, failures, and tokens too. */
 function Export({ by, days }: SpanProps) {
   const save = (format: "csv" | "json") =>
     runWithToast(async () => {

@@ -9,7 +9,7 @@ import { useTyped } from "../../components/use-typed.ts";
 import { findGuide, GUIDES, loadGuide } from "./guides.ts";
 import { partsOf, searchParts } from "./sections-of.ts";
 
-/** Guides and reference, from this server alone. */
+/** Guides and API reference, served entirely by this server. */
 export function DocsScreen() {
   const { q = "" } = useSearch({ from: "/open/docs" });
   const navigate = useNavigate({ from: "/docs" });
@@ -85,7 +85,7 @@ function Group({ label, children }: { readonly label: string; readonly children:
   );
 }
 
-/** All guides are small enough to be searched whole, once somebody searches. */
+/** Loads all guides when a search starts. They are small enough to search in full. */
 function FoundParts({ query }: { readonly query: string }) {
   const all = useQuery({
     queryKey: ["docs", "parts"],
@@ -124,7 +124,7 @@ function FoundParts({ query }: { readonly query: string }) {
   );
 }
 
-/** Where the docs begin. */
+/** The start page of the docs. */
 export function DocsHome() {
   return (
     <div className="grid gap-6">

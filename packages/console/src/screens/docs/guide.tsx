@@ -19,7 +19,7 @@ export function GuideSection() {
   });
   const isShown = text.data !== undefined;
   useEffect(() => {
-    // The part that the address names is there only now.
+    // The section that the address names exists only now.
     if (isShown && hash !== "") document.getElementById(hash)?.scrollIntoView();
   }, [isShown, hash]);
   if (known === undefined) {
@@ -42,7 +42,7 @@ export function GuideSection() {
 
 const PLUGINS = [remarkGfm];
 
-/** The text of a heading, whatever it is made of. */
+/** The plain text of a heading, whatever elements it contains. */
 function plainText(node: ReactNode): string {
   if (typeof node === "string" || typeof node === "number") return String(node);
   if (Array.isArray(node)) return node.map((one: ReactNode) => plainText(one)).join("");
@@ -54,7 +54,7 @@ function plainText(node: ReactNode): string {
 
 const idOf = (children: ReactNode) => anchorOf(plainText(children));
 
-/** The page has a first heading of its own, so those of a guide are one lower. */
+/** The page has its own h1, so a guide's headings are one level lower. */
 const COMPONENTS: Components = {
   h1: ({ children }) => (
     <h2 id={idOf(children)} className="text-20!">
@@ -73,7 +73,7 @@ const COMPONENTS: Components = {
   ),
   a: ({ href = "", children }) => <DocLink href={href}>{children}</DocLink>,
   img: () => null,
-  // Keys scroll what has the focus, and a table may be wider than a phone.
+  // Focusable, so that keys can scroll it: a table may be wider than a phone.
   table: ({ children }) => <table tabIndex={0}>{children}</table>,
   pre: ({ children }) => (
     <pre tabIndex={0} aria-label="Code">
@@ -82,7 +82,7 @@ const COMPONENTS: Components = {
   ),
 };
 
-/** Guides link to each other by their files; what is not among them stands in the repository only. */
+/** Guides link to each other by file name. Other files exist only in the repository. */
 function DocLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
   const [, name, hash] = /^(?:\.\/)?(?:docs\/)?([a-z-]+)\.md(?:#(.*))?$/.exec(href) ?? [];
   if (name !== undefined && findGuide(name) !== undefined) {

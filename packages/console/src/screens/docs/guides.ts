@@ -1,8 +1,8 @@
-/** The guides of docs/, each a file of its own that the build makes: what is not opened is not loaded. */
+/** The guides from docs/. The build emits one file per guide, so that only opened guides are loaded. */
 export interface Guide {
   readonly name: string;
   readonly title: string;
-  /** In a few words, for the list. */
+  /** A short description for the list. */
   readonly about: string;
 }
 
@@ -68,7 +68,7 @@ const FILES: Readonly<Record<string, () => Promise<string>>> = import.meta.glob<
 export const findGuide = (name: string): Guide | undefined =>
   GUIDES.flatMap(({ guides }) => guides).find((guide) => guide.name === name);
 
-/** The Markdown of a guide. @throws Error when the build has none of this name. */
+/** Loads a guide's Markdown. @throws Error when the build has no guide of this name. */
 export async function loadGuide(name: string): Promise<string> {
   const load = FILES[`../../../../../docs/${name}.md`];
   if (load === undefined) throw new Error(`The docs have no page “${name}”.`);

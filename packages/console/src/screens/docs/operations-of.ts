@@ -1,4 +1,4 @@
-/** What a reader needs of an OpenAPI document: each operation with its parameters, an example and its errors. */
+/** What readers need from an OpenAPI document: each operation with its parameters, an example, and its errors. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
@@ -9,7 +9,7 @@ export interface Operation {
     readonly isRequired: boolean;
     readonly about: string;
   }[];
-  /** JSON; null: it takes or gives none. */
+  /** As JSON. Null if the operation has no body. */
   readonly request: string | null;
   readonly answer: string | null;
   /** HTTP statuses. */
@@ -36,7 +36,7 @@ interface Described {
 
 const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
-/** @param document as the server has sent it: JSON whose form it describes itself. */
+/** @param document the server's self-describing JSON, as received. */
 export function operationsOf(document: unknown): Operation[] {
   const { paths = {} } = document as { readonly paths?: Readonly<Record<string, Readonly<Record<string, Described>>>> };
   return Object.entries(paths).flatMap(([path, methods]) =>

@@ -1,4 +1,4 @@
-/** Every endpoint of an API, from the OpenAPI document that the server gives to generators. */
+/** Every endpoint of an API, from the server's OpenAPI document. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";

@@ -17,7 +17,7 @@ Ten codes. See [limits](limits.md).
 Who am I.
 `;
 
-test("a guide falls into parts by its headings, with the anchors that GitHub gives them", () => {
+test("a guide is split by its headings, with GitHub's anchors", () => {
   const parts = partsOf("api", GUIDE);
   expect(parts.map(({ heading, anchor }) => [heading, anchor])).toEqual([
     ["The API", "the-api"],
@@ -28,7 +28,7 @@ test("a guide falls into parts by its headings, with the anchors that GitHub giv
   expect(anchorOf("PROMPTD_PORT")).toBe("promptd_port");
 });
 
-test("an excerpt begins and ends with whole words, and shows no rules of tables", () => {
+test("an excerpt starts and ends with whole words and omits table delimiter rows", () => {
   const long = `# Limits\n\n| What | How many |\n|---|---:|\n${"several words before it ".repeat(9)}needle${" and others behind".repeat(20)}`;
   const [found] = searchParts(partsOf("limits", long), "needle");
   expect(found?.excerpt).toMatch(/^… (words before it|before it|it|several words before it) .*\bneedle and .*\w …$/);
@@ -37,7 +37,7 @@ test("an excerpt begins and ends with whole words, and shows no rules of tables"
   expect(searchParts(partsOf("limits", long), "what")[0]?.excerpt).toMatch(/^What How many several words/);
 });
 
-test("a search needs every word, and prefers headings", () => {
+test("a search requires every word and prefers headings", () => {
   const parts = partsOf("api", GUIDE);
   expect(searchParts(parts, "codes errors").map(({ part }) => part.heading)).toEqual(["Errors and status"]);
   expect(searchParts(parts, "api")[0]?.part.heading).toBe("The API");

@@ -1,13 +1,13 @@
-/** Parts of a guide by its headings: what a search answers with, and where its links lead. */
+/** Splits a guide into parts by its headings. Search returns parts, and links lead to them. */
 export interface GuidePart {
   readonly guide: string;
   readonly heading: string;
-  /** What the address has behind its number sign. */
+  /** The fragment that leads to it. */
   readonly anchor: string;
   readonly text: string;
 }
 
-/** As GitHub makes it, so that a link works there and here. */
+/** Builds the same anchor as GitHub, so that links work in both places. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -16,7 +16,7 @@ export function anchorOf(heading: string): string {
     .replaceAll(/\s/g, "-");
 }
 
-/** Headings in a block of code are none. */
+/** Ignores headings inside code blocks. */
 export function partsOf(guide: string, markdown: string): GuidePart[] {
   const parts: { heading: string; lines: string[] }[] = [];
   let isCode = false;
@@ -31,7 +31,7 @@ export function partsOf(guide: string, markdown: string): GuidePart[] {
     heading: heading.replaceAll("`", ""),
     anchor: anchorOf(heading),
     text: lines
-      .filter((line) => !/^\|[\s:|-]+\|$/.test(line)) // what rules a table
+      .filter((line) => !/^\|[\s:|-]+\|$/.test(line)) // skip table delimiter rows
       .join(" ")
       .replaceAll(/[`*|]|\[([^\]]*)\]\([^)]*\)/g, "$1")
       .replaceAll(/\s+/g, " ")
@@ -47,7 +47,7 @@ export interface Found {
   readonly excerpt: string;
 }
 
-/** Parts that have every word, those first that have them in their heading. */
+/** Finds the parts that contain every word. Matches in headings come first. */
 export function searchParts(parts: readonly GuidePart[], query: string): Found[] {
   const words = query
     .toLowerCase()
@@ -65,7 +65,7 @@ export function searchParts(parts: readonly GuidePart[], query: string): Found[]
     .slice(0, FOUND_MAX);
 }
 
-/** From one space to another, around the word. */
+/** An excerpt around the word, cut at spaces. */
 function excerptOf(text: string, word: string): string {
   const at = Math.max(0, text.toLowerCase().indexOf(word));
   const from = at < EXCERPT / 3 ? 0 : text.lastIndexOf(" ", at - EXCERPT / 3) + 1;

@@ -1,4 +1,4 @@
-/** One set of inputs on two models or versions, side by side with time and price. */
+/** Runs one set of inputs on two models or versions and shows time and price side by side. */
 import type { PromptConfig } from "@promptd/contract";
 import type { ManagedRun, OwnPrompt } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
@@ -31,20 +31,20 @@ function otherOf(value: string): Other | null {
   return kind === "version" ? { promptVersionId: name } : null;
 }
 
-/** The enabled models that make the same as the draft. */
+/** Enabled models with the draft's modality, other than its own. */
 function useOtherModels({ model, modality }: PromptConfig) {
   const { data: known } = useQuery(modelsQuery);
   return known?.models.filter((row) => row.enabled && row.modality === modality && row.model !== model) ?? [];
 }
 
-/** What was chosen to compare with; null as well where it is not offered any more. */
+/** The chosen comparison. Also null if it is no longer offered. */
 export function useOther({ other }: Trial, config: PromptConfig): Other | null {
   const models = useOtherModels(config);
   if (other === null || !("model" in other)) return other;
   return models.some(({ model }) => model === other.model) ? other : null;
 }
 
-/** Versions, newest first, and models. */
+/** Offers versions, newest first, and models. */
 export function CompareChoice({ prompt, config, trial }: CompareChoiceProps) {
   const versions = useVersions(prompt);
   const models = useOtherModels(config);
@@ -92,11 +92,11 @@ function useVersions({ promptId, latest }: OwnPrompt) {
 interface ResultsProps {
   readonly prompt: OwnPrompt;
   readonly runId: string;
-  /** The run to compare with; null: none. */
+  /** The run to compare with; null if there is none. */
   readonly beside: string | null;
 }
 
-/** In two columns where they have room, else below each other. */
+/** Two columns if they fit, otherwise stacked. */
 export function Results({ prompt, runId, beside }: ResultsProps) {
   if (beside === null) return <Result key={runId} {...{ prompt, runId }} title={null} />;
   return (
@@ -114,7 +114,7 @@ export function Results({ prompt, runId, beside }: ResultsProps) {
 interface ResultProps {
   readonly prompt: OwnPrompt;
   readonly runId: string;
-  /** Null: it stands alone. Of another than the draft its model or version is the title. */
+  /** Null if the result is alone. "Other" is titled by its model or version. */
   readonly title: "Draft" | "Other" | null;
 }
 
@@ -163,7 +163,7 @@ function Result({ prompt, runId, title }: ResultProps) {
   );
 }
 
-/** What callers would usually pay for a run of a draft; null: not known yet, or it is not one. */
+/** What callers would typically pay for a draft's run. Null if not known yet, or if the run is not of a draft. */
 function usePrice(promptId: string, run: ManagedRun | undefined): number | null {
   const runId = run?.runId ?? "";
   const { data } = useQuery({
@@ -175,7 +175,7 @@ function usePrice(promptId: string, run: ManagedRun | undefined): number | null 
   return data?.price.typical ?? null;
 }
 
-/** Time and price. Where authors run their own prompts without paying, what others would pay is what counts. */
+/** Time and price. If authors run their own prompts for free, shows what callers would pay. */
 function costOf(run: ManagedRun, price: number | null): string {
   const tookMs = tookMsOf(run);
   const paid = run.receipt.charged > 0 ? formatCredits(run.receipt.charged) : null;

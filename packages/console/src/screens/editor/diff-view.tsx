@@ -1,11 +1,11 @@
-/** What differs between two versions of a prompt, and what callers would notice. */
+/** Shows what differs between two versions of a prompt, and what callers would notice. */
 import type { FieldChange, LineChange, OwnPromptDiff, PriceOfPrompt } from "@promptd/contract/manage";
 import { formatCredits } from "../../components/format.ts";
 import { cx } from "../../components/ui/class-names.ts";
 
 export function DiffView({ diff }: { readonly diff: OwnPromptDiff }) {
   if (diff.isSame) return <p className="text-dim">No differences.</p>;
-  // An input that is new has an empty description: that says nothing.
+  // Skip changes without content, such as a new input's empty description.
   const all = [...diff.fields, ...diff.inputs, ...diff.options];
   const changes = all.filter(({ before, after }) => !isEmpty(before) || !isEmpty(after));
   return (
@@ -36,7 +36,7 @@ export function DiffView({ diff }: { readonly diff: OwnPromptDiff }) {
   );
 }
 
-/** Ways in which what callers send now would be refused, or would be without effect. */
+/** Lists what callers send today that would be rejected or have no effect. */
 function Conflicts({ conflicts }: Pick<OwnPromptDiff, "conflicts">) {
   if (conflicts.length === 0) return <p className="text-ok">Existing calls still work.</p>;
   return (

@@ -9,7 +9,7 @@ interface DraftStatusProps {
   readonly draft: DraftEditing;
 }
 
-/** Where the prompt stands: its state, its versions, and whether what is on the screen is saved. */
+/** Shows the prompt's state, its versions, and whether the text on screen is saved. */
 export function DraftStatus({ prompt, draft: { status, revision } }: DraftStatusProps) {
   const { state, latest, draft, last30Days } = prompt;
   const words = {

@@ -1,4 +1,4 @@
-/** One prompt of the author: left its file, right what becomes of it. */
+/** The editor of one prompt: its file on the left, its results on the right. */
 import type { OwnPrompt } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
@@ -24,7 +24,7 @@ import { useDraft } from "./use-draft.ts";
 
 export function EditorScreen() {
   const { promptId } = useParams({ from: "/inside/author/$promptId" });
-  // The editor holds its own text from here on: reading it again would only show what was just saved.
+  // From here on the editor holds the text. Reading it again would only return what was just saved.
   const prompt = useQuery({
     ...ownPromptQuery(promptId),
     refetchOnMount: "always",
@@ -47,7 +47,7 @@ export function EditorScreen() {
       </Page>
     );
   }
-  // A text of an earlier visit would be edited as if it were the saved one.
+  // A cached text from an earlier visit could be mistaken for the saved one.
   if (prompt.isFetching && !prompt.isFetchedAfterMount) return <EditorShapes />;
   if (prompt.data === undefined) return <EditorShapes />;
   return <Editor key={promptId} prompt={prompt.data} />;
@@ -64,7 +64,7 @@ function Path() {
 }
 
 const COLUMNS = "lg:grid-cols-[minmax(0,1fr)_minmax(360px,0.72fr)]";
-/** Two results stand side by side on the right. */
+/** Two results are side by side on the right. */
 const WITH_COMPARISON = "lg:grid-cols-[minmax(0,0.6fr)_minmax(360px,1fr)]";
 const TABS = ["test", "rendered", "history"] as const;
 
@@ -89,7 +89,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
       actions={<PromptActions {...{ prompt, draft }} />}
     >
       <Notices prompt={prompt} draft={draft} />
-      {/* Of a grid, what sticks would not leave its own row. */}
+      {/* Not a grid: a sticky element cannot leave its grid row. */}
       <div>
         <div
           className={cx(

@@ -10,7 +10,7 @@ interface FaultListProps {
   readonly onOpen: (place: { line: number; column: number | null }) => void;
 }
 
-/** Below the file: what is wrong with it, line by line, or what it costs when nothing is. */
+/** Shown below the file: its faults, line by line, or its price if there are none. */
 export function FaultList({ checked, onOpen }: FaultListProps) {
   const { faults, last, isPending, failure } = checked;
   return (
@@ -81,7 +81,7 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
   );
 }
 
-/** What does not stop publishing, and should be known before. */
+/** Warnings. They do not block publishing, but authors should know them first. */
 export function Warnings({ prompt }: Pick<Checked, "prompt">) {
   return (prompt?.warnings ?? []).map((warning) => (
     <p key={warning} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2 text-12">
@@ -91,7 +91,7 @@ export function Warnings({ prompt }: Pick<Checked, "prompt">) {
   ));
 }
 
-/** What is behind a note: each says what a role stands for now. */
+/** The guide behind notes about roles. Each note says which model a role means now. */
 function RolesGuide() {
   return (
     <Link
@@ -109,7 +109,7 @@ function RolesGuide() {
 function EditorHelp() {
   return (
     <span className="ml-auto inline-flex flex-wrap gap-x-3 text-dim">
-      <span className="@max-[560px]:hidden">Ctrl+Space for suggestions. Esc, then Tab to leave the editor.</span>
+      <span className="@max-[560px]:hidden">Ctrl+Space for suggestions. Esc, then Tab to leave.</span>
       <Link
         to="/docs/$guide"
         params={{ guide: "prompt-files" }}

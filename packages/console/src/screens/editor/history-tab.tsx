@@ -1,4 +1,4 @@
-/** All published versions: what changed, who uses which, labels, and the way back. */
+/** All published versions, with their changes, usage, labels, and rollback. */
 import type { OwnVersionRow } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -229,7 +229,7 @@ function SetLabel({ row: { promptVersionId, version }, prompt: { promptId }, onC
 interface ComparisonProps extends DraftTabProps {
   readonly rows: readonly OwnVersionRow[];
   readonly from: string;
-  /** Undefined: the draft. */
+  /** Undefined means the draft. */
   readonly to: string | undefined;
 }
 

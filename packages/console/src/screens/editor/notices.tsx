@@ -13,7 +13,7 @@ interface NoticesProps {
   readonly draft: DraftEditing;
 }
 
-/** What an author must know before anything else: a conflict, an operator's reason, a model that ends. */
+/** What an author must know first: a conflict, an operator's reason for blocking, or a retiring model. */
 export function Notices({ prompt, draft }: NoticesProps) {
   const { moderation, endingModels } = prompt;
   const ending = endingModels.find(({ isLatest }) => isLatest);

@@ -15,7 +15,7 @@ import { savedRevision } from "./use-draft.ts";
 
 type Confirmation = "discard" | "unpublish" | null;
 
-/** Where a draft is published and found afterwards: it stays in view, however long the file or the result of a test run is. */
+/** The bar for publishing. It stays in view, however long the file or a test run's result is. */
 export function PublishBar({ prompt, draft, checked }: DraftTabProps) {
   const { state, slug, latest } = prompt;
   const [isOpen, setOpen] = useState(false);
@@ -50,7 +50,7 @@ interface DraftState extends Pick<DraftTabProps, "prompt" | "checked"> {
   readonly isEdited: boolean;
 }
 
-/** What publishing means now, or why it has to wait. */
+/** Says what publishing would do now, or why it must wait. */
 function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftState): string {
   if (state === "blocked") return "An operator must allow this prompt before you can publish it again.";
   if (!isEdited) return `Version ${latest?.version} is published. Nothing has changed since.`;
@@ -60,7 +60,7 @@ function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftSta
     : `Callers get version ${latest.version} until you publish this draft.`;
 }
 
-/** What else can be done with the prompt as a whole. */
+/** Other actions on the whole prompt. */
 export function PromptActions({ prompt, draft }: Pick<DraftTabProps, "prompt" | "draft">) {
   const { promptId, state, latest } = prompt;
   const [asked, setAsked] = useState<Confirmation>(null);
@@ -134,7 +134,7 @@ function Discard({ prompt: { promptId, title, latest }, draft, onClose }: Discar
       submit={latest === null ? "Delete prompt" : "Discard draft"}
       isDanger
       onSubmit={async () => {
-        // Deleting takes no revision: what is stored may be somebody else's.
+        // Deleting does not check a revision, so the stored text may be someone else's.
         await savedRevision(draft);
         const { isPromptDeleted } = await manage.send("deleteDraft", { params: { promptId } });
         void queries.invalidateQueries({ queryKey: ["own-prompts"] });

@@ -15,7 +15,7 @@ import type { DraftTabProps } from "./test-run.ts";
 
 type PublishDialogProps = DraftTabProps & { readonly onClose: () => void };
 
-/** What publishing changes for callers, and a note on it. What is published is what is compared here. */
+/** Shows what publishing changes for callers and asks for a note. It publishes exactly what it compared. */
 export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialogProps) {
   const { promptId, latest } = prompt;
   const queries = useQueryClient();
@@ -32,7 +32,7 @@ export function PublishDialog({ prompt, draft, checked, onClose }: PublishDialog
     return () => {
       isOpen = false;
     };
-    // oxlint-disable-next-line react/exhaustive-deps -- once, when the dialog opens; what is typed later is not compared
+    // oxlint-disable-next-line react/exhaustive-deps -- once, when the dialog opens; text typed later is not compared
   }, []);
   const publish = async (form: FormData) => {
     if (revision === null)

@@ -1,4 +1,4 @@
-/** What a model would be sent: the exact messages, without calling one. */
+/** Shows the exact messages that a model would receive, without calling it. */
 import { orderedInputs, type PromptConfig } from "@promptd/contract";
 import type { PromptPreview } from "@promptd/contract/manage";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -79,7 +79,7 @@ function Messages({ preview: { steps, issues, ignored } }: { readonly preview: P
       <div className="grid gap-1 text-dim">
         <p>A run with these inputs would be rejected:</p>
         <ul className="grid list-disc gap-1 pl-5">
-          {/* One sentence may speak of several inputs, each with an issue of its own. */}
+          {/* One message may cover several inputs, each with its own issue. */}
           {[...new Set(issues.map(({ message }) => message))].map((message) => (
             <li key={message}>{message}</li>
           ))}

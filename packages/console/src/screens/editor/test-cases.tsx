@@ -1,4 +1,4 @@
-/** The tests and samples of the file, run one by one against the draft. */
+/** Runs the file's tests and samples against the draft, one by one. */
 import { PromptdError } from "@promptd/client/manage";
 import type { PromptTestCase, TestRunResult } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -10,7 +10,7 @@ import { createTestRun, type DraftTabProps, type RanTest, type Trial } from "./t
 
 interface TestCasesProps extends DraftTabProps {
   readonly trial: Trial;
-  /** Of the form: a test that takes images takes these. */
+  /** The form's images, which tests with images use. */
   readonly images: FormState["images"];
 }
 

@@ -14,30 +14,30 @@ export interface DraftTabProps {
   readonly checked: Checked;
 }
 
-/** What a draft is compared with: the draft with another model, or a published version. */
+/** What a draft is compared with: itself on another model, or a published version. */
 export type Other = { readonly model: string } | { readonly promptVersionId: string };
 
-/** What became of a test of the file. */
+/** The outcome of one of the file's tests. */
 export type RanTest = { readonly runId: string } | { readonly problem: string };
 
-/** What an author has filled in and tried. */
+/** What the author has entered and run. */
 export interface Trial {
   readonly form: FormState;
   readonly setForm: (form: FormState) => void;
-  /** What runs beside the draft; null: nothing. */
+  /** What the draft is compared with; null if nothing. */
   readonly other: Other | null;
   readonly setOther: (other: Other | null) => void;
-  /** By the name of the test. */
+  /** Keyed by test name. */
   readonly ran: Readonly<Record<string, RanTest>>;
   readonly setRan: Dispatch<SetStateAction<Readonly<Record<string, RanTest>>>>;
   readonly running: Action;
   readonly runningAll: Action;
   readonly keys: RepeatKeys;
-  /** False: the author has left the editor. */
+  /** False once the author has left the editor. */
   readonly isOpen: () => boolean;
 }
 
-/** The editor holds it: a look at another tab takes away what stands in this one. */
+/** The editor holds this state, because switching tabs unmounts the tab. */
 export function useTrial(): Trial {
   const [form, setForm] = useState<FormState>({ texts: {}, images: [], options: {} });
   const [other, setOther] = useState<Other | null>(null);
@@ -59,7 +59,7 @@ export function useTrial(): Trial {
   };
 }
 
-/** The form as the draft now wants it: slots come and go while the file is written; what was filled in stays. */
+/** Fits the form to the current draft. Image slots come and go with the file; entered values stay. */
 export function fitForm(form: FormState, config: PromptConfig): FormState {
   const { images } = emptyForm(config);
   const options = Object.entries(form.options).filter(([name, value]) =>
@@ -72,7 +72,7 @@ export function fitForm(form: FormState, config: PromptConfig): FormState {
   };
 }
 
-/** Makes a run of the draft as it is saved. The same `key` never makes two. @returns its id. */
+/** Runs the saved draft. The same `key` never creates two runs. @returns the run's id. */
 export async function createTestRun(promptId: string, body: TestRunBody, key: string): Promise<string> {
   const headers = { prefer: "respond-async, stream", "idempotency-key": key };
   const { data } = await manage.call("createTestRun", { params: { promptId }, query: {}, body, headers });

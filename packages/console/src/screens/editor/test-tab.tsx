@@ -1,4 +1,4 @@
-/** The form of the draft, and what a run of it makes. */
+/** The draft's form and the results of its runs. */
 import type { PromptConfig } from "@promptd/contract";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -45,7 +45,7 @@ interface TestFormProps extends TestTabProps {
   readonly form: FormState;
 }
 
-/** Runs the form on the draft, and on request on another model or version as well. */
+/** Runs the form on the draft and, if chosen, on another model or version too. */
 function useTestRun({ prompt: { promptId }, draft, trial, config, form }: TestFormProps): () => Promise<unknown> {
   const queries = useQueryClient();
   const navigate = useNavigate({ from: "/author/$promptId" });
@@ -60,7 +60,7 @@ function useTestRun({ prompt: { promptId }, draft, trial, config, form }: TestFo
     const { promptVersionId: _, ...body } = bodyOf("", config, form);
     const asked = { revision, ...body, other };
     const run = await createTestRun(promptId, { revision, ...body }, keys.keyOf("draft", asked));
-    // Shown before the other one is made: that may fail.
+    // Shown before the second run is created, which may fail.
     await show({ run, beside: undefined });
     if (other !== null) {
       const key = keys.keyOf("other", asked);
@@ -79,7 +79,7 @@ function useTestRun({ prompt: { promptId }, draft, trial, config, form }: TestFo
   };
 }
 
-/** What the author pays; an installation may charge them as it charges callers. */
+/** What the author pays. An installation may charge authors like callers. */
 function costOfTest({ last, testRuns }: TestTabProps["checked"]): string {
   if (last === null || testRuns === null) return "";
   return testRuns === "free" || last.price.typical === 0
@@ -100,7 +100,7 @@ function TestForm(props: TestFormProps) {
     if (Object.keys(found).length === 0) void run();
   };
   const canRun = checked.prompt !== null && !running.isBusy;
-  const show = () => result.current?.scrollIntoView({ block: "start" }); // a picture grows downward when it loads
+  const show = () => result.current?.scrollIntoView({ block: "start" }); // an image grows downward as it loads
   useEffect(() => {
     if (runId !== undefined) show();
   }, [runId]);

@@ -11,23 +11,23 @@ const NO_TESTS: readonly PromptTestCase[] = [];
 
 export interface Checked {
   readonly faults: readonly PromptFileFault[];
-  /** Of this very text; null while it has faults or is being checked. */
+  /** The result for exactly this text; null while it has faults or is being checked. */
   readonly prompt: CheckedPrompt | null;
-  /** Of the last text that was checked; null where that had faults. It stands while the next one is checked. */
+  /** The result for the last checked text, or null if it had faults. It stays while the next check runs. */
   readonly last: CheckedPrompt | null;
-  /** Null: not known yet. */
+  /** Null if not known yet. */
   readonly testRuns: PromptFileCheck["testRuns"] | null;
-  /** Of the last text without a fault, for what must not vanish while somebody types. */
+  /** From the last text without faults, for content that must not vanish while someone types. */
   readonly config: PromptConfig | null;
-  /** Of the same text. */
+  /** From the same text. */
   readonly tests: readonly PromptTestCase[];
-  /** True: the faults are those of an earlier text, at their lines in this one. */
+  /** True if the faults are from an earlier text, mapped to lines of this one. */
   readonly isPending: boolean;
-  /** The validator itself could not be asked. */
+  /** Set if the validator could not be reached. */
   readonly failure: Fault | null;
 }
 
-/** The server's own validator, asked after a pause in typing. */
+/** Checks the text with the server's validator after a pause in typing. */
 export function useCheck(source: string): Checked {
   const [asked, setAsked] = useState(source);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The text of a draft, which saves itself and never overwrites what somebody else has saved. */
+/** A draft's text. It saves itself and never overwrites what someone else saved. */
 import { PromptdError } from "@promptd/client/manage";
 import type { OwnPrompt } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
@@ -6,29 +6,29 @@ import { useEffect, useRef, useState } from "react";
 import { faultOf, manage, mayPass, ownPromptQuery, type Fault } from "../../api.ts";
 import { useLeaving } from "../../components/unsaved-changes.ts";
 
-/** `retrying`: it could not be saved, and is tried again by itself. `failed`: it cannot be saved as it is. */
+/** `retrying`: saving failed and is retried automatically. `failed`: the text cannot be saved as it is. */
 type DraftStatus = "saved" | "unsaved" | "saving" | "conflict" | "retrying" | "failed";
 
 export interface DraftEditing {
   readonly source: string;
   readonly status: DraftStatus;
   readonly fault: Fault | null;
-  /** 0: there is no draft. */
+  /** 0 if there is no draft. */
   readonly revision: number;
   readonly change: (source: string) => void;
-  /** The text as it is now: `source` is that of the last time the page was drawn. */
+  /** Returns the current text. `source` is the text of the last render. */
   readonly read: () => string;
-  /** Saves what is not saved. @returns the revision of what is on the screen; null: it could not be saved. */
+  /** Saves unsaved text. @returns the revision of the text on screen, or null if it could not be saved. */
   readonly flush: (options?: { readonly isForced: boolean }) => Promise<number | null>;
-  /** After a conflict: saves this text over the other one. @throws Error when that did not work. */
+  /** After a conflict: overwrites the other text with this one. @throws Error when that fails. */
   readonly overwrite: () => Promise<void>;
-  /** Shows what the server has in place of what is on the screen. */
+  /** Replaces the text on screen with the server's. */
   readonly load: (prompt: OwnPrompt) => void;
 }
 
-/** After this much quiet. */
+/** How long to wait after the last keystroke before saving. */
 const SAVE_MS = 800;
-/** After a failure that may pass; doubled by each that follows. */
+/** The delay after a temporary failure. Each further failure doubles it. */
 const RETRY_MS = 2_000;
 const RETRY_MS_MAX = 30_000;
 
@@ -37,7 +37,7 @@ const isConflict = (error: unknown) =>
 
 const known = ({ source, draft }: OwnPrompt) => ({ source, saved: source, revision: draft?.revision ?? 0 });
 
-/** For actions that would go past what is on the screen. @returns its revision. @throws Error when it could not be saved. */
+/** Saves before actions that must not miss unsaved text. @returns its revision. @throws Error when saving fails. */
 export async function savedRevision(draft: Pick<DraftEditing, "flush">): Promise<number> {
   const revision = await draft.flush();
   if (revision === null) throw new Error("The draft is not saved. See the note above the file first.");
@@ -65,7 +65,7 @@ export function useDraft(prompt: OwnPrompt): DraftEditing {
   });
   const flush: DraftEditing["flush"] = async ({ isForced } = { isForced: false }) => {
     await saving.settle();
-    // In a conflict what is stored is not what is on the screen, whatever is typed.
+    // In a conflict the stored text differs from the screen, whatever is typed.
     const isDue = isUnsaved() || saving.hasConflict() || (isForced && now.current.revision === 0);
     return !isDue || (await saving.save()) === null ? now.current.revision : null;
   };
@@ -97,14 +97,14 @@ async function store(promptId: string, source: string, revision: number): Promis
     return await manage.send("saveDraft", { params: { promptId }, body: { source, revision } });
   } catch (error) {
     if (!isConflict(error)) throw error;
-    // A save whose answer was lost is no conflict: what is stored is this text.
+    // A save whose response was lost is not a conflict: the stored text is this text.
     const stored = await manage.send("getPrompt", { params: { promptId } });
     if (stored.draft !== null && stored.source === source) return stored;
     throw error;
   }
 }
 
-/** When the text is sent, and what became of it. `send` answers whether nothing was typed meanwhile. */
+/** Decides when to send the text and tracks the result. `send` returns whether nothing was typed meanwhile. */
 function useSaving(send: () => Promise<boolean>) {
   const [{ status, fault }, setState] = useState<SavingState>({ status: "saved", fault: null });
   const now = useRef({ hasConflict: false, failures: 0, last: Promise.resolve<Fault | null>(null) });
@@ -129,7 +129,7 @@ function useSaving(send: () => Promise<boolean>) {
       return why;
     }
   };
-  /** One save at a time, so that each has the revision that the one before it left. Resolves with what went wrong. */
+  /** Saves one at a time, so that each save has the revision of the previous one. Resolves with what went wrong. */
   const save = () => {
     now.current.last = now.current.last.then(attempt);
     return now.current.last;
@@ -161,7 +161,7 @@ interface SavingState {
   readonly fault: Fault | null;
 }
 
-/** What is said of a failure stays until a save has gone well. */
+/** A failure message stays until a save succeeds. */
 const whileTrying =
   (next: DraftStatus) =>
   (old: SavingState): SavingState =>

@@ -1,4 +1,4 @@
-/** Every component in every state, in both themes: what a change of the tokens is judged by. */
+/** Every component in every state and both themes, for judging changes to the design tokens. */
 import { Coins, Copy, KeyRound, RotateCw, Trash2 } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { DrawnCover } from "../../components/prompt/drawn-cover.tsx";
@@ -257,7 +257,7 @@ function Floating() {
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         title="Revoke “shop-backend”?"
-        description="It was last used 11 s ago. Requests with this key will fail with 401 immediately. This can’t be undone."
+        description="It was last used 11 s ago. Requests with this key will immediately fail with 401. This can’t be undone."
         submit="Revoke key"
         isDanger
         onSubmit={() => Promise.resolve()}

@@ -84,7 +84,7 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
   );
 }
 
-/** The last use is written with a delay of up to a minute; what the key has used is known at once. */
+/** The last use is recorded with a delay of up to a minute, while the key's spending is known at once. */
 const isUnused = ({ lastUsedAt, last30Days, usedThisMonth }: Key) =>
   lastUsedAt === null && last30Days.runs === 0 && usedThisMonth === 0;
 const lastUseOf = ({ lastUsedAt }: Key) => (lastUsedAt === null ? "just now" : formatTime(lastUsedAt));
@@ -93,7 +93,7 @@ const TONES = { valid: "ok", expired: "warn", revoked: "neutral" } as const;
 
 interface KeyRowProps extends Pick<KeyListProps, "onRolled"> {
   readonly row: Key;
-  /** Its runs by day; undefined: none, or not known. */
+  /** Its runs by day. Undefined if there are none or they are not known. */
   readonly days: readonly number[] | undefined;
 }
 
@@ -130,7 +130,7 @@ function KeyRow({ row, days, onRolled }: KeyRowProps) {
   );
 }
 
-/** How long a rolled key still works, so that what uses it can be changed without a break. */
+/** How long a rolled key still works, so that its users can switch without an outage. */
 const OVERLAP_HOURS = 24;
 
 function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (key: CreatedKey) => void }) {
@@ -166,7 +166,7 @@ function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (
         isOpen={isRevoking}
         onClose={() => setRevoking(false)}
         title={`Revoke “${nameIn(name)}”?`}
-        description={`${use} Requests with this key will fail with 401 immediately. This can’t be undone.`}
+        description={`${use} Requests with this key will immediately fail with 401. This can’t be undone.`}
         submit="Revoke key"
         isDanger
         onSubmit={async () => {

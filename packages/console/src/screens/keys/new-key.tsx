@@ -8,7 +8,7 @@ interface NewKeyProps {
   readonly onDone: () => void;
 }
 
-/** The whole key, for the only time, with a first request that works as it stands. */
+/** Shows the full key, this one time, with a first request that works as it is. */
 export function NewKey({ created: { name, apiKey }, onDone }: NewKeyProps) {
   const request = `curl -s ${location.origin}/v1/me -H 'Authorization: Bearer ${apiKey}'`;
   return (

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 const HEIGHT = 20;
 const BAR = 3;
 
-/** Runs by key, one for each of the last 30 days (UTC), the oldest first. Empty where there are too many to be asked for at once. */
+/** Daily runs by key for the last 30 days (UTC), oldest first. Empty if there is too much data for one request. */
 export const runsOfKeysQuery = queryOptions({
   queryKey: ["keys", "use"],
   queryFn: async ({ signal }): Promise<ReadonlyMap<string, readonly number[]>> => {
@@ -23,7 +23,7 @@ export const runsOfKeysQuery = queryOptions({
   },
 });
 
-/** A bar for each day; the figure beside it says the sum. */
+/** One bar per day. The figure next to it is the sum. */
 export function Sparkline({ days }: { readonly days: readonly number[] }) {
   const top = Math.max(1, ...days);
   return (

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Button } from "../../components/ui/button.tsx";
 import { endGreeting, isGreetingDue } from "../../greeting.ts";
 
-/** The first step, for who has just come by a welcome link; closed once, it does not come back. */
+/** The first step, for people who just used a welcome link. Once dismissed, it does not return. */
 export function Greeting() {
   const [isShown, setShown] = useState(isGreetingDue);
   if (!isShown) return null;

@@ -70,7 +70,7 @@ interface ResultsProps {
 function Results({ search, onChange }: ResultsProps) {
   const results = useInfiniteQuery({ ...marketplacePages(browseOf(search)), placeholderData: keepPreviousData });
   const pages = useDeferredValue(results.data?.pages);
-  // Between two pages a prompt may have moved from one to the other.
+  // A prompt may move between pages while they load, so duplicates are dropped.
   const rows = useMemo(() => {
     const all = pages?.flatMap((page) => page.rows) ?? [];
     return [...new Map(all.map((row) => [row.promptId, row])).values()];
@@ -79,7 +79,7 @@ function Results({ search, onChange }: ResultsProps) {
   if (pages === undefined) return <CardShapes />;
   const words = rows.length === 1 ? "1 prompt" : `${formatWhole(rows.length)} prompts`;
   const isUnused = search.q === undefined && search.sort === undefined && rows[0]?.uses === 0;
-  // How many there are would cost more to find out than the page that is shown.
+  // Counting all prompts would cost more than the page itself.
   const count = `${results.hasNextPage ? `More than ${words}` : words}${isUnused ? ", none used yet" : ""}`;
   const isEmpty = rows.length === 0 && search.q === undefined && !isFiltered(search);
   return (
@@ -102,12 +102,12 @@ function Results({ search, onChange }: ResultsProps) {
   );
 }
 
-/** Loads the next page when its button comes near; the button itself is for who has no use for scrolling. */
+/** Loads the next page when its button scrolls near. The button is for people who do not scroll. */
 function More({ list }: { readonly list: GrowingList }) {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
-    // A page that failed is asked for again by hand alone, or it would be asked for without an end.
+    // A failed page is retried only by hand, or it would be requested forever.
     if (button.current === null || isFetchingNextPage || isFetchNextPageError) return undefined;
     const observer = new IntersectionObserver(
       ([entry]) => {
@@ -135,7 +135,7 @@ const GRID =
   "grid grid-cols-[minmax(0,1fr)] gap-x-4 gap-y-4 sm:grid-cols-[repeat(auto-fill,minmax(240px,1fr))] sm:gap-y-7";
 const TAGS_MAX = 8;
 
-/** The commonest tags of what is shown, and the chosen one. */
+/** The most common tags of the shown prompts, and the chosen tag. */
 function tagsOf(rows: readonly MarketplaceRow[], chosen: string | undefined): string[] {
   const counts = new Map<string, number>();
   for (const { tags } of rows) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
@@ -153,7 +153,7 @@ const MODALITIES = [
 
 interface FiltersProps extends ResultsProps {
   readonly rows: readonly MarketplaceRow[];
-  /** What is shown, and whether there is more. */
+  /** How many prompts are shown, and whether there are more. */
   readonly count: string;
 }
 

@@ -11,14 +11,14 @@ import { textOf } from "../../sign-in.ts";
 export type AccountAction = "grant" | "plan" | "freeze" | "unfreeze";
 
 interface AccountDialogProps {
-  /** Null: none is asked for. */
+  /** Null if no dialog is open. */
   readonly action: AccountAction | null;
   readonly account: AccountDetail;
   readonly onClose: () => void;
   readonly onDone: () => Promise<unknown>;
 }
 
-/** What an operator decides about an account. */
+/** The decisions an operator can make about an account. */
 export function AccountDialog({ action, account, onClose, onDone }: AccountDialogProps) {
   const shared = { account, onClose, onDone };
   return (
@@ -35,7 +35,7 @@ type OneProps = Omit<AccountDialogProps, "action"> & { readonly isOpen: boolean 
 const endOf = (day: string) => (day === "" ? null : new Date(`${day}T23:59:59Z`).toISOString());
 
 function Grant({ isOpen, account, onClose, onDone }: OneProps) {
-  // One dialog is one grant, however often its button is pressed.
+  // One dialog makes one grant, however often its button is pressed.
   const key = useMemo(() => (isOpen ? randomKey() : ""), [isOpen]);
   const grant = async (form: FormData) => {
     const [amount, reason] = [Number(textOf(form, "amount")), textOf(form, "reason").trim()];

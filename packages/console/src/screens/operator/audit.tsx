@@ -157,7 +157,7 @@ function Row({ row, onPerson }: RowProps) {
   );
 }
 
-/** What was done, and on what by its name; the ID of that is its title. */
+/** What was done and to what. The tooltip shows the subject's ID. */
 function Action({ row: { action, actor, personId, accountId, subject, subjectName } }: Pick<RowProps, "row">) {
   return (
     <span className="block lg:truncate">
@@ -174,8 +174,8 @@ function Action({ row: { action, actor, personId, accountId, subject, subjectNam
 type SubjectProps = Pick<AuditEntry, "action" | "accountId" | "subjectName"> & { readonly subject: string };
 
 /**
- * Leads to what it is, or to the account that has it, as long as it has a name; a run has none here, and its page says
- * when it is gone.
+ * Links to the subject or its account, as long as it still has a name. Runs have no name here; their page says if
+ * they no longer exist.
  */
 function Subject({ action, accountId, subject, subjectName }: SubjectProps) {
   const text = subjectName ?? <code className="text-12">{subject}</code>;
@@ -214,10 +214,10 @@ function Subject({ action, accountId, subject, subjectName }: SubjectProps) {
   );
 }
 
-/** What has no page for operators: its account has one. */
+/** Subjects without an operator page. The link leads to their account instead. */
 const OF_ACCOUNTS: ReadonlySet<string> = new Set(["keyId", "tokenId", "webhookId"]);
 
-/** Lists that find what they show by its name. */
+/** Lists that find a subject by name. */
 const LISTS: Readonly<Record<string, "/operator/people" | "/operator/prompts">> = {
   personId: "/operator/people",
   invitationId: "/operator/people",
@@ -228,7 +228,7 @@ function Outcome({ outcome }: Pick<AuditEntry, "outcome">) {
   return outcome === "SUCCESS" ? <Badge tone="ok">done</Badge> : <Badge tone="warn">{outcomeWords(outcome)}</Badge>;
 }
 
-/** The code of an error as words: `PAYMENT_REQUIRED_ERROR`. */
+/** Turns an error code such as `PAYMENT_REQUIRED_ERROR` into words. */
 const outcomeWords = (code: string) =>
   code
     .replace(/_ERROR$/, "")

@@ -1,4 +1,4 @@
-/** What a cause means to an operator; a word that is not here is shown as it is. */
+/** What a cause means to an operator. Unknown causes are shown as they are. */
 const WORDS: Readonly<Record<string, string>> = {
   rate_limited: "The provider’s rate limit",
   overloaded: "The provider is overloaded",

@@ -22,7 +22,7 @@ const NOTHING: InstallationRunsSearch = {
   accountId: undefined,
 };
 
-/** Runs of all accounts. An id finds a run of any age; everything else looks at the last day. */
+/** Runs of all accounts. An id finds a run of any age; other filters cover the last day. */
 export function InstallationRunsSection() {
   const search = useSearch({ from: "/inside/operator/runs" });
   const navigate = useNavigate({ from: "/operator/runs" });

@@ -13,11 +13,11 @@ import { personInvitationsQuery } from "./queries.ts";
 
 interface OpenInvitationsProps {
   readonly q: string | undefined;
-  /** Invites an address once more, whose earlier link ends by it. */
+  /** Invites an address again, which invalidates the earlier link. */
   readonly onRenew: (row: Invitation) => void;
 }
 
-/** Who was invited to the installation and has not come in yet; nothing while there is nobody. */
+/** People invited to the installation who have not accepted yet. Renders nothing if there are none. */
 export function OpenInvitations({ q, onRenew }: OpenInvitationsProps) {
   const query = personInvitationsQuery(q);
   const invitations = useInfiniteQuery(query);
@@ -40,7 +40,7 @@ interface InviteDialogProps {
   readonly onInvite: (invitation: NewPersonInvitation) => Promise<void>;
 }
 
-/** To the installation: what the account of the invited begins with is the settings', unless it is said here. */
+/** Invites to the installation. The new account's plan and credits come from the settings unless overridden here. */
 export function InviteDialog({ isOpen, onClose, onInvite }: InviteDialogProps) {
   return (
     <FormDialog
@@ -61,7 +61,7 @@ export function InviteDialog({ isOpen, onClose, onInvite }: InviteDialogProps) {
 
 const PLANS = ["pro", "none"] as const;
 
-/** What the account begins with; the settings' plan is offered as what it is for everybody new, and not a second time. */
+/** The account's starting plan and credits. The default plan is offered once, marked as the default. */
 function TermsFields() {
   const session = useQuery(sessionQuery);
   const everybodys = session.data?.features.newAccounts ?? { plan: "none", credits: 0 };

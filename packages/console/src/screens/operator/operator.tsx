@@ -16,7 +16,7 @@ const SECTIONS: readonly Section[] = [
   { to: "/operator/audit", label: "Audit", icon: ScrollText },
 ];
 
-/** The whole installation. To everybody else the page does not exist. */
+/** The whole installation. For everyone but operators, the page does not exist. */
 export function OperatorScreen() {
   const { data: session } = useQuery(sessionQuery);
   if (session === undefined) return null;

@@ -19,7 +19,7 @@ export function OverviewSection() {
   const [system, readiness, health, models, session] = useQueries({
     queries: [systemQuery, readinessQuery, healthQuery, modelsQuery, sessionQuery],
   });
-  // Figures of before the failure would say that everything works.
+  // Figures from before the failure would say that everything works.
   const failed = [system, readiness, health, models].find((query) => query.isError);
   if (failed !== undefined) return <QueryFailure what="The state of the installation" query={failed} />;
   if (!system.data || !readiness.data || !health.data || !models.data || !session.data)
@@ -128,7 +128,7 @@ function Figures({ system: { queue, workers, failures, now } }: { readonly syste
 
 const ageOf = (since: string, now: string) => formatDuration(Math.max(0, Date.parse(now) - Date.parse(since)));
 
-/** Each cause leads to its runs, and each of them to what happened. */
+/** Each cause links to its runs, and each run to its details. */
 function Failures({ failures }: { readonly failures: SystemState["failures"] }) {
   const most = Math.max(1, ...failures.map(({ runs }) => runs));
   return (
@@ -187,7 +187,7 @@ function Workers({ workers, nowMs }: WorkersProps) {
               </span>
             </Td>
             <Td>
-              <Status tone={isDraining ? "warn" : "ok"}>{isDraining ? "Draining" : "Working"}</Status>
+              <Status tone={isDraining ? "warn" : "ok"}>{isDraining ? "Draining" : "Active"}</Status>
             </Td>
             <Td num>{formatWhole(running)}</Td>
             <Td num from="sm">

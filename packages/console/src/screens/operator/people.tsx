@@ -138,7 +138,7 @@ function PersonActions({ row, onMade }: PersonActionsProps) {
   const makeLink = async () => {
     try {
       const { link } = await manage.send("createSignInLink", { params: { personId } });
-      void queries.invalidateQueries({ queryKey: ["operator"] }); // the overview no longer shows who asked
+      void queries.invalidateQueries({ queryKey: ["operator"] }); // the overview no longer shows the request
       onMade({
         title: `Sign-in link for ${email}`,
         link,
@@ -189,7 +189,7 @@ interface PersonDialogsProps {
   readonly onClose: () => void;
 }
 
-/** What is asked before what a person may do is changed. */
+/** Confirmations before changing what a person may do. */
 function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
   const { personId, isOperator, isFrozen } = row;
   const name = nameIn(row.name);

@@ -1,4 +1,4 @@
-/** Is anything wrong? What an operator would want to be woken for, as sentences. */
+/** What is wrong now, as sentences: what an operator would want to be woken up for. */
 import type { AskedLink, ManagedModel, ModelHealth, SystemState } from "@promptd/contract/manage";
 import { formatDay, formatDuration, formatWhole } from "../../components/format.ts";
 import type { Readiness } from "./queries.ts";
@@ -6,13 +6,13 @@ import type { Readiness } from "./queries.ts";
 export interface Problem {
   readonly title: string;
   readonly note: string;
-  /** False: nothing is broken yet. */
+  /** False if nothing is broken yet. */
   readonly isUrgent: boolean;
-  /** The model whose failed runs show more. */
+  /** The model whose failed runs give more details. */
   readonly model?: string;
-  /** Email address of the person whose row is to be opened. */
+  /** The email address of the person to open. */
   readonly person?: string;
-  /** True: it is mended on the page of one's own security. */
+  /** True if the operator can fix it in their own security settings. */
   readonly isOwn?: boolean;
 }
 
@@ -21,11 +21,11 @@ export interface Known {
   readonly readiness: Readiness;
   readonly health: readonly ModelHealth[];
   readonly models: readonly ManagedModel[];
-  /** Who looks. */
+  /** The operator who is viewing the page. */
   readonly personId: string;
 }
 
-/** A worker that has not reported for so long is taken for dead by the others as well. */
+/** After this long without a report, other workers consider a worker dead too. */
 const SILENT_MS = 30_000;
 const WAIT_MS_MAX = 60_000;
 const CALLS_MIN = 3;

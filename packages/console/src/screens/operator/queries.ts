@@ -1,4 +1,4 @@
-/** What operators read of the installation. Figures of now are read again while somebody looks at them. */
+/** Queries for operators. Live figures are refreshed while they are on screen. */
 import type { ListInstallationRunsQuery } from "@promptd/contract/manage";
 import { queryOptions } from "@tanstack/react-query";
 import { growingList, liveRuns, manage } from "../../api.ts";
@@ -20,7 +20,7 @@ export const healthQuery = queryOptions({
 
 export type Readiness = Readonly<Record<string, unknown>> & { readonly ready: boolean };
 
-/** What a load balancer asks; a server that is not ready answers 500 with the same details. */
+/** The load balancer's check. A server that is not ready responds with 500 and the same details. */
 export const readinessQuery = queryOptions({
   queryKey: ["operator", "readiness"],
   queryFn: async ({ signal }): Promise<Readiness> => {

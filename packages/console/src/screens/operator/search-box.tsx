@@ -5,13 +5,13 @@ interface SearchBoxProps {
   readonly label: string;
   readonly value: string | undefined;
   readonly onSearch: (text: string | undefined) => void;
-  /** What the list is of, where its name alone leaves that open. */
+  /** What the list contains, if its name does not make that clear. */
   readonly about?: string;
-  /** Beside the field. */
+  /** Shown next to the field. */
   readonly children?: ReactNode;
 }
 
-/** What narrows a list of the installation. */
+/** The filters above an operator's list. */
 export function SearchBox({ label, value, onSearch, about, children }: SearchBoxProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">

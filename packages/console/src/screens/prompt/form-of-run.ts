@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { runQuery } from "../../api.ts";
 import { emptyForm, type FormState } from "../../components/prompt/prompt-form.ts";
 
-/** The form; once with the texts and options of the run in the address, for "edit and run". Images are not stored. */
+/** The form, filled once from the run in the address for "edit and run". Images are not stored. */
 export function useFormOfRun(config: PromptConfig, runId: string | null): [FormState, (form: FormState) => void] {
   const [form, setForm] = useState<FormState>(() => emptyForm(config));
   const isFilled = useRef(runId === null);
@@ -25,13 +25,13 @@ export function useFormOfRun(config: PromptConfig, runId: string | null): [FormS
 const knownTexts = (texts: Readonly<Record<string, string>>, { textInputs }: PromptConfig): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).filter(([name]) => Object.hasOwn(textInputs, name)));
 
-/** What the sample says of the form; null: nothing. */
+/** The sample's texts for the form; null if there are none. */
 export function textsOfSample({ inputs }: PromptSamples, config: PromptConfig): Record<string, string> | null {
   const texts = knownTexts(inputs.textInputs, config);
   return Object.keys(texts).length === 0 ? null : texts;
 }
 
-/** What was chosen for the run, without the defaults that the server adds and without what the prompt no longer offers. */
+/** The options chosen for the run, without server defaults and options that the prompt no longer offers. */
 function choicesOf(options: Readonly<Record<string, string>>, { runOptions }: PromptConfig): Record<string, string> {
   const chosen = Object.entries(options).filter(([name, value]) => {
     const offered = runOptions[name];

@@ -1,4 +1,4 @@
-/** What the account can pay a run with, and what stops it. */
+/** What the account can pay for a run, and what prevents it. */
 import type { SessionInfo } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -6,18 +6,18 @@ import { chosenAccount } from "../../account.ts";
 import { creditsQuery, sessionQuery } from "../../api.ts";
 import { countCredits, formatWhole } from "../../components/format.ts";
 
-/** How soon an account that lacks something is read again: an operator gives it on another page. */
+/** How often to refresh an account that lacks something, which an operator grants on another page. */
 const AGAIN_MS = 5_000;
 
 export interface Means {
   readonly available: number;
-  /** What a run sets aside; null: nothing, as for an author. */
+  /** What a run holds. Null if nothing, as for an author. */
   readonly required: number | null;
-  /** Null: a run may begin. */
+  /** Null if a run may start. */
   readonly lacks: "plan" | "credits" | null;
 }
 
-/** Undefined: not known yet. */
+/** Undefined if not known yet. */
 export function useMeans(required: number | null): Means | undefined {
   const isShort = (available: number | undefined) =>
     required !== null && available !== undefined && available < required;
@@ -38,7 +38,7 @@ export function useMeans(required: number | null): Means | undefined {
 const hasPlan = (session: SessionInfo | undefined) =>
   session?.accounts.find(({ accountId }) => accountId === chosenAccount())?.hasPlan;
 
-/** Beside the button: what is left, or why it waits and who helps. */
+/** Shown next to the button: what is left, or why it is disabled and who can help. */
 export function MeansNote({ means }: { readonly means: Means | undefined }) {
   const { data: session } = useQuery(sessionQuery);
   if (means === undefined) return null;

@@ -31,11 +31,11 @@ import { useRunning } from "./use-running.ts";
 
 interface PlaygroundProps {
   readonly prompt: MarketplacePrompt;
-  /** The run in the address: its inputs fill the form, its outputs stand beside it. */
+  /** The run in the address. Its inputs fill the form, and its outputs appear next to it. */
   readonly givenRunId: string | null;
 }
 
-/** Left what the prompt needs, right what it makes; below both how to do the same from code. */
+/** The prompt's inputs on the left, its result on the right, and the same call as code below. */
 export function Playground({ prompt, givenRunId }: PlaygroundProps) {
   const { configs: config, promptVersionId } = prompt;
   const { tab = "curl" } = useSearch({ from: "/inside/p/$slug" });
@@ -56,9 +56,9 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
   };
   const given = useQuery({ ...runQuery(givenRunId ?? ""), enabled: givenRunId !== null });
   const sampleTexts = useMemo(() => textsOfSample(prompt.samples, config), [prompt.samples, config]);
-  // An address that somebody passed on may name a run of theirs.
+  // A shared address may name someone else's run.
   const runId = isMissing(given.error) ? null : givenRunId;
-  // Where nothing has run yet, the sample stands where the result will be.
+  // Before the first run, the sample takes the place of the result.
   const samples =
     runId === null && prompt.samples.outputs.length > 0 ? null : <Samples samples={prompt.samples} config={config} />;
   return (
@@ -102,7 +102,7 @@ interface InputsProps {
   readonly form: FormState;
   readonly quote: RunQuote;
   readonly running: ReturnType<typeof useRunning>;
-  /** The form stands for a run that had images, which are not stored. */
+  /** True if the form was filled from a run with images, which are not stored. */
   readonly lacksImages: boolean;
   readonly onChange: (form: FormState) => void;
 }
@@ -156,11 +156,11 @@ function Inputs({ prompt: { configs: config }, form, quote, running, lacksImages
 
 interface NothingRunProps {
   readonly prompt: MarketplacePrompt;
-  /** Writes the sample's texts into the form; null: it has none. */
+  /** Fills the form with the sample's texts; null if it has none. */
   readonly onFill: (() => void) | null;
 }
 
-/** What is to be expected: the author's sample, or a few words. */
+/** Shows what to expect: the author's sample, or a short explanation. */
 function NothingRun({ prompt: { configs: config, samples }, onFill }: NothingRunProps) {
   const isPicture = config.modality !== "text";
   const images = config.imageInputs.map(({ label }) => `“${nameIn(label)}”`).join(", ");
@@ -195,7 +195,7 @@ function NothingRun({ prompt: { configs: config, samples }, onFill }: NothingRun
 interface ResultProps {
   readonly runId: string;
   readonly prompt: MarketplacePrompt;
-  /** True: it was made on this page. */
+  /** True if the run was created on this page. */
   readonly isNew: boolean;
 }
 

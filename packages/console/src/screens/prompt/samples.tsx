@@ -8,11 +8,11 @@ import { cx } from "../../components/ui/class-names.ts";
 interface SamplesProps {
   readonly samples: PromptSamples;
   readonly config: PromptConfig;
-  /** Where it stands for a result: what to do next. */
+  /** The next step, when the sample takes the place of a result. */
   readonly foot?: ReactNode;
 }
 
-/** What the author shows of it: inputs, and what came out. */
+/** The author's sample: inputs and their outputs. */
 export function Samples({ samples: { inputs, outputs }, config, foot }: SamplesProps) {
   const texts = Object.entries(inputs.textInputs).map(([name, value]) => ({
     label: config.textInputs[name]?.label ?? name,

@@ -6,7 +6,7 @@ import { manage } from "../../api.ts";
 
 const TYPING_MS = 400;
 
-/** What the run in the form would cost; until that is known, what such a run usually does. */
+/** What the form's run would cost. Until that is known, what such a run typically costs. */
 export function useQuote(body: CreateRunBody, config: PromptConfig): RunQuote {
   const asked = useRested(body, TYPING_MS);
   const isUnchanged =
@@ -22,7 +22,7 @@ export function useQuote(body: CreateRunBody, config: PromptConfig): RunQuote {
   return isUnchanged ? usual : (data ?? usual);
 }
 
-/** A price is wanted before the form is complete: what is missing counts as one character, or as its first choice. */
+/** Prices an incomplete form: a missing text counts as one character, a missing choice as its first option. */
 function filled({ promptVersionId, inputs, runOptions }: CreateRunBody, config: PromptConfig): CreateRunBody {
   const missing = orderedInputs(config)
     .filter(([name, { required }]) => required && inputs.textInputs?.[name] === undefined)
@@ -31,7 +31,7 @@ function filled({ promptVersionId, inputs, runOptions }: CreateRunBody, config: 
   return { promptVersionId, inputs: { textInputs }, ...(runOptions === undefined ? {} : { runOptions }) };
 }
 
-/** The value once it has not changed for a while. */
+/** Returns the value once it has been stable for a while. */
 function useRested<Value>(value: Value, ms: number): Value {
   const [rested, setRested] = useState(value);
   useEffect(() => {

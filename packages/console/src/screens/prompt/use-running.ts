@@ -13,14 +13,14 @@ interface Running {
   readonly onCreated: (runId: string) => void;
 }
 
-/** Sends the form as a run: checked first, and once, however often the button is pressed. */
+/** Checks the form and sends it as a run, once, however often the button is pressed. */
 export function useRunning({ body, config, form, onCreated }: Running) {
   const queries = useQueryClient();
   const isMounted = useMounted();
   const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<Fault | null>(null);
   const [faults, setFaults] = useState<FormFaults>({});
-  /** The same until a run is made or the form changes, so that a lost answer does not make a second run. */
+  /** Unchanged until a run is created or the form changes, so that a lost response does not cause a second run. */
   const key = useRef<string | null>(null);
 
   const send = async () => {
@@ -36,7 +36,7 @@ export function useRunning({ body, config, form, onCreated }: Running) {
       setFailure(faultOf(error));
     } finally {
       setSending(false);
-      // Also after a refusal: an operator may have granted credits or a plan since the page was opened.
+      // Also after a refusal, because an operator may have granted credits or a plan meanwhile.
       for (const { queryKey } of [creditsQuery, sessionQuery]) void queries.invalidateQueries({ queryKey });
     }
   };
@@ -55,7 +55,7 @@ export function useRunning({ body, config, form, onCreated }: Running) {
   return { start, forget, isSending, failure, faults };
 }
 
-/** The server's issues beside the fields that they speak of. */
+/** Maps the server's issues to their fields. */
 function faultsOf(error: unknown): FormFaults {
   if (!(error instanceof PromptdError)) return {};
   const faults: Record<string, string> = {};

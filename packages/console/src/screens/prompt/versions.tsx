@@ -6,7 +6,7 @@ import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 
-/** What was published, newest first. A version never changes, so code that names one always runs the same. */
+/** Published versions, newest first. A version never changes, so code that names one always runs the same prompt. */
 export function Versions({ slug }: { readonly slug: string }) {
   const versions = useInfiniteQuery(versionsQuery(slug));
   return (

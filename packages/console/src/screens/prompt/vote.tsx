@@ -6,7 +6,7 @@ import { runWithToast } from "../../components/run-with-toast.ts";
 import { formatCompact } from "../../components/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 
-/** One vote a person and prompt, which may be taken back. */
+/** One vote per person and prompt. It can be withdrawn. */
 export function Vote({ prompt: { slug, vote, upVotes } }: { readonly prompt: MarketplacePrompt }) {
   const queries = useQueryClient();
   const hasVoted = vote === "up";

@@ -8,7 +8,7 @@ import { EmailField } from "../../components/shell/person-fields.tsx";
 import { useAction } from "../../components/use-action.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
 
-/** Says the same whether the address is known here or not. */
+/** Shows the same text whether or not the address is known here. */
 export function ForgotPasswordScreen() {
   const { data: features } = useQuery(featuresQuery);
   const action = useAction();

@@ -82,11 +82,11 @@ function WholeRun({ run, note }: { readonly run: ManagedRun; readonly note: Reac
 
 interface InputsProps {
   readonly run: ManagedRun;
-  /** Of the latest version; undefined: not known, or not any more. */
+  /** From the latest version. Undefined if not known, or no longer available. */
   readonly config: PromptConfig | undefined;
 }
 
-/** As the form of the prompt names them, where it still has them. */
+/** Named as in the prompt's form, if it still has them. */
 function Inputs({ run: { inputs, runOptions }, config }: InputsProps) {
   const facts = [
     ...Object.entries(inputs.textInputs).map(([name, value]) => {
@@ -108,7 +108,7 @@ function Inputs({ run: { inputs, runOptions }, config }: InputsProps) {
   );
 }
 
-/** May be pages long. */
+/** A text that may be pages long. */
 function InputText({ label, value }: { readonly label: string; readonly value: string }) {
   return (
     <span {...useScrolling(label)} className="block max-h-48 overflow-y-auto whitespace-pre-wrap">

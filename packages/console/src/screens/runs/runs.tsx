@@ -42,9 +42,9 @@ export function RunsScreen() {
 interface FiltersProps {
   readonly search: RunsSearch;
   readonly onChange: (next: RunsSearch) => void;
-  /** Of the runs that are shown. */
+  /** From the runs shown. */
   readonly models: readonly string[];
-  /** Whether the keys are asked for: the runs come first. */
+  /** Whether to load the keys, which wait for the runs. */
   readonly hasKeys: boolean;
 }
 
@@ -74,7 +74,7 @@ const FORMATS = [
   { format: "jsonl", name: "JSON" },
 ] as const;
 
-/** What the server is asked for; of what is not chosen nothing. */
+/** The query for the server. It omits filters that are not set. */
 function queryOf({ status, q, keyId, model }: RunsSearch) {
   return {
     ...(status === undefined ? {} : { status }),
@@ -120,7 +120,7 @@ interface ModelSelectProps extends Pick<FiltersProps, "models" | "onChange"> {
   readonly chosen: string | undefined;
 }
 
-/** Models of the runs that are shown, and the chosen one. */
+/** Models of the runs shown, and the chosen model. */
 function ModelSelect({ chosen, models, onChange }: ModelSelectProps) {
   return (
     <Select
@@ -137,7 +137,7 @@ function ModelSelect({ chosen, models, onChange }: ModelSelectProps) {
   );
 }
 
-/** All runs that the filters let through, not only those that are shown. */
+/** Exports all runs that match the filters, not only those shown. */
 function Export({ search }: Pick<FiltersProps, "search">) {
   const save = (format: "csv" | "jsonl") =>
     runWithToast(async () => {

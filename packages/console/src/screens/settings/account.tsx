@@ -18,7 +18,7 @@ import { useAction } from "../../components/use-action.ts";
 import { textOf } from "../../sign-in.ts";
 import { NameForm } from "./name-form.tsx";
 
-/** The chosen account: what it is, all that it has as one file, and its end. */
+/** The chosen account: its details, export, and deletion. */
 export function AccountSection() {
   const session = useQuery(sessionQuery);
   if (session.isLoadingError) return <QueryFailure what="The account" query={session} />;
@@ -71,7 +71,7 @@ function Naming({ account }: AccountProps) {
   );
 }
 
-/** For members; an owner removes themselves on the page of the members. */
+/** For members. Owners remove themselves on the members page. */
 function Leaving({ account }: AccountProps) {
   const [isAsking, setAsking] = useState(false);
   const queries = useQueryClient();
@@ -133,7 +133,7 @@ function Deletion({ account }: AccountProps) {
     <Panel title="Delete account">
       <div className="grid justify-items-start gap-3">
         <p className="max-w-[72ch] text-dim">
-          Ends all access to the account immediately and deletes its data. This cannot be undone. First export anything
+          Ends all access to the account immediately and deletes its data. This can’t be undone. First export anything
           you want to keep.
         </p>
         <Button tone="danger" onClick={() => setAsking(true)}>

@@ -1,4 +1,4 @@
-/** What the library of sessions knows of the person: its answers have a form of their own. */
+/** Queries to better-auth, whose responses have their own format. */
 import { queryOptions } from "@tanstack/react-query";
 import { manage } from "../../api.ts";
 import { askAuth } from "../../sign-in.ts";
@@ -17,7 +17,7 @@ export const sessionsQuery = queryOptions({
   queryFn: async ({ signal }) => (await manage.send("listSessions", { signal })).rows,
 });
 
-/** Ways in that the person has: `credential` is a password, the others are sign-in services. */
+/** The person's ways to sign in. `credential` is a password; the others are sign-in services. */
 export const loginsQuery = queryOptions({
   queryKey: ["auth", "logins"],
   queryFn: () => askAuth<readonly { readonly providerId: string }[]>("list-accounts"),

@@ -13,7 +13,7 @@ const SYSTEMS = [
   [/Linux/, "Linux"],
 ] as const;
 
-/** Good enough to tell one's own devices apart; the whole text is the tooltip. */
+/** Good enough to tell your devices apart. The tooltip has the full text. */
 export function browserOf(userAgent: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]) => names.find(([form]) => form.test(userAgent))?.[1];
   const [browser, system] = [find(BROWSERS), find(SYSTEMS)];

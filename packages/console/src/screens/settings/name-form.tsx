@@ -8,15 +8,15 @@ import { textOf } from "../../sign-in.ts";
 interface NameFormProps {
   readonly title: string;
   readonly label: string;
-  /** Who sees it. */
+  /** Says who sees the name. */
   readonly help: string;
-  /** As it is now. */
+  /** The current name. */
   readonly name: string;
   readonly autoComplete?: "name";
   readonly onSave: (name: string) => Promise<unknown>;
 }
 
-/** The name of a person or an account. */
+/** Changes the name of a person or an account. */
 export function NameForm({ title, label, help, name, autoComplete, onSave }: NameFormProps) {
   const action = useAction();
   const save = (form: FormData) =>

@@ -21,7 +21,7 @@ const passkeysQuery = queryOptions({
   queryFn: ({ signal }) => manage.send("listPasskeys", { signal }),
 });
 
-/** Keys in devices and password managers, each of which signs the person in alone. */
+/** Keys in devices and password managers. Each one alone signs the person in. */
 export function Passkeys() {
   const passkeys = useQuery(passkeysQuery);
   const { data: session } = useQuery(sessionQuery);
@@ -130,7 +130,7 @@ function RemovePasskey({ passkey, isOnlyWayIn, onClose, onDone }: RemovePasskeyP
   );
 }
 
-/** Why there is no button: the address of the server, the page's own, or the browser. */
+/** Says why there is no button: because of the server's address, the page's address, or the browser. */
 function unavailable(isServerReady: boolean): string {
   if (!isServerReady) {
     return "Passkeys need HTTPS and a domain name in PROMPTD_PUBLIC_URL. Ask an operator of this server.";

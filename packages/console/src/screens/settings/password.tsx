@@ -21,7 +21,7 @@ export function Password() {
 function ChangePassword() {
   const queries = useQueryClient();
   const action = useAction();
-  /** Rises with each change, so that the form is empty again. */
+  /** Incremented after each change to reset the form. */
   const [changes, setChanges] = useState(0);
   const change = (form: FormData) =>
     action.run(async () => {
@@ -39,14 +39,14 @@ function ChangePassword() {
           kind="new"
           name="new"
           label="New password"
-          help="At least 12 characters. You are signed out everywhere else."
+          help="At least 12 characters. Changing it signs you out everywhere else."
         />
       </ActionForm>
     </div>
   );
 }
 
-/** Who came by a link or a sign-in service has none. */
+/** People who came through a link or a sign-in service have no password. */
 function FirstPassword() {
   const { data: session } = useQuery(sessionQuery);
   const queries = useQueryClient();
@@ -58,7 +58,7 @@ function FirstPassword() {
       <p className="text-dim">You have no password. To get one, ask an operator of this server for a sign-in link.</p>
     );
   }
-  // What a sign-in link does, without the way around its page.
+  // Does what a sign-in link does, without opening its page.
   const set = (form: FormData) =>
     action.run(async () => {
       const { link } = await manage.send("createSignInLink", { params: { personId } });

@@ -6,7 +6,7 @@ interface QrCodeProps {
   readonly label: string;
 }
 
-/** Dark on light in both themes: cameras read it the other way round only sometimes. */
+/** Dark on light in both themes, because not all cameras can read inverted codes. */
 export function QrCode({ text, label }: QrCodeProps) {
   const rows = useMemo(() => encode(text, "raw", { border: 2 }), [text]);
   const path = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join("");

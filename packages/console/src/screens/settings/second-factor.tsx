@@ -15,7 +15,7 @@ import { askAuth, textOf } from "../../sign-in.ts";
 import { loginsQuery, ownSessionQuery } from "./auth-queries.ts";
 import { QrCode } from "./qr-code.tsx";
 
-/** What an authenticator app needs, and the codes for the day on which it is lost. */
+/** Sets up an authenticator app and shows backup codes in case it is lost. */
 interface Enabling {
   readonly totpURI: string;
   readonly backupCodes: readonly string[];

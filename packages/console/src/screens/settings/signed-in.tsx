@@ -12,7 +12,7 @@ import { askAuth } from "../../sign-in.ts";
 import { sessionsQuery } from "./auth-queries.ts";
 import { browserOf } from "./browser-of.ts";
 
-/** Where the person is signed in, this browser first. */
+/** The person's sessions, with this browser first. */
 export function SignedIn() {
   const sessions = useQuery(sessionsQuery);
   const queries = useQueryClient();

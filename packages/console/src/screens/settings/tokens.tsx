@@ -71,7 +71,7 @@ export function TokensSection() {
         isOpen={revoking !== null}
         onClose={() => setRevoking(null)}
         title={`Revoke “${nameIn(revoking?.name ?? "")}”?`}
-        description="Requests with this token will fail with 401 immediately. This can’t be undone."
+        description="Requests with this token will immediately fail with 401. This can’t be undone."
         submit="Revoke token"
         isDanger
         onSubmit={async () => {

@@ -10,7 +10,7 @@ import { useAction } from "../../components/use-action.ts";
 import { ownPath } from "../../sign-in.ts";
 
 const REFUSED = "The sign-in service did not identify you. Try again, or sign in another way.";
-/** Why nobody new comes in, by who may. */
+/** Why new people cannot sign in, by sign-up setting. */
 const NOT_LET_IN: Readonly<Record<Features["signUp"], string>> = {
   off: "You do not have an account here, and sign-up is closed. Ask an operator for an account.",
   invite:
@@ -18,7 +18,7 @@ const NOT_LET_IN: Readonly<Record<Features["signUp"], string>> = {
   open: "An account with this email address already exists, but nobody signs in to it. Ask an operator for a sign-in link.",
 };
 
-/** What is said of an error that a sign-in service or the server has led back with. */
+/** The message for an error that a sign-in service or the server returned. */
 function sentenceOf(error: string, signUp: Features["signUp"]): string {
   if (error === "account_not_linked")
     return "An account with this email address already exists. Sign in with your password.";

@@ -7,11 +7,11 @@ import { SetUpForm, useEnter } from "../../components/shell/one-time-link.tsx";
 import { buttonClass } from "../../components/ui/button.tsx";
 import { signUp, textOf } from "../../sign-in.ts";
 
-/** For installations that let everybody in. */
+/** For installations with open sign-up. */
 export function SignUpScreen() {
   const { data: options } = useQuery(featuresQuery);
   const enter = useEnter();
-  /** The address that a link was sent to. */
+  /** The address that the link was sent to. */
   const [confirming, setConfirming] = useState<string | null>(null);
   if (options !== undefined && options.signUp !== "open") {
     return (

@@ -19,7 +19,7 @@ type Stage =
   | { readonly kind: "set_up"; readonly email: string | null }
   | { readonly kind: "failed"; readonly fault: Fault };
 
-/** A one-time link: signs in at once on the server's own machine, asks for email and password first elsewhere. */
+/** The page behind a welcome link. It signs in at once on the server's machine. Elsewhere it asks for email and password. */
 export function WelcomeScreen() {
   const [code] = useState(takeCode);
   const [stage, setStage] = useState<Stage>(

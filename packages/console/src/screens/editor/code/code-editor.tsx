@@ -1,4 +1,4 @@
-/** The field for a prompt file: colors, completion, and faults underlined where they are. */
+/** The editor for a prompt file, with syntax colors, completion, and underlined faults. */
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { indentService, indentUnit } from "@codemirror/language";
@@ -21,11 +21,11 @@ import { promptLanguage } from "./prompt-language.ts";
 
 interface CodeEditorProps {
   readonly value: string;
-  /** The value of now: what is typed after a drawing is in no `value` yet. */
+  /** The current text. Text typed since the last render is not in `value` yet. */
   readonly read: () => string;
   readonly faults: readonly PromptFileFault[];
   readonly known: Known;
-  /** Where the cursor was asked to go; a new object asks again. */
+  /** Where to move the cursor. A new object moves it again. */
   readonly goTo: { readonly line: number; readonly column: number | null } | null;
   readonly onChange: (value: string) => void;
 }
@@ -78,8 +78,8 @@ const theme = EditorView.theme({
 const LABEL = "Prompt file. Tab indents; press Escape, then Tab, to leave.";
 
 /**
- * It stands in a shadow root: only there does CodeMirror bring its styles as constructed style sheets, which the policy
- * of the pages takes; elsewhere it writes a style element, which the policy refuses.
+ * Renders the editor in a shadow root. Only there does CodeMirror use constructed style sheets, which the content
+ * security policy allows. Elsewhere it adds a style element, which the policy blocks.
  */
 export function CodeEditor({ value, read, faults, known, goTo, onChange }: CodeEditorProps) {
   const host = useRef<HTMLDivElement>(null);
@@ -139,7 +139,7 @@ function createState(latest: Latest): EditorState {
       lintGutter(),
       history(),
       drawSelection(),
-      // What cannot be seen, as pasted from pages and papers, or turns the text around it.
+      // Marks invisible characters, as pasted from web pages and documents, and characters that reorder text.
       highlightSpecialChars(),
       highlightActiveLine(),
       highlightActiveLineGutter(),
@@ -158,14 +158,14 @@ function createState(latest: Latest): EditorState {
   });
 }
 
-/** From where the fault begins to the end of what is meant. A fault without a line stands beside the editor alone. */
+/** The range to underline. A fault without a line appears only in the list below. */
 function diagnosticOf({ line: number, column, message, excerpt }: PromptFileFault, doc: Text): Diagnostic[] {
   if (number === null || number > doc.lines) return [];
   const line = doc.line(number);
   const indent = line.text.length - line.text.trimStart().length;
   const from = Math.min(line.to, line.from + (column === null ? indent : column - 1));
   const fits = column !== null && excerpt !== null && line.text.startsWith(excerpt, column - 1);
-  // Where only the beginning is known, the word that begins there is meant.
+  // If only the start is known, underline the word that starts there.
   const word = column === null ? null : /^[\p{L}\p{N}_-]+/u.exec(line.text.slice(column - 1));
   const to = fits ? from + excerpt.length : word === null ? line.to : from + word[0].length;
   return [{ from: to > from ? from : line.from, to: Math.max(to, line.from), severity: "error", message }];

@@ -1,11 +1,11 @@
-/** What the editor offers while it is typed: fields, models, options, inputs and filters. */
+/** Completion for fields, models, options, inputs, and filters. */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { PromptConfig } from "@promptd/contract";
 import type { ManagedModel } from "@promptd/contract/manage";
 
-/** What is known of the file and of the server. */
+/** What is known about the file and the server. */
 export interface Known {
-  /** Of the last check without a fault; null: there was none yet. */
+  /** From the last check without faults; null if there was none yet. */
   readonly config: PromptConfig | null;
   readonly models: readonly ManagedModel[];
 }
@@ -13,12 +13,12 @@ export interface Known {
 /** docs/prompt-files.md, "Fields". */
 const FIELDS =
   "id title slug description tags model inputs images instructions options maxOutputTokens count reasoningEffort temperature topP seed stop messages output webSearch steps samples tests fallback promptd";
-/** The marketplace is narrowed by them, and nothing else in the editor says so. */
+/** Tags filter the marketplace. Nothing else in the editor mentions them. */
 const TAGS = "[gift, travel], to be found by";
 const INPUT_FIELDS = "type label description default allowEmpty maxLength options multiple min max";
 /** docs/prompt-files.md, "Roles". */
 const ROLES = "text-default image-default image-edit-default video-default video-from-image-default";
-/** docs/prompt-files.md, "Templates"; a test holds this list to the server's. */
+/** docs/prompt-files.md, "Templates"; a test compares this list with the server's. */
 export const FILTERS =
   "default upcase downcase capitalize strip lstrip rstrip strip_newlines append prepend replace remove truncate truncatewords split join first last size json plus minus times divided_by modulo round number_of_words".split(
     " ",
@@ -45,7 +45,7 @@ export function completePrompt(known: () => Known): (context: CompletionContext)
   };
 }
 
-/** The field of the head that the next line stands in. */
+/** The head's field that the next line belongs to. */
 function blockOf(text: string): string {
   return [...text.matchAll(/^([A-Za-z]+):/gm)].at(-1)?.[1] ?? "";
 }

@@ -1,11 +1,11 @@
 import { useEffect, useRef, type ReactNode } from "react";
 
-/** Where it stays when the page is scrolled. */
+/** Where the pane sticks when the page scrolls. */
 const STUCK_TOP = 24;
 
 /**
- * The file, and below it what is wrong with it. However long the file is, both end above the bar that publishes: at the
- * top of the page, and with the room that scrolling gives.
+ * The file and, below it, its faults. However long the file is, both end above the publish bar, whether or not the page
+ * is scrolled.
  */
 export function FilePane({ children }: { readonly children: ReactNode }) {
   const pane = useRef<HTMLElement>(null);
@@ -13,7 +13,7 @@ export function FilePane({ children }: { readonly children: ReactNode }) {
     const top = Math.max(STUCK_TOP, pane.current?.getBoundingClientRect().top ?? 0);
     pane.current?.style.setProperty("--top", `${top}px`);
   };
-  useEffect(fit); // a note above it moves it
+  useEffect(fit); // notes above the pane move it
   useEffect(() => {
     addEventListener("scroll", fit, { passive: true });
     addEventListener("resize", fit);

@@ -1,8 +1,8 @@
 /**
- * How far a new line of a prompt file is indented: below `inputs:` stands what belongs to it, below `- label: Photo` the
- * next field of the same item.
+ * The indentation of a new line in a prompt file: below `inputs:` for its content, below `- label: Photo` for the next
+ * field of the same item.
  * @param before the text before the cursor.
- * @returns null outside of the head, where a colon ends a sentence.
+ * @returns null outside the head, where a colon is just punctuation.
  */
 export function indentAfter(before: string): number | null {
   if (before.match(/^---[ \t]*$/gm)?.length !== 1) return null;

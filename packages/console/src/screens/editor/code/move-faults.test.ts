@@ -6,11 +6,11 @@ const linesAfter = (after: string) =>
   moveFaults([{ line: 2 }, { line: 4 }, { line: null }], FILE, after).map(({ line }) => line);
 
 test.each([
-  ["stay where nothing above them has changed", "one\ntwo\nthree\nfour\nfive!\nsix", [2, 4, null]],
-  ["move down with lines that are written above them", "one\ntwo\n\n\nthree\nfour\nfive", [2, 6, null]],
-  ["move up where lines above them are taken out", "one\ntwo\nfour\nfive", [2, 3, null]],
-  ["stay inside of a text that lost their own lines", "one", [1, 1, null]],
-  ["stay inside of a text that is another one", "other\ntext", [2, 2, null]],
+  ["stay if nothing above them changed", "one\ntwo\nthree\nfour\nfive!\nsix", [2, 4, null]],
+  ["move down when lines are added above them", "one\ntwo\n\n\nthree\nfour\nfive", [2, 6, null]],
+  ["move up when lines above them are removed", "one\ntwo\nfour\nfive", [2, 3, null]],
+  ["stay inside a text that lost their own lines", "one", [1, 1, null]],
+  ["stay inside a completely different text", "other\ntext", [2, 2, null]],
 ])("faults %s", (_, after, lines) => {
   expect(linesAfter(after)).toEqual(lines);
 });

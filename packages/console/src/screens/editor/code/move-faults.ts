@@ -1,6 +1,6 @@
 import type { PromptFileFault } from "@promptd/contract/manage";
 
-/** Faults of an earlier text at the lines where they stand in this one: those below what was written move with it. */
+/** Maps faults of an earlier text to their lines in this one. Faults below an edit move with it. */
 export function moveFaults<Fault extends Pick<PromptFileFault, "line">>(
   faults: readonly Fault[],
   before: string,
@@ -16,7 +16,7 @@ export function moveFaults<Fault extends Pick<PromptFileFault, "line">>(
   return faults.map((fault) => {
     if (fault.line === null || fault.line <= above) return fault;
     if (fault.line > old.length - below) return { ...fault, line: fault.line + moved };
-    // In what was written: as near as it can be said before the next check.
+    // Inside the edit: as close as possible until the next check.
     return { ...fault, line: Math.min(fault.line, Math.max(next.length - below, above, 1)) };
   });
 }

@@ -1,11 +1,11 @@
-/** Colors of a prompt file: YAML in its head, Liquid and Markdown in its body. What is right and wrong the server says. */
+/** Colors a prompt file: YAML in its head, Liquid and Markdown in its body. Only the server validates it. */
 import { HighlightStyle, StreamLanguage, syntaxHighlighting, type StringStream } from "@codemirror/language";
 import { tags } from "@lezer/highlight";
 
 interface Position {
-  /** `start`: before the first fence; the head ends at the second. */
+  /** `start`: before the first fence. The head ends at the second fence. */
   part: "start" | "head" | "body";
-  /** What closes the Liquid that is open. */
+  /** The delimiter that closes the open Liquid tag. */
   liquid: "}}" | "%}" | null;
 }
 

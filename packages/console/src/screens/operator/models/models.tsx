@@ -66,7 +66,7 @@ export function ModelsSection() {
   );
 }
 
-/** Switched off ones too: they are to be found where they were. */
+/** Includes models that are switched off, so that they stay where they were. */
 const isInUse = ({ enabled, isOff }: ManagedModel) => enabled || isOff;
 
 interface RowProps {
@@ -181,7 +181,7 @@ function judge({ calls, failed }: ModelHealth): { readonly tone: StateTone; read
   return failed * 2 >= calls ? { tone: "bad", word } : { tone: "warn", word };
 }
 
-/** Green where all went well, red by how much failed; gray where nothing was called. */
+/** Green if every call succeeded, amber or red by the share of failures, gray if there were no calls. */
 function Bars({ history }: { readonly history: ModelHealth["history"] }) {
   const said = history
     .map(({ calls, failed }) => (calls === 0 ? "no calls" : `${failed} of ${calls} failed`))
@@ -209,7 +209,7 @@ const PER: Readonly<Record<string, string>> = {
   perSecond: "per second",
 };
 
-/** Credits by the names of the catalogue, `inputPer1k 0.1, outputPer1k 0.5`, as words. Tokens count by the thousand. */
+/** Turns catalogue prices, such as `inputPer1k 0.1, outputPer1k 0.5`, into words. Token prices are per thousand. */
 function priceWords(price: string): string {
   const words = price.split(", ").map((part) => {
     const [, search = null] = /^webSearch (.+)$/.exec(part) ?? [];

@@ -1,4 +1,4 @@
-/** Whether a model answers now: one small call, and what came of it. */
+/** Tests whether a model responds, with one small call. */
 import type { ModelTest } from "@promptd/contract/manage";
 import { Zap } from "lucide-react";
 import { useState } from "react";
@@ -33,7 +33,7 @@ export function TestCall({ model }: { readonly model: string }) {
   );
 }
 
-/** It is there while the dialog is open: an answer that comes after nobody waits for it is dropped with it. */
+/** Mounted only while the dialog is open, so that a late response is dropped with it. */
 function Call({ model, onClose }: { readonly model: string; readonly onClose: () => void }) {
   const [result, setResult] = useState<ModelTest | null>(null);
   const action = useAction();
@@ -65,7 +65,7 @@ function Result({ result }: { readonly result: ModelTest }) {
       <Facts
         facts={[
           { label: "Time", value: formatDuration(tookMs) },
-          // A call that failed says nothing of what it used: that is not the same as nothing.
+          // A failed call reports no usage, which is not the same as no cost.
           ...(isAnswered || costCredits > 0 ? [{ label: "Cost", value: costWords(costCredits) }] : []),
           ...(pictureBytes === null
             ? []

@@ -10,7 +10,7 @@ import { useAction } from "../../../components/use-action.ts";
 import { textOf } from "../../../sign-in.ts";
 import { loginsQuery } from "../auth-queries.ts";
 
-/** A link goes to the new address. Until it is opened, the person signs in by the one before. */
+/** Sends a link to the new address. Until it is opened, the person signs in with the old one. */
 export function EmailAddress() {
   const { data: session } = useQuery(sessionQuery);
   const { data: logins } = useQuery(loginsQuery);

@@ -10,7 +10,7 @@ import { useAction } from "../../../components/use-action.ts";
 import { textOf } from "../../../sign-in.ts";
 import { creditsAlertQuery } from "./queries.ts";
 
-/** Below how many credits the event credits.low is sent. */
+/** Sets the threshold below which credits.low is sent. */
 export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
   const alert = useQuery(creditsAlertQuery);
   const queries = useQueryClient();

@@ -21,7 +21,7 @@ export const creditsAlertQuery = queryOptions({
   queryFn: ({ signal }) => manage.send("getCreditsAlert", { signal }),
 });
 
-/** How often deliveries are read again while one is on its way. */
+/** How often to refresh deliveries while one is pending. */
 const LIVE_MS = 2_000;
 
 export const deliveriesQuery = (webhookId: string) => ({
@@ -36,7 +36,7 @@ export const deliveriesQuery = (webhookId: string) => ({
   },
 });
 
-/** Whether who is signed in may change the webhooks of the chosen account. */
+/** Whether the signed-in person may change the account's webhooks. */
 export function useIsOwner(): boolean {
   const { data: session } = useQuery(sessionQuery);
   const account = session?.accounts.find(({ accountId }) => accountId === chosenAccount());

@@ -23,7 +23,7 @@ import { textOf } from "../../../sign-in.ts";
 import { deliveriesQuery, stateOf, useIsOwner, webhookQuery, webhooksQuery } from "./queries.ts";
 import { EventChoice, eventsOf } from "./webhooks.tsx";
 
-/** One webhook: where it goes, and what was sent. */
+/** One webhook: its address and its deliveries. */
 export function WebhookSection() {
   const { webhookId } = useParams({ from: "/inside/settings/webhooks/$webhookId" });
   const webhook = useQuery(webhookQuery(webhookId));
@@ -109,7 +109,7 @@ interface DialogsProps {
   readonly refresh: () => Promise<void>;
 }
 
-/** What is asked before a webhook is changed, rolled or deleted. */
+/** Dialogs for changing, rolling, and deleting a webhook. */
 function Dialogs({ webhook: { webhookId, url, events }, asking, onClose, onRolled, refresh }: DialogsProps) {
   const params = { webhookId };
   const queries = useQueryClient();

@@ -157,7 +157,7 @@ function CreateWebhook({ isOpen, onClose, onCreated }: CreateWebhookProps) {
   );
 }
 
-/** Check boxes named `events`. */
+/** Checkboxes named `events`. */
 export function EventChoice({ chosen }: { readonly chosen: readonly WebhookEventName[] }) {
   return (
     <fieldset className="grid gap-1.5">
@@ -180,7 +180,7 @@ export function EventChoice({ chosen }: { readonly chosen: readonly WebhookEvent
   );
 }
 
-/** @throws Error with the sentence that the dialog shows. */
+/** @throws Error with the message that the dialog shows. */
 export function eventsOf(form: FormData): WebhookEventName[] {
   const events = WEBHOOK_EVENTS.filter((event) => form.getAll("events").includes(event));
   if (events.length === 0) throw new Error("Choose at least one event.");
