@@ -1,10 +1,12 @@
 /** What the pages behind one-time links share: the code, the form for a new person, and the page for a used link. */
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { chooseAccount } from "../../account.ts";
 import type { Fault } from "../../api.ts";
 import { ActionForm } from "../action-form.tsx";
-import { buttonClass } from "../ui/button.tsx";
+import { FaultNote } from "../fault-note.tsx";
+import { Button, buttonClass } from "../ui/button.tsx";
 import { Failure } from "../ui/empty.tsx";
 import { Field, Input } from "../ui/field.tsx";
 import { Loading, Skeleton } from "../ui/skeleton.tsx";
@@ -36,6 +38,57 @@ export const INCOMPLETE_LINK: Fault = {
   requestId: null,
   isSignedOut: false,
 };
+
+interface ConfirmPageProps {
+  /** The link's code. */
+  readonly code: string;
+  readonly title: string;
+  readonly lead: ReactNode;
+  /** The verb on the button. */
+  readonly submit: string;
+  readonly onConfirm: () => Promise<unknown>;
+  /** Below the button. */
+  readonly children?: ReactNode;
+}
+
+/** A page behind a link that changes something only at the press of a button, because mail scanners open links too. */
+export function ConfirmPage({ code, title, lead, submit, onConfirm, children }: ConfirmPageProps) {
+  const { fault, isBusy, run } = useAction();
+  if (code === "") {
+    return (
+      <SignedOutPage title={title}>
+        <FaultNote fault={INCOMPLETE_LINK} />
+      </SignedOutPage>
+    );
+  }
+  return (
+    <SignedOutPage title={title} lead={lead}>
+      <FaultNote fault={fault} />
+      <Button tone="main" disabled={isBusy} className="justify-self-start" onClick={() => void run(onConfirm)}>
+        {submit}
+      </Button>
+      {children}
+    </SignedOutPage>
+  );
+}
+
+interface DonePageProps {
+  readonly title: string;
+  readonly lead: string;
+  readonly to: "/" | "/sign-in";
+  readonly label: string;
+}
+
+/** Shown once the link's action has succeeded, with the way on. */
+export function DonePage({ title, lead, to, label }: DonePageProps) {
+  return (
+    <SignedOutPage title={title} lead={lead}>
+      <Link to={to} search={{}} className={`${buttonClass({ tone: "main" })} justify-self-start`}>
+        {label}
+      </Link>
+    </SignedOutPage>
+  );
+}
 
 interface BrokenLinkProps {
   readonly title: string;

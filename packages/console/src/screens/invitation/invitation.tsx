@@ -7,6 +7,7 @@ import { OtherWaysIn } from "../../components/shell/other-ways-in.tsx";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import {
   BrokenLink,
+  ConfirmPage,
   INCOMPLETE_LINK,
   SetUpForm,
   takeCode,
@@ -14,7 +15,6 @@ import {
   SetUpShapes,
 } from "../../components/shell/one-time-link.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
-import { Button } from "../../components/ui/button.tsx";
 import { useAction } from "../../components/use-action.ts";
 import { textOf } from "../../sign-in.ts";
 
@@ -24,7 +24,7 @@ type Stage =
   | Exclude<Accepted, { readonly kind: "signed_in" }>
   | { readonly kind: "failed"; readonly fault: Fault };
 
-/** Null: nobody is signed in. */
+/** Null if nobody is signed in. */
 async function findSession(queries: QueryClient): Promise<SessionInfo | null> {
   try {
     return await queries.fetchQuery(sessionQuery);
@@ -34,7 +34,7 @@ async function findSession(queries: QueryClient): Promise<SessionInfo | null> {
   }
 }
 
-/** Who invites, and to what: nobody should join an account unseen. */
+/** Says who invites and to what, so that nobody joins an account unseen. */
 function Offer({ account, invitedBy, end }: InvitationOffer & { readonly end: string }) {
   return (
     <span className="[overflow-wrap:anywhere]">
@@ -56,14 +56,14 @@ function Offer({ account, invitedBy, end }: InvitationOffer & { readonly end: st
 const STORED_CODE = "promptd.invitation";
 const PATH = "/invitation";
 
-/** Of the link; after a sign-in service, which leads back without it, the one from before. */
+/** The link's code. A sign-in service leads back without it, so the code is stored before leaving. */
 function takeInvitation(): string {
   const code = takeCode() || (sessionStorage.getItem(STORED_CODE) ?? "");
   sessionStorage.removeItem(STORED_CODE);
   return code;
 }
 
-/** Beside a password: sign-in services, and a passkey where they may have one. */
+/** Alternatives to a password: sign-in services, and a passkey if the person may have one. */
 function OtherWays({ code, onPasskey }: { readonly code: string; readonly onPasskey: (() => void) | null }) {
   const action = useAction();
   const store = () => sessionStorage.setItem(STORED_CODE, code);
@@ -76,34 +76,27 @@ function OtherWays({ code, onPasskey }: { readonly code: string; readonly onPass
 }
 
 interface JoinProps extends InvitationOffer {
+  readonly code: string;
   readonly session: SessionInfo;
   readonly onAccept: () => Promise<void>;
 }
 
-/** For who is signed in. */
-function Join({ session, onAccept, ...offer }: JoinProps) {
-  const action = useAction();
+/** For people who are signed in. */
+function Join({ code, session, onAccept, ...offer }: JoinProps) {
   return (
-    <SignedOutPage
+    <ConfirmPage
+      code={code}
       title="Accept the invitation"
       lead={<Offer {...offer} end={`You are signed in as ${session.person.email}.`} />}
-    >
-      <FaultNote fault={action.fault} />
-      <Button
-        tone="main"
-        disabled={action.isBusy}
-        className="justify-self-start"
-        onClick={() => void action.run(onAccept)}
-      >
-        Accept
-      </Button>
-    </SignedOutPage>
+      submit="Accept"
+      onConfirm={onAccept}
+    />
   );
 }
 
 /**
- * The link of an invitation: new people choose a name and a password or come by a sign-in service, known people sign in,
- * and whoever is signed in says that they accept: a page elsewhere may have led them here.
+ * The page behind an invitation link. New people choose a name and a password or use a sign-in service. Known people
+ * sign in. Signed-in people must confirm, because another site may have sent them here.
  */
 export function InvitationScreen() {
   const [code] = useState(takeInvitation);
@@ -114,7 +107,7 @@ export function InvitationScreen() {
   const queries = useQueryClient();
   const enter = useEnter();
   const fail = (error: unknown) => setStage({ kind: "failed", fault: faultOf(error) });
-  /** A write names the account that it is made in: before the person is a member, one that they have. */
+  /** Every write names an account. The person is not a member yet, so this one names their own. */
   const join = async (session: SessionInfo) => {
     const headers = { [ACCOUNT_HEADER]: session.accountId };
     const { accountId } = await manage.send("joinAccount", { body: { code }, headers });
@@ -134,7 +127,7 @@ export function InvitationScreen() {
   });
 
   if (stage.kind === "failed") return <BrokenLink title="Invitation" fault={stage.fault} />;
-  if (stage.kind === "join") return <Join {...stage} onAccept={() => join(stage.session)} />;
+  if (stage.kind === "join") return <Join {...stage} code={code} onAccept={() => join(stage.session)} />;
   if (stage.kind === "sign_in") {
     const goOn = () => void queries.fetchQuery(sessionQuery).then(join).catch(fail);
     return (

@@ -3,9 +3,8 @@ import { useState } from "react";
 import { ActionForm } from "../../components/action-form.tsx";
 import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { FaultNote } from "../../components/fault-note.tsx";
-import { INCOMPLETE_LINK, takeCode } from "../../components/shell/one-time-link.tsx";
+import { DonePage, INCOMPLETE_LINK, takeCode } from "../../components/shell/one-time-link.tsx";
 import { PasswordField } from "../../components/shell/person-fields.tsx";
-import { buttonClass } from "../../components/ui/button.tsx";
 import { useAction } from "../../components/use-action.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
 
@@ -15,13 +14,8 @@ export function ResetPasswordScreen() {
   const [isDone, setDone] = useState(false);
   const action = useAction();
   if (isDone) {
-    return (
-      <SignedOutPage title="Password changed" lead="You were signed out everywhere. Sign in with the new password.">
-        <Link to="/sign-in" search={{}} className={`${buttonClass({ tone: "main" })} justify-self-start`}>
-          Sign in
-        </Link>
-      </SignedOutPage>
-    );
+    const lead = "You were signed out everywhere. Sign in with the new password.";
+    return <DonePage title="Password changed" lead={lead} to="/sign-in" label="Sign in" />;
   }
   return (
     <SignedOutPage title="Choose a new password">
