@@ -1,5 +1,5 @@
 /**
- * The form of the shipped data files: gzip over
+ * The format of the shipped data files: gzip over
  *   4 bytes    length of the header, little endian
  *   header     JSON: {"name": [offset, bytes], ...}, offsets from the end of the header
  *   sections   each aligned to 8 bytes, so that its numbers are read in place
@@ -32,10 +32,10 @@ export function encodeDataFile(sections: Sections): Buffer {
 }
 
 const unzip = promisify(gunzip);
-/** More than the content needs, so that zlib fills one buffer and joins none. */
+/** More than the content needs, so that zlib fills one buffer and does not join several. */
 const SPARE_BYTES = 64;
 
-/** Unpacks outside of the event loop's thread, into one buffer that all sections share. */
+/** Unpacks off the event loop's thread, into one buffer that all sections share. */
 export async function decodeDataFile(packed: Buffer): Promise<Sections> {
   const unpackedBytes = packed.readUInt32LE(packed.byteLength - 4); // gzip ends with it
   const bytes = await unzip(packed, { chunkSize: unpackedBytes + SPARE_BYTES });
@@ -49,7 +49,7 @@ export async function decodeDataFile(packed: Buffer): Promise<Sections> {
   );
 }
 
-/** Reads a shipped file once in the life of a process, when it is first needed. A read that failed is tried anew. */
+/** Reads a shipped file once per process, when it is first needed. A failed read is retried. */
 export function loadOnce<Data>(load: () => Promise<Data>): () => Promise<Data> {
   let loading: Promise<Data> | null = null;
   return () => {
@@ -67,11 +67,11 @@ export async function readDataFile(name: string): Promise<Sections> {
 
 export function sectionOf(sections: Sections, name: string): Uint8Array {
   const section = sections[name];
-  if (section === undefined) throw new Error(`The search data has no section ${name}: build it again.`);
+  if (section === undefined) throw new Error(`The search data has no section ${name}. Build it again.`);
   return section;
 }
 
-/** A section as numbers, without copying. */
+/** Returns a section as numbers, without copying. */
 export function numbersOf<Numbers>(
   sections: Sections,
   name: string,
@@ -83,7 +83,7 @@ export function numbersOf<Numbers>(
   return new Type(buffer, byteOffset, byteLength / Type.BYTES_PER_ELEMENT);
 }
 
-/** Bytes of a typed array, without copying. */
+/** Returns the bytes of a typed array, without copying. */
 export function bytesOf(array: ArrayBufferView): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }

@@ -1,4 +1,4 @@
-/** A sorted list of ASCII or UTF-8 words in one buffer: tens of thousands of words without as many objects. */
+/** A sorted list of ASCII or UTF-8 words in one buffer, instead of tens of thousands of objects. */
 import { bytesOf, numbersOf, sectionOf, type Sections } from "./data-file.ts";
 
 export interface WordList {

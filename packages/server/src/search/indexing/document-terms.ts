@@ -1,4 +1,4 @@
-/** What is indexed of a prompt: its public fields, never a template, an instruction, an option text or a sample. */
+/** What the index contains of a prompt: its public fields, never templates, instructions, option texts, or samples. */
 import { createHash } from "node:crypto";
 import { ANALYSER_VERSION, contentTokens, foldText, tokenize } from "../text/analyser.ts";
 
@@ -13,14 +13,14 @@ export interface SearchDocument {
 
 export type SearchFields = Pick<SearchDocument, "title" | "description" | "tags" | "inputNames">;
 
-/** A word in the title says three times, elsewhere one and a half times, what it would say in a template. */
+/** A word counts three times in the title, and one and a half times elsewhere, compared with a word in a template. */
 const TITLE_WEIGHT = 3;
 const FIELD_WEIGHT = 1.5;
-/** Names like "topic" or "language" say little; at 1.5 they cost .003 over all development queries (2026-11). */
+/** Names like "topic" or "language" say little; a weight of 1.5 costs .003 over all development queries (2026-11). */
 const INPUT_NAME_WEIGHT = 0.5;
-/** The speller offers words from three letters on; longer than this nothing is a word. */
+/** The speller suggests words of at least three letters; anything longer than the maximum is not a word. */
 const WORD_LETTERS = { min: 3, max: 40 };
-/** A b-tree entry must stay under 2,704 bytes; a longer run of letters is no term anyone searches for. */
+/** A B-tree entry must stay under 2,704 bytes, and nobody searches for a longer run of letters. */
 const TERM_UNITS_MAX = 200;
 
 export interface DocumentTerms {
@@ -58,15 +58,15 @@ export function analyseDocument(document: SearchFields): DocumentTerms {
   return { weights, length, words, titleWords, contentHash: hashFields(document) };
 }
 
-/** A copy PostgreSQL can store: well formed and without NUL. */
+/** Makes a copy that PostgreSQL can store: well formed and without NUL. */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\0", " ");
 }
 
-/** About 500 tokens of English, which the smallest models take; title and description come first and are shorter. */
+/** About 500 tokens of English, which the smallest models accept. Title and description come first and are shorter. */
 const EMBEDDING_INPUT_UNITS_MAX = 2_000;
 
-/** What is sent to an embeddings model: the public fields in labelled lines, and nothing else. */
+/** Builds what is sent to an embeddings model: only the public fields, in labeled lines. */
 export function embeddingInput(fields: SearchFields): string {
   const lines = [
     ["Title", fields.title],
@@ -86,7 +86,7 @@ function foldSpace(text: string): string {
   return storableText(text).replaceAll(/\s+/gu, " ").trim();
 }
 
-/** A title of nothing but stop words ("What If") keeps them: it must be findable by them. */
+/** A title of only stop words ("What If") keeps them, so that a search for them finds it. */
 function titleTokens(text: string) {
   const tokens = contentTokens(text);
   return tokens.length > 0 ? tokens : tokenize(text);

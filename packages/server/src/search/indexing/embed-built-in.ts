@@ -1,4 +1,4 @@
-/** Periodic work of every process: the built-in embedder's vectors, and search back to them when no model is wanted. */
+/** Periodic work of every process: makes the built-in vectors, and returns search to them when no model is wanted. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
@@ -13,17 +13,20 @@ export interface EmbeddingOptions {
   readonly db: Database;
   readonly log: Log;
   readonly clock: Clock;
-  /** Fires when the process closes: what is being asked is given up, and what was stored by then stays. */
+  /** Fires when the process closes: calls in progress are aborted, and everything stored so far stays. */
   readonly closing: AbortSignal;
 }
 
 const BATCH = 500;
-/** Nearly until the next turn: after an upgrade with other tables prompts are found by words alone until this is done. */
+/**
+ * Nearly until the next tick: after an upgrade with other tables, search finds prompts only by words until this is
+ * done.
+ */
 const SLICE_MS_MAX = 50_000;
 
 /**
- * Publishing has written the vectors already; only after an upgrade with other tables all are made anew.
- * @param mayReplaceModel false in a process that is set to a model: it does not take search from that model.
+ * Recomputes all vectors after an upgrade with other tables. Otherwise, publishing has already written them.
+ * @param mayReplaceModel false in a process that is configured with a model: it does not take search away from a model.
  */
 export async function embedByBuiltIn(
   { db, log, clock, closing }: EmbeddingOptions,
@@ -39,7 +42,7 @@ export async function embedByBuiltIn(
     await keepVectors(db, base.embedder, await foldAll(base, documents));
   }
   if (await activate(db, base.embedder, { mayReplaceModel })) {
-    log.info({ embedder: base.embedder }, "search answers with the built-in vectors now");
+    log.info({ embedder: base.embedder }, "search now uses the built-in vectors");
   }
 }
 

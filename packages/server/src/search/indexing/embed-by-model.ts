@@ -1,10 +1,10 @@
 /**
- * Periodic work of a process that is set to an embeddings model: says that the model is wanted, gives documents the
- * vectors they lack, and moves search to the model once none is missing. Batches follow one another as fast as the
- * model answers, each stored by itself, so a killed process loses one batch.
+ * Periodic work of a process that is configured with an embeddings model: records that the model is wanted, makes
+ * missing vectors, and switches search to the model once no vector is missing. Batches run as fast as the model
+ * responds, and each is stored separately, so a killed process loses one batch.
  *
- * A batch that fails is halved while the model answers anything at all, so one text that it refuses, or a model that
- * is slow, holds up nothing else. A text that is refused alone, again and again, is set aside.
+ * While the model responds to anything at all, a failed batch is halved, so that one rejected text or a slow model does
+ * not block the rest. A text that is rejected repeatedly on its own is set aside.
  */
 import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts";
 import { embeddingInput } from "./document-terms.ts";
@@ -24,17 +24,17 @@ export interface EmbedByModelOptions extends EmbeddingOptions {
   readonly modelLength: ModelLength;
 }
 
-/** One call; the SDK splits it by the model's own limit. */
+/** Texts per call; the SDK splits it by the model's own limit. */
 const BATCH_MAX = 128;
-/** Nobody waits for it: a model on this machine's processor may need half a second for a text. */
+/** Nobody waits for this, and a model on this machine's processor may need half a second per text. */
 const CALL_MS_MAX = 60_000;
 const PAUSE_AFTER_FAILURE_MS = 30_000;
-/** Then the run ends, so that another process may have the next one. */
+/** Then this tick ends, so that another process may take the next one. */
 const RUN_MS_MAX = 50_000;
-/** Any short text: only whether the model answers, and the length of its vector, are looked at. */
+/** Any short text: it only shows whether the model responds, and the length of its vectors. */
 const PROBE_TEXT = "Title: prompt";
 
-/** @returns the work of one turn. */
+/** @returns the work of one tick. */
 export function createEmbeddingByModel(options: EmbedByModelOptions): () => Promise<void> {
   const { db, log, clock, model, modelLength, closing } = options;
   const asker = createAsker(options);
@@ -49,8 +49,8 @@ export function createEmbeddingByModel(options: EmbedByModelOptions): () => Prom
     if (clock.nowMs() < pausedUntilMs) return;
     if (modelLength.takeOther()) isSure = false;
     try {
-      // Only a query notices that the model answers another length. A process without queries, with all vectors of the old
-      // length at hand, would take search back to them: so the model is asked again before search moves.
+      // Only queries notice that the model returns vectors of another length. A process without queries, which has all
+      // vectors of the old length, would switch search back to them, so it probes the model again before switching.
       if (embedder === null || !isSure || (await canActivate(db, embedder.embedder, { mayReplaceModel: true }))) {
         embedder = await asker.identify();
         isSure = true;
@@ -59,19 +59,22 @@ export function createEmbeddingByModel(options: EmbedByModelOptions): () => Prom
       const endMs = clock.nowMs() + RUN_MS_MAX;
       while ((await embedSome(embedder)) && clock.nowMs() < endMs) closing.throwIfAborted();
       const isFlipped = await activate(db, embedder.embedder, { mayReplaceModel: true });
-      if (isFlipped) log.info(embedder, "search answers with an embeddings model now");
+      if (isFlipped) log.info(embedder, "search now uses an embeddings model");
     } catch (error) {
       pausedUntilMs = clock.nowMs() + PAUSE_AFTER_FAILURE_MS;
-      isSure = false; // the model may answer another length from now on
-      if (!closing.aborted) throw error; // the tick is logged as failed and comes again
+      isSure = false; // the model may return vectors of another length from now on
+      if (!closing.aborted) throw error; // the tick is logged as failed, and runs again
     }
   };
 }
 
 interface Asker {
-  /** Which embedder the model is: it has no length of its own to look up. */
+  /** Finds out which embedder the model is, since the length of its vectors is not configured. */
   readonly identify: () => Promise<Embedder>;
-  /** Null: these texts failed while the model answered another. @throws the failure when it answers nothing. */
+  /**
+   * Null: these texts failed, but the model accepts another text.
+   * @throws the failure when the model accepts nothing.
+   */
   readonly askFor: (documents: readonly UnembeddedDocument[], dims: number) => Promise<Float32Array[] | null>;
 }
 
@@ -101,7 +104,10 @@ function createAsker({ model, closing }: EmbedByModelOptions): Asker {
   };
 }
 
-/** @returns what gives some documents their vectors, if no other process is at it, and whether there may be more. */
+/**
+ * @returns a function that makes vectors for some documents, unless another process is doing so, and returns whether
+ * there may be more.
+ */
 function createBatches({ db, log, clock }: EmbedByModelOptions, { askFor }: Asker) {
   const refusals = new Refusals();
   const batch = createAdaptiveBatch({ max: BATCH_MAX });
@@ -152,7 +158,7 @@ function createBatches({ db, log, clock }: EmbedByModelOptions, { askFor }: Aske
 }
 
 const SET_ASIDE =
-  "the embeddings model refuses the text of this prompt; it is found by its words alone until its text or the model changes";
+  "the embeddings model rejects the text of this prompt; search finds it only by its words until its text or the model changes";
 
 function pairUp(documents: readonly UnembeddedDocument[], vectors: readonly Float32Array[]) {
   return documents.map(({ doc }, i) => ({ doc, vector: vectors[i] as Float32Array }));
@@ -177,7 +183,7 @@ class Refusals {
     this.#refused.set(doc, { times: times + 1, dueMs: nowMs + (AGAIN_AFTER_MS[times] ?? 0) });
   }
 
-  /** It was refused after every pause. */
+  /** The text was rejected after every pause. */
   isFinal(doc: number): boolean {
     return (this.#refused.get(doc)?.times ?? 0) > AGAIN_AFTER_MS.length;
   }

@@ -1,8 +1,8 @@
 /**
- * SQL of the embedders and their vectors. `bytea` is the truth: float32, little endian, unit length.
+ * SQL of the embedders and their vectors, which are stored as `bytea`: float32, little endian, unit length.
  *
- * Every process says which embedder it is set to (`wanted_at`), so that one without the setting of the others, or an
- * older one after a roll-back, does not take the model from them.
+ * Every process records which embedder it is configured with (`wanted_at`), so that a process without that setting, or
+ * an older release after a rollback, does not replace the model that others use.
  *
  *   building --every document has its vector, and no process wants the active model--> active
  *   active --another becomes active--> retired --wanted again--> building
@@ -12,7 +12,7 @@ import type { Database, Queryable, Tx } from "../../platform/database/database.t
 import type { SearchDocument } from "./document-terms.ts";
 import { underIndexLock } from "./index-store.ts";
 
-/** Any fixed number: the first half of the advisory locks' names, the embedder is the second. */
+/** Any fixed number. It is the first half of the advisory locks' keys; the embedder is the second. */
 const EMBEDDING_LOCK = 7_306_012;
 
 export interface Embedder {
@@ -21,8 +21,8 @@ export interface Embedder {
 }
 
 /**
- * Makes the built-in embedder's row, which its vectors refer to. The first embedder of an installation is active at
- * once: nothing is indexed yet, so nothing can be missing. Under the index lock.
+ * Makes the built-in embedder's row, which its vectors refer to. The first embedder of an installation becomes active
+ * at once, since nothing is indexed yet and no vector can be missing. Call it under the index lock.
  */
 export async function ensureEmbedder(tx: Tx, embedder: string, dims: number): Promise<void> {
   await tx.query(
@@ -34,13 +34,15 @@ export async function ensureEmbedder(tx: Tx, embedder: string, dims: number): Pr
   );
 }
 
-/** So often a process says again which embedder it is set to; seldom, for each time writes a row. */
+/** How often a process records its embedder again. It is rare because each time writes a row. */
 const WANTED_RENEWED = "1 minute";
-/** This long after a process last wanted it, an embedder may be replaced: a process whose database is away for a while is not gone. */
+/**
+ * An embedder may be replaced this long after a process last wanted it: a process may lose its database for a while.
+ */
 const WANTED_LASTS = "10 minutes";
 const UNWANTED_KEPT = "24 hours";
 
-/** Says that a process is set to this model's embedder. A retired one is taken up again, and keeps what it has. */
+/** Records that a process is configured with this model's embedder. A retired embedder is reused with its vectors. */
 export async function wantEmbedder(db: Queryable, { embedder, dims }: Embedder, model: string): Promise<void> {
   await db.query(
     `insert into search_embedders as e (embedder, dims, model, state) values ($1, $2, $3, 'building')
@@ -51,7 +53,7 @@ export async function wantEmbedder(db: Queryable, { embedder, dims }: Embedder, 
   );
 }
 
-/** The same by a process that cannot say which embedder its model is, because the model does not answer. */
+/** Does the same for a process that does not know its embedder, because the model does not respond. */
 export async function wantEmbeddersOf(db: Queryable, model: string): Promise<void> {
   await db.query(
     "update search_embedders set wanted_at = promptd_now() where model = $1 and wanted_at < promptd_now() - $2::interval",
@@ -59,7 +61,7 @@ export async function wantEmbeddersOf(db: Queryable, model: string): Promise<voi
   );
 }
 
-/** The same for the built-in embedder, which every process uses. */
+/** Does the same for the built-in embedder, which every process uses. */
 export async function wantBuiltIn(db: Queryable, embedder: string): Promise<void> {
   await db.query(
     "update search_embedders set wanted_at = promptd_now() where embedder = $1 and wanted_at < promptd_now() - $2::interval",
@@ -68,13 +70,14 @@ export async function wantBuiltIn(db: Queryable, embedder: string): Promise<void
 }
 
 interface Activation {
-  /** False: another model stays the active one, whoever wants it. */
+  /** False: an active model stays active, whether or not a process wants it. */
   readonly mayReplaceModel: boolean;
 }
 
 /**
- * Another one is active, which is no model's, or that of a model nobody is set to, or the same model's of another
- * length, which it does not answer any more; and no document lacks its vector.
+ * Whether this embedder may become active: another one is active, and no document lacks this one's vector. The active
+ * one must be the built-in one, or belong to a model that no process wants, or to the same model with vectors of
+ * another length, which it no longer returns.
  */
 export async function canActivate(db: Queryable, embedder: string, { mayReplaceModel }: Activation): Promise<boolean> {
   const [row] = await db.query<{ replaceable: boolean }>(
@@ -88,16 +91,17 @@ export async function canActivate(db: Queryable, embedder: string, { mayReplaceM
   return row?.replaceable === true && (await listUnembedded(db, embedder, { limit: 1 })).length === 0;
 }
 
-/** Under the index lock. Two statements: in one, the unique index on the active state would see both rows active. */
+/** Call it under the index lock. It takes two statements: in one, the unique index would see two active rows. */
 async function setActive(tx: Tx, embedder: string): Promise<void> {
   await tx.query("update search_embedders set state = 'retired', retired_at = promptd_now() where state = 'active'");
   await tx.query("update search_embedders set state = 'active', retired_at = null where embedder = $1", [embedder]);
 }
 
 /**
- * Takes some vectors from an embedder that no process has wanted for a day, and at last its row. In pieces, for the
- * vectors of a large catalogue take longer than a statement may. Under the index lock, so that none is deleted of an
- * embedder that just becomes the active one. @returns whether there may be more.
+ * Deletes some vectors of an embedder that no process has wanted for a day, and finally its row. It works in pieces,
+ * since deleting the vectors of a large catalogue would exceed the statement timeout. Call it under the index lock, so
+ * that it deletes nothing of an embedder that is becoming active.
+ * @returns whether there may be more.
  */
 export async function deleteUnwanted(tx: Tx, limit: number): Promise<boolean> {
   const isUnwanted = `state <> 'active' and wanted_at < promptd_now() - interval '${UNWANTED_KEPT}'
@@ -114,7 +118,7 @@ export async function deleteUnwanted(tx: Tx, limit: number): Promise<boolean> {
   return true;
 }
 
-/** True in one transaction at a time: a slow model is not asked for the same texts by several processes. */
+/** True in only one transaction at a time, so that several processes do not send a slow model the same texts. */
 export async function tryLockEmbedding(tx: Tx, embedder: string): Promise<boolean> {
   const [row] = await tx.query<{ locked: boolean }>("select pg_try_advisory_xact_lock($1, hashtext($2)) as locked", [
     EMBEDDING_LOCK,
@@ -129,7 +133,7 @@ export interface MadeVector {
 }
 
 export async function insertVectors(tx: Queryable, embedder: string, vectors: readonly MadeVector[]): Promise<void> {
-  // A document that was removed meanwhile has no row any more; its vector is dropped.
+  // A document removed meanwhile no longer has a row; its vector is dropped.
   await tx.query(
     `insert into search_embeddings (embedder, doc, vec)
      select $1, v.doc, v.vec from unnest($2::int[], $3::bytea[]) as v (doc, vec) join search_docs d on d.doc = v.doc
@@ -138,7 +142,10 @@ export async function insertVectors(tx: Queryable, embedder: string, vectors: re
   );
 }
 
-/** Tells every process that these documents have a vector now; nobody holds those of a model that is not active yet. */
+/**
+ * Notifies every process that these documents now have vectors. No process holds vectors of a model that is not yet
+ * active.
+ */
 async function noteVectors(tx: Queryable, embedder: string, docs: readonly number[]): Promise<void> {
   await tx.query(
     `insert into search_changes (doc, terms, words) select doc, '{}', '{}' from unnest($2::int[]) as v (doc)
@@ -151,7 +158,7 @@ export interface UnembeddedDocument extends Omit<SearchDocument, "promptVersionI
   readonly doc: number;
 }
 
-/** @param range documents to leave out, and the only ones that count. */
+/** @param range documents to leave out, and the only documents to consider. */
 export function listUnembedded(
   db: Queryable,
   embedder: string,
@@ -181,15 +188,18 @@ function vectorBytes(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** A copy, since the driver's buffer is neither aligned nor ours; into the one array of many rows it leaves no garbage. */
+/**
+ * Copies a vector, since the driver's buffer is not aligned and not ours. A shared array for many rows leaves no
+ * garbage.
+ */
 export function copyVector(bytes: Buffer, into: Float32Array): void {
   new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(bytes);
 }
 
-/** @returns whether search answers with this embedder from now on. */
+/** @returns whether search uses this embedder from now on. */
 export async function activate(db: Database, embedder: string, activation: Activation): Promise<boolean> {
   if (!(await canActivate(db, embedder, activation))) return false;
-  // No document comes in between.
+  // No document can be added in between.
   return underIndexLock(db, async (tx) => {
     if (!(await canActivate(tx, embedder, activation))) return false;
     await setActive(tx, embedder);
@@ -197,7 +207,7 @@ export async function activate(db: Database, embedder: string, activation: Activ
   });
 }
 
-/** Stores vectors and notifies the processes that have some in memory. */
+/** Stores vectors, and notifies the processes that have vectors in memory. */
 export async function keepVectors(db: Database, embedder: string, vectors: readonly MadeVector[]): Promise<void> {
   await db.tx(async (tx) => {
     await insertVectors(tx, embedder, vectors);

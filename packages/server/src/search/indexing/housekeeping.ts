@@ -1,4 +1,4 @@
-/** Periodic work that keeps the index small and right. */
+/** Periodic work that keeps the index small and correct. */
 import type { Database } from "../../platform/database/database.ts";
 import { deleteUnwanted } from "./embeddings-store.ts";
 import { indexDocuments } from "./index-document.ts";
@@ -9,7 +9,7 @@ const OUTDATED_BATCH = 500;
 /** Rows of vectors: some megabytes. */
 const DELETED_AT_ONCE = 1_000;
 
-/** Forgets what no process reads any more. */
+/** Deletes what no process reads any longer. */
 export async function tidyIndex(db: Database): Promise<void> {
   await deleteOldChanges(db);
   await underIndexLock(db, deleteUnusedCounts);
@@ -19,8 +19,8 @@ export async function tidyIndex(db: Database): Promise<void> {
 }
 
 /**
- * After an upgrade with another analyser, documents are taken apart anew, a batch at a time. They are read under the
- * lock: what somebody publishes or takes back meanwhile must not come back as it was.
+ * Indexes documents again, a batch at a time, after an upgrade with another analyser version. It reads them under the
+ * lock, so that it does not restore an old state of prompts that are published or unpublished meanwhile.
  */
 export async function renewOutdated(db: Database): Promise<void> {
   await underIndexLock(db, async (tx) => {

@@ -1,4 +1,4 @@
-/** Puts documents into the index and takes them out, inside the transaction that publishes or unpublishes them. */
+/** Adds documents to the index and removes them, in the transaction that publishes or unpublishes them. */
 import type { Tx } from "../../platform/database/database.ts";
 import { foldDocument, loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import { analyseDocument, storableText, type SearchDocument } from "./document-terms.ts";
@@ -16,8 +16,9 @@ import { mapInSlices } from "../../platform/time-slice.ts";
 const BATCH_MAX = 500;
 
 /**
- * Makes prompts findable by these versions when the transaction commits, in batches of 500; an older version's text is
- * forgotten. Of several documents of one prompt the last counts. Text that did not change keeps its postings and vectors.
+ * Indexes these versions, in batches of 500, so that search finds them once the transaction commits. They replace the
+ * text of older versions. Of several documents of one prompt, the last counts. Unchanged text keeps its postings and
+ * vectors.
  */
 export async function indexDocuments(tx: Tx, documents: readonly SearchDocument[]): Promise<void> {
   await lockIndex(tx);
@@ -27,7 +28,7 @@ export async function indexDocuments(tx: Tx, documents: readonly SearchDocument[
   }
 }
 
-/** Makes the prompt unfindable when the transaction commits; a prompt that is not indexed stays so. */
+/** Removes the prompt from search once the transaction commits. Does nothing if it is not indexed. */
 export function removeDocument(tx: Tx, promptId: string): Promise<void> {
   return removeDocuments(tx, [promptId]);
 }
@@ -63,7 +64,7 @@ async function indexBatch(tx: Tx, documents: readonly NewDocument[]): Promise<vo
   await embedBuiltIn(tx, changed, docOf);
 }
 
-/** The vectors of the built-in embedder cost microseconds, so they are there from the first moment. */
+/** Built-in vectors take microseconds, so they are made at once. */
 async function embedBuiltIn(tx: Tx, documents: readonly NewDocument[], docOf: ReadonlyMap<string, number>) {
   const base = await loadBuiltInEmbedder();
   await ensureEmbedder(tx, base.embedder, base.dims);
@@ -76,7 +77,7 @@ async function embedBuiltIn(tx: Tx, documents: readonly NewDocument[], docOf: Re
 
 function prepareDocument(document: SearchDocument): NewDocument {
   const clean = {
-    promptId: document.promptId.toLowerCase(), // as the database writes it back
+    promptId: document.promptId.toLowerCase(), // as the database returns it
     promptVersionId: document.promptVersionId,
     title: storableText(document.title),
     description: storableText(document.description),

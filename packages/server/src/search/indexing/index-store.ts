@@ -1,12 +1,12 @@
 /**
- * SQL that writes the index. All of it runs under one advisory lock: two publishers that raise the counts of the same
- * words in different order would deadlock.
+ * SQL that writes the index. All of it runs under one advisory lock, since two publishers that update the counts of the
+ * same words in different orders would deadlock.
  */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { ANALYSER_VERSION } from "../text/analyser.ts";
 import type { DocumentTerms, SearchDocument } from "./document-terms.ts";
 
-/** Any fixed number; advisory locks have one name space for the whole database. */
+/** Any fixed number; the whole database shares one namespace for advisory locks. */
 const PUBLISH_LOCK = 7_306_011;
 const LOCK_WAIT_MS_MAX = 60_000;
 
@@ -24,7 +24,7 @@ export async function lockIndex(tx: Tx): Promise<void> {
   await setTimeouts(tx, before?.lock ?? "0", before?.statement ?? "0");
 }
 
-/** A transaction that has the index to itself, and waits as long for it. */
+/** Runs a transaction with exclusive access to the index, and waits for it with the same timeout. */
 export function underIndexLock<Result>(db: Database, work: (tx: Tx) => Promise<Result>): Promise<Result> {
   const locked = async (tx: Tx) => {
     await lockIndex(tx);
@@ -55,7 +55,7 @@ export async function listIndexed(tx: Queryable, promptIds: readonly string[]): 
   );
 }
 
-/** The same text in a new version: postings and vectors stay. */
+/** For new versions with the same text: postings and vectors stay. */
 export async function renameVersions(tx: Tx, versions: readonly (readonly [doc: number, id: string])[]): Promise<void> {
   if (versions.length === 0) return;
   await tx.query(
@@ -65,7 +65,7 @@ export async function renameVersions(tx: Tx, versions: readonly (readonly [doc: 
   );
 }
 
-/** Takes documents out, and what they added to the counts of terms and words. Postings and vectors go by cascade. */
+/** Removes documents and their share of the term and word counts. Their postings and vectors are deleted by cascade. */
 export async function deleteDocuments(tx: Tx, docs: readonly number[]): Promise<void> {
   if (docs.length === 0) return;
   await noteChanges(tx, docs);
@@ -89,7 +89,7 @@ export async function deleteDocuments(tx: Tx, docs: readonly number[]): Promise<
 
 export type NewDocument = SearchDocument & DocumentTerms;
 
-/** @returns the new number of each prompt's document. */
+/** @returns the new document number of each prompt. */
 export async function insertDocuments(tx: Tx, documents: readonly NewDocument[]): Promise<Map<string, number>> {
   const rows = await tx.query<{ doc: number; promptId: string }>(
     `insert into search_docs (prompt_id, prompt_version_id, title, description, tags, input_names, words, title_words,
@@ -127,7 +127,7 @@ async function insertPostings(tx: Tx, documents: readonly NewDocument[], docOf: 
   const postings = documents.flatMap(({ promptId, weights, length }) =>
     [...weights].map(([term, tf]) => ({ term, doc: docOf.get(promptId), tf, length })),
   );
-  // In key order the index is filled from left to right.
+  // Inserting in key order fills the index from left to right.
   postings.sort((a, b) => (a.term < b.term ? -1 : a.term > b.term ? 1 : 0));
   await tx.query(
     `insert into search_postings (term, doc, tf, len)
@@ -164,7 +164,7 @@ function countEach(items: readonly string[]): [string, number][] {
   return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Tells every process which documents, terms and words to read again. */
+/** Notifies every process of the documents, terms, and words to read again. */
 async function noteChanges(tx: Tx, docs: readonly number[]): Promise<void> {
   await tx.query(
     `insert into search_changes (doc, terms, words)
@@ -174,7 +174,7 @@ async function noteChanges(tx: Tx, docs: readonly number[]): Promise<void> {
   );
 }
 
-/** Documents whose text an older version of the analyser took apart, as their publisher wrote them. */
+/** Lists documents that an older analyser version indexed, with their original text. */
 export function listOutdated(db: Queryable, limit: number): Promise<SearchDocument[]> {
   return db.query(
     `select prompt_id as "promptId", prompt_version_id as "promptVersionId", title, description, tags,
@@ -184,7 +184,7 @@ export function listOutdated(db: Queryable, limit: number): Promise<SearchDocume
   );
 }
 
-/** Rows of counts that have come down to nothing. */
+/** Deletes counts that have dropped to zero. */
 export async function deleteUnusedCounts(tx: Tx): Promise<void> {
   await tx.query("delete from search_terms where df = 0");
   await tx.query("delete from search_vocab where n = 0");
@@ -192,14 +192,14 @@ export async function deleteUnusedCounts(tx: Tx): Promise<void> {
 
 const CHANGES_RETAINED = "1 hour";
 
-/** A process that slept longer reads everything anew. */
+/** A process that was suspended for longer reads everything again. */
 export async function deleteOldChanges(db: Queryable): Promise<void> {
   await db.query("delete from search_changes where at < promptd_now() - $1::interval", [CHANGES_RETAINED]);
 }
 
 /**
- * For after a bulk import: until then queries visit the table for every posting. Minutes on a large table, so outside of
- * any transaction and without the limit of other statements.
+ * Run this after a bulk import: before it, queries visit the table for every posting. It takes minutes on a large
+ * table, so it runs outside transactions and without the statement timeout.
  */
 export async function vacuumIndex(db: Database): Promise<void> {
   await db.runAlone("vacuum (analyze) search_postings");

@@ -1,4 +1,4 @@
-/** SQL that the processes read the index with. */
+/** SQL with which processes read the index. */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { Embedder } from "./embeddings-store.ts";
 
@@ -9,9 +9,9 @@ export interface Change {
 }
 
 /**
- * What was committed since the read that returned `cursor`, each change once. The cursor is that read's snapshot: what
- * it did not see is new, whatever its id and however long its transaction was open.
- * @returns `cursor`: where the next read begins.
+ * Lists what was committed since the read that returned `cursor`, each change once. The cursor is that read's snapshot:
+ * anything it did not see is new, whatever its id and however long its transaction was open.
+ * @returns `cursor`: where the next read starts.
  */
 export async function readChanges(
   db: Database,
@@ -101,7 +101,7 @@ export function listWordsOf(db: Queryable, words: readonly string[]): Promise<Wo
 }
 
 export interface WeightedTerm {
-  /** Number of the query token it stands for. */
+  /** Number of the query token that it stands for. */
   readonly group: number;
   readonly term: string;
   readonly weight: number;
@@ -120,9 +120,9 @@ const K1 = 1.2;
 const B = 0.6;
 
 /**
- * BM25 over the postings. Within one token the greatest value counts: a crowd of synonyms must not outvote one real
- * word. Index-only once the table is vacuumed. The database itself gives up in time: what nobody waits for any more
- * would otherwise go on for seconds.
+ * BM25 over the postings. Within one token, only the largest value counts, so that many synonyms do not outvote one
+ * real word. It is an index-only scan once the table is vacuumed. A statement timeout cancels it in the database, where
+ * it would otherwise run for seconds after the caller stopped waiting.
  */
 export function findByTerms(
   db: Database,

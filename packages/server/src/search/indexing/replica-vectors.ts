@@ -1,6 +1,6 @@
 /**
- * The vectors that this process holds. What changed is taken over at once; a whole embedder is read, and its mean
- * renewed, beside the queries, which go on with what was held before. Only a catalogue of one page is not worth that.
+ * The vectors that this process has in memory. Changes are applied at once. A whole embedder is read, and its mean
+ * recomputed, in the background, while queries use the previous state; a catalogue of one page is read directly.
  */
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queryable } from "../../platform/database/database.ts";
@@ -8,7 +8,7 @@ import { copyVector, listVectorsOf } from "./embeddings-store.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
 import { VectorMatrix, type MatrixOptions } from "../meaning/vector-matrix.ts";
 
-/** An embedder whose vectors this process wants at hand. */
+/** An embedder whose vectors this process needs in memory. */
 export interface ReplicatedEmbedder extends MatrixOptions {
   readonly embedder: string;
 }
@@ -28,10 +28,13 @@ export class ReplicaVectors {
   readonly #documents: Documents;
   readonly #loaded: Map<string, VectorMatrix>;
   readonly #loading = new Map<string, Coming>();
-  /** Whatever was copied last; a matrix copies it again. */
+  /** The last copied vector; a matrix copies it again. */
   #row = new Float32Array();
 
-  /** `before`: of the copy that this one replaces. A document's vector never changes, so those are not read again. */
+  /**
+   * `before`: vectors of the copy that this one replaces. A document's vector never changes, so they are not read
+   * again.
+   */
   constructor(db: Queryable, documents: Documents, before: ReplicaVectors | null) {
     this.#db = db;
     this.#documents = documents;
@@ -46,12 +49,12 @@ export class ReplicaVectors {
     for (const [, matrix] of this.#all()) matrix.delete(doc);
   }
 
-  /** Reads the vectors of documents that came or changed. */
+  /** Reads the vectors of new or changed documents. */
   async read(docs: readonly number[]): Promise<void> {
     for (const [embedder, matrix] of this.#all()) await this.#readInto(matrix, embedder, docs);
   }
 
-  /** After the documents were read anew: forgets those that are gone, and reads what is missing. */
+  /** After the documents were reloaded: drops vectors of documents that are gone, and reads missing ones. */
   async follow(): Promise<void> {
     for (const [embedder, matrix] of this.#loaded) {
       for (const doc of matrix.docs()) if (!this.#documents.has(doc)) matrix.delete(doc);
@@ -60,8 +63,8 @@ export class ReplicaVectors {
   }
 
   /**
-   * Sees to it that these are held, and no others. False while one of them is still being read; until then those that
-   * were held before stay. `isFirst`: nobody can be answered before they are there.
+   * Makes sure that the vectors of exactly these embedders are in memory. False while some are still being read; until
+   * then the previous ones stay. `isFirst`: no query can be answered before they are loaded.
    */
   async load(choices: readonly ReplicatedEmbedder[], isFirst: boolean): Promise<boolean> {
     for (const choice of choices) if (!this.#loaded.has(choice.embedder)) this.#begin(choice);
@@ -77,7 +80,7 @@ export class ReplicaVectors {
     return true;
   }
 
-  /** Renews means; only that of a small matrix is waited for. */
+  /** Recomputes means, and waits only for small matrices. */
   async settle(): Promise<void> {
     const settling = [...this.#loaded.values()].map((matrix) => matrix.settle());
     if (this.#isSmall()) await Promise.all(settling);
@@ -102,7 +105,7 @@ export class ReplicaVectors {
         await matrix.settle();
         coming.state = "whole";
       } catch {
-        coming.state = "failed"; // the next look begins again, and fails itself while the database is away
+        coming.state = "failed"; // the next poll starts over, and itself fails while the database is unavailable
       }
     };
     const coming: Coming = { matrix, state: "reading", read: yieldToEventLoop().then(read) };
@@ -121,7 +124,7 @@ export class ReplicaVectors {
     const slice = createTimeSlice();
     for (const { doc, vec } of rows) {
       if (slice.isOver()) await slice.yieldToEventLoop();
-      if (!this.#documents.has(doc)) continue; // taken out since it was read
+      if (!this.#documents.has(doc)) continue; // removed since it was read
       const vector = vec.byteLength === this.#row.byteLength ? this.#row : new Float32Array(vec.byteLength / 4);
       copyVector(vec, vector);
       matrix.set(doc, vector);

@@ -1,11 +1,11 @@
 /**
- * This process's copy of the index in memory: titles, counts of terms and words, vectors. PostgreSQL is the truth; the copy
- * is brought up to date before every query and once a second, and may at worst be late by what commits meanwhile.
+ * This process's copy of the index in memory: titles, term and word counts, and vectors. PostgreSQL is the source of
+ * truth. The copy is updated before every query and once a second, so at worst it lacks what commits in the meantime.
  *
  *   load      everything, in pages, so that no page blocks the process for long
- *   refresh   what search_changes names since the last poll; several callers share one poll
+ *   refresh   what search_changes lists since the last poll; several callers share one poll
  *
- * A poll is small: what takes long, an embedder's vectors or their mean, is read beside the queries (replica-vectors.ts).
+ * A poll is small: slow work, such as an embedder's vectors or their mean, runs in the background (replica-vectors.ts).
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
@@ -21,31 +21,33 @@ import { Vocabulary } from "../text/vocabulary.ts";
 export interface ReplicaOptions {
   readonly db: Database;
   readonly clock: Clock;
-  /** Which vectors to hold, given the active embedder of the installation and the number of documents. */
+  /** Chooses the vectors to hold, given the installation's active embedder and the number of documents. */
   readonly chooseEmbedders: (active: Embedder | null, documents: number) => readonly ReplicatedEmbedder[];
 }
 
 const PAGE = 1_000;
-/** search_changes goes back an hour; a process that slept nearly as long starts over. */
+/** search_changes goes back an hour; a process that was suspended for nearly that long starts over. */
 const RELOAD_AFTER_MS = 50 * 60 * 1_000;
 
 export interface IndexReplica {
   readonly documents: ReadonlyMap<number, ReplicaDocument>;
   readonly vocabulary: Vocabulary;
   readonly averageLength: number;
-  /** Documents that have the term; 0 for one that no document has. */
+  /** Number of documents that have the term; 0 if none has it. */
   countOf(term: string): number;
-  /** Terms of two characters of a script without spaces that have the character, with no order. */
+  /** Two-character terms of scripts without spaces that contain the character, in no particular order. */
   pairsWith(character: string): Iterable<string>;
   docsTitled(title: string): ReadonlySet<number>;
-  /** Documents whose titles differ in case, spaces, signs and accents at most. */
+  /** Documents whose titles differ at most in case, spaces, signs, and accents. */
   docsSpelled(title: string): ReadonlySet<number>;
-  /** Every title, as titleKey writes it, with the documents that have it. */
+  /** Every title, in the form of titleKey, with the documents that have it. */
   titles(): Iterable<readonly [title: string, docs: ReadonlySet<number>]>;
-  /** The one whose vectors are held: after a flip the one before, until those of the new one are read. */
+  /**
+   * The embedder whose vectors are in memory: after a switch, the previous one until the new one's vectors are read.
+   */
   activeEmbedder(): Embedder | null;
   matrixOf(embedder: string): VectorMatrix | null;
-  /** Resolves when everything committed before the call is in the copy. */
+  /** Resolves once the copy contains everything committed before the call. */
   refresh(): Promise<void>;
 }
 
@@ -60,7 +62,7 @@ export function createReplica(options: ReplicaOptions): IndexReplica {
     await next.catchUp();
     state = next;
   }
-  /** One poll at a time. A caller that comes during a poll waits for the next one, which begins after its call. */
+  /** One poll at a time. A caller that arrives during a poll waits for the next one, which starts after its call. */
   function refresh(): Promise<void> {
     if (running === null) {
       running = poll().finally(() => {
@@ -77,7 +79,7 @@ export function createReplica(options: ReplicaOptions): IndexReplica {
     return waiting;
   }
   const current = (): State => {
-    if (state === null) throw new Error("The search index was not read yet.");
+    if (state === null) throw new Error("The search index has not been loaded yet.");
     return state;
   };
   return {
@@ -102,7 +104,7 @@ export function createReplica(options: ReplicaOptions): IndexReplica {
 }
 
 async function loadState(options: ReplicaOptions, before: State | null): Promise<State> {
-  // The cursor first: what commits while the pages are read is read again by the first poll.
+  // Read the cursor first: the first poll reads again what commits while the pages are read.
   const state = new State(options, await store.readCursor(options.db), before);
   await state.loadAll();
   return state;
@@ -111,10 +113,10 @@ async function loadState(options: ReplicaOptions, before: State | null): Promise
 class State {
   readonly documents = new Map<number, ReplicaDocument>();
   readonly terms = new Map<string, number>();
-  /** Character -> terms of two characters that have it, for scripts without spaces. */
+  /** Character -> two-character terms that contain it, for scripts without spaces. */
   readonly pairs = new Map<string, Set<string>>();
   readonly titles = new Map<string, Set<number>>();
-  /** By titleLetters. */
+  /** Keyed by titleLetters. */
   readonly spelled = new Map<string, Set<number>>();
   readonly vocabulary = new Vocabulary();
   readonly matrices: ReplicaVectors;
@@ -122,11 +124,11 @@ class State {
   readAtMs = 0;
   #totalLength = 0;
   #cursor: string;
-  /** Nobody was answered from these vectors yet. */
+  /** No query has used these vectors yet. */
   #isFirst: boolean;
   readonly #options: ReplicaOptions;
 
-  /** `before`: what this one replaces, and takes the vectors from. */
+  /** `before`: the copy that this one replaces, and reuses vectors from. */
   constructor(options: ReplicaOptions, cursor: string, before: State | null) {
     this.#options = options;
     this.#cursor = cursor;
@@ -180,7 +182,7 @@ class State {
     await this.matrices.settle();
   }
 
-  /** Reads the present values, never differences: applying a change twice does no harm. */
+  /** Reads current values, never differences, so applying a change twice does no harm. */
   async #apply(changes: readonly Change[]): Promise<void> {
     const { db } = this.#options;
     const docs = [...new Set(changes.map(({ doc }) => doc))];
@@ -194,9 +196,9 @@ class State {
     const present = new Map(documents.map((row) => [row.doc, row]));
     for (const { term, df } of termCounts) this.#setTerm(term, df);
     for (const { word, n, nTitle } of wordCounts) this.vocabulary.set(word, n, nTitle);
-    // What is gone goes first: the text before and the text after have different numbers.
+    // Remove documents first: the old and the new text have different document numbers.
     for (const doc of docs) if (!present.has(doc)) this.#deleteDocument(doc);
-    const slice = createTimeSlice(); // each title is normalised
+    const slice = createTimeSlice(); // each title is normalized
     for (const row of documents) {
       if (slice.isOver()) await slice.yieldToEventLoop();
       this.#setDocument(row);
@@ -251,7 +253,7 @@ function deleteFrom(docsOf: Map<string, Set<number>>, key: string, doc: number):
   if (docs?.size === 0) docsOf.delete(key);
 }
 
-/** Reads a table in key order, a page at a time. `take` returns the key of the row. */
+/** Reads a table in key order, one page at a time. `take` returns the key of a row. */
 async function eachPage<Row, Key>(
   first: Key,
   read: (after: Key) => Promise<Row[]>,

@@ -1,4 +1,4 @@
-/** SQL that holds the index against itself and against what is published. */
+/** SQL that compares the index with itself and with the published prompts. */
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 
 export interface IndexedVersion {
@@ -6,7 +6,7 @@ export interface IndexedVersion {
   readonly promptVersionId: string;
 }
 
-/** What can be found now of the prompts behind `after`, up to and with `last`. */
+/** Lists what search finds now of the prompts after `after`, up to and including `last`. */
 export function listVersionsBetween(db: Queryable, after: string, last: string): Promise<IndexedVersion[]> {
   return db.query(
     `select prompt_id as "promptId", prompt_version_id as "promptVersionId" from search_docs
@@ -15,7 +15,7 @@ export function listVersionsBetween(db: Queryable, after: string, last: string):
   );
 }
 
-/** Sets the counts of terms to what the postings say. Under the index lock. @returns the terms that were wrong. */
+/** Recounts terms from the postings. Call it under the index lock. @returns the terms whose counts were wrong. */
 export async function recountTerms(tx: Tx): Promise<string[]> {
   const rows = await tx.query<{ term: string }>(
     `insert into search_terms (term, df)
@@ -28,7 +28,7 @@ export async function recountTerms(tx: Tx): Promise<string[]> {
   return rows.map(({ term }) => term);
 }
 
-/** Sets the counts of words to what the documents say. Under the index lock. @returns the words that were wrong. */
+/** Recounts words from the documents. Call it under the index lock. @returns the words whose counts were wrong. */
 export async function recountWords(tx: Tx): Promise<string[]> {
   const rows = await tx.query<{ word: string }>(
     `insert into search_vocab (word, n, n_title)
@@ -42,7 +42,7 @@ export async function recountWords(tx: Tx): Promise<string[]> {
   return rows.map(({ word }) => word);
 }
 
-/** Lets every process read these counts again; there is no document 0. */
+/** Makes every process read these counts again; there is no document 0. */
 export async function noteCounts(
   tx: Tx,
   { terms, words }: { readonly terms: readonly string[]; readonly words: readonly string[] },

@@ -1,6 +1,6 @@
 /**
- * Once a week the index is compared with what it was made from: with the published prompts, and its counts with its
- * own postings and words. Differences are repaired and logged; there should never be any.
+ * Once a week, compares the index with the published prompts, and its counts with its own postings and words.
+ * Differences are repaired and logged; there should never be any.
  */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
@@ -16,18 +16,18 @@ import type { SearchDocument } from "./document-terms.ts";
 import { indexDocuments, removeDocuments } from "./index-document.ts";
 import { listIndexed, underIndexLock } from "./index-store.ts";
 
-/** The truth about what may be found, which the slice of prompts keeps. */
+/** What search should find, according to the prompts slice. */
 export interface PublishedPrompts {
-  /** The version to be found of each prompt that may be, in order of the prompts' ids. */
+  /** Lists the version that search should find of each prompt, in order of prompt id. */
   readonly listVersions: (db: Queryable, afterPromptId: string, limit: number) => Promise<IndexedVersion[]>;
-  /** What is to be found of these prompts; those that may not be found are left out. */
+  /** Lists what search should find of these prompts. Prompts that it should not find are left out. */
   readonly listDocuments: (db: Queryable, promptIds: readonly string[]) => Promise<SearchDocument[]>;
 }
 
 const PAGE = 500;
 const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Pages are compared without the index's lock; what looks wrong is looked at again under it, and mended. */
+/** Compares pages without the index lock. Prompts that seem wrong are checked again under the lock, and repaired. */
 export async function verifyDocuments(db: Database, published: PublishedPrompts, log: Log): Promise<void> {
   let removed = 0;
   let written = 0;
@@ -37,14 +37,14 @@ export async function verifyDocuments(db: Database, published: PublishedPrompts,
     const indexed = await listVersionsBetween(db, after, last);
     const suspects = differingPrompts(wanted, indexed);
     for (let i = 0; i < suspects.length; i += PAGE) {
-      const mended = await mendPrompts(db, published, suspects.slice(i, i + PAGE));
-      removed += mended.removed;
-      written += mended.written;
+      const repaired = await repairPrompts(db, published, suspects.slice(i, i + PAGE));
+      removed += repaired.removed;
+      written += repaired.written;
     }
     after = last;
   }
   if (removed + written > 0)
-    log.error({ removed, written }, "the search index differed from what is published; mended");
+    log.error({ removed, written }, "the search index differed from the published prompts and was repaired");
 }
 
 function differingPrompts(some: readonly IndexedVersion[], others: readonly IndexedVersion[]): string[] {
@@ -59,8 +59,8 @@ function differingPrompts(some: readonly IndexedVersion[], others: readonly Inde
 
 const keyOf = ({ promptId, promptVersionId }: IndexedVersion) => `${promptId} ${promptVersionId}`;
 
-/** Under the lock nobody who publishes can commit, so what is read here of prompts and index belongs together. */
-function mendPrompts(db: Database, published: PublishedPrompts, promptIds: readonly string[]) {
+/** While the lock is held, no publisher can commit, so prompts and index are read in a consistent state. */
+function repairPrompts(db: Database, published: PublishedPrompts, promptIds: readonly string[]) {
   return underIndexLock(db, async (tx) => {
     const wanted = await published.listDocuments(tx, promptIds);
     const indexed = await listIndexed(tx, promptIds);
@@ -77,7 +77,7 @@ function mendPrompts(db: Database, published: PublishedPrompts, promptIds: reado
   });
 }
 
-/** Counts change by adding and subtracting. Every process is notified of those that were wrong. */
+/** Checks the counts, which change by adding and subtracting. Every process is notified of wrong ones. */
 export async function verifyCounts(db: Database, log: Log): Promise<void> {
   const terms = await underIndexLock(db, async (tx) => {
     const wrong = await recountTerms(tx);
@@ -90,5 +90,5 @@ export async function verifyCounts(db: Database, log: Log): Promise<void> {
     return wrong.length;
   });
   if (terms + words === 0) return;
-  log.error({ terms, words }, "counts of the search index had drifted from its documents; corrected");
+  log.error({ terms, words }, "the search index counts differed from its documents and were corrected");
 }

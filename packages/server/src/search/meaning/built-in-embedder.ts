@@ -1,7 +1,7 @@
 /**
- * The built-in embedder: a text is the weighted sum of its words' vectors, once by what words mean in prompts and once
- * by what they mean elsewhere. Both sums stand in one vector, so that one product compares both. It needs no key, no
- * service and no training here. English only.
+ * The built-in embedder. A text's vector is the weighted sum of its words' vectors: one sum for what words mean in
+ * prompts, and one for what they mean elsewhere, concatenated so that a single product compares both. It needs no key,
+ * no service, and no training. English only.
  */
 import { createHash } from "node:crypto";
 import type { Expansion } from "../text/expansion.ts";
@@ -11,39 +11,39 @@ import { decodeBaseVectors, type LearntVectors } from "./lsa.ts";
 import type { WordVectors } from "./word-vectors.ts";
 
 export interface BuiltInEmbedder {
-  /** Names the generation of the data: vectors of two embedders are never compared. */
+  /** Identifies the data: vectors of different embedders are never compared. */
   readonly embedder: string;
   readonly dims: number;
-  /** Mean of the training documents' vectors, for catalogues too small to have a mean of their own. */
+  /** Mean of the training documents' vectors, for catalogues too small to have their own. */
   readonly mean: Float32Array;
   readonly tables: readonly WeightedTable[];
-  /** How rare the term is where the embedder was trained. */
+  /** How rare the term is in the embedder's training data. */
   readonly idf: (term: string) => number;
 }
 
 interface WeightedTable extends WordVectors {
-  /** Its part of a cosine; all parts together are 1. */
+  /** Its share of a cosine; all shares add up to 1. */
   readonly share: number;
 }
 
-/** A query token as the embedder wants it. */
+/** A query token in the form that the embedder needs. */
 export interface QueryTerm {
   readonly term: string;
   /** False when no document of the catalogue has it. */
   readonly isInCatalogue: boolean;
-  /** A guess beside the query's own words: it counts where the embedder was trained on it, and is missed nowhere. */
+  /** A guess in addition to the query's own words. It counts if the embedder knows it, and is not missed otherwise. */
   readonly isExtra?: boolean;
   /** 0 to 1; below 1 for a word that was corrected or may be unfinished. */
   readonly certainty: number;
-  /** How much of the query it is, 0 to 1: below 1 for a circumstance. */
+  /** Its share of the query, 0 to 1; below 1 for context words. */
   readonly weight: number;
   readonly expansions: readonly Expansion[];
 }
 
-/** With 0.23, 0.33 and 0.44 for the general table paraphrases gain alike; misspelt words lose with the last (2026-11). */
+/** For the general table, 0.23, 0.33, and 0.44 help paraphrases equally, but 0.44 hurts misspelled words (2026-11). */
 const SHARES = { learnt: 2 / 3, general: 1 / 3 };
 const EXPANSIONS_PER_TOKEN = 15;
-/** Expansions of a word that a table does not have must carry its meaning alone, so they weigh more. */
+/** If a table does not have a word, its expansions alone carry its meaning, so they weigh more. */
 const EXPANSION_SHARE = { known: 1, unknown: 1.2 };
 
 function createBuiltInEmbedder(learnt: LearntVectors, general: WordVectors): BuiltInEmbedder {
@@ -62,16 +62,16 @@ function createBuiltInEmbedder(learnt: LearntVectors, general: WordVectors): Bui
   };
 }
 
-/** One file after the other, so that other work runs between them. */
+/** Loads the files one after the other, so that other work runs in between. */
 export const loadBuiltInEmbedder: () => Promise<BuiltInEmbedder> = loadOnce(async () => {
   const learnt = decodeBaseVectors(await readDataFile("base-vectors.bin.gz"));
   return createBuiltInEmbedder(learnt, decodeGeneralVectors(await readDataFile("general-vectors.bin.gz")));
 });
 
 /**
- * The document's vector, unit length, the mean not removed; null when no table has a word of it. Vectors made from
- * letters share nothing with the mean, so taking it out of a document of nothing else would leave the mean itself, and
- * texts of another script would be near to whatever English words are far from it.
+ * Computes the document's vector, of unit length and with the mean not removed; null when no table knows any of its
+ * words. Vectors made from letters share nothing with the mean. Removing the mean from a document of only such vectors
+ * would leave the mean itself, and texts in other scripts would be close to whatever English words are far from it.
  */
 export function foldDocument(
   { tables, idf }: BuiltInEmbedder,
@@ -80,7 +80,7 @@ export function foldDocument(
   return scaleToUnit(concatenate(tables, (table) => foldDocumentBy(table, weights, idf)));
 }
 
-/** The same by one table alone. */
+/** Does the same with a single table. */
 export function foldDocumentBy(
   table: WordVectors,
   weights: ReadonlyMap<string, number>,
@@ -93,9 +93,9 @@ export function foldDocumentBy(
 }
 
 /**
- * The query's vector, unit length, the mean not removed; null when nothing in it has a meaning here. The expansions
- * of a token together weigh as much as the token (measured better than by their own idf, 2026-11). A word that
- * neither a table nor the catalogue has adds nothing, or nonsense would find neighbours.
+ * Computes the query's vector, of unit length and with the mean not removed; null when nothing in it has a meaning
+ * here. The expansions of a token together weigh as much as the token (measured better than their own idf, 2026-11). A
+ * word that neither a table nor the catalogue has adds nothing, or nonsense would find neighbors.
  */
 export function foldQuery({ tables, idf }: BuiltInEmbedder, terms: readonly QueryTerm[]): Float32Array | null {
   const fold = (table: WordVectors): Float32Array | null => {
@@ -120,7 +120,7 @@ function addQueryTerm(
   for (const { term: other, weight: own } of related) table.addTerm(sum, other, (share * own * weight) / total);
 }
 
-/** Idf-weighted share of the query's terms that are certain and that the tables have, 0 to 1. */
+/** Idf-weighted share, 0 to 1, of the query's terms that are certain and known to the tables. */
 export function coverageOf({ tables, idf }: BuiltInEmbedder, terms: readonly QueryTerm[]): number {
   return tables.reduce((sum, table) => sum + table.share * coverageBy(table, terms, idf), 0);
 }
@@ -136,7 +136,7 @@ function coverageBy(table: WordVectors, terms: readonly QueryTerm[], idf: (term:
   return all === 0 ? 0 : known / all;
 }
 
-/** Each table's vector behind the last one's, so long that products add up by the tables' shares; zeros for null. */
+/** Concatenates the tables' vectors, scaled so that products add up by the tables' shares; zeros for null. */
 function concatenate(
   tables: readonly WeightedTable[],
   vectorOf: (table: WeightedTable) => Float32Array | null,

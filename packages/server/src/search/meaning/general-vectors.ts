@@ -1,6 +1,6 @@
 /**
- * Word vectors of general English, derived from GloVe: what words mean outside of prompts, brands, films and products
- * among them. Four bits a number, read in place.
+ * Word vectors of general English, derived from GloVe: what words mean outside prompts, including brands, films, and
+ * products. Four bits per number, read in place.
  */
 import { bytesOf, numbersOf, sectionOf, type Sections } from "../data/data-file.ts";
 import { decodeWordList, encodeWordList } from "../data/word-list.ts";
@@ -9,12 +9,14 @@ import { hashSections, withHashedVectors, type WordVectors } from "./word-vector
 export interface GeneralVectors {
   /** In code-unit order. */
   readonly terms: readonly string[];
-  /** Any length above 0, an even count of numbers, in the order of `terms`. */
+  /** Vectors of any length above 0 with an even count of numbers, in the order of `terms`. */
   readonly vectors: readonly ArrayLike<number>[];
   readonly mean: ArrayLike<number>;
 }
 
-/** A number is kept as -7 to 7 of its vector's greatest, plus 8, in half a byte; the first in the lower half. */
+/**
+ * A number is stored in half a byte as -7 to 7 sevenths of its vector's largest, plus 8; the first in the lower half.
+ */
 const LEVELS = 7;
 const ZERO = 8;
 const HALF_BYTE = 4;

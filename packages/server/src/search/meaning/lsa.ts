@@ -1,5 +1,5 @@
 /**
- * Word vectors learnt from the seed catalogue by latent semantic analysis: one for each stem of its texts. They know
+ * Word vectors learned from the seed catalogue by latent semantic analysis, one for each stem of its texts. They know
  * what words mean in prompts.
  */
 import { bytesOf, numbersOf, type Sections } from "../data/data-file.ts";
@@ -10,7 +10,7 @@ export interface TermVectors {
   /** In code-unit order. */
   readonly terms: readonly string[];
   readonly idf: ArrayLike<number>;
-  /** Unit length, in the order of `terms`. */
+  /** Vectors of unit length, in the order of `terms`. */
   readonly vectors: readonly ArrayLike<number>[];
   /** Mean of the folded training documents. */
   readonly mean: ArrayLike<number>;
@@ -18,7 +18,7 @@ export interface TermVectors {
 }
 
 export interface LearntVectors extends WordVectors {
-  /** Inverse document frequency in the training set; that of the rarest for a term outside it. */
+  /** Inverse document frequency in the training set; a term outside it gets the frequency of the rarest term. */
   readonly idf: (term: string) => number;
 }
 
@@ -46,7 +46,7 @@ export function encodeBaseVectors({ terms, idf, vectors, mean, documentCount }: 
 
 export function decodeBaseVectors(sections: Sections): LearntVectors {
   const list = decodeWordList("terms", sections);
-  // Asked a hundred times per query; a map of these few thousand words costs a megabyte.
+  // Called a hundred times per query; a map of these few thousand words costs a megabyte.
   const rowOf = new Map(Array.from({ length: list.length }, (_, row) => [list.at(row), row]));
   const trainedIdf = numbersOf(sections, "idf", Float32Array);
   const scales = numbersOf(sections, "scales", Float32Array);

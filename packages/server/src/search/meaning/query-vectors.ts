@@ -1,6 +1,6 @@
 /**
- * Vectors of queries from the embeddings model: remembered, never waited for longer than a reader notices, and not
- * asked for at all while the model keeps failing.
+ * Vectors of queries from the embeddings model. They are cached, a query never waits for one longer than a reader would
+ * notice, and the model is not called while it keeps failing.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
@@ -11,7 +11,7 @@ import { LRUCache } from "lru-cache";
 import { acceptVectors, withPrefix, type RemoteEmbedder, type ModelLength } from "./remote-embedder.ts";
 
 export interface QueryVectors {
-  /** Null when the model did not answer in time or rightly; the built-in vectors answer then. Never rejects. */
+  /** Null when the model did not return a valid vector in time; the built-in vectors are used then. Never rejects. */
   find(query: string, embedder: { readonly embedder: string; readonly dims: number }): Promise<Float32Array | null>;
   close(): void;
 }
@@ -21,16 +21,16 @@ export interface QueryVectorsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly modelLength?: Pick<ModelLength, "noteOther">;
-  /** How long a query waits; a later answer is kept for the next time. */
+  /** How long a query waits. A late vector is cached for the next time. */
   readonly deadlineMs?: number | undefined;
-  /** Test only: after how long a question is given up. */
+  /** Test only: timeout of a call to the model. */
   readonly giveUpMs?: number;
 }
 
 const DEADLINE_MS = 300;
 const GIVE_UP_MS = 5_000;
 const REMEMBERED_MAX = 1_000;
-/** Five failures of the last five within half a minute, and the model is not asked for half a minute. */
+/** After five failures of the last five calls within half a minute, the model is not called for half a minute. */
 const BREAKER = { windowCalls: 5, callsMin: 5, failingShare: 1, windowMs: 30_000, openMs: 30_000 };
 
 export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
@@ -40,8 +40,8 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   const closing = new AbortController();
 
   /**
-   * A question that is late, and later given up, has failed once; so it has when several wait for it. A probe that is
-   * late has not failed yet: its answer shows that the model is back.
+   * A call that is late and then times out counts as one failure, even if several queries wait for it. A late probe has
+   * not failed yet: its answer shows that the model is back.
    */
   function createQuestion(answer: (outcome: Outcome) => Question["answer"]): Question {
     const isProbe = breaker.isOpen;
@@ -67,7 +67,7 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
       return vector;
     } catch (error) {
       failed();
-      // The provider's own text may repeat the query, so only the kind of the failure is written.
+      // The provider's error message may repeat the query, so only the kind of failure is logged.
       options.log.warn({ kind: error instanceof Error ? error.name : typeof error }, "a query was not embedded");
       return null;
     } finally {
@@ -93,13 +93,13 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   };
 }
 
-/** Reported to the breaker once: a late answer is cached, but a model that is always late serves no query. */
+/** Reported to the breaker once. A late answer is cached, but a model that is always late serves no query. */
 interface Outcome {
   readonly failed: () => void;
   readonly succeeded: () => void;
 }
 
-/** What the model is being asked. */
+/** A call to the model in progress. */
 interface Question {
   readonly late: () => void;
   readonly answer: Promise<Float32Array | null>;

@@ -1,13 +1,13 @@
-/** What the rest of search knows of an embeddings model that is asked over the network. */
+/** What the rest of search knows about an embeddings model that is called over the network. */
 import { createHash } from "node:crypto";
 import { scaleToUnit } from "./built-in-embedder.ts";
 
 export interface RemoteEmbedder {
-  /** `provider/model`, as set by the operator. */
+  /** `provider/model`, as configured by the operator. */
   readonly model: string;
-  /** One vector for each text, in order. Rejects when the provider fails or `signal` fires. */
+  /** Returns one vector per text, in order. Rejects when the provider fails or `signal` fires. */
   readonly embedTexts: (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>;
-  /** What the model wants before a query and before a document, such as `query:`; a space is put behind it. */
+  /** Prefixes that the model expects before queries and documents, such as `query:`. A space is added after them. */
   readonly queryPrefix?: string | null;
   readonly documentPrefix?: string | null;
 }
@@ -16,10 +16,10 @@ export function withPrefix(prefix: string | null | undefined, text: string): str
   return prefix ? `${prefix} ${text}` : text;
 }
 
-/** A model that answers vectors of another length than before is another embedder; who sees it first says so. */
+/** A model that returns vectors of a new length is another embedder. Whoever notices first notes it here. */
 export interface ModelLength {
   noteOther(): void;
-  /** Whether it was noted since the last call. */
+  /** Whether a new length was noted since the last call. */
   takeOther(): boolean;
 }
 
@@ -37,12 +37,12 @@ export function createModelLength(): ModelLength {
   };
 }
 
-/** Raise it when documents are put to the model in another form: their vectors are then made anew. */
+/** Raise it when the form in which documents are sent to the model changes, so that their vectors are recomputed. */
 const INPUT_RECIPE_VERSION = 1;
 
 const REMOTE = "remote-";
 
-/** Vectors of different models, lengths or input forms are never compared, so each has a name of its own. */
+/** Vectors of different models, lengths, or input forms are never compared, so each combination has its own name. */
 export function remoteEmbedderId({ model, documentPrefix }: RemoteEmbedder, dims: number): string {
   const prefix = documentPrefix ? [documentPrefix] : [];
   const identity = JSON.stringify([model, dims, INPUT_RECIPE_VERSION, ...prefix]);
@@ -54,8 +54,8 @@ export function isRemote(embedder: string): boolean {
 }
 
 /**
- * Checks an answer at the boundary and scales it to unit length: a NaN or a vector of another length, once stored,
- * would spoil every later ranking.
+ * Checks the model's vectors and scales them to unit length: a stored NaN, or a vector of another length, would spoil
+ * every later ranking.
  * @throws Error that says what is wrong, without any content.
  */
 export function acceptVectors(
@@ -63,15 +63,15 @@ export function acceptVectors(
   expected: { readonly count: number; readonly dims: number | null },
 ): Float32Array[] {
   if (vectors.length !== expected.count) {
-    throw new Error(`The embeddings model answered ${vectors.length} vectors for ${expected.count} texts.`);
+    throw new Error(`The embeddings model returned ${vectors.length} vectors for ${expected.count} texts.`);
   }
   const dims = expected.dims ?? vectors[0]?.length ?? 0;
   return vectors.map((vector) => {
     if (vector.length !== dims || dims === 0) {
-      throw new Error(`The embeddings model answered a vector of ${vector.length} numbers, expected ${dims}.`);
+      throw new Error(`The embeddings model returned a vector of ${vector.length} numbers, expected ${dims}.`);
     }
     const unit = vector.every(Number.isFinite) ? scaleToUnit(vector) : null;
-    if (unit === null) throw new Error("The embeddings model answered a vector that is not finite or has no length.");
+    if (unit === null) throw new Error("The embeddings model returned a vector that is not finite or has zero length.");
     return unit;
   });
 }

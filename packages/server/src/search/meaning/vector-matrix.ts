@@ -1,6 +1,6 @@
 /**
- * All vectors of one embedder, in this process: an exact scan, which never misses a neighbour. Rows keep the vectors
- * as stored; the mean of all is taken out by arithmetic, so that it may move without touching them.
+ * All vectors of one embedder, in this process. An exact scan never misses a neighbor. Rows hold the vectors as stored;
+ * the mean is removed arithmetically, so that it can change without touching them.
  */
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 
@@ -13,11 +13,11 @@ export interface Neighbour {
 export interface MatrixOptions {
   readonly dims: number;
   /**
-   * The mean to remove while there are too few documents for one of their own; null: so much of their own as the few
-   * vouch for.
+   * The mean to remove while there are too few documents for their own mean; null: their own mean, as far as that few
+   * documents justify it.
    */
   readonly shippedMean: Float32Array | null;
-  /** Room for so many from the start. */
+  /** Initial capacity. */
   readonly capacity?: number;
 }
 
@@ -26,14 +26,14 @@ const GROWTH = 1.25;
 const OWN_MEAN_FROM = 200;
 const GROWTH_BEFORE_NEW_MEAN = 0.1;
 const FILLED_MIN = 0.67;
-/** A fifth of a millisecond at 400 numbers a row (2026-11). */
+/** A fifth of a millisecond at 400 numbers per row (2026-11). */
 const ROWS_PER_PIECE = 1_000;
 
 export class VectorMatrix {
   readonly dims: number;
-  /** All vectors behind one another. */
+  /** All vectors, one after another. */
   #rows: Float32Array;
-  /** Document of each row; 0 for a row that was taken out. */
+  /** Document of each row; 0 for a deleted row. */
   #docs: Int32Array;
   /** 1 / length of (row - mean). */
   #scales: Float32Array;
@@ -61,13 +61,14 @@ export class VectorMatrix {
   }
 
   /**
-   * `vector` has unit length, or is all zeros for a document of no meaning, which is never near; anything of another
-   * length than `dims` is refused.
+   * `vector` has unit length, or is all zeros for a document without meaning, which is never near. Throws unless it has
+   * `dims` numbers.
    */
   set(doc: number, vector: Float32Array): void {
-    if (vector.length !== this.dims) throw new RangeError(`A vector of ${vector.length} numbers among ${this.dims}.`);
+    if (vector.length !== this.dims)
+      throw new RangeError(`A vector has ${vector.length} numbers instead of ${this.dims}.`);
     this.delete(doc);
-    if (dot(vector, vector) === 0) return; // less the mean it would be near to whatever is far from the mean
+    if (dot(vector, vector) === 0) return; // without the mean, it would be near whatever is far from the mean
     if (this.#rowCount === this.#docs.length) this.#grow();
     const row = this.#rowCount;
     this.#rowCount += 1;
@@ -78,7 +79,7 @@ export class VectorMatrix {
     this.#addToSum(vector, 1);
   }
 
-  /** The row is only marked: a scan that has begun stays valid. */
+  /** Only marks the row, so that a running scan stays valid. */
   delete(doc: number): void {
     const row = this.#rowOf.get(doc);
     if (row === undefined) return;
@@ -95,7 +96,7 @@ export class VectorMatrix {
     return this.#rowOf.keys();
   }
 
-  /** Renews the mean after the catalogue grew or shrank by a tenth, and packs the rows when a third are empty. */
+  /** Recomputes the mean after the catalogue grew or shrank by a tenth, and packs the rows when a third are empty. */
   settle(): Promise<void> {
     this.#settling ??= this.#renew().finally(() => {
       this.#settling = null;
@@ -103,7 +104,7 @@ export class VectorMatrix {
     return this.#settling;
   }
 
-  /** Scans go on meanwhile with the mean and the scales that belong together, the old ones. */
+  /** Meanwhile, scans continue with the old mean and its scales. */
   async #renew(): Promise<void> {
     if (this.#rowCount > CAPACITY_MIN && this.size < this.#rowCount * FILLED_MIN) await this.#pack();
     if (this.size === 0 || (this.#hasShippedMean && this.size < OWN_MEAN_FROM)) return;
@@ -122,25 +123,25 @@ export class VectorMatrix {
     this.#scales.set(scales);
   }
 
-  /** The `limit` nearest documents to a vector of unit length, nearest first. */
+  /** Finds the `limit` nearest documents to a vector of unit length, nearest first. */
   async findNearest(query: Float32Array, limit: number): Promise<Neighbour[]> {
     const centred = this.#centre(query);
     if (centred === null) return [];
     const best = new BestRows(limit);
     const offset = dot(centred, this.#mean.vector);
-    const rows = this.#rows; // a packed matrix replaces its arrays; this scan keeps those it began with
+    const rows = this.#rows; // packing replaces the arrays; this scan keeps the ones it started with
     const docs = this.#docs;
     const scales = this.#scales;
     const count = this.#rowCount;
     for (let row = 0; row < count; row += 1) {
-      if (row % ROWS_PER_PIECE === 0) await yieldToEventLoop(); // first of all: the caller has just planned the query
+      if (row % ROWS_PER_PIECE === 0) await yieldToEventLoop(); // also at the start: the caller has just planned the query
       const doc = docs[row] as number;
       if (doc !== 0) best.offer(doc, (dot(centred, rows, row * this.dims) - offset) * (scales[row] as number));
     }
     return best.sorted();
   }
 
-  /** Scores the given documents anew, nearest first; documents without a row are left out. */
+  /** Scores the given documents, nearest first. Documents without a row are left out. */
   rank(query: Float32Array, docs: readonly number[]): Neighbour[] {
     const centred = this.#centre(query);
     if (centred === null) return [];
@@ -162,9 +163,9 @@ export class VectorMatrix {
   }
 
   /**
-   * How much of the mean of a few unit vectors is common to all of them, 0 to 1; the rest is chance. The mean cosine
-   * of two different ones estimates the squared length of what is common: it is 0 for vectors that are well spread,
-   * whose mean then stays. Fewer documents may also be of one subject, so the share shrinks with their number.
+   * How much of the mean of a few unit vectors is common to all of them, 0 to 1; the rest is chance. The mean cosine of
+   * two different vectors estimates the squared length of the common part: it is 0 for well-spread vectors, whose mean
+   * then stays. A few documents may also share a subject, so the fewer there are, the smaller the share.
    */
   #commonShare(): number {
     const n = this.size;
@@ -199,7 +200,7 @@ export class VectorMatrix {
     this.#docs = docs;
   }
 
-  /** Rows may come and go while the others are copied: which is which is read at the end, in one turn. */
+  /** Rows may change while others are copied, so the documents of the rows are read at the end, in one step. */
   async #pack(): Promise<void> {
     let rows = new Float32Array(this.dims * Math.max(CAPACITY_MIN, this.size));
     const origins: number[] = [];
@@ -237,7 +238,10 @@ function createMean(vector: Float32Array): Mean {
   return { vector, squares: dot(vector, vector) };
 }
 
-/** The product of `vector` with the numbers from `start` on. Four sums: one alone waits for each addition. */
+/**
+ * The dot product of `vector` with the numbers from `start` on. Uses four sums, since a single one waits for each
+ * addition.
+ */
 function dot(vector: Float32Array, numbers: Float32Array, start = 0): number {
   const whole = vector.length - (vector.length % 4);
   let s0 = 0;
@@ -266,7 +270,7 @@ function scaleOf(vector: Float32Array, mean: Mean): number {
   return squares > 1e-9 ? 1 / Math.sqrt(squares) : 0;
 }
 
-/** Keeps the best so far; sorted only at the end, thinned out when it has grown to twice the limit. */
+/** Collects the best rows. It sorts only at the end, and drops the worst when it has grown to twice the limit. */
 class BestRows {
   readonly #limit: number;
   #nearest: Neighbour[] = [];

@@ -1,4 +1,4 @@
-/** What every table of word vectors can do, and what stands for a word that a table does not have. */
+/** What every table of word vectors can do, and substitute vectors for words that a table does not have. */
 import { createHash } from "node:crypto";
 import { sectionOf, type Sections } from "../data/data-file.ts";
 
@@ -6,10 +6,10 @@ export interface WordVectors {
   /** Changes with any byte of the table. */
   readonly generation: string;
   readonly dims: number;
-  /** Mean of the training documents, each a weighted sum of this table's vectors scaled to unit length. */
+  /** Mean of the training documents, each a weighted sum of this table's vectors, scaled to unit length. */
   readonly mean: Float32Array;
   knows(term: string): boolean;
-  /** Adds `weight` times the term's vector; a term the table does not have has a vector made from its letters. */
+  /** Adds `weight` times the term's vector. A term that the table does not have gets a vector made from its letters. */
   addTerm(sum: Float32Array, term: string, weight: number): void;
 }
 
@@ -19,7 +19,7 @@ export function hashSections(sections: Sections): string {
   return hash.digest("hex");
 }
 
-/** @param addKnown false for a word it does not know. */
+/** @param addKnown returns false for an unknown word. */
 export function withHashedVectors(
   addKnown: (...args: Parameters<WordVectors["addTerm"]>) => boolean,
 ): WordVectors["addTerm"] {

@@ -1,24 +1,24 @@
 /**
- * How much of the meaning an embeddings model decides, and the built-in vectors the rest. Nobody can say how good an
- * operator's model is; but of a model that knows what texts are about, the nearest prompts of a prompt are often those
- * of the built-in vectors too.
+ * Decides how much of the meaning score comes from the embeddings model; the rest comes from the built-in vectors. How
+ * good an operator's model is, is unknown. But if it understands texts, the prompts nearest to a prompt are often the
+ * same as with the built-in vectors.
  */
 import type { VectorMatrix } from "../meaning/vector-matrix.ts";
 
 /**
  * Measured 2026-11-23 with weak embedders (letters, noise, and noise on the built-in vectors): a share of 0.3 costs no
- * class more than .011 but paraphrases .03 at most, half costs up to .12, the model alone .25.
+ * class more than .011, except paraphrases, at most .03; a half costs up to .12, and the model alone .25.
  */
 const SHARE = { min: 0.3, max: 0.5 };
-/** Hashed letters agree by 0.18, noise on the built-in vectors by 0.2 to 0.7. */
+/** The agreement of hashed letters is 0.18, and of noise on the built-in vectors 0.2 to 0.7. */
 const AGREEMENT = { weak: 0.2, strong: 0.45 };
 const SAMPLE = 50;
 const NEAREST = 10;
-/** With fewer prompts agreement is chance. */
+/** With fewer prompts, agreement is chance. */
 const DOCUMENTS_MIN = 200;
 const GROWTH_BEFORE_NEW = 0.1;
 
-/** From 0 to 1. The least share until the agreement is known, which is measured beside the queries. */
+/** From 0 to 1. The minimum share until the agreement is known, which is measured in the background. */
 export type EmbeddingWeight = (model: VectorMatrix, builtIn: VectorMatrix) => number;
 
 interface Measured {
@@ -44,7 +44,7 @@ export function weightFor(agreement: number): number {
   return SHARE.min + (SHARE.max - SHARE.min) * Math.max(0, Math.min(1, strength));
 }
 
-/** The mean share of a prompt's ten nearest that are the same for both, 0 to 1. */
+/** The mean share, 0 to 1, of a prompt's ten nearest prompts that are the same for both embedders. */
 export async function measureAgreement(a: VectorMatrix, b: VectorMatrix): Promise<number> {
   const docs = [...a.docs()].filter((doc) => b.has(doc));
   if (docs.length < DOCUMENTS_MIN) return 0;

@@ -1,4 +1,7 @@
-/** The query, in steps: plan it, ask the legs at the same time, weigh their evidence, put an exact title first. */
+/**
+ * Answers a query in steps: plan it, run the word search and the meaning search in parallel, weigh their evidence, and
+ * put an exact title first.
+ */
 import type { Database } from "../../platform/database/database.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import type { Semaphore } from "../../platform/resilience/semaphore.ts";
@@ -19,19 +22,19 @@ export interface FindPorts {
   readonly table: ExpansionTable;
   readonly translator: Translator;
   readonly log: Log;
-  /** Keeps search from taking every connection. */
+  /** Limits the connections that search uses. */
   readonly connections: Semaphore;
-  /** How long the database may look for words. */
+  /** Timeout of the word search in the database. */
   readonly wordsTimeoutMs: number;
-  /** Null when no embedder can answer. Never rejects. */
+  /** Null when no embedder is available. Never rejects. */
   readonly findByMeaning: (query: string, plan: QueryPlan, limit: number) => Promise<DenseEvidence | null>;
 }
 
 const CANDIDATES_PER_LEG = 100;
-/** Of prompts that share a title more are not compared by how popular they are. */
+/** How many prompts with the same title are compared by popularity. */
 const EXACT_MAX = 500;
 
-/** Best first; at most the candidates of all legs together. */
+/** Finds documents, best first; at most the candidates of the word and meaning searches together. */
 export async function findDocuments(query: string, ports: FindPorts): Promise<Ranked[]> {
   const { replica } = ports;
   const slice = createTimeSlice();
@@ -58,7 +61,7 @@ async function rankByEvidence(
   const lexical = words.hits;
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.replica.documents.get(doc) ?? []);
-  await ports.slice.yieldToEventLoop(); // the scan of the vectors has just ended
+  await ports.slice.yieldToEventLoop(); // the vector scan has just ended
   const { titles, isTelling } = await scoreTitles(
     { forms: [query, plan.readAs], head: plan.head },
     documents,
@@ -72,14 +75,15 @@ async function rankByEvidence(
     titles,
     areTitlesTelling: isTelling,
   });
-  // An empty answer would say that there is no such prompt, when nobody could look.
+  // An empty result would claim that no such prompt exists, although the word search failed.
   if (ranked.length === 0 && words.failure !== null) throw words.failure;
   return ranked;
 }
 
 /**
- * Words that most prompts have take the database long; the answer then comes from meaning and titles.
- * @returns `failure`: why nobody could look.
+ * Finds documents by words. For words that most prompts have, the database may take too long; the result then comes
+ * from meaning and titles.
+ * @returns `failure`: why the word search failed.
  */
 async function findByWords(
   plan: QueryPlan,
@@ -94,22 +98,22 @@ async function findByWords(
     const failure = error as Error;
     log.warn(
       { err: failure, words: plan.tokens.length, terms: plan.lexical.length },
-      "a query was not answered by its words",
+      "a query was answered without a word search",
     );
     return { hits: [], failure };
   }
 }
 
-/** Other searches kept the connections of all searches for as long as one may wait. */
+/** Other searches used all connections for searches until the timeout. */
 export class TooManySearches extends Error {
   override readonly name = "TooManySearches";
 
   constructor() {
-    super("Other searches kept the connections of all searches.");
+    super("All connections for searches are in use.");
   }
 }
 
-/** By likeness; where letters say nothing (emoji, signs), the shorter title says more of the query. */
+/** Ranks by likeness. If letters say nothing (emoji, signs), a shorter title matches more closely. */
 async function rankLiterally(query: string, replica: IndexReplica, slice: TimeSlice): Promise<Ranked[]> {
   const found = await findLiterally(query, replica.titles(), slice);
   const documents = found.flatMap((doc) => replica.documents.get(doc) ?? []);
@@ -119,7 +123,7 @@ async function rankLiterally(query: string, replica: IndexReplica, slice: TimeSl
     .sort((a, b) => b.score - a.score || a.doc - b.doc);
 }
 
-/** A query that is a title asks for that prompt, whatever the scores say. */
+/** A query that equals a title asks for that prompt, whatever the scores. */
 function putFirst(exact: ReadonlySet<number>, ranked: readonly Ranked[]): Ranked[] {
   const above = (ranked[0]?.score ?? 0) + 1;
   const [first, rest] = [ranked.filter(({ doc }) => exact.has(doc)), ranked.filter(({ doc }) => !exact.has(doc))];

@@ -1,26 +1,27 @@
 /**
- * One ranking out of three kinds of evidence: words, meaning, likeness of the title. Weighted scores, not ranks: a
- * noisy list gets the same vote as a perfect one by reciprocal ranks (typing errors .848 -> .714, measured 2026-11).
+ * Combines three kinds of evidence into one ranking: words, meaning, and title likeness. It weighs scores, not ranks:
+ * with reciprocal ranks, a noisy list would count as much as a perfect one (typing errors .848 -> .714, measured
+ * 2026-11).
  */
 import type { LexicalHit } from "../indexing/replica-store.ts";
 
 export interface Evidence {
   readonly lexical: readonly LexicalHit[];
-  /** What a document that has all of the query's words in its title would score. */
+  /** The score of a document with all of the query's words in its title. */
   readonly idealLexical: number;
-  /** Share of the query's words that are surely meant as they are written, 0 to 1. */
+  /** Share of the query's words, 0 to 1, that are certainly meant as written. */
   readonly certainty: number;
-  /** Null when no embedder could answer. */
+  /** Null when no embedder was available. */
   readonly dense: DenseEvidence | null;
-  /** Document -> likeness of its title, only values above 0. */
+  /** Document -> likeness of its title; only values above 0. */
   readonly titles: ReadonlyMap<number, number>;
-  /** Whether an alike title is a reason to show a document that nothing else speaks for. */
+  /** Whether a similar title alone is enough to show a document. */
   readonly areTitlesTelling: boolean;
 }
 
 export interface NearDocument {
   readonly doc: number;
-  /** Nearness that ranks; may have learnt from the nearest documents. */
+  /** Nearness used for ranking; it may include feedback from the nearest documents. */
   readonly cosine: number;
   /** Nearness to the query itself. */
   readonly ownCosine: number;
@@ -30,7 +31,7 @@ export interface DenseEvidence {
   readonly neighbours: readonly NearDocument[];
   /** How much of the query the embedder knows, 0 to 1. */
   readonly coverage: number;
-  /** A document that nothing else speaks for needs at least this cosine to the query itself. */
+  /** A document without other evidence needs at least this cosine to the query itself. */
   readonly cosineMin: number;
   readonly weights: FusionWeights;
 }
@@ -43,7 +44,7 @@ export interface FusionWeights {
 
 export interface Ranked {
   readonly doc: number;
-  /** Rounded to six decimals, so that equal evidence is equal. */
+  /** Rounded to six decimals, so that equal evidence gives equal scores. */
   readonly score: number;
 }
 
@@ -51,9 +52,9 @@ const DOUBT_WEIGHT = 0.75;
 const WORDS_ONLY: FusionWeights = { lexical: 1, dense: 0, title: 0.3 };
 
 /**
- * Best first; equal scores by document number. Documents below the floor are not in it.
+ * Ranks documents, best first; equal scores by document number. Documents below the floor are left out.
  *
- * Words count in proportion to the ideal, not only to the best found: when the best document has one word of four,
+ * Word scores count relative to the ideal, not to the best document found: when the best document has one word of four,
  * meaning should decide (paraphrases .249 -> .287, the other classes unchanged, measured 2026-11).
  */
 export function fuse(evidence: Evidence): Ranked[] {
@@ -77,8 +78,8 @@ export function fuse(evidence: Evidence): Ranked[] {
 }
 
 /**
- * Where words had to be guessed, their letters say more than what the guess means (misspelt and unfinished words .844
- * -> .902 on one half of the own queries, nothing lost elsewhere, measured 2026-11).
+ * If words had to be guessed, their letters say more than the meaning of the guess (misspelled and unfinished words
+ * .844 -> .902 on one half of our own queries, nothing lost elsewhere, measured 2026-11).
  */
 function trustLetters(weights: FusionWeights, doubt: number): FusionWeights {
   const more = DOUBT_WEIGHT * doubt;
@@ -86,8 +87,8 @@ function trustLetters(weights: FusionWeights, doubt: number): FusionWeights {
 }
 
 /**
- * Dividing by the greatest score hides how good it was, so a document also needs an absolute reason: a word of the
- * query or its correction, a title that is alike, or a meaning that is near.
+ * Dividing by the highest score hides how good it was, so a document also needs an absolute reason: a word of the query
+ * or its correction, a similar title, or a similar meaning.
  */
 function supportedDocs({ lexical, dense, titles, areTitlesTelling }: Evidence): Set<number> {
   const near = dense === null ? [] : dense.neighbours.filter(({ ownCosine }) => ownCosine >= dense.cosineMin);
@@ -106,8 +107,8 @@ export interface Popularity {
 export type PopularityOf = (promptIds: readonly string[]) => Promise<ReadonlyMap<string, Popularity>>;
 
 /**
- * The ids of the first `limit`. Popularity is asked for only where scores are equal: it decides between equals and
- * lifts nothing over a better match.
+ * Returns the ids of the first `limit` prompts. Popularity is read only for equal scores: it breaks ties, and never
+ * lifts a prompt over a better match.
  */
 export async function orderPrompts(
   ranked: readonly { readonly promptId: string; readonly score: number }[],

@@ -1,4 +1,4 @@
-/** The nearest documents by meaning, as evidence for the ranking. */
+/** Finds the nearest documents by meaning, as evidence for the ranking. */
 import { coverageOf, foldQuery, scaleToUnit, type BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import type { DenseEvidence, FusionWeights, NearDocument } from "./fusion.ts";
 import type { QueryPlan } from "./query-plan.ts";
@@ -8,14 +8,14 @@ import type { Neighbour, VectorMatrix } from "../meaning/vector-matrix.ts";
 const BUILT_IN_WEIGHTS: FusionWeights = { lexical: 0.5, dense: 1.2, title: 0.6 };
 const BUILT_IN_COSINE_MIN = 0.2;
 /**
- * Rocchio's feedback: the three nearest documents, weighed by their nearness, pull the query towards themselves as
- * strongly as its own words. Measured 2026-11 on the development queries: paraphrases .223 -> .248, words .956 -> .960;
- * flat between 2 and 4 documents and strengths of 0.7 and 2.5. Only the nearest are ranked again, so that the matrix
- * is read once (from 100 to 800 of them give the same).
+ * Rocchio feedback: the three nearest documents, weighted by nearness, pull the query toward themselves as strongly as
+ * its own words. Measured 2026-11 on the development queries: paraphrases .223 -> .248, words .956 -> .960; flat
+ * between 2 and 4 documents and between strengths of 0.7 and 2.5. Only the nearest documents are ranked again, so that
+ * the matrix is read once (100 to 800 of them give the same result).
  */
 const FEEDBACK = { documents: 3, strength: 1, candidates: 200 };
 
-/** Null when the built-in embedder knows nothing of the query. */
+/** Null when the built-in embedder knows none of the query's words. */
 export async function findByBuiltIn(
   base: BuiltInEmbedder,
   matrix: VectorMatrix,
@@ -49,14 +49,15 @@ function rankWithFeedback(
 }
 
 /**
- * Unmeasured: no model's weights were at hand. What all documents have in common is removed here too, so a cosine of
- * chance is about 0 from a handful of documents on; a single document cannot tell what is common, and two hardly.
+ * Not measured, since no model's weights were available. The common part of all documents is removed here too, so a
+ * chance cosine is about 0 with a handful of documents or more; one document cannot show what is common, and two hardly
+ * can.
  */
 const REMOTE_COSINE_MIN = 0.3;
 
 /**
- * The same with a vector of the embeddings model, which knows every word and needs no feedback. It was asked for the
- * words as they are written, so it counts as much as these are surely meant.
+ * Does the same with a vector from the embeddings model, which knows every word and needs no feedback. The model got
+ * the words as written, so its vector counts in proportion to how certainly they are meant.
  */
 export async function findByVector(
   matrix: VectorMatrix,
@@ -73,8 +74,9 @@ export async function findByVector(
 }
 
 /**
- * Both as one: each neighbour's part of the nearest's cosine, weighed by the shares. A document that is near enough for
- * one of them is near enough. Without evidence of the built-in embedder the model still has its share only.
+ * Combines both: each neighbor's cosine relative to the nearest one's, weighted by the shares. A document that is near
+ * enough for one of them is near enough. Without evidence from the built-in embedder, the model still gets only its
+ * share.
  */
 export function mixEvidence(builtIn: DenseEvidence | null, model: DenseEvidence, share: number): DenseEvidence {
   const mixed = new Map<number, { cosine: number; ownCosine: number }>();

@@ -1,4 +1,4 @@
-/** From the words of a query to what the legs look for: read, expanded and weighted. */
+/** Turns the words of a query into what the searches look for: read, expanded, and weighted. */
 import { tokenize, unspacedCharacters, stemEnglish } from "../text/analyser.ts";
 import type { QueryTerm } from "../meaning/built-in-embedder.ts";
 import { splitWord } from "../text/spellings.ts";
@@ -10,33 +10,33 @@ import { tokensOfQuery, weighWords, type QueryToken } from "../text/query-intent
 import { readWord, type CatalogueCounts, type Reading } from "../text/word-readings.ts";
 
 export interface QueryPlan {
-  /** Empty: the query has no word that means something, and only titles can answer it. */
+  /** Empty: the query has no meaningful word, so only titles can match it. */
   readonly tokens: readonly QueryToken[];
   readonly lexical: readonly WeightedTerm[];
   readonly dense: readonly QueryTerm[];
-  /** BM25 of a document of usual length that has every token once in its title. */
+  /** BM25 score of a document of average length that has every token once in its title. */
   readonly idealScore: number;
-  /** Share of the query's words that are read as they are written, 0 to 1. */
+  /** Share of the query's words, 0 to 1, that are read as written. */
   readonly certainty: number;
-  /** The words as they are read, to hold titles against. */
+  /** The words as read, to compare with titles. */
   readonly readAs: string;
-  /** Of these the thing itself, where circumstances count less than it; null elsewhere. */
+  /** The words for the thing itself, if context words count less; otherwise null. */
   readonly head: string | null;
 }
 
 const EXPANSION_WEIGHT_MIN = 0.05;
-/** Above this size common expansions cost more time than they find (measured 2026-11 at 100,000 documents). */
+/** Above this size, common expansions cost more time than they are worth (measured 2026-11 at 100,000 documents). */
 const LARGE_CATALOGUE = 20_000;
 const EXPANSIONS = { perToken: 25, perTokenLarge: 8, dfShareLarge: 0.15, perQuery: 200 };
 const PAIRS = { perCharacter: 50, perQuery: 200 };
-/** Bounds the work for a pasted text; real queries have two to six words. */
+/** Limits the work for pasted text; real queries have two to six words. */
 const TOKENS_MAX = 40;
 /** 10 to 20 ms of processor time: about thirty unknown words among 20,000, eight among 70,000 (2026-11). */
 const CORRECTION_EFFORT = 1_000_000;
-/** Bounds the statement; the words of no query of the evaluation come near it. */
+/** Limits the statement; no query of the evaluation comes near it. */
 const TERMS_MAX = 400;
 const TOKEN_IDF = { min: 1, max: 7 };
-/** tf * 2.2 / (tf + 1.2) of one title occurrence, whose tf is 3. */
+/** tf * 2.2 / (tf + 1.2) for one title occurrence, whose tf is 3. */
 const TITLE_HIT = (3 * 2.2) / (3 + 1.2);
 
 export interface PlanPorts {
@@ -53,7 +53,7 @@ interface ReadToken {
 }
 
 interface WeighedWord extends ReadToken {
-  /** How much of the need it is, 0 to 1. */
+  /** Its share of the need, 0 to 1. */
   readonly weight: number;
 }
 
@@ -92,14 +92,14 @@ function readAs(words: readonly ReadToken[]): string {
   return words.map(({ reading }) => reading.word).join(" ");
 }
 
-/** `mer` may become mermaid while it is typed, so it is not surely French. */
+/** `mer` may become mermaid while it is typed, so it is not certainly French. */
 function mayBecomeTitle(word: string, query: string, { vocabulary }: CatalogueCounts): boolean {
   if (!query.toLowerCase().endsWith(word) || word.length < 2) return false;
   for (const { titleCount } of vocabulary.completionsOf(word)) if (titleCount > 0) return true;
   return false;
 }
 
-/** What the query says, each word once, however often it says it. */
+/** The words of the query, each once, however often it occurs. */
 async function findTokens(query: string, { counts, table, slice }: PlanPorts): Promise<QueryToken[]> {
   const tokens: QueryToken[] = [];
   for (const token of eachOnce(tokensOfQuery(query)).slice(0, TOKENS_MAX)) {
@@ -109,7 +109,7 @@ async function findTokens(query: string, { counts, table, slice }: PlanPorts): P
   return eachOnce(tokens).slice(0, TOKENS_MAX);
 }
 
-/** Of several words of one stem the one that may be unfinished stays, else the first. */
+/** Of several words with the same stem, keeps the possibly unfinished one, or else the first. */
 function eachOnce(tokens: readonly QueryToken[]): QueryToken[] {
   const byTerm = new Map<string, QueryToken>();
   for (const token of tokens) {
@@ -139,7 +139,7 @@ async function readTokens(tokens: readonly QueryToken[], { counts, table, slice 
   return words;
 }
 
-/** An unfinished word means a little of all it may become. */
+/** An unfinished word means a little of everything it may become. */
 function denseTerm({ weight, reading, expansions }: WeighedWord, counts: CatalogueCounts): QueryTerm {
   const { term, certainty, isUnfinished, others } = reading;
   const related = isUnfinished
@@ -150,7 +150,7 @@ function denseTerm({ weight, reading, expansions }: WeighedWord, counts: Catalog
   return { term, certainty, weight, isInCatalogue: counts.countOf(term) > 0, expansions: related };
 }
 
-/** `weatherchart` is searched as weather and chart, if nothing is known of it as a whole. */
+/** `weatherchart` is searched as weather and chart, if it is unknown as a whole. */
 function splitUnknown(token: QueryToken, counts: CatalogueCounts, table: ExpansionTable): QueryToken[] {
   const isKnown = token.isQuoted || counts.countOf(token.term) > 0 || table.hasWord(token.word);
   const parts = isKnown ? null : splitWord(token.word, counts.vocabulary);
@@ -166,8 +166,8 @@ interface Joined {
 }
 
 /**
- * `screen play` is searched as screenplay as well, as `screen-play` is: in the place of both words where documents
- * have that, and by its meaning where the embedder knows it.
+ * `screen play` is also searched as screenplay, like `screen-play`: in place of both words if documents have it, and by
+ * its meaning if the embedder knows it.
  */
 function joinNeighbours(words: readonly WeighedWord[]): Joined[] {
   return words.slice(1).flatMap(({ token, weight }, i) => {
@@ -178,7 +178,7 @@ function joinNeighbours(words: readonly WeighedWord[]): Joined[] {
   });
 }
 
-/** In the place of each of its parts the joined word counts as much as the part would. */
+/** In place of each of its parts, the joined word counts as much as the part would. */
 function joinedTerms(
   { groups, term, weight }: Joined,
   readings: readonly Reading[],
@@ -233,7 +233,7 @@ function expandedTerms(group: number, { reading, expansions, weight }: WeighedWo
   }));
 }
 
-/** Bounded, so that a word of no document does not count for more than a rare one. */
+/** Limited, so that a word in no document does not count more than a rare one. */
 function tokenIdf(term: string, counts: CatalogueCounts): number {
   return Math.max(TOKEN_IDF.min, Math.min(TOKEN_IDF.max, idfOf(term, counts)));
 }

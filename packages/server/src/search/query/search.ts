@@ -1,4 +1,4 @@
-/** Search as the service uses it: one object per process that keeps a copy of the index and answers queries. */
+/** The search service: one object per process, which holds a copy of the index and answers queries. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
@@ -32,37 +32,37 @@ export interface SearchOptions {
   readonly db: Database;
   readonly log: Log;
   readonly clock: Clock;
-  /** Null: meaning comes from the built-in vectors, and nothing leaves the machine. */
+  /** Null: only the built-in vectors are used, and nothing leaves the machine. */
   readonly embeddings?: RemoteEmbedder | null | undefined;
-  /** What the weekly audit holds the index against. */
+  /** What the weekly audit compares the index with. */
   readonly published?: PublishedPrompts | undefined;
-  /** Decides between prompts of equal score: more uses, then more votes, then the id. */
+  /** Orders prompts with equal scores: more uses, then more votes, then the id. */
   readonly popularityOf?: PopularityOf | undefined;
   /** Test only: how long a query waits for the embeddings model. */
   readonly embeddingDeadlineMs?: number;
-  /** Test only: how long a query waits for the database to look for its words. */
+  /** Test only: how long a query waits for the word search in the database. */
   readonly wordsTimeoutMs?: number;
 }
 
 export interface Search {
   /**
-   * Prompts for a query of 1 to 200 characters, best first, at most `limit`. What committed before the call is found;
-   * the caller still checks each row, for a prompt may be unpublished a moment later.
+   * Finds at most `limit` prompts for a query of 1 to 200 characters, best first. It finds everything committed before
+   * the call. The caller must still check each row, since a prompt may be unpublished a moment later.
    */
   find(query: string, limit: number): Promise<string[]>;
-  /** Loads the data ahead of the first query, once however often it is called. Failures are logged, not thrown. */
+  /** Loads the data before the first query, only once even if called repeatedly. Failures are logged, not thrown. */
   warm(): Promise<void>;
-  /** True once `warm` has ended. */
+  /** True once `warm` has finished. */
   isLoaded(): boolean;
   readonly ticks: readonly Tick[];
   close(): Promise<void>;
 }
 
 const CONNECTIONS_MAX = 3;
-/** For the statement, and before it for one of the connections: past it meaning and titles answer alone. */
+/** Timeout for the statement, and for getting a connection before it. After that, only meaning and titles are used. */
 const WORDS_TIMEOUT_MS = 1_000;
 const REFRESH_EVERY_MS = 1_000;
-/** Up to here the built-in vectors stay loaded beside a model's, to answer when the model does not. */
+/** Up to this size, the built-in vectors stay loaded along with a model's, as a fallback when the model fails. */
 const FALLBACK_DOCUMENTS_MAX = 50_000;
 const HOUR_SECONDS = 3_600;
 
@@ -106,7 +106,7 @@ export function createSearch(options: SearchOptions): Search {
     try {
       await (await open()).replica.refresh();
     } catch (error) {
-      options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
+      options.log.warn({ err: error }, "search data could not be loaded; the first query will retry");
     }
     isLoaded = true;
   }
@@ -139,7 +139,7 @@ interface Opened {
 
 function createTicks(options: SearchOptions, modelLength: ModelLength, closing: AbortSignal): Tick[] {
   const { db, embeddings: model } = options;
-  // Of all processes one runs a tick of this name: those without this model must not run it.
+  // Only one of all processes runs a tick with this name, and it must be one that has this model.
   const modelTicks = model
     ? [
         {
@@ -167,7 +167,10 @@ async function auditIndex({ db, log, published }: SearchOptions): Promise<void> 
   await verifyCounts(db, log);
 }
 
-/** The active model's vectors if this process can ask that model, and the built-in ones unless that is too much. */
+/**
+ * Chooses the active model's vectors if this process can call that model, and the built-in ones unless both are too
+ * much.
+ */
 function chooseEmbeddersOf(
   base: BuiltInEmbedder,
   model: RemoteEmbedder | null,
@@ -188,7 +191,7 @@ function isOfOtherModel(active: Embedder | null, model: RemoteEmbedder | null): 
   return active !== null && isRemote(active.embedder) && !isOf(model, active);
 }
 
-/** Once in the life of a process: it would come with every query. */
+/** Logs once per process; otherwise every query would log it. */
 function createWarning(log: Log): () => void {
   let isSaid = false;
   return () => {
@@ -196,14 +199,14 @@ function createWarning(log: Log): () => void {
     isSaid = true;
     log.warn(
       {},
-      "another process has search on an embeddings model that this one is not set to; this one answers with the built-in vectors (PROMPTD_EMBEDDING_MODEL should be the same everywhere)",
+      "another process uses an embeddings model for search that is not configured in this process; this process uses the built-in vectors (set PROMPTD_EMBEDDING_MODEL to the same value everywhere)",
     );
   };
 }
 
 /**
- * A version that commits while the query is answered has a number that the copy or the database does not know yet, or not
- * any more: its prompt, which is there all the time, would be missed. So the query is then asked once more.
+ * If a version commits while a query is answered, the copy or the database may not know its document number yet, or no
+ * longer, and its prompt would be missed although it always exists. So the query then runs once more.
  */
 async function rankPrompts(query: string, ports: FindPorts) {
   const rank = async () => {
@@ -219,7 +222,7 @@ async function rankPrompts(query: string, ports: FindPorts) {
   return first.isWhole ? first.prompts : (await rank()).prompts;
 }
 
-/** A model answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
+/** A query uses one model from start to end: its id is looked up once, together with its matrix. */
 function meaningFinder(
   { base, replica }: Pick<Opened, "base" | "replica">,
   queryVectors: QueryVectors | null,

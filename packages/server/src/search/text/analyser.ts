@@ -1,16 +1,18 @@
 /**
- * Text to terms: one module for documents and queries, since a term that is made in two ways is never found.
- * PostgreSQL's own parser is not used: there `C++` and `C#` both become `c`, a Chinese phrase is one token and a
- * query of stop words is empty (measured 2026-11).
+ * Turns text into terms. Documents and queries share one module, since terms made in two ways would never match.
+ * PostgreSQL's own parser is not used: it turns both `C++` and `C#` into `c`, a Chinese phrase into one token, and a
+ * query of stop words into nothing (measured 2026-11).
  */
 import { stem } from "porter2";
 
-/** Raise it when the same text gives other terms than before: documents of an older version are indexed again. */
+/**
+ * Raise it when the same text gives different terms than before. Documents of an older version are then indexed again.
+ */
 export const ANALYSER_VERSION = 3;
 
 /**
- * Words that carry no subject. The first block is the usual English list, contractions written without their
- * apostrophe; the second holds what people write around the subject when they ask a prompt catalogue for something.
+ * Words that say nothing about the subject. The first block is the usual English list, with contractions written
+ * without apostrophes; the second contains what people write around the subject when they search a prompt catalogue.
  */
 const USUAL = `
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
@@ -25,20 +27,20 @@ const ASKING = "want need like make please help give get way thing something som
 
 const STOP_WORDS: ReadonlySet<string> = new Set(`${USUAL} ${ASKING}`.trim().split(/\s+/));
 
-/** A word, in lower case, that carries no subject in English. */
+/** Whether a lowercase word says nothing about the subject in English. */
 export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
 
 export interface Token {
-  /** Lower case, accents of Latin words stripped; what the speller compares. */
+  /** Lowercase, without accents in Latin words; the speller compares it. */
   readonly word: string;
-  /** The stem; what postings, expansions and vectors are filed under. */
+  /** The stem, which is the key of postings, expansions, and vectors. */
   readonly term: string;
   readonly isStopWord: boolean;
-  /** Written in double quotes: neither corrected nor expanded. */
+  /** The word is in double quotes, so it is neither corrected nor expanded. */
   readonly isQuoted: boolean;
-  /** Nothing but white space follows it. */
+  /** Only white space follows the word. */
   readonly isLast: boolean;
 }
 
@@ -47,9 +49,9 @@ const UNSPACED =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}ー";
 const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{M}]`;
 /**
- * A run of an unspaced script; or letters with digits and letters by turns (gpt4, gpt4o, k8s), `+` or `#` after them
- * (c++, c#), or digits with letters after them (3d, 2024), joined by single dots, hyphens or underscores into a
- * compound (node.js, gpt-4o).
+ * A run of an unspaced script; or letters mixed with digits (gpt4, gpt4o, k8s), or followed by `+` or `#` (c++, c#), or
+ * digits followed by letters (3d, 2024), joined by single dots, hyphens, or underscores into a compound (node.js,
+ * gpt-4o).
  */
 const PART = `(?:(?:${LETTER})+(?:['’](?:${LETTER})+)*(?:\\p{Nd}+(?:${LETTER})+)*\\p{Nd}*(?:\\+{1,2}|#)?|\\p{Nd}+(?:${LETTER})*)`;
 const TOKEN = new RegExp(
@@ -57,14 +59,14 @@ const TOKEN = new RegExp(
   "gu",
 );
 const PART_PATTERN = new RegExp(PART, "gu");
-/** In `gpt4turbo` a word begins after the digits, in `k8s`, `gpt4o` and `a11y` none does. */
+/** In `gpt4turbo`, a word starts after the digits; in `k8s`, `gpt4o`, and `a11y`, none does. */
 const WORD_AFTER_DIGITS = /(?<=\p{L}\p{Nd}+)(?=\p{L}{3})/u;
 const UNSPACED_START = new RegExp(`^[${UNSPACED}]`, "u");
 const LATIN_WORD = /^[\p{Script=Latin}\p{M}\p{Nd}'+#.]+$/u;
 const MARKS = /\p{M}+/gu;
 const COMPOUND_PARTS_MAX = 4;
 
-/** A private copy of any text in one spelling: well formed, NFKC, lower case, without NUL. */
+/** Normalizes any text: well formed, NFKC, lowercase, without NUL. */
 export function foldText(text: string): string {
   return text.toWellFormed().normalize("NFKC").toLowerCase().replaceAll("\0", " ");
 }
@@ -72,20 +74,22 @@ export function foldText(text: string): string {
 /** Two units for each of the 200 characters of a query. */
 const FOLDED_MAX = 400;
 
-/** The query, but of one whose characters become many when folded (one of Arabic eighteen) the folded beginning. */
+/**
+ * Returns the query, or its folded beginning if folding makes it much longer (one Arabic character becomes eighteen).
+ */
 export function cutQuery(query: string): string {
   const folded = foldText(query);
   return folded.length <= FOLDED_MAX ? query : folded.slice(0, FOLDED_MAX);
 }
 
-/** The form in which a query and a title are the same title. */
+/** The form in which a query and a title are compared for equality. */
 export function titleKey(text: string): string {
   return foldText(text).trim().replaceAll(/\s+/gu, " ");
 }
 
 /**
- * The looser form for titles typed without their spaces, signs and accents: letters and digits alone. `+` and `#`
- * after a letter or digit tell languages apart and stay. Empty for a title of signs.
+ * A looser form for titles typed without their spaces, signs, and accents: only letters and digits. `+` and `#` after a
+ * letter or digit stay, since they distinguish languages. Empty for a title of signs.
  */
 export function titleLetters(text: string): string {
   return titleKey(text)
@@ -96,8 +100,8 @@ export function titleLetters(text: string): string {
 }
 
 /**
- * All tokens in reading order, stop words included and marked. Words of one character are dropped, except in scripts
- * where a character is a word. A compound gives its parts and, joined, itself (`gpt-4o`: gpt, 4o, gpt4o;
+ * Returns all tokens in reading order, including marked stop words. One-character words are dropped, except in scripts
+ * where a character is a word. A compound becomes its parts and the joined whole (`gpt-4o`: gpt, 4o, gpt4o;
  * `gpt4turbo`: gpt4, turbo, gpt4turbo).
  */
 export function tokenize(text: string): Token[] {
@@ -127,7 +131,7 @@ export function contentTokens(text: string): Token[] {
   return tokenize(text).filter((token) => !token.isStopWord);
 }
 
-/** `running`, `runs` and `run` are one term (Snowball's English stemmer). Words of other letters stay as they are. */
+/** `running`, `runs`, and `run` become one term (Snowball's English stemmer). Words in other scripts stay unchanged. */
 export function stemEnglish(word: string): string {
   return /^[a-z']+$/.test(word) ? stem(word) : word;
 }
@@ -141,7 +145,7 @@ function wordsOf(compound: string): string[] {
   const written = [...compound.matchAll(PART_PATTERN)].flatMap((part) => part[0].split(WORD_AFTER_DIGITS));
   const parts = written.map(cleanWord);
   const isCompound = parts.length > 1 && parts.length <= COMPOUND_PARTS_MAX;
-  // The whole stands before its parts, so that the last part stays the last token of an unfinished query.
+  // The whole comes before its parts, so that the last part stays the last token of an unfinished query.
   const words = isCompound ? [parts.join(""), ...parts] : parts;
   return words.filter((word) => word.length > 1);
 }
@@ -151,7 +155,7 @@ function cleanWord(part: string): string {
   return LATIN_WORD.test(word) ? word.normalize("NFKD").replaceAll(MARKS, "") : word;
 }
 
-/** The characters of a term of a script without spaces, one or two of them; none for any other term. */
+/** Returns the one or two characters of a term in a script without spaces; none for other terms. */
 export function unspacedCharacters(term: string): string[] {
   return UNSPACED_START.test(term) ? Array.from(term) : [];
 }

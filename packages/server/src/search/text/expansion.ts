@@ -1,4 +1,4 @@
-/** Which stems a reader may mean who wrote a given English word: a table derived from WordNet, read in place. */
+/** The stems that a given English word may stand for: a table derived from WordNet, read in place. */
 import { bytesOf, loadOnce, numbersOf, readDataFile, sectionOf, type Sections } from "../data/data-file.ts";
 import { decodeWordList, encodeWordList } from "../data/word-list.ts";
 
@@ -9,14 +9,14 @@ export interface Expansion {
 }
 
 export interface ExpansionTable {
-  /** True for a word of the language, its regular endings undone: such a word is never "corrected". */
+  /** Whether it is an English word, apart from regular endings. Such a word is never "corrected". */
   hasWord(word: string): boolean;
-  /** Stems of related words, strongest first, each once, without the word's own stem. */
+  /** Stems of related words, strongest first, without duplicates and without the word's own stem. */
   expand(word: string): Expansion[];
 }
 
 const WEIGHT_UNIT = 1 / 255;
-/** A word and the one it may be a form of: two lemmas at most are looked up. */
+/** At most two lemmas are looked up: a word, and the word it may be a form of. */
 const LEMMAS_MAX = 2;
 
 export function encodeExpansions(table: ReadonlyMap<string, readonly Expansion[]>): Sections {
@@ -72,7 +72,7 @@ export const loadExpansions: () => Promise<ExpansionTable> = loadOnce(async () =
   decodeExpansions(await readDataFile("expansions.bin.gz")),
 );
 
-/** Endings and what they may stand for; the second member replaces the ending. */
+/** Endings and their replacements. */
 const ENDINGS: readonly (readonly [RegExp, string])[] = [
   [/ies$/, "y"],
   [/ves$/, "f"],
@@ -87,7 +87,7 @@ const ENDINGS: readonly (readonly [RegExp, string])[] = [
   [/ied$/, "y"],
 ];
 
-/** The word itself, then what it may be a form of. */
+/** The word itself, then the words it may be a form of. */
 function uninflectedForms(word: string): string[] {
   const forms = [word];
   for (const [ending, replacement] of ENDINGS) {

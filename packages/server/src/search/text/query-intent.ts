@@ -1,26 +1,27 @@
 /**
- * What a need is for most, and what only surrounds it: of `logo for a coffee shop` the logo is wanted, and the coffee
- * shop is where it will hang.
+ * Separates the thing that a query asks for from its context: `logo for a coffee shop` asks for a logo, and the coffee
+ * shop is its context.
  */
 import { tokenize, type Token } from "./analyser.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 export interface QueryToken extends Token {
-  /** It stands after the words that name the thing itself. */
+  /** The word comes after the words for the thing itself. */
   readonly isContext: boolean;
 }
 
-/** After these no longer the thing itself is named, but whom or what it is for, or what is in it. */
+/** What follows these words is not the thing itself, but whom or what it is for, or what is in it. */
 const CIRCUMSTANCE_BEGINS: ReadonlySet<string> = new Set(["for", "about", "of", "with"]);
-/** `to` names a receiver before one of these, and an action or a goal elsewhere. */
+/** Before one of these, `to` introduces a recipient; otherwise an action or a goal. */
 const DETERMINERS: ReadonlySet<string> = new Set("a an the my our your his her their this these".split(" "));
-/** Names of whatever makes or does a thing: in a catalogue of prompts all of them do. */
+/** Names for something that makes or does a thing, which applies to every prompt in the catalogue. */
 const TOOLS: ReadonlySet<string> = new Set(
   "app assistant bot builder creator expert generator helper maker tool writer".split(" "),
 );
 /**
- * Needs .539 -> .679 on 4,098 prompts with all that knows them, paraphrases of three sets +.002, -.005 and +.025, words
- * -.001 at most. 0.4 costs paraphrases .001, 0.5 costs needs .010 and lets a shop come before a logo (2026-11-23).
+ * Needs .539 -> .679 on 4,098 prompts with everything that handles them; paraphrases of three sets +.002, -.005, and
+ * +.025; words at most -.001. 0.4 costs paraphrases .001; 0.5 costs needs .010 and ranks a shop before a logo
+ * (2026-11-23).
  */
 const CIRCUMSTANCE_WEIGHT = 0.45;
 /** Needs .669 -> .678, typing errors -.001 (2026-11-23). */
@@ -45,9 +46,9 @@ function hasContent(tokens: readonly Token[]): boolean {
 }
 
 /**
- * How much of the need each word is, 0 to 1. Circumstances count less only where the catalogue has the thing itself:
- * otherwise they are all there is to go by.
- * @param words each with the word of the catalogue as which it is read.
+ * Weighs each word's share of the need, 0 to 1. Context words count less only if the catalogue has the thing itself;
+ * otherwise they are the only clue.
+ * @param words each with the catalogue word that it is read as.
  */
 export function weighWords(
   words: readonly { readonly token: QueryToken; readonly reading: { readonly word: string } }[],

@@ -1,6 +1,7 @@
 /**
- * Corrects words of the query that nobody published: a misspelt word to what is spelt alike, an unfinished one to what
- * it may become. It knows only words of public fields. Weights: measured 2026-11 on the development queries.
+ * Corrects query words that no published prompt has: a misspelled word to similar words, an unfinished one to its
+ * possible completions. It knows only words of public fields. The weights were measured 2026-11 on the development
+ * queries.
  */
 import type { Token } from "./analyser.ts";
 import { LRUCache } from "lru-cache";
@@ -9,13 +10,15 @@ import type { VocabularyWord, Vocabulary } from "./vocabulary.ts";
 
 export interface WeightedWord {
   readonly word: string;
-  /** 0 to 1, relative to a word that was written right. */
+  /** 0 to 1, relative to a correctly written word. */
   readonly weight: number;
 }
 
-/** Two edits from this length on, one below: of a shorter word they leave too little (`instag` is not `instead`). */
+/**
+ * Two edits from this length on, one below it: two edits change too much of a shorter word (`instag` is not `instead`).
+ */
 const TWO_EDITS_FROM = 7;
-/** Shorter words must agree in their first letter. */
+/** Shorter words must have the same first letter. */
 const FREE_START_FROM = 6;
 const LETTERS = { min: 3, max: 40 };
 const SAME_START = 0.04;
@@ -25,18 +28,18 @@ const SIMILAR_GAP = 0.35;
 const COMPLETIONS_MAX = 8;
 const COMPLETION_WEIGHT = 0.6;
 
-/** What correcting the words of one query may take. */
+/** The effort that correcting the words of one query may take. */
 export interface Effort {
   readonly slice: TimeSlice;
-  /** Comparisons of letters that are left; the word for which they run out is still finished. */
+  /** Letter comparisons left. The word during which they run out is still finished. */
   left: number;
 }
 
-/** A word of the vocabulary whose length alone fits costs a tenth of one that is compared letter by letter. */
+/** A vocabulary word that only has a fitting length costs a tenth of one that is compared letter by letter. */
 const COMPARED_COST = 10;
 const COMPARED_PER_SLICE = 20;
 
-/** What the word may have been meant to be, best first; empty when nothing is spelt alike. */
+/** Finds what a misspelled word may mean, best first; empty when no word is similar. */
 export async function correctWord(word: string, vocabulary: Vocabulary, effort: Effort): Promise<WeightedWord[]> {
   if (word.length < LETTERS.min || word.length > LETTERS.max || /^\p{Nd}+$/u.test(word)) return [];
   return recall(`any ${word}`, vocabulary, effort, async () => {
@@ -48,7 +51,9 @@ export async function correctWord(word: string, vocabulary: Vocabulary, effort: 
   });
 }
 
-/** Words one edit away from a real word, which is probably what was meant: these are only a second reading of it. */
+/**
+ * Finds words one edit away from a real word. They are only a second reading, since the real word is probably meant.
+ */
 export async function findNearlySame(word: string, vocabulary: Vocabulary, effort: Effort): Promise<WeightedWord[]> {
   if (word.length < TWO_EDITS_FROM || word.length > LETTERS.max) return [];
   return recall(`one edit ${word}`, vocabulary, effort, async () =>
@@ -58,7 +63,7 @@ export async function findNearlySame(word: string, vocabulary: Vocabulary, effor
 
 const REMEMBERED_MAX = 1_000;
 
-/** What was found in this state of the vocabulary, and what it cost. */
+/** The result for this state of the vocabulary, and its cost. */
 interface Found {
   readonly corrections: WeightedWord[];
   readonly cost: number;
@@ -74,7 +79,7 @@ function memoryOf(vocabulary: Vocabulary): LRUCache<string, Found> {
   return found;
 }
 
-/** What is remembered costs what it cost, so that the same query is read in the same way each time. */
+/** A cached result costs the same as before, so that the same query is always read in the same way. */
 async function recall(
   key: string,
   vocabulary: Vocabulary,
@@ -90,7 +95,7 @@ async function recall(
   }
   const before = effort.left;
   const corrections = await find();
-  // While others had their turn words may have been published.
+  // Words may have been published while other work ran.
   if (memoryOf(vocabulary) === memory) memory.set(key, { corrections, cost: before - effort.left });
   return corrections;
 }
@@ -138,14 +143,14 @@ function scoreMisspelling(word: string, entry: VocabularyWord, distance: number)
   return 1.25 - 0.45 * distance * Math.sqrt(6 / word.length) + 0.1 * Math.log(1 + entry.count) + sameStart + inTitle;
 }
 
-/** Letters that both begin with, at most three: the beginning of a word is seldom where it is misspelt. */
+/** Counts the common first letters, at most three: people rarely misspell the beginning of a word. */
 function countSameStart(a: string, b: string): number {
   let count = 0;
   while (count < SAME_START_MAX && a[count] !== undefined && a[count] === b[count]) count += 1;
   return count;
 }
 
-/** The title words that the last, perhaps unfinished word of a query begins, most frequent first. */
+/** Finds the title words that the last, possibly unfinished word of a query may become, most frequent first. */
 export function completeWord(token: Token, vocabulary: Vocabulary): WeightedWord[] {
   if (token.word.length > LETTERS.max) return [];
   return [...vocabulary.completionsOf(token.word)]
@@ -159,9 +164,9 @@ export function completeWord(token: Token, vocabulary: Vocabulary): WeightedWord
 const ROWS = [0, 1, 2].map(() => new Uint8Array(LETTERS.max + 4));
 
 /**
- * Edits between two words of at most 40 and 42 letters: insert, delete, replace, exchange two neighbours, no place
- * edited twice. Only cells within `max` of the diagonal can count.
- * @returns a number above `max` as soon as it is sure that the distance is.
+ * Counts the edits between two words of at most 40 and 42 letters: insert, delete, replace, or swap two adjacent
+ * letters, with no letter edited twice. Only cells within `max` of the diagonal can matter.
+ * @returns a number above `max` as soon as the distance is certain to exceed it.
  */
 export function editDistance(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return max + 1;
@@ -188,7 +193,7 @@ export function editDistance(a: string, b: string, max: number): number {
       least = Math.min(least, cell);
     }
     if (to < b.length) row[to + 1] = beyond;
-    if (least > max && leastBefore >= max) return beyond; // an exchange may still come back to the row before
+    if (least > max && leastBefore >= max) return beyond; // a swap may still refer to the previous row
     leastBefore = least;
     [beforeLast, last, row] = [last, row, beforeLast];
   }

@@ -1,12 +1,12 @@
 /**
- * The same English word as others write it: colour and color, weatherchart and weather chart, l10n. These are not
+ * Other spellings of the same English word: colour and color, weatherchart and weather chart, l10n. These are not
  * errors, so they are not corrected.
  */
 import type { Vocabulary } from "./vocabulary.ts";
 
 type Rule = readonly [ending: RegExp, other: string];
 
-/** Regular differences of British and American spelling, both ways; a result that is no word is simply never found. */
+/** Regular differences between British and American spelling, both ways. A result that is not a word is never found. */
 const RULES: readonly Rule[] = [
   [/is(e|ed|es|er|ers|ing|ation|ations|able)$/, "iz$1"],
   [/iz(e|ed|es|er|ers|ing|ation|ations|able)$/, "is$1"],
@@ -25,9 +25,9 @@ const RULES: readonly Rule[] = [
   [/amme(s)?$/, "am$1"],
   [/am(s)?$/, "amme$1"],
 ];
-/** Below this length a changed ending makes another word: tire and tier, hour and hor, filing and filling. */
+/** Below this length, a changed ending makes another word: tire and tier, hour and hor, filing and filling. */
 const LETTERS_MIN = 6;
-/** Two letters for one that keyboards may lack (Fuessen), and older spellings of Greek words (paediatric). */
+/** Two letters in place of one that keyboards may lack (Fuessen), and older spellings of Greek words (paediatric). */
 const DIGRAPH = /[aou]e/g;
 
 export function otherSpellings(word: string): string[] {
@@ -41,10 +41,13 @@ export function otherSpellings(word: string): string[] {
 }
 
 const PART_LETTERS_MIN = 3;
-/** A part that stands in one title only may be a typing error itself. */
+/** A part that occurs in only one title may itself be a typo. */
 const PART_TITLES_MIN = 2;
 
-/** `weatherchart`: the two words of titles it is made of, or null. Of several ways the one with the more usual words. */
+/**
+ * `weatherchart`: finds the two title words that it is made of, or null. Of several ways, prefers the more common
+ * words.
+ */
 export function splitWord(word: string, vocabulary: Vocabulary): readonly [string, string] | null {
   let best: { parts: readonly [string, string]; titles: number } | null = null;
   for (let at = PART_LETTERS_MIN; at <= word.length - PART_LETTERS_MIN; at += 1) {
@@ -57,10 +60,10 @@ export function splitWord(word: string, vocabulary: Vocabulary): readonly [strin
 
 const NUMERONYM = /^([a-z])(\d{1,2})([a-z])$/;
 
-/** Fewer letters nobody counts: with two or three, b2b, e2e, p2p and w3c are names of their own. */
+/** Shorter abbreviations are not numeronyms: b2b, e2e, p2p, and w3c are names. */
 const COUNTED_MIN = 5;
 
-/** `l10n`: l, ten letters, n. Of the words that fit the one of most titles, then of most documents; or null. */
+/** `l10n`: l, ten letters, n. Returns the fitting word in the most titles, then in the most documents; or null. */
 export function spellOut(word: string, vocabulary: Vocabulary): string | null {
   const [, first = "", count = "", last = ""] = NUMERONYM.exec(word) ?? [];
   if (Number(count) < COUNTED_MIN) return null;

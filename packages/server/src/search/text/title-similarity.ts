@@ -1,4 +1,4 @@
-/** How alike a query and titles are by their letters: finds what is misspelt in ways no word list knows. */
+/** Compares a query with titles letter by letter, to find misspellings that no word list knows. */
 import { foldText, titleKey, tokenize } from "./analyser.ts";
 import { LRUCache } from "lru-cache";
 import {
@@ -15,32 +15,33 @@ import {
 import type { TimeSlice } from "../../platform/time-slice.ts";
 
 const WORD_SIMILARITY_MIN = 0.35;
-/** So that of titles that hold the query the shorter one comes first. */
+/** Ranks shorter titles first among those that contain the query. */
 const SIMILARITY_SHARE = 0.8;
 
-/** Titles cut before: the same prompts are candidates again and again. About half a kilobyte each. */
+/** Caches cut titles, since the same prompts are candidates again and again. About half a kilobyte each. */
 const cutTitles = new LRUCache<string, Trigrams>({ max: 8_000 });
 
 export interface TitleSimilarity {
-  /** Document -> likeness above 0, the greatest over all forms of the query. */
+  /** Document -> likeness above 0, the highest over all forms of the query. */
   readonly titles: ReadonlyMap<number, number>;
   /**
-   * False when the letters of the query are too few to tell words apart: half of `gpt` is in `GPU`. Likeness then still
-   * ranks what something else speaks for.
+   * False when the query has too few letters to distinguish words: half of `gpt` is in `GPU`. Likeness then still ranks
+   * documents with other evidence.
    */
   readonly isTelling: boolean;
 }
 
 /**
- * A logo is one by its title, however near a coffee shop is by meaning. Needs +.004 on 4,098 prompts, other languages
- * +.003, paraphrases -.002 at most, words and typing errors as before; 0.55 costs words .001 (2026-11-23).
+ * A title shows that a prompt is for a logo, however close a coffee shop is in meaning. Needs +.004 on 4,098 prompts,
+ * other languages +.003, paraphrases at most -.002, words and typing errors unchanged; 0.55 costs words .001
+ * (2026-11-23).
  */
 const HEAD_SHARE = 0.5;
 
-/** Five letters of one word have so many trigrams without its beginning and end. */
+/** The number of trigrams in a five-letter word, without its beginning and end. */
 const INNER_TRIGRAMS_MIN = 3;
 
-/** @param head the thing itself of a need, if the query names more than that. */
+/** @param head the words for the needed thing itself, if the query has other words too. */
 export async function scoreTitles(
   { forms, head }: { readonly forms: readonly string[]; readonly head?: string | null },
   documents: Iterable<{ readonly doc: number; readonly title: string }>,
@@ -60,7 +61,7 @@ export async function scoreTitles(
 }
 
 function likenessOf(wanted: WantedTrigrams, title: Trigrams): number {
-  // No stretch can be more alike than the share of the query's trigrams that the whole title has.
+  // No part can be more similar than the share of the query's trigrams in the whole title.
   if (countCommon(wanted, title) <= WORD_SIMILARITY_MIN * wanted.distinct.length) return 0;
   const inTitle = wordSimilarity(wanted, title);
   return inTitle > WORD_SIMILARITY_MIN ? inTitle + SIMILARITY_SHARE * similarity(wanted, title) : 0;
@@ -75,15 +76,16 @@ function cutTitle(title: string): Trigrams {
 }
 
 const LITERAL_MAX = 200;
-/** Reading a title takes less time than the clock. */
+/** Reading a title takes less time than reading the clock. */
 const TITLES_PER_SLICE = 50;
-/** A character is one or two of the units that a text is counted in. */
+/** A character has one or two UTF-16 units. */
 const CHARACTER_UNITS = 2;
 
 /**
- * For queries without a word that means something (stop words, one letter, signs): documents whose titles hold the query
- * as it is written, from the beginning of a word on, to the end of one unless its last word is unfinished; of very many those of the shortest titles, of which the query is
- * the greatest part. `titles` are in the form of titleKey, and may change while they are read.
+ * For queries without a meaningful word (stop words, one letter, signs): finds documents whose titles contain the query
+ * as written, from the start of a word to the end of a word, or within the last word if that is unfinished. If there
+ * are very many, returns those with the shortest titles, of which the query is the largest part. `titles` are in the
+ * form of titleKey, and may change while they are read.
  */
 export async function findLiterally(
   query: string,
@@ -105,13 +107,13 @@ export async function findLiterally(
   return [...lengths.keys()];
 }
 
-/** A stop word is whole, and so is a letter alone; behind other words a letter begins the next one. */
+/** A stop word is complete, and so is a single letter; after other words, a letter starts the next word. */
 function isFinished(query: string): boolean {
   const tokens = tokenize(query);
   return tokens.length === 0 || tokens.at(-1)?.isLast === true;
 }
 
-/** Document -> length of its title. A title that is set again while they are read comes twice. */
+/** Document -> length of its title. A title that is set again while titles are read appears twice. */
 type TitleLengths = Map<number, number>;
 
 function addShortest(lengths: TitleLengths, docs: ReadonlySet<number>, length: number): void {

@@ -1,6 +1,6 @@
 /**
- * Queries in German, French, Spanish, Portuguese and Italian, put into English word by word: prompts, their vectors and
- * WordNet are in English. Whatever the list of words does not have stays as it is written.
+ * Translates queries in German, French, Spanish, Portuguese, and Italian into English word by word, since prompts,
+ * their vectors, and WordNet are in English. Words that are not in the word list stay as written.
  */
 import { readFile } from "node:fs/promises";
 import { loadOnce } from "../data/data-file.ts";
@@ -10,38 +10,38 @@ import type { WeightedWord } from "./speller.ts";
 export interface Translation {
   /** The query in English. */
   readonly text: string;
-  /** English word -> what else is looked for in its place: the word as it was written, and its other meanings. */
+  /** English word -> alternatives to search in its place: the original word, and its other meanings. */
   readonly others: ReadonlyMap<string, readonly WeightedWord[]>;
 }
 
-/** What is known of a word beside the list. */
+/** What is known about a word apart from the list. */
 interface Words {
   readonly isEnglish: (word: string) => boolean;
-  /** A title of the catalogue has it as it is written. */
+  /** Whether a title in the catalogue has the word as written. */
   readonly isTitled: (word: string) => boolean;
 }
 
 export interface Translator {
-  /** Null for a query that is rather English, or of a language that is not in the list. */
+  /** Null for a query that is more likely English, or in a language that is not in the list. */
   translate(query: string, known: Words): Translation | null;
   /**
-   * Whether the query has nothing but words of one language that carry no subject, and one at least that English does not
-   * have: `für`, `pour une`. Those of English the analyser knows.
+   * Whether the query has only stop words of one language, at least one of which English does not have: `für`, `pour
+   * une`. The analyser knows English stop words.
    */
   isOfSmallWords(query: string, isEnglish: (word: string) => boolean): boolean;
 }
 
-/** Columns of the file behind the English one. */
+/** Columns of the file after the English one. */
 const LANGUAGES = ["German", "French", "Spanish", "Portuguese", "Italian"] as const;
 type Language = (typeof LANGUAGES)[number];
 
-/** English, in the order of the file; "" for a word that carries no subject. */
+/** English meanings, in the order of the file; "" for a stop word. */
 type Meanings = readonly string[];
 
 interface WordList {
-  /** By words as the file has them. */
+  /** Keyed by words as in the file. */
   readonly exact: Map<string, Meanings>;
-  /** By keys of words and phrases. */
+  /** Keyed by simplified forms of words and phrases. */
   readonly similar: Map<string, Meanings>;
 }
 
@@ -49,11 +49,11 @@ const FILE = new URL("../../../search-data/translations.txt", import.meta.url);
 const SHORT_WORD = 3;
 const STEM_MIN = 3;
 const PHRASE_WORDS_MAX = 3;
-/** Of shorter parts a compound can be made in too many ways. */
+/** With shorter parts, a compound could be split in too many ways. */
 const COMPOUND_PART_MIN = 4;
-/** What German puts between the parts of a compound. */
+/** Letters that German puts between the parts of a compound. */
 const LINKS = ["", "s", "n", "en", "es", "er"];
-/** What a folded word means in English must not count for what it means where it is written. */
+/** The English meaning of a folded word must not count like its meaning in its own language. */
 const FALSE_FRIEND_WEIGHT = 0.3;
 const OTHER_MEANING_WEIGHT = 0.6;
 
@@ -63,14 +63,14 @@ export const loadTranslator: () => Promise<Translator> = loadOnce(async () =>
 
 export function createTranslator(file: string): Translator {
   let dictionary: Dictionary | null = null;
-  const open = () => (dictionary ??= readDictionary(file)); // with the first query: 20 ms that no start waits for
+  const open = () => (dictionary ??= readDictionary(file)); // on the first query: it takes 20 ms that startup should not wait for
   return {
     translate: (query, known) => {
       const { lists, english } = open();
       const words = wordsOf(query);
       const isEnglish = (word: string) =>
         [word, word.replaceAll("-", "")].some((form) => english.has(form) || known.isEnglish(form));
-      // Words in double quotes are taken as they are written.
+      // Words in double quotes are used as written.
       if (words.length === 0 || query.includes('"')) return null;
       const list = findLanguage(words, lists, isEnglish);
       return list === null ? null : translateWords(words, list, { ...known, isEnglish });
@@ -123,14 +123,14 @@ function addMeaning(meanings: Map<string, Meanings>, key: string, english: strin
   if (!known.includes(english)) meanings.set(key, [...known, english]);
 }
 
-/** Elided articles (l'amour) are words of their own; e-mail is one. */
+/** Elided articles (l'amour) are separate words; e-mail is one word. */
 function wordsOf(text: string): string[] {
   return foldText(text).match(/[\p{L}\p{M}\p{Nd}+#]+(?:-[\p{L}\p{M}\p{Nd}]+)*/gu) ?? [];
 }
 
 /**
- * What the forms of a word have in common in all five languages, roughly: without accents, plural, gender, infinitive.
- * A short word is only itself: `für` is not fur.
+ * Roughly what the forms of a word have in common in all five languages: without accents, plural, gender, and
+ * infinitive endings. A short word stays unchanged: `für` is not fur.
  */
 function keyOf(word: string): string {
   if (word.length <= SHORT_WORD) return `=${word}`;
@@ -149,7 +149,7 @@ function stripAccents(word: string): string {
     .replaceAll(/\p{M}+/gu, "");
 }
 
-/** The language that most words speak for, if they speak for it more than for English. */
+/** Finds the language that most words suggest, if they suggest it more than English. */
 function findLanguage(
   words: readonly string[],
   lists: ReadonlyMap<Language, WordList>,
@@ -168,7 +168,7 @@ function findLanguage(
 
 const SURE = 2;
 
-/** How much more the word speaks for the language than for English. What is only like a word may be an English error. */
+/** How much more the word suggests the language than English. A word that is only similar may be an English typo. */
 function leadOf(word: string, list: WordList, isEnglish: (word: string) => boolean): number {
   const meanings = meaningsOf(word, list);
   if (meanings === null) return isStopWord(word) ? -SURE : isEnglish(word) ? -1 : 0;
@@ -178,7 +178,7 @@ function leadOf(word: string, list: WordList, isEnglish: (word: string) => boole
   return isWrittenSo(word, list) ? SURE : 1;
 }
 
-/** Two letters are an abbreviation of something in English nearly always. */
+/** Two letters are nearly always an abbreviation in English. */
 const ENGLISH_WORD_MIN = 3;
 
 function areSmall(words: readonly string[], list: WordList, isEnglish: (word: string) => boolean): boolean {
@@ -210,7 +210,7 @@ function singleMeanings(word: string, list: WordList): Meanings | undefined {
   return list.exact.get(word) ?? list.similar.get(keyOf(word));
 }
 
-/** `Reisetagebuch`: the meanings of both parts. Other languages write such words apart. */
+/** `Reisetagebuch`: finds the meanings of both parts. Other languages write such words separately. */
 function splitCompound(word: string, list: WordList): string[] | null {
   for (let at = word.length - COMPOUND_PART_MIN; at >= COMPOUND_PART_MIN; at -= 1) {
     const last = singleMeanings(word.slice(at), list)?.[0];
@@ -226,8 +226,8 @@ function splitCompound(word: string, list: WordList): string[] | null {
 }
 
 /**
- * Where the catalogue has every word in a title, the language is one of the catalogue's own: what is written stays, and
- * only the small words are taken out.
+ * If titles in the catalogue have every word, the catalogue itself uses the language: the words stay as written, and
+ * only stop words are removed.
  */
 function translateWords(words: readonly string[], list: WordList, { isEnglish, isTitled }: Words): Translation | null {
   const isOwn = words.every((word) => isSubjectless(meaningsOf(word, list) ?? [word]) || isTitled(stripAccents(word)));
@@ -252,11 +252,11 @@ function translateWords(words: readonly string[], list: WordList, { isEnglish, i
 interface Phrase {
   /** Empty for a word that is not in the list. */
   readonly meanings: readonly string[];
-  /** Words of the query that it takes. */
+  /** Number of query words that it covers. */
   readonly length: number;
 }
 
-/** Small words inside a phrase do not matter: `lettre de motivation`. */
+/** Ignores stop words inside a phrase: `lettre de motivation`. */
 function longestPhrase(words: readonly string[], list: WordList): Phrase {
   const [word = ""] = words;
   const own = meaningsOf(word, list) ?? [];

@@ -1,29 +1,29 @@
 /**
- * Trigram likeness exactly as pg_trgm computes it (PostgreSQL 15, contrib/pg_trgm/trgm_op.c), without needing the
- * extension: every word is framed by two spaces before and one after, and cut into runs of three characters. A trigram
- * is one number here, since a few hundred titles are cut and compared for every query.
+ * Computes trigram similarity exactly as pg_trgm does (PostgreSQL 15, contrib/pg_trgm/trgm_op.c), without the
+ * extension: every word gets two spaces before it and one after it, and is cut into runs of three characters. A trigram
+ * is a single number here, since every query cuts and compares a few hundred titles.
  */
 
-/** A text cut once, to be compared with many. */
+/** A text cut once, to compare with many others. */
 export interface Trigrams {
-  /** Every different trigram, in the order of its first use. */
+  /** Every distinct trigram, in order of first occurrence. */
   readonly distinct: Float64Array;
   /** Positions in `distinct`, in reading order. */
   readonly ordered: Uint16Array;
 }
 
-/** A query, prepared for looking its trigrams up. */
+/** A query, prepared for looking up its trigrams. */
 export interface WantedTrigrams extends Trigrams {
   readonly has: (trigram: number) => boolean;
 }
 
 const SPACE = 32;
-/** Longer texts are compared by their beginning; titles and queries are shorter. */
+/** Only the beginning of longer texts is compared. Titles and queries are shorter. */
 const ORDERED_MAX = 0xffff;
 const CHARACTER_BITS = 2 ** 16;
-/** What pg_trgm takes for a word: c, c++ and c# are all `c`. */
+/** A word as pg_trgm sees it: c, c++, and c# are all `c`. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** The signs after a letter that the analyser keeps are part of the word: c, c++ and c# are three. */
+/** A word with the signs that the analyser keeps after a letter: c, c++, and c# are three words. */
 export const SIGNED_WORD = /[\p{L}\p{M}\p{N}]+(?:(?<=\p{L})(?:\+{1,2}|#))?/gu;
 
 export function trigramsOf(text: string, wordPattern: RegExp = WORD): Trigrams {
@@ -57,17 +57,17 @@ export function wantedTrigrams(text: string, wordPattern: RegExp = WORD): Wanted
   return { ...trigrams, has: (trigram) => set.has(trigram) };
 }
 
-/** Distinct trigrams of letters alone: those with a space are shared by all words that begin or end alike. */
+/** Counts distinct trigrams without spaces. All words with the same beginning or end share the ones with spaces. */
 export function countInner({ distinct }: Trigrams): number {
   return distinct.filter((trigram) => !hasSpace(trigram)).length;
 }
 
-/** A word's trigrams have spaces at the beginning, at the end, or nowhere. */
+/** A word's trigrams have spaces only at the beginning or at the end. */
 function hasSpace(trigram: number): boolean {
   return Math.floor(trigram / CHARACTER_BITS ** 2) === SPACE || trigram % CHARACTER_BITS === SPACE;
 }
 
-/** How many different trigrams both have. */
+/** Counts the distinct trigrams that both have. */
 export function countCommon(query: WantedTrigrams, text: Trigrams): number {
   let common = 0;
   for (const trigram of text.distinct) if (query.has(trigram)) common += 1;
@@ -79,7 +79,7 @@ export function similarity(query: WantedTrigrams, text: Trigrams): number {
   return ratio(countCommon(query, text), query.distinct.length, text.distinct.length);
 }
 
-/** The greatest similarity between the whole of `query` and any stretch of `text`, 0 to 1. */
+/** The greatest similarity, 0 to 1, between the whole `query` and any part of `text`. */
 export function wordSimilarity(query: WantedTrigrams, text: Trigrams): number {
   const comparison: Comparison = {
     querySize: query.distinct.length,
@@ -113,7 +113,7 @@ export function wordSimilarity(query: WantedTrigrams, text: Trigrams): number {
   return best;
 }
 
-/** One pair for all comparisons: hundreds of arrays for each query make the garbage collector hold the process. */
+/** One pair for all comparisons: hundreds of arrays per query would cause garbage collection pauses. */
 let buffers = { isFound: new Uint8Array(256), last: new Int32Array(256) };
 
 function clearBuffers(length: number): typeof buffers {
@@ -126,22 +126,22 @@ function clearBuffers(length: number): typeof buffers {
 
 interface Extent {
   lower: number;
-  /** Distinct trigrams of the extent that the query has. */
+  /** Number of the extent's distinct trigrams that the query has. */
   common: number;
-  /** Distinct trigrams of the extent. */
+  /** Number of the extent's distinct trigrams. */
   size: number;
 }
 
 interface Comparison {
   readonly querySize: number;
   readonly ordered: Uint16Array;
-  /** By position in the text's distinct trigrams: 1 where the query has it. */
+  /** By position in the text's distinct trigrams: 1 if the query has the trigram. */
   readonly isFound: Uint8Array;
-  /** By the same: last place within the extent, -1 for none. */
+  /** By the same position: last index within the extent, or -1. */
   readonly last: Int32Array;
 }
 
-/** Drops trigrams from the left as long as some shorter extent that ends at `upper` is more alike. */
+/** Drops trigrams from the left while a shorter extent that ends at `upper` is more similar. */
 function shrinkFromLeft(extent: Extent, upper: number, { querySize, ordered, isFound, last }: Comparison): Extent {
   let best = extent;
   let { common, size } = extent;

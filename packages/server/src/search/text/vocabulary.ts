@@ -1,12 +1,12 @@
-/** The words of all public fields, arranged so that the speller finds what is spelt alike without reading them all. */
+/** The words of all public fields, arranged so that the speller finds similar words without reading all of them. */
 
 export interface VocabularyWord {
   readonly word: string;
-  /** Documents that have it. */
+  /** Number of documents that have it. */
   readonly count: number;
-  /** Documents that have it in the title. */
+  /** Number of documents that have it in the title. */
   readonly titleCount: number;
-  /** Bit i set: the word has the letter i of a-z; all other characters share the rest. */
+  /** Bit i is set if the word has the i-th letter of a-z; all other characters share the remaining bits. */
   readonly letters: number;
 }
 
@@ -17,7 +17,7 @@ export class Vocabulary {
   readonly #byLength = new Map<number, Map<string, VocabularyWord>>();
   #version = 0;
 
-  /** Another number after each change. */
+  /** Changes with every change to the vocabulary. */
   get version(): number {
     return this.#version;
   }
@@ -34,7 +34,7 @@ export class Vocabulary {
     return this.#words.get(word) ?? null;
   }
 
-  /** A count of 0 takes the word out. */
+  /** A count of 0 removes the word. */
   set(word: string, count: number, titleCount: number): void {
     this.#version += 1;
     if (count <= 0) {
@@ -49,7 +49,7 @@ export class Vocabulary {
     childOf(this.#byLength, word.length).set(word, entry);
   }
 
-  /** Longer words that begin with `start`, which has at least two characters. */
+  /** Longer words that start with `start`, which has at least two characters. */
   *completionsOf(start: string): Generator<VocabularyWord> {
     for (const entry of this.#byStart.get(start.slice(0, 2))?.values() ?? []) {
       if (entry.word.length > start.length && entry.word.startsWith(start)) yield entry;
@@ -60,7 +60,7 @@ export class Vocabulary {
     yield* this.#byLength.get(length)?.values() ?? [];
   }
 
-  /** Words that may be so many edits away by their length alone. */
+  /** Counts the words whose length allows at most `edits` edits. */
   countSimilarLengths(word: string, edits: number): number {
     let count = 0;
     for (let length = word.length - edits; length <= word.length + edits; length += 1) {

@@ -1,47 +1,47 @@
-/** What one word of a query may mean in this catalogue: itself, another spelling, a correction, what it may become. */
+/** What one query word may mean in this catalogue: itself, another spelling, a correction, or a completion. */
 import { unspacedCharacters, stemEnglish, type Token } from "./analyser.ts";
 import { spellOut, otherSpellings } from "./spellings.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { completeWord, correctWord, findNearlySame, type WeightedWord, type Effort } from "./speller.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** What reading a query needs to know of the catalogue. */
+/** What reading a query needs to know about the catalogue. */
 export interface CatalogueCounts {
   readonly documentCount: number;
   readonly vocabulary: Vocabulary;
-  /** Documents that have the term. */
+  /** Number of documents that have the term. */
   readonly countOf: (term: string) => number;
-  /** Terms of two characters that have this one, in scripts without spaces. */
+  /** Two-character terms that contain this character, in scripts without spaces. */
   readonly pairsWith: (character: string) => Iterable<string>;
 }
 
 export interface Reading {
-  /** The word that is most probably meant. */
+  /** The most probable word. */
   readonly word: string;
   readonly term: string;
-  /** How sure that is, 0 to 1: meaning is asked for less of a word that may be another. */
+  /** How certain the reading is, 0 to 1: the meaning of an uncertain word counts less. */
   readonly certainty: number;
   readonly isUnfinished: boolean;
-  /** What else is looked for in its place, weight 0 to 1. */
+  /** Alternatives to search in its place, with weights from 0 to 1. */
   readonly others: readonly WeightedWord[];
 }
 
 export interface ReadingRules {
   readonly counts: CatalogueCounts;
   readonly table: ExpansionTable;
-  /** Corrections are the dear part: a pasted text gets a few. */
+  /** Corrections are the expensive part, so pasted text gets only a few. */
   readonly effort: Effort;
-  /** A single character of a script without spaces stands for at most so many of the pairs that documents have it in. */
+  /** A single character of a script without spaces stands for at most this many pairs that contain it. */
   readonly pairsMax: number;
 }
 
-/** Low, for a guess that is wrong finds by its meaning what nobody asked for (measured 2026-11, both query sets). */
+/** Low, since the meaning of a wrong guess finds unrelated prompts (measured 2026-11, both query sets). */
 const CERTAINTY = { corrected: 0.4, unfinished: 0.15 };
-/** Beside a word that is in the catalogue, its other spelling counts a little less. */
+/** If the word is in the catalogue, its other spelling counts a little less. */
 const OTHER_SPELLING_WEIGHT = 0.9;
-/** What a real word would be with one letter changed. */
+/** For a real word with one letter changed. */
 const SECOND_READING_WEIGHT = 0.4;
-/** A word that so few documents have, none of them in its title, may be an error of theirs. */
+/** A word in so few documents, and in none of their titles, may itself be a typo. */
 const RARE_MAX = 2;
 const FAR_MORE_USUAL = 8;
 const SHORT_LAST_WORD = 3;
@@ -59,7 +59,10 @@ export async function readWord(token: Token, rules: ReadingRules): Promise<Readi
   return readUnknown(token, completions, rules);
 }
 
-/** Documents have it in pairs with its neighbours, so the pairs are looked for in its place; the most usual first. */
+/**
+ * Documents have the character in pairs with its neighbors, so the most common of these pairs are searched in its
+ * place.
+ */
 function readCharacter({ word }: Token, { counts, pairsMax }: ReadingRules): Reading {
   const pairs = mostUsual(counts.pairsWith(word), pairsMax, counts.countOf);
   return readAs(
@@ -68,7 +71,7 @@ function readCharacter({ word }: Token, { counts, pairsMax }: ReadingRules): Rea
   );
 }
 
-/** Without sorting the thousands that a common character has. */
+/** Selects the most common terms without sorting the thousands that a common character has. */
 function mostUsual(terms: Iterable<string>, max: number, countOf: (term: string) => number): string[] {
   let best: { term: string; count: number }[] = [];
   let countMin = 1;
@@ -125,13 +128,13 @@ function readAs(word: string, others: readonly WeightedWord[]): Reading {
   return { word, term: stemEnglish(word), certainty: 1, isUnfinished: false, others };
 }
 
-/** Other spellings that documents have. */
+/** Finds other spellings that documents have. */
 function spelledOtherwise(word: string, { vocabulary, countOf }: CatalogueCounts): string[] {
   const spelled = [...otherSpellings(word), spellOut(word, vocabulary) ?? word].filter((other) => other !== word);
   return spelled.filter((other) => countOf(stemEnglish(other)) > 0);
 }
 
-/** The last word may be unfinished: nobody waits for the end of a word to search. */
+/** The last word may be unfinished, since search runs while people type. */
 function completionsOf(token: Token, { counts, table }: ReadingRules): WeightedWord[] {
   if (!token.isLast) return [];
   const completions = completeWord(token, counts.vocabulary);
