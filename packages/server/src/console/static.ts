@@ -48,7 +48,7 @@ export async function consoleEndpoint(options: ConsoleOptions): Promise<Endpoint
   let reading: Promise<ReadonlyMap<string, StaticFile>> | null = null;
   const answer = async (context: ServerContext): Promise<StreamAnswer> => {
     reading ??= readFiles(options.directory).catch((error: unknown) => {
-      reading = null; // as while a build replaces them; the next page tries again
+      reading = null; // for example while a build replaces them; the next page request retries
       throw error;
     });
     const files = await reading;

@@ -73,7 +73,7 @@ async function removeContent(
 ): Promise<void> {
   const { db, files, log } = ports;
   const isStopped = () => stop?.aborted === true;
-  await db.tx((tx) => revokeAllKeys(tx, accountId, REASON)); // one may have been made while the first part committed
+  await db.tx((tx) => revokeAllKeys(tx, accountId, REASON)); // a key may have been created while the first part committed
   if (prompts === "remove") await unpublishAll(db, accountId);
   await runsOfAccount.cancelBatches(db, accountId);
   await cancelAll(accountId, ports);
@@ -112,6 +112,6 @@ async function writeOffCredits(db: Database, accountId: string): Promise<void> {
   const available = await availableCredits(db, accountId);
   if (available === 0) return;
   await adjustCredits(db, { accountId, amount: -available, reason: REASON }).catch(async (error: unknown) => {
-    if ((await availableCredits(db, accountId)) > 0) throw error; // else another process was faster
+    if ((await availableCredits(db, accountId)) > 0) throw error; // otherwise another process was faster
   });
 }

@@ -24,7 +24,7 @@ export function offboardingManageRoutes(options: OffboardingOptions) {
       data: await deleteConfirmed({ ...body, accountId, actorId: null }, options),
     }),
     getAccountDeletion: async ({ params: { accountId } }) => {
-      return { data: orNotFound(await findDeletion(options.db, accountId), "deletion of an account", accountId) };
+      return { data: orNotFound(await findDeletion(options.db, accountId), "account deletion", accountId) };
     },
   } satisfies Partial<ManageHandlers>;
 }
@@ -39,7 +39,7 @@ async function deleteConfirmed(
     throw invalid([{ path: ["body", "confirm"], code: "invalid_value", message }]);
   }
   const deletion = await beginDeletion(db, { accountId, prompts, actorId });
-  void finishDeletions().catch(() => undefined); // what does not succeed now is done by the next tick, which logs it
+  void finishDeletions().catch(() => undefined); // the next tick retries what fails now, and logs it
   return deletion;
 }
 

@@ -37,7 +37,7 @@ function headerOf({ name, size }: TarEntry, atSeconds: number): Buffer {
   const octal = (value: number, width: number) => `${value.toString(8).padStart(width - 1, "0")}\0`;
   header.write(rest, 0);
   header.write(octal(0o600, 8), 100);
-  header.write(octal(0, 8), 108); // owner and group: whoever unpacks it
+  header.write(octal(0, 8), 108); // owner and group: the person who unpacks it
   header.write(octal(0, 8), 116);
   header.write(octal(size, 12), 124);
   header.write(octal(Math.floor(atSeconds), 12), 136);

@@ -30,7 +30,7 @@ export function createUsesCount(db: Database): (stop?: AbortSignal) => Promise<v
       } catch (error) {
         if (!isStatementTimeout(error) || spanMs === 1) throw error;
         spanMs = Math.ceil(spanMs / 2);
-        growth = 1; // for the rest of this tick: else every other part would be too much again
+        growth = 1; // for the rest of this tick, or every other part would be too large again
       }
     }
   };

@@ -41,7 +41,7 @@ export function createBodyReader<Body>({ bytesMax, readBodies }: BodyReaderOptio
 
   async function readAll(): Promise<void> {
     isReading = true;
-    await Promise.resolve(); // what is asked for together is read together
+    await Promise.resolve(); // requests made together are read together
     for (let part = takePart(); part.length > 0; part = takePart()) await readPart(part);
     isReading = false;
   }

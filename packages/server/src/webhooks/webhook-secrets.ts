@@ -65,6 +65,6 @@ function openWith(key: Buffer, webhookId: string, sealed: Buffer): Buffer | null
       .setAuthTag(tag);
     return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
   } catch {
-    return null; // a row that was copied from another webhook, or was changed
+    return null; // the row was copied from another webhook, or changed
   }
 }

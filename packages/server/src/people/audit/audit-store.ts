@@ -45,7 +45,7 @@ const IS_OF_ACCOUNT = `e.account_id = $3
 
 export function listAudit(db: Queryable, query: ManageShapes["listAudit"]["query"]): Promise<Page<AuditEntry>> {
   return readPage(db, query, {
-    what: "row of the audit log",
+    what: "audit log row",
     columns: `e.id as "auditId", e.at, e.actor, e.person_id as "personId", u.email, e.token_id as "tokenId",
       e.account_id as "accountId", e.action, e.subject, audit_subject_name(e.subject, e.account_id) as "subjectName",
       e.address, e.request_id as "requestId", e.outcome`,

@@ -118,7 +118,7 @@ function readJson(body: unknown): unknown {
   try {
     return JSON.parse(textOf(body));
   } catch {
-    return null; // which no registration is
+    return null; // never a valid registration
   }
 }
 

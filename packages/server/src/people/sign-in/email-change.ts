@@ -91,7 +91,7 @@ export async function changeEmail(
   change: { readonly email: string; readonly isVerified: boolean },
 ): Promise<void> {
   const isFree = await takeAddress(tx, personId, change).catch((error: unknown) => {
-    if (isUniqueViolation(error)) return false; // somebody took it meanwhile
+    if (isUniqueViolation(error)) return false; // taken by somebody else meanwhile
     throw error;
   });
   if (isFree) return;

@@ -68,7 +68,7 @@ export async function addPasskey(
     expectedOrigin: party.origin,
     expectedRPID: party.id,
     requireUserVerification: true,
-  }).catch(() => null); // whatever a stranger sends: malformed, unsigned, of another origin
+  }).catch(() => null); // anything a stranger sends: malformed, unsigned, from another origin
   if (checked?.verified !== true || !(await takeChallenge(given.response, db))) return null;
   const {
     credential,

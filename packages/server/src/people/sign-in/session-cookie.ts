@@ -29,7 +29,7 @@ function verified(value: string, secret: string): string | null {
   try {
     text = decodeURIComponent(value);
   } catch {
-    return null; // nothing that we have set
+    return null; // not a value we have set
   }
   const dot = text.lastIndexOf(".");
   const token = text.slice(0, Math.max(dot, 0));

@@ -191,7 +191,7 @@ function createAuth(options: SessionsOptions, url: string) {
             if (context?.path === OWN_PATH) return { data: user };
             const reason = await options.refuseSignUp({ email: user.email, isVerified: user.emailVerified });
             if (reason !== null) throw new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message: reason });
-            const read = readPersonName(user.name); // of a service, which may know none, or a longer one
+            const read = readPersonName(user.name); // a service may know no name, or a longer one
             return { data: { ...user, name: "name" in read ? read.name : user.email.replace(/@.*/, "") } };
           },
         },
@@ -208,7 +208,7 @@ function createAuth(options: SessionsOptions, url: string) {
     logger: { level: "warn", log: (_level, message, ...rest) => options.onLibraryWarning(message, rest) },
     onAPIError: {
       onError: (error) => {
-        if (isAPIError(error) && error.statusCode < 500) return; // the line of the request has its status
+        if (isAPIError(error) && error.statusCode < 500) return; // the request's log line has its status
         log.error({ err: error }, "a request to sign in or out failed");
       },
     },
@@ -268,7 +268,7 @@ function beforeActions({ db, log, hasMail, onResetAsked }: SessionsOptions, url:
     if (page !== null) throw context.redirect(page);
     if (PASSWORD_PATH.test(context.path)) await boundTries(context, db);
     if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
-    if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // added to what was sent
+    if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // merged into the request body
     if (context.path !== RESET_PATH) return null;
     const given = z.object({ email: z.email() }).safeParse(context.body);
     if (!given.success) return null; // better-auth says what is wrong with it

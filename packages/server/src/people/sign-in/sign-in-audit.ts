@@ -52,7 +52,7 @@ export function createSignInAudit(people: PeopleContext): AuditAuth {
     const before = change === undefined ? null : await personOf([request.headers.get("cookie") ?? ""], people);
     const response = await answer();
     const row = { tokenId: null, accountId: null, subject: null, address, requestId };
-    if (response.status === 429) return response; // anybody could fill the log
+    if (response.status === 429) return response; // otherwise anybody could fill the log
     if (path === RESET) {
       void noteReset(sent, people, row);
     } else if (change !== undefined && before !== null) {
@@ -90,7 +90,7 @@ async function personNamed(sent: Request, db: Database): Promise<string | null> 
     const { success, data } = z.object({ email: z.string() }).safeParse(await sent.json());
     return success ? await findPersonByEmail(db, data.email) : null;
   } catch {
-    return null; // no JSON, or an outage: better-auth has answered
+    return null; // not JSON, or an outage: better-auth has responded
   }
 }
 

@@ -100,7 +100,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   /** @returns whether there are batches to serve. */
   async function pass(stop: AbortSignal | undefined): Promise<boolean> {
     const { db } = options.create;
-    const busy = new Set(starting.keys()); // what they start now may not be counted in what is read
+    const busy = new Set(starting.keys()); // the query below may not count what they are starting now
     const { batches: open, next } = await listOpenBatches(db, cursor);
     cursor = next ?? FIRST_ID;
     for (const batch of open) if (batch.isToCollect) await collectBatch(db, batch);
@@ -187,7 +187,7 @@ async function startOne(batch: OpenBatch, item: number, options: Starting): Prom
 }
 
 async function afterRefusal(error: unknown, batch: OpenBatch, item: number, options: Starting): Promise<boolean> {
-  if (sqlState(error) === NOT_TO_START) return false; // canceled, or another process is at it
+  if (sqlState(error) === NOT_TO_START) return false; // canceled, or another process is starting it
   if (!(error instanceof Problem)) throw error;
   if (error.code === "TOO_MANY_REQUESTS_ERROR") return false; // other runs of the account must end first
   if (reasonOf(error) !== null) {

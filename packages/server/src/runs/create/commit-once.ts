@@ -56,7 +56,7 @@ export async function commitOnce<Outcome>(
       try {
         return await retry(() => attempt(limits), { on, backoff: OUTAGE_BACKOFF, signal: limits.signal });
       } catch (error) {
-        if (isTransientFailure(error)) accountLocks.rejectWaiting(accountId, error); // before the first of them begins
+        if (isTransientFailure(error)) accountLocks.rejectWaiting(accountId, error); // before the first waiter begins
         throw error;
       }
     });

@@ -70,7 +70,7 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
 
   async function sendGroups(): Promise<void> {
     isSending = true;
-    await nextImmediate(); // an admission lets in many at once: they go together from the first on
+    await nextImmediate(); // one admission lets in many at once: this sends them together from the first on
     for (let group = takeGroup(waiting); group.length > 0; group = takeGroup(waiting)) await sendGroup(group);
     isSending = false;
   }

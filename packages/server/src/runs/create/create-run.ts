@@ -75,7 +75,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   const { idempotency } = request;
   const recalled = recallPrompt(request, options);
   const asked = recalled === null ? getRunnablePrompt(request, options) : Promise.resolve(recalled); // 404, 410
-  asked.catch(() => {}); // heard below, unless the key has a run: both are asked for at once
+  asked.catch(() => {}); // handled below, unless the key already has a run: both queries run at once
   const earlier = idempotency === null ? null : await findRunByIdempotency(options.db, request.accountId, idempotency);
   if (earlier !== null) return replayOf(earlier);
   let planned: PlannedRun;
@@ -83,7 +83,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
     planned = planRun(request, await asked, options); // 422
   } catch (error) {
     if (recalled === null || !isRefusal(error)) throw error;
-    planned = await planAnew(request, options); // the prompt may be unpublished by now, which is to be said first
+    planned = await planAnew(request, options); // the prompt may be unpublished by now, which must be reported first
   }
   // Before the run exists, so that its first model call already streams.
   if (request.isFollowed === true) await followRuns(options.db, [request.runId]);

@@ -131,7 +131,7 @@ export class RunFollowers {
       const pieces = read[index] ?? [];
       const last = pieces.at(-1);
       if (last === undefined) continue;
-      one.isDue = true; // there may be more than was read at once, and its time may have run out meanwhile
+      one.isDue = true; // there may be more than one read returns, and its wait may have timed out meanwhile
       if (one.deliver === null) continue;
       one.after = last.id;
       this.#deliver(one, { pieces, status: null });

@@ -80,7 +80,7 @@ export class WaitingHub {
     if (this.#isDraining) return { finished: Promise.resolve(null), cancel: () => {} };
     const { promise, resolve } = Promise.withResolvers<Run | null>();
     const waiter: Waiter = { accountId, untilMs, resolve };
-    this.#waiters.set(runId, this.#waitersOf(runId).concat(waiter)); // as long as it must be, where push allocates 17
+    this.#waiters.set(runId, this.#waitersOf(runId).concat(waiter)); // exactly the needed length; push would allocate 17
     this.#waiting += 1;
     this.#timer ??= setInterval(() => this.#onTimer(), TIMER_MS);
     return { finished: promise, cancel: () => this.#end(runId, null, (other) => other === waiter) };

@@ -68,7 +68,7 @@ interface ClaimRow {
   waiting: number;
 }
 
-export const LANE = 0; // one lane; more of them are a matter of scale, and the statements already know them
+export const LANE = 0; // one lane; the statements already support more, if scale ever requires it
 export const CIRCLE_START: ClaimCursor = { account: "00000000-0000-0000-0000-000000000000", model: "" };
 const LEASE_LOST = "PD001";
 /** 200 runs of this size are 8 MiB, which take 0.7 s of a statement's 5 s on a 100 Mbit/s link. */

@@ -44,8 +44,8 @@ async function refuseClaims({ upkeep, lease, log }: DrainOptions): Promise<void>
 }
 
 async function untilAllEnded({ claimer, slots }: DrainOptions): Promise<void> {
-  await claimer.untilIdle(); // a claim that was under way may still bring runs in
-  while (slots.ends.length > 0) await Promise.all(slots.ends); // as may a create
+  await claimer.untilIdle(); // a claim in progress may still bring in runs
+  while (slots.ends.length > 0) await Promise.all(slots.ends); // so may a create
 }
 
 /**

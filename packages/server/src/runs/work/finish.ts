@@ -92,7 +92,7 @@ export function createFinisher(options: FinisherOptions): Finisher {
     const batchSize = createAdaptiveBatch({ max: BATCH_MAX });
     let failures = 0;
     while (queue.length > 0) {
-      queue.push(...dropLost(queue.splice(0))); // all of them: a shutdown must not wait until each is tried
+      queue.push(...dropLost(queue.splice(0))); // all at once: a shutdown must not wait until each one is tried
       const batch = queue.splice(0, batchSize.size);
       if (batch.length === 0) continue;
       const outcome = await tryWrite(batch, options, writes);
@@ -101,7 +101,7 @@ export function createFinisher(options: FinisherOptions): Finisher {
         failures = 0;
         continue;
       }
-      batchSize.shrink(1); // to one at once: halving would wait for the lock eight times
+      batchSize.shrink(1); // straight to one: halving would wait for the lock eight times
       failures += 1;
       if (outcome === "failed") retryAlone(batch);
       else putBack(queue, batch);
@@ -144,7 +144,7 @@ async function tryWrite(
   try {
     const written = await write(endings, options);
     writes.worked();
-    setImmediate(() => answer(endings, written, options)); // the next ones are sent first
+    setImmediate(() => answer(endings, written, options)); // send the next batch first
     return "done";
   } catch (error) {
     writes.failed(error);

@@ -56,7 +56,7 @@ export function createLease(options: LeaseOptions): Lease {
     try {
       if (!isHeld) await register();
       else if (!(await sendHeartbeat(heartbeats, workerId))) return lose("another process swept this worker");
-      renewedMs = sentMs; // the lease counts from before the statement: its answer may have been slow
+      renewedMs = sentMs; // the lease counts from before the statement, whose response may have been slow
       goodInARow += 1;
       await options.onHeartbeat(goodInARow > 1);
       failures.worked();

@@ -69,7 +69,7 @@ async function writeUntilKnown(
   log: Log,
 ): Promise<void> {
   const onRetry = (error: unknown) => log.warn({ err: error, runId }, "a run could not be released; retrying");
-  await retry(write, { on: () => true, backoff: BACKOFF, signal, onRetry }).catch(() => {}); // only once aborted
+  await retry(write, { on: () => true, backoff: BACKOFF, signal, onRetry }).catch(() => {}); // fails only when aborted
 }
 
 async function finish(

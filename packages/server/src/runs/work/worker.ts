@@ -96,7 +96,7 @@ export class Worker {
     notifications.listen("run_ready", wake);
     notifications.listen("run_cancel", (runIds) => runIds.forEach((runId) => this.#slots.drop(runId)));
     notifications.onGap(wake);
-    const spread = (process.pid % POLL_JITTER_MS) - POLL_JITTER_MS / 2; // processes started together poll apart
+    const spread = (process.pid % POLL_JITTER_MS) - POLL_JITTER_MS / 2; // so that processes started together poll at different times
     this.#pollTimer = setInterval(wake, POLL_MS + spread);
     wake();
   }
