@@ -5,9 +5,9 @@
  *   npm run chaos -- --kills 1000 --seed 7 --plan
  *   npm run chaos -- --help
  *
- * The seed gives the plan (what is hit, in which order, after which pauses; --plan prints it), not the interleaving of
- * processes. Prints one JSON line and writes it to bench/results/; the exit code is 1 when anything was lost, charged
- * twice, left held or not ended, and when less was done than planned, and 2 when an option was wrong.
+ * The seed determines the plan (what is hit, in which order, after which pauses; --plan prints it), but not how
+ * processes interleave. Prints one JSON line and writes it to bench/results/. The exit code is 1 if anything was lost,
+ * charged twice, left held, or did not end, or if less was done than planned, and 2 if an option was invalid.
  */
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
@@ -28,7 +28,7 @@ import { openScene, type Scene } from "./chaos/scene.ts";
 
 const SETTLE_MS_MAX = 300_000;
 const VIOLATIONS_SHOWN = 50;
-/** On top of --minutes: for the start, the end of the last run and the checks. */
+/** In addition to --minutes: for the start, the end of the last run, and the checks. */
 const REST_MINUTES = 15;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -60,7 +60,10 @@ function printPlan(options: ChaosOptions, plan: readonly Step[]): number {
   return 0;
 }
 
-/** Before the run: a result that cannot be kept would only be noticed at its end. What the file holds is left alone. */
+/**
+ * Before the run: otherwise a result that cannot be written would only be noticed at the end. Leaves existing content
+ * alone.
+ */
 function findUnwritable(file: string): string | null {
   try {
     appendFileSync(file, "");
@@ -71,7 +74,7 @@ function findUnwritable(file: string): string | null {
   }
 }
 
-/** Whatever happens, there is a JSON line, one that says why when the run did not come to its end, and nothing is left. */
+/** Whatever happens, there is a JSON line, which says why if the run did not finish, and no process is left behind. */
 async function runChaos(options: ChaosOptions, plan: readonly Step[]): Promise<number> {
   console.error(`chaos: seed ${options.seed}, ${options.kills} kills, ${options.database}`);
   const startedMs = performance.now();
@@ -84,19 +87,19 @@ async function runChaos(options: ChaosOptions, plan: readonly Step[]): Promise<n
   writeFileSync(options.out, `${line}\n`);
   console.log(line);
   await closers.run().catch((error: unknown) => console.error("chaos:", error));
-  // What a broken run left under way must not keep the process.
+  // Anything a broken run left running must not keep the process alive.
   setTimeout(() => process.exit(), 1_000).unref();
   return ended.violations.length === 0 ? 0 : 1;
 }
 
-/** Rejects when the run is told to stop, takes too long, or something of it fails that nobody waits for. */
+/** Rejects if the run is told to stop, takes too long, or something in it fails that nobody awaits. */
 function untilBroken(options: ChaosOptions): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
-  // A terminal or a pipe that went away must not end the run: the result is written to its file all the same.
+  // A terminal or pipe that went away must not end the run: the result is still written to its file.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   process.on("SIGHUP", () => {});
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => reject(new Error(name)));
-  process.on("uncaughtException", reject); // rejections nobody handles arrive here as well
+  process.on("uncaughtException", reject); // unhandled rejections arrive here as well
   const minutes = options.minutes + REST_MINUTES;
   setTimeout(() => reject(new Error(`It had not ended after ${minutes} minutes.`)), minutes * 60_000).unref();
   return promise;
@@ -108,7 +111,7 @@ async function play(options: ChaosOptions, plan: readonly Step[], closers: Close
   const server = await startChaosDatabase(options.database, home);
   closers.add(() => server.stop());
   await migrate(server.url, createLog("silent", "stderr"));
-  closers.add(killLeftovers); // what a fleet that could not be stopped has left
+  closers.add(killLeftovers); // processes left by a fleet that could not be stopped
   const seats = seatsOf(options);
   const scene = await openScene({ ...options, seats, server, home }, closers);
   const injected = await injectFaults({ ...scene, plan, msMax: options.minutes * 60_000 });
@@ -118,12 +121,12 @@ async function play(options: ChaosOptions, plan: readonly Step[], closers: Close
 
 interface Settled {
   readonly reports: Awaited<ReturnType<Scene["load"]["stop"]>>;
-  /** False: runs were still open when there was no more time. */
+  /** False: runs were still open when time ran out. */
   readonly isSettled: boolean;
   readonly drainMs: number;
 }
 
-/** Lets callers and runs come to their ends. */
+/** Lets callers and runs finish. */
 async function settle({ load, batchLoad, fleet, db }: Scene): Promise<Settled> {
   console.error("chaos: injections are over, waiting for the last run to end");
   const startedMs = performance.now();

@@ -1,4 +1,4 @@
-/** Batches of one account under chaos, and the webhook that hears of each end of a run. */
+/** Batches of one account under chaos, and the webhook that is notified of each run's end. */
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient, PromptdError, type Client } from "@promptd/client";
 import type { Batch } from "@promptd/contract";
@@ -15,12 +15,12 @@ import { viewOf, type RunView } from "./run-view.ts";
 
 export interface BatchLoad {
   readonly account: Account;
-  /** Batches that were created, once the load has stopped. */
+  /** Batches created, once the load has stopped. */
   readonly batches: number;
-  /** Ends the batches that were begun. @returns what their caller was told of each item. */
+  /** Finishes the batches that were begun. @returns what their caller learned about each item. */
   stop(): Promise<readonly CallerReport[]>;
   readBack(): Promise<ReadonlyMap<string, RunView>>;
-  /** Runs whose end the receiver of the webhook has heard of. */
+  /** Runs whose end the webhook receiver was notified of. */
   heard(): ReadonlySet<string>;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ const GRANTED = 1_000_000;
 const ITEMS_MAX = 30;
 const CANCELED_SHARE = 0.2;
 const PAUSE_MS = 100;
-/** A database that is away for long, and a fleet that starts anew: the last batch still ends. */
+/** Long enough for a long database outage and a fleet restart: the last batch still ends. */
 const TRIES_MAX = 4_000;
 const DIRECTIVES = ["tokens=20", "delay=100 tokens=40", "delay=400", "refuse", "error=400"];
 
@@ -62,7 +62,7 @@ export async function startBatchLoad(
       await wait(PAUSE_MS);
     }
   })();
-  loop.catch(() => {}); // heard by stop
+  loop.catch(() => {}); // handled by stop
   return {
     account: { accountId, granted: GRANTED, isShort: false },
     get batches() {
@@ -88,7 +88,7 @@ export async function startBatchLoad(
 
 type Ask = <Answer>(work: (client: Client) => Promise<Answer>) => Promise<Answer>;
 
-/** What breaks on the way is asked again; what the server refuses ends the run. */
+/** Retries transient failures; a refusal by the server ends the run. */
 async function askUntilAnswered<Answer>(
   work: (client: Client) => Promise<Answer>,
   pickUrl: () => string | undefined,
@@ -112,7 +112,7 @@ interface Order {
   readonly random: SeededRandom;
 }
 
-/** One batch, until nothing of it is open. */
+/** One batch, until none of its items is open. */
 async function runOneBatch(ask: Ask, { accountId, promptVersionId, random }: Order): Promise<CallerReport[]> {
   const key = crypto.randomUUID();
   const tags = Array.from({ length: 1 + Math.floor(random() * ITEMS_MAX) }, () => crypto.randomUUID());

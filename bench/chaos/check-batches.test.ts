@@ -1,4 +1,4 @@
-/** What batches and webhooks promise, broken by hand: the check must name it. */
+/** Guarantees of batches and webhooks, broken by hand: the check must name each one. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { setPlan } from "../../packages/server/src/accounts/index.ts";
 import { createTestPerson } from "../../packages/server/test/people/people-fixture.ts";
@@ -31,11 +31,11 @@ afterAll(async () => {
   await server.close();
 });
 
-test("nothing is found where all went well", async () => {
+test("nothing is found if all went well", async () => {
   expect(await checkBatches(server.app.db, heard)).toEqual([]);
 });
 
-test("an end that no webhook heard of is found", async () => {
+test("an end that was sent to no webhook is found", async () => {
   expect((await checkBatches(server.app.db, new Set([...heard].slice(1))))[0]).toContain("never heard of");
 });
 

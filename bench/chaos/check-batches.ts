@@ -1,12 +1,12 @@
-/** What batches and webhooks promise, held against the database and what the receiver has heard. */
+/** Checks the guarantees of batches and webhooks against the database and what the receiver got. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 
 const POLL_MS = 200;
 
 /**
- * Lets every event arrive that is still to come: a delivery whose sender was killed rests for a minute, and one that met
- * a fault waits for its next try.
+ * Lets every pending event arrive: a delivery whose sender was killed waits for a minute, and one that met a fault
+ * waits for its next attempt.
  */
 export async function awaitDeliveries(db: Database, msMax: number): Promise<void> {
   const endsMs = performance.now() + msMax;
@@ -19,7 +19,7 @@ export async function awaitDeliveries(db: Database, msMax: number): Promise<void
   }
 }
 
-/** @param heard runs whose end the receiver has heard of. @returns every broken promise. */
+/** @param heard runs whose end the receiver got. @returns every broken guarantee. */
 export async function checkBatches(db: Database, heard: ReadonlySet<string>): Promise<string[]> {
   const broken = await db.tx(
     (tx) =>

@@ -1,4 +1,6 @@
-/** Every kind of broken promise, made by hand in a copy of what a short run with a kill left: the check must name it. */
+/**
+ * Every kind of broken guarantee, made by hand in a copy of what a short run with a kill left: the check must name it.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../../packages/server/src/platform/database/database.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
@@ -9,11 +11,11 @@ import { checkHistory, type History } from "./check-history.ts";
 import { startLoad } from "./load.ts";
 import { beginTrace, type Kill } from "./trace.ts";
 
-/** They only bound a failing test. */
+/** Only bounds for a failing test. */
 const PATIENCE_MS = 120_000;
 const HOOK_MS = 400_000;
 const KEYLESS = "not exists (select 1 from idempotency_keys k where k.account_id = r.account_id and k.run_id = r.id)";
-/** What happened after the death of the worker, moved together until it fits into two seconds. */
+/** The events after the worker's death, compressed until they fit into two seconds. */
 const QUICKEN = `
   with slow as (select d.at as death, extract(epoch from max(r.at) - d.at) as seconds from chaos_runs r, death d group by 1)
   update chaos_runs set at = death + (at - death) * least(1, 2 / seconds) from slow where at > death`;
@@ -34,7 +36,7 @@ beforeAll(async () => {
   await isSeen("runs where status = 'failed'");
   await isSeen(`runs r where status = 'succeeded' and ${KEYLESS}`);
   await until(async () => {
-    doomed.signal("SIGSTOP"); // what it has in hand stays in its hand
+    doomed.signal("SIGSTOP"); // it keeps the runs that it holds
     await until(
       async () =>
         !(await exists(`pg_stat_activity where state = 'active' and application_name like '%:${doomed.pid}'`)),
@@ -50,7 +52,7 @@ beforeAll(async () => {
   await isSeen("runs where attempt > 1 and status = 'succeeded' and credits > 0");
   const reports = await load.stop();
   await until(async () => !(await exists("runs where finished_at is null")), PATIENCE_MS);
-  // However long the heir took to start here: the history that is judged is one in which all went quickly.
+  // However long the successor took to start here: the judged history is one in which everything was fast.
   await fixture.db.query(QUICKEN);
   const none = { outages: [], slowdowns: [], leaseMs: 600, mishaps: [] };
   history = { reports, accounts: load.accounts, readBack: await load.readBack(), kills: [kill], ...none };
@@ -63,7 +65,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What the check says after these statements, in a copy of the database. */
+/** What the check reports after these statements, in a copy of the database. */
 async function violationsAfter(statements: readonly string[], seen: History = history): Promise<readonly string[]> {
   return (await checkAfter(statements, seen)).violations;
 }
@@ -198,7 +200,7 @@ const IN_THE_DATABASE: Record<string, { readonly seed: readonly string[]; readon
 };
 
 describe("the check of a chaos run", () => {
-  test("finds nothing in a history where every promise was kept", async () => {
+  test("finds nothing in a history in which every guarantee held", async () => {
     expect(await violationsAfter([])).toEqual([]);
   });
 
@@ -206,7 +208,7 @@ describe("the check of a chaos run", () => {
     expect(await violationsAfter(seed)).toContainEqual(expect.stringMatching(found));
   });
 
-  test("counts what became of every acknowledged run, the failed ones by their reason", async () => {
+  test("counts what happened to every acknowledged run, failed runs by reason", async () => {
     const lost = "delete from runs where id = (select id from runs where status = 'failed' order by id limit 1)";
     const { acknowledged, acknowledgedEnds } = await checkAfter([
       lost,
@@ -224,7 +226,7 @@ describe("the check of a chaos run", () => {
   });
 
   test.each([{ outputs: "others" }, { tokens: 99 }, { runStatus: "failed" as const }])(
-    "names a run that is read with another %o than its caller was told",
+    "names a run that is read with a different %o than its caller was told",
     async (change) => {
       const seen = history.reports.flatMap((entry) => entry.finals).find((view) => view.runStatus === "succeeded");
       if (seen === undefined) throw new Error("no caller was told of a success");
@@ -235,17 +237,17 @@ describe("the check of a chaos run", () => {
     },
   );
 
-  test("does not count the time in which the database was away against a claim", async () => {
+  test("does not count the time during which the database was down against a claim", async () => {
     const outages = history.kills.map(({ atMs }) => ({ fromMs: atMs + 1_000, toMs: atMs + 19_000 }));
     expect(await violationsAfter([LATE], { ...history, outages })).toEqual([]);
   });
 
-  test("does not count what the machine withheld against a claim", async () => {
+  test("does not count time that the machine withheld against a claim", async () => {
     const slowdowns = history.kills.map(({ atMs }) => ({ fromMs: atMs, toMs: atMs + 30_000, factor: 5 }));
     expect(await violationsAfter([LATE], { ...history, slowdowns })).toEqual([]);
   });
 
-  test("names twenty kills of which none hit a worker with a run in hand", async () => {
+  test("names twenty kills that never hit a worker holding a run", async () => {
     const kills = history.kills.flatMap(({ atMs }) => Array.from({ length: 20 }, () => ({ pid: 1, atMs })));
     expect(await violationsAfter([], { ...history, kills })).toEqual([
       expect.stringMatching(/^no worker was killed with a run in hand/),
@@ -263,7 +265,7 @@ describe("the check of a chaos run", () => {
     }
   });
 
-  test("lets a caller without a key be left in the dark, with a run or without", async () => {
+  test("accepts that a caller without a key never learns the outcome, with a run or without", async () => {
     const seen = history.reports.find((entry) => entry.outcome === "acknowledged" && !entry.hasKey);
     if (seen === undefined) throw new Error("nothing was acknowledged without a key");
     const unknown = { ...seen, runIds: [], finals: [], outcome: "unknown" as const };
@@ -271,7 +273,7 @@ describe("the check of a chaos run", () => {
     expect(await violationsAfter([], { ...history, reports })).toEqual([]);
   });
 
-  test("names two runs of one request, answers that are not specified, refusals without a reason, and silence", async () => {
+  test("names two runs of one request, unspecified responses, refusals without a reason, and missing responses", async () => {
     const rich = history.accounts.filter(({ isShort }) => !isShort).map(({ accountId }) => accountId);
     const [first, second] = history.reports.filter(
       (entry) => entry.runIds.length > 0 && rich.includes(entry.accountId),

@@ -1,6 +1,6 @@
 /**
- * What callers were told and what was done to the processes, held against what the database holds and the API answers.
- * Every entry of `violations` is a broken promise.
+ * Compares what callers were told and what was done to the processes with what the database holds and the API returns.
+ * Every entry of `violations` is a broken guarantee.
  */
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { findFaults } from "../../packages/server/test/support/installation-fixture.ts";
@@ -19,7 +19,7 @@ export interface History {
   readonly outages: readonly Outage[];
   readonly slowdowns: readonly Slowdown[];
   readonly leaseMs: number;
-  /** What the fleet saw of its processes. */
+  /** What the fleet observed about its processes. */
   readonly mishaps: readonly string[];
 }
 
@@ -33,7 +33,7 @@ interface RunRow {
   /** A word for why it failed. */
   readonly fail_reason: string | null;
   readonly key: string | null;
-  /** Of the request that asked for it. */
+  /** Of the request that created it. */
   readonly tag: string | null;
 }
 
@@ -68,7 +68,7 @@ export async function checkHistory(db: Database, history: History) {
     acknowledgedEnds: countEnds(reports, runs),
     lost: judged.filter((text) => text.startsWith("lost")).length,
     unanswered: count("unknown"),
-    /** Of those without an answer: they had no key to ask with. */
+    /** Among the requests without a response: they had no key to retry with. */
     unansweredWithRun: reports.filter((entry) => entry.outcome === "unknown" && tags.has(entry.tag)).length,
     refused: count("refused"),
     keyless: reports.filter(({ hasKey }) => !hasKey).length,
@@ -85,7 +85,7 @@ export async function checkHistory(db: Database, history: History) {
   };
 }
 
-/** So many kills of any process hit a working worker, unless the load has come to a stop. */
+/** Out of this many kills of any process, one hits a working worker, unless the load has stopped. */
 const KILLS_THAT_HIT = 20;
 
 function judgeWeight(reclaims: readonly unknown[], { kills }: History): string[] {
@@ -105,7 +105,7 @@ function readRuns(db: Database): Promise<RunRow[]> {
   );
 }
 
-/** What became of the acknowledged runs: how many succeeded, and of the others why not. */
+/** What happened to the acknowledged runs: how many succeeded, and why the others did not. */
 function countEnds(
   reports: readonly CallerReport[],
   runs: ReadonlyMap<string, RunRow>,
@@ -146,8 +146,8 @@ function judgeReadBack(entry: CallerReport, readBack: ReadonlyMap<string, RunVie
 }
 
 /**
- * Only an account without enough credits, or with a cap, may be refused, and who has a key must be told something in the end. Without a
- * key a lost answer leaves the caller in the dark.
+ * Only an account without enough credits, or with a cap, may be refused, and a caller with a key must eventually get a
+ * response. Without a key, a lost response leaves the caller without an answer.
  */
 function judgeRefusals({ reports, accounts }: History): string[] {
   const mayLack = new Set(accounts.filter(({ isShort }) => isShort).map(({ accountId }) => accountId));
@@ -159,7 +159,10 @@ function judgeRefusals({ reports, accounts }: History): string[] {
   });
 }
 
-/** Each run belongs to the one request that its text input names, and to none whose caller was told that there is none. */
+/**
+ * Each run belongs to the one request that its text input names, and to no request whose caller was told that there is
+ * no run.
+ */
 function judgeRows(rows: readonly RunRow[], reports: readonly CallerReport[]): string[] {
   const requests = new Map(reports.map((entry) => [entry.tag, entry]));
   const runsOf = Map.groupBy(rows, (row) => row.tag);
@@ -185,7 +188,7 @@ function judgeRequest({ tag, outcome, code, runIds }: CallerReport, runs: readon
   return [];
 }
 
-/** The ledger's own audit compares the ledger with itself; this compares it with what was granted and what runs cost. */
+/** The ledger's own audit compares the ledger with itself; this compares it with the grants and the costs of runs. */
 async function judgeBalances(db: Database, accounts: readonly Account[], runs: readonly RunRow[]): Promise<string[]> {
   const spent = new Map<string, number>();
   for (const run of runs) spent.set(run.account_id, (spent.get(run.account_id) ?? 0) + (run.credits ?? 0));
@@ -201,7 +204,7 @@ async function judgeBalances(db: Database, accounts: readonly Account[], runs: r
   });
 }
 
-/** What authors have, collected or not, against the prices and shares of the runs of their prompts. */
+/** Compares the earnings of authors, collected or not, with the prices and shares of the runs of their prompts. */
 async function judgeEarnings(db: Database): Promise<string[]> {
   const rows = await db.query<{ author: string; due: number; has: number }>(
     `with due as (
@@ -219,7 +222,7 @@ async function judgeEarnings(db: Database): Promise<string[]> {
     .map(({ author, due, has }) => `earnings made or lost: author ${author} has ${has} hundredths, due are ${due}`);
 }
 
-/** Each run that has ended counts once, rolled up or not. */
+/** Each ended run counts once, rolled up or not. */
 async function judgeUsage(db: Database): Promise<string[]> {
   const sums = "coalesce(sum(runs), 0)::bigint as runs, coalesce(sum(credits), 0)::bigint as credits";
   const [[used], [due]] = await Promise.all([

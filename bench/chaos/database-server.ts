@@ -13,7 +13,7 @@ export interface ChaosDatabase {
   /** For amcheck. */
   readonly superuserUrl: string;
   readonly version: string;
-  /** Ends the server at once, as a crash does, and sees to its restart. */
+  /** Stops the server immediately, like a crash, and makes sure it restarts. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -59,7 +59,7 @@ async function startSystem(home: string): Promise<Omit<ChaosDatabase, "version">
   const sql = "create role promptd login;\ngrant pg_monitor to promptd;\ncreate database promptd owner promptd;\n";
   prepare("postgres", ["--single", "-D", data, "postgres"], sql);
   const options = `-c listen_addresses= -c unix_socket_directories=${place} -c max_connections=200`;
-  /** Not waited for in place: callers, proxy and freezes go on while the server is down. */
+  /** Not awaited here: callers, proxy, and freezes continue while the server is down. */
   async function control(verb: "start" | "restart" | "stop", mode: string): Promise<void> {
     const args = [verb, "-D", data, "-l", join(place, "log"), "-m", mode, "-w", "-o", options];
     const child = spawn(join(programs, "pg_ctl"), args, { ...surroundings, stdio: "ignore" });

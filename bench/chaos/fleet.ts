@@ -1,4 +1,4 @@
-/** The processes of a chaos run. What dies is started again at once, as an operator's supervisor would. */
+/** The processes of a chaos run. A process that dies is restarted at once, as an operator's supervisor would do. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import type { InstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
@@ -16,15 +16,15 @@ export interface Member {
 
 export interface Fleet {
   /**
-   * Who sits there, if it is at work and another of its role can stand in for it: what is promised needs somebody to keep
-   * it. Null: not now.
+   * The process in this seat, if it is working and another one of its role can replace it: guarantees need a process to
+   * uphold them. Null: not now.
    */
   victimIn(seat: Seat): Member | null;
   pidIn(seat: Seat): number | null;
   readonly apiUrls: () => string[];
-  /** Ends that nobody asked for, drains that went wrong, starts that broke or never came to an end. */
+  /** Unrequested exits, failed drains, and starts that failed or never finished. */
   readonly mishaps: readonly string[];
-  /** Waits until no run is open. @returns false when that took too long. */
+  /** Waits until no run is open. @returns false if that took too long. */
   settle(db: Database, ms: number): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -32,14 +32,14 @@ export interface Fleet {
 interface Place {
   readonly seat: Seat;
   readonly role: Role;
-  /** Every second API process works as well: it begins the runs that it creates, and takes those of others. */
+  /** Every second API process is also a worker: it begins the runs that it creates, and takes those of others. */
   readonly startsAs: Role | "all";
 }
 
-/** A victim that has only just started would die doing nothing. */
+/** A victim that has just started would die without having done anything. */
 const WARM_MS = 60;
 const RESTART_PAUSE_MS = 50;
-/** A start waits for the database for a while before it gives up by itself; one that does neither has hung. */
+/** A start waits for the database for a while before it gives up; a start that does neither has hung. */
 const START_MS_MAX = 120_000;
 
 export async function createFleet(
@@ -50,13 +50,13 @@ export async function createFleet(
   const mishaps: string[] = [];
   const stopping = new AbortController();
 
-  /** One place of the fleet: whoever sits in it is replaced when it dies. */
+  /** One seat of the fleet: the process in it is replaced when it dies. */
   async function keepSeat(place: Place, first: PromptdProcess): Promise<void> {
     let process: PromptdProcess | null = first;
     while (!stopping.signal.aborted) {
       if (process !== null) await sit(place, process);
       await wait(RESTART_PAUSE_MS);
-      // A start may fail while the database is down: the supervisor tries again.
+      // A start may fail while the database is down: the supervisor retries.
       process = stopping.signal.aborted ? null : await replace(place);
     }
     await process?.stop();
@@ -64,7 +64,7 @@ export async function createFleet(
   async function replace({ role, startsAs }: Place): Promise<PromptdProcess | null> {
     const hung = new AbortController();
     const start = fixture.start(startsAs).catch((error: unknown) => {
-      // The database may be down; a start that fails for a reason that it does not foresee has broken.
+      // The database may be down; a start that fails for an unforeseen reason is a failure of the run.
       if (/failed unexpectedly/.test(String(error)))
         mishaps.push(`a ${role} process broke at its start: ${String(error)}`);
       return null;

@@ -4,7 +4,7 @@ import { countKinds, planFaults } from "./plan-faults.ts";
 
 const PLAN = planFaults({ seed: 1, kills: 30, seats: { api: 2, worker: 3 } });
 
-test("a run that did all that was planned is not short of anything", () => {
+test("a run that carried out the whole plan is complete", () => {
   expect(findShortfall(countKinds(PLAN), { executed: countKinds(PLAN), missed: [] })).toEqual([]);
 });
 

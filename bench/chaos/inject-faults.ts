@@ -1,4 +1,7 @@
-/** Carries out the plan of a chaos run, step by step: a step waits for its victim, and what never found one is told. */
+/**
+ * Carries out the plan of a chaos run, step by step: a step waits for its victim, and a step that never found one is
+ * reported.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import type { TcpProxy } from "../../packages/server/test/support/tcp-proxy.ts";
@@ -22,7 +25,7 @@ export interface InjectionSetup {
   readonly proxy: TcpProxy;
   readonly db: Database;
   readonly plan: readonly Step[];
-  /** Ends the injections before the plan is done; the run has failed then. */
+  /** Ends the injections before the plan is done; the run has then failed. */
   readonly msMax: number;
 }
 
@@ -30,7 +33,7 @@ type StepOf<Kind extends Step["kind"]> = Extract<Step, { readonly kind: Kind }>;
 
 interface Progress {
   readonly setup: InjectionSetup;
-  /** Ends of freezes and outages, which the next steps do not wait for. */
+  /** The ends of freezes and outages, which the next steps do not wait for. */
   readonly resumed: Promise<void>[];
   readonly kills: Record<Role, number>;
   readonly killTimes: Kill[];
@@ -38,7 +41,7 @@ interface Progress {
 }
 
 const LOOK_MS = 20;
-/** A seat is filled again within seconds, on a starved machine within a minute. */
+/** A seat is filled again within seconds, or within a minute on a starved machine. */
 const STEP_MS_MAX = 120_000;
 const KILLS_BETWEEN_REPORTS = 10;
 
@@ -59,7 +62,9 @@ export async function injectFaults(setup: InjectionSetup): Promise<Injected> {
   return { executed: countKinds(done), kills, killTimes, outages, missed };
 }
 
-/** What of the plan was not done, as broken promises of the run itself: a run that did less than it was asked proves less. */
+/**
+ * Unfinished parts of the plan, as broken guarantees of the run itself: a run that did less than planned proves less.
+ */
 export function findShortfall(planned: FaultCounts, { executed, missed }: Pick<Injected, "executed" | "missed">) {
   const short = FAULT_KINDS.filter((kind) => executed[kind] < planned[kind]);
   return [
@@ -68,14 +73,14 @@ export function findShortfall(planned: FaultCounts, { executed, missed }: Pick<I
   ];
 }
 
-/** @returns false when there was nothing to hit until `endMs`. */
+/** @returns false if there was nothing to hit until `endMs`. */
 async function carryOut(step: Step, progress: Progress, endMs: number): Promise<boolean> {
   do {
     if (!isPresent(step, progress)) {
       await wait(LOOK_MS);
       continue;
     }
-    await wait(step.gapMs); // a victim that was waited for gets some work into its hands first
+    await wait(step.gapMs); // gives a victim that was waited for some work first
     if (await tryStep(step, progress)) return true;
   } while (performance.now() < endMs);
   return false;
@@ -118,7 +123,7 @@ async function freeze(victim: Member, { forMs }: StepOf<"freeze">): Promise<void
   victim.isStopped = false;
 }
 
-/** The injections go on while the database is away. */
+/** The injections continue while the database is down. */
 async function crashDatabase({ setup, outages, resumed }: Progress): Promise<boolean> {
   if (outages.at(-1)?.toMs === Infinity) return false; // down already
   const startedBefore = await readServerStart(setup.db);
@@ -129,7 +134,9 @@ async function crashDatabase({ setup, outages, resumed }: Progress): Promise<boo
   return true;
 }
 
-/** A connection that is still open may answer for a moment: only another server means that it was down. */
+/**
+ * A connection that is still open may respond for a moment: only a different server proves that the database was down.
+ */
 async function crashUntilBack({ server, db }: InjectionSetup, startedBefore: string): Promise<number> {
   await server.crash();
   for (;;) {

@@ -1,4 +1,4 @@
-/** How long the runs of dead workers waited, judged by the time in which there were a database and a processor. */
+/** How long the runs of dead workers waited, judged by the time during which a database and CPU were available. */
 import type { Outage, Reclaim } from "./trace.ts";
 import type { Slowdown } from "./watch-machine.ts";
 
@@ -13,11 +13,14 @@ interface Span {
   readonly toMs: number;
 }
 
-/** The promise: a dead worker's runs are claimed again within ten seconds, on a machine that lets them run. */
+/** The guarantee: a dead worker's runs are claimed again within ten seconds, on a machine that lets them run. */
 const RECLAIM_P99_MS_MAX = 10_000;
-/** One other process on the same processor is no starvation; what comes on top of it is. */
+/** One other process on the same CPU is not starvation; anything beyond that is. */
 const FAIR_SLOWDOWN = 2;
-/** However starved the machine was, a second counts for a fifth: with the default lease more than 26 s fail anywhere. */
+/**
+ * However starved the machine was, a second counts for at least a fifth: with the default lease, more than 26 s always
+ * fails.
+ */
 const SHARE_MIN = 0.2;
 
 export function judgeReclaims(reclaims: readonly Reclaim[], surroundings: Surroundings): string[] {
@@ -40,22 +43,22 @@ export function summarizeReclaims(reclaims: readonly Reclaim[], surroundings: Su
     workersKilledAtWork: new Set(reclaims.map((one) => one.worker)).size,
     reclaims: again.length,
     databaseAwayMsMost: Math.max(0, ...outages.map(({ fromMs, toMs }) => toMs - fromMs)),
-    /** Times that a process which needs the processor took, in multiples of what it needed. */
+    /** The time that a CPU-bound process took, in multiples of what it needed. */
     slowdown: spread(slowdowns.map(({ factor }) => Math.round(factor * 10) / 10)),
     /** From the death of a worker until its run was taken from it. */
     freedMs: spread(again.map((one) => one.freedMs)),
-    /** From the death of a worker until its run was claimed by another one. */
+    /** From the death of a worker until another worker claimed its run. */
     reclaimMs: spread(again.map((one) => one.claimedMs)),
-    /** The same without the time in which the database was away. */
+    /** The same without the time during which the database was down. */
     reclaimWithDatabaseMs: spread(again.map((one) => ownTime(one, { ...surroundings, slowdowns: [] }))),
-    /** The same also without what the machine withheld: what is judged. */
+    /** The same, also without time that the machine withheld: this is judged. */
     reclaimOwnMs: spread(again.map((one) => ownTime(one, surroundings))),
   };
 }
 
 /**
- * The time until the run was claimed again, less what the database was away of it and what the machine withheld. A lease
- * ends by the clock, however slow the machine: nothing is withheld from its time.
+ * The time until the run was claimed again, minus the time during which the database was down or the machine withheld
+ * CPU. A lease ends by the clock, however slow the machine: nothing is subtracted from its time.
  */
 function ownTime({ diedAtMs, claimedMs }: Reclaim, { outages, slowdowns, leaseMs }: Surroundings): number | null {
   if (claimedMs === null) return null;
@@ -76,7 +79,7 @@ function without({ fromMs, toMs }: Span, hole: Span): Span[] {
   return [left, right].filter((span) => span.toMs > span.fromMs);
 }
 
-/** A second at the fair slowdown of two counts whole, at three for a half, at four for a third. */
+/** A second at the fair slowdown of two counts in full, at three for a half, at four for a third. */
 function givenTime(span: Span, slowdowns: readonly Slowdown[]): number {
   const withheld = slowdowns.map((one) => {
     const overlapMs = Math.min(span.toMs, one.toMs) - Math.max(span.fromMs, one.fromMs);

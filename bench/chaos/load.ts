@@ -1,4 +1,4 @@
-/** Callers of many accounts that create runs through the real client and write down what they were told. */
+/** Callers of many accounts that create runs through the real client and record what they were told. */
 import { setTimeout as wait } from "node:timers/promises";
 import { PromptdError } from "@promptd/client";
 import type {
@@ -11,14 +11,14 @@ import { startTopUps, type TopUps } from "./top-ups.ts";
 
 export interface CallerReport {
   readonly accountId: string;
-  /** Names the request: it stands in its text input, and is its Idempotency-Key when it has one. */
+  /** Identifies the request: it is in the text input, and is the Idempotency-Key if the request has one. */
   readonly tag: string;
   readonly hasKey: boolean;
-  /** Every runId an answer to this request named. */
+  /** Every runId in a response to this request. */
   readonly runIds: readonly string[];
-  /** Final views the caller saw. */
+  /** Final views that the caller saw. */
   readonly finals: readonly RunView[];
-  /** `unknown`: never told what became of it. */
+  /** `unknown`: never learned what happened to it. */
   readonly outcome: "acknowledged" | "refused" | "unknown";
   readonly code: string | null;
   readonly unspecified: readonly string[];
@@ -26,19 +26,19 @@ export interface CallerReport {
 
 export interface Account {
   readonly accountId: string;
-  /** With what was topped up, once the load has stopped. */
+  /** Including top-ups, once the load has stopped. */
   readonly granted: number;
-  /** True: it is nearly out of credits, or its key has a cap that is soon reached, so runs may be refused. */
+  /** True: it has few credits left, or its key has a low cap, so runs may be refused. */
   readonly isShort: boolean;
 }
 
 export interface Load {
   readonly accounts: readonly Account[];
-  /** Payments that were granted, once the load has stopped. */
+  /** Granted payments, once the load has stopped. */
   readonly topUps: number;
-  /** Lets every caller end what it has begun. */
+  /** Lets every caller finish what it has begun. */
   stop(): Promise<readonly CallerReport[]>;
-  /** Every run as its own account reads it through the API. Call it when nothing is open any more. */
+  /** Every run as its own account reads it through the API. Call it when no run is open any longer. */
   readBack(): Promise<ReadonlyMap<string, RunView>>;
 }
 
@@ -46,11 +46,11 @@ const CALLERS_PER_ACCOUNT = 2;
 const TRIES_MAX = 400;
 const READ_TRIES_MAX = 40;
 const RICH = 1_000_000;
-/** The last account is nearly out of credits: its runs are refused from some time on. */
+/** The last account has few credits: its runs are refused after a while. */
 const POOR = 40;
-/** The key of the account before it has a cap: its runs are refused from some time on. */
+/** The key of the account before it has a cap: its runs are refused after a while. */
 const CAP = 300;
-/** They ask once: whether a run exists when the answer is lost, nobody tells them. */
+/** They send each request once: if the response is lost, nobody tells them whether a run exists. */
 const KEYLESS_SHARE = 0.25;
 const KNOWN = new Set([400, 401, 402, 404, 410, 422, 429, 500, 504]);
 
@@ -74,7 +74,7 @@ export async function startLoad(fixture: InstallationFixture, options: LoadOptio
   const { signal } = stopping;
   const topUps = await startTopUps({ db: fixture.db, accountIds, apiUrls, seed: options.seed, signal });
   let paid: TopUps = { granted: new Map(), count: 0 };
-  topUps.ended.catch(() => {}); // heard by stop
+  topUps.ended.catch(() => {}); // handled by stop
   const loops = callers.flatMap((caller, i) =>
     Array.from({ length: CALLERS_PER_ACCOUNT }, async (_, j) => {
       const random = createRandom(options.seed + i * CALLERS_PER_ACCOUNT + j);
@@ -105,7 +105,7 @@ export async function startLoad(fixture: InstallationFixture, options: LoadOptio
   };
 }
 
-/** The last faults may have left an API process with broken connections or starting anew: a few tries are its due. */
+/** The last faults may have left an API process restarting or with broken connections, so it gets a few attempts. */
 async function readRuns(caller: InstallationCaller, apiUrls: () => string[]): Promise<RunView[]> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -133,7 +133,7 @@ interface Way {
   readonly random: SeededRandom;
 }
 
-/** One run: with a key asked for until an answer says what became of it, without one asked for once. */
+/** One run: with a key, retried until a response says what happened to it; without a key, requested only once. */
 async function createOne(fixture: InstallationFixture, caller: InstallationCaller, way: Way): Promise<CallerReport> {
   const tag = crypto.randomUUID();
   const hasKey = way.random() >= KEYLESS_SHARE;
@@ -154,7 +154,7 @@ async function createOne(fixture: InstallationFixture, caller: InstallationCalle
   return { accountId: caller.accountId, tag, hasKey, ...talk, ...verdict };
 }
 
-/** @param ask null: nothing was told. */
+/** @param ask null: no response. */
 async function askUntilAnswered(
   { apiUrls, random }: Way,
   triesMax: number,
@@ -170,12 +170,12 @@ async function askUntilAnswered(
     tries += 1;
     const verdict = await ask(url);
     if (verdict !== null) return verdict;
-    await wait(30 + random() * 70); // no connection, or a 500: whether the run exists is told by the same key
+    await wait(30 + random() * 70); // no connection, or a 500: a retry with the same key shows whether the run exists
   }
   return { outcome: "unknown", code: null };
 }
 
-/** Null: nothing was told. A caller with a key asks again after a 429 too; to one without, it says that there is no run. */
+/** Null: no response. A caller with a key also retries after a 429; without a key, a 429 means that there is no run. */
 async function hear(error: unknown, { runIds, unspecified }: Talk, hasKey: boolean): Promise<Verdict | null> {
   if (!(error instanceof PromptdError)) return null;
   if (!KNOWN.has(error.httpStatus)) unspecified.push(`${error.httpStatus} ${error.code}`);

@@ -31,7 +31,7 @@ describe("the options of a chaos run", () => {
     expect(readOptions([])).toMatchObject({ kind: "options", options: { seed: process.pid } });
   });
 
-  test("are taken as they are given", () => {
+  test("are used as given", () => {
     const given = "--kills=5 --seed 0 --database postgres --apis 1 --workers 8 --lease-ms 300 --minutes 1 --accounts 2";
     expect(optionsOf(`${given} --out result.json --plan`)).toEqual({
       kills: 5,
@@ -72,18 +72,18 @@ describe("the options of a chaos run", () => {
     expect(faultsOf(...argv)).toContain(fault);
   });
 
-  test("refuse a fleet in which nobody stands in for who is hit", () => {
+  test("refuse a fleet in which nobody could replace a victim", () => {
     expect(faultsOf("--apis", "1", "--workers", "1")).toEqual([
       expect.stringContaining("one of the two must be at least 2"),
     ]);
     expect(faultsOf("--apis", "1", "--workers", "2")).toEqual([]);
   });
 
-  test("tell all faults at once", () => {
+  test("report all faults at once", () => {
     expect(faultsOf("--kills", "abc", "--seed", "foo")).toHaveLength(2);
   });
 
-  test("are explained whatever else is given", () => {
+  test("are explained whatever other options are given", () => {
     expect(readOptions(["--kills", "abc", "--help"])).toEqual({ kind: "help" });
     for (const name of ["kills", "seed", "database", "apis", "workers", "minutes", "plan"])
       expect(USAGE).toContain(`--${name}`);
@@ -96,13 +96,13 @@ describe("the program", () => {
       encoding: "utf8",
     });
 
-  test("ends with 2, a sentence and its usage when an option is wrong, and does nothing", () => {
+  test("exits with 2, a sentence, and its usage when an option is invalid, and does nothing", () => {
     const { status, stdout, stderr } = chaos("--kills", "abc", "--seed", "7");
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toBe(`chaos: --kills must be a whole number from 1 to 100000, got "abc".\n\n${USAGE}\n`);
   });
 
-  test("finds out before it starts that its result cannot be written", () => {
+  test("detects before it starts that its result cannot be written", () => {
     const { status, stderr } = chaos("--out", import.meta.dirname);
     expect(status).toBe(2);
     expect(stderr).toMatch(/^chaos: --out must be a file that can be written, got .* \(EISDIR\)\.\n\nUsage/);

@@ -1,4 +1,4 @@
-/** What a chaos run is asked for on the command line. A wrong word is refused before anything is started. */
+/** The command line options of a chaos run. Invalid options are refused before anything is started. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -11,23 +11,23 @@ export interface ChaosOptions {
   readonly leaseMs: number;
   readonly minutes: number;
   readonly accounts: number;
-  /** The file of the result. */
+  /** The file for the result. */
   readonly out: string;
-  /** Prints the plan and does nothing. */
+  /** Prints the plan and does nothing else. */
   readonly isPlanOnly: boolean;
 }
 
 export type ReadOptions =
   | { readonly kind: "options"; readonly options: ChaosOptions }
   | { readonly kind: "help" }
-  /** One sentence for each fault. */
+  /** One sentence per fault. */
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
 interface Flag {
-  /** What stands behind it on the command line; empty: nothing does. */
+  /** What follows it on the command line; empty: nothing. */
   readonly value: string;
   readonly meaning: string;
-  /** Its value when it is not given; for the seed and the file, in words. */
+  /** Its default value; for the seed and the file, described in words. */
   readonly default: string;
   readonly expected: string;
   readonly isValid: (text: string) => boolean;
@@ -45,12 +45,12 @@ const FLAGS = {
     expected: "embedded or postgres",
     isValid: (text) => text === "embedded" || text === "postgres",
   },
-  // With eight of each, every process at its most, the database's 200 connections are enough.
+  // With eight of each, and every process at its maximum, the database's 200 connections are enough.
   apis: number("API processes; every second one works as well", "2", [1, 8]),
   workers: number("worker processes", "3", [1, 8]),
   "lease-ms": number("PROMPTD_LEASE_MS of all processes", "6000", [300, 60_000]),
   minutes: number("ends the injections before the plan is done; the run has failed then", "120", [1, 10_080]),
-  // The last account is nearly out of credits: alone it would have next to nothing done.
+  // The last account has few credits: alone, it would get next to nothing done.
   accounts: number("accounts, with two callers each", "12", [2, 100]),
   out: {
     value: "FILE",
@@ -75,7 +75,7 @@ Of --apis and --workers one must be at least 2.`;
 const NOBODY_STANDS_IN =
   "--apis 1 --workers 1 leaves nobody to hit: only a process that another of its kind can stand in for is broken, so one of the two must be at least 2.";
 
-/** @param argv what stands behind the program's name. */
+/** @param argv the arguments after the program's name. */
 export function readOptions(argv: readonly string[]): ReadOptions {
   const { values, faults } = readFlags(argv);
   if (values.has("help")) return { kind: "help" };
@@ -103,7 +103,7 @@ function optionsOf(given: ReadonlyMap<FlagName, string>): ChaosOptions {
   };
 }
 
-/** In its tolerant mode `parseArgs` throws nothing: the sentences about what is wrong are our own, and all come at once. */
+/** In tolerant mode `parseArgs` throws nothing, so the error sentences are our own, and all are reported at once. */
 function readFlags(argv: readonly string[]) {
   const options = Object.fromEntries(
     Object.entries<Flag>(FLAGS).map(([name, { value }]) => [

@@ -1,6 +1,6 @@
 /**
- * The plan of a chaos run, from its seed alone: what is hit, in which order, and how long to wait before each step. How
- * often each kind comes is fixed by the number of kills; the seed decides the order, the seats and the times.
+ * The plan of a chaos run, derived from its seed alone: what is hit, in which order, and how long to wait before each
+ * step. The number of kills fixes how often each kind occurs; the seed decides the order, the seats, and the times.
  */
 import { createRandom, pickOne, type SeededRandom } from "./random.ts";
 
@@ -8,7 +8,7 @@ export const FAULT_KINDS = ["kill", "term", "freeze", "backend", "cut", "crash"]
 type FaultKind = (typeof FAULT_KINDS)[number];
 export type FaultCounts = Readonly<Record<FaultKind, number>>;
 export type Role = "api" | "worker";
-/** A place of the fleet, such as "worker 2": whoever sits in it is hit. */
+/** A seat of the fleet, such as "worker 2": the process in it is hit. */
 export type Seat = `${Role} ${number}`;
 
 export type Step = { readonly gapMs: number } & (
@@ -28,7 +28,7 @@ export interface PlanOptions {
 
 const GAP_MS = { min: 20, max: 320 };
 const FREEZE_MS = { min: 200, max: 4_000 };
-/** Of each other kind for one kill; at least two of each, so that the short form knows them all. */
+/** Number of each other kind per kill; at least two of each, so that short runs include them all. */
 const PER_KILL: Readonly<Record<Exclude<FaultKind, "kill">, number>> = {
   term: 0.08,
   freeze: 0.11,
@@ -38,7 +38,7 @@ const PER_KILL: Readonly<Record<Exclude<FaultKind, "kill">, number>> = {
 };
 const TIMES_MIN = 2;
 
-/** @throws Error when no process could stand in for another: what is promised needs somebody to keep it. */
+/** @throws Error if no process could replace another: guarantees need a process to uphold them. */
 export function planFaults({ seed, kills, seats }: PlanOptions): readonly Step[] {
   const random = createRandom(seed);
   const roles = (["api", "worker"] as const).filter((role) => seats[role] > 1);
@@ -76,8 +76,8 @@ function listKinds(kills: number): FaultKind[] {
 }
 
 /**
- * One of the two seats that were not hit for the longest time: picked from all of them, most steps would wait for a seat
- * that is just being filled.
+ * One of the two seats that have not been hit for the longest time: if all seats could be picked, most steps would wait
+ * for a seat that is just being filled.
  */
 function dealSeats(places: readonly Seat[], random: SeededRandom): () => Seat {
   const rested = shuffle(places, random);

@@ -12,7 +12,7 @@ export function viewOf({ runId, runStatus, tokens, outputs }: Run): RunView {
   return { runId, runStatus, tokens, outputs: digest.digest("base64url").slice(0, 16) };
 }
 
-/** A file is the same file whichever process names it: each has a port of its own. */
+/** A file is the same file whichever process names it: each process has its own port. */
 function pathOf(data: string): string {
   return data.replace(/^http:\/\/[^/]+(?=\/files\/)/, "");
 }

@@ -1,4 +1,4 @@
-/** What a chaos run plays on: a fleet of processes, their callers, the proxy to their database, and who watches. */
+/** The setting of a chaos run: a fleet of processes, their callers, the proxy to their database, and the observers. */
 import { join } from "node:path";
 import type { Closers } from "../../packages/server/src/closers.ts";
 import { openDatabase, type Database } from "../../packages/server/src/platform/database/database.ts";
@@ -20,7 +20,7 @@ import { startZombies, type Zombies } from "./zombies.ts";
 export interface SceneOptions extends Pick<PlanOptions, "seed" | "seats"> {
   /** With an empty, migrated database. */
   readonly server: ChaosDatabase;
-  /** A directory of the run's own. */
+  /** A directory only for this run. */
   readonly home: string;
   readonly leaseMs: number;
   readonly accounts: number;
@@ -30,17 +30,17 @@ export interface Scene {
   readonly server: ChaosDatabase;
   readonly leaseMs: number;
   readonly proxy: TcpProxy;
-  /** Its own connection, past the proxy and never a victim. */
+  /** A separate connection that bypasses the proxy and is never a victim. */
   readonly db: Database;
   readonly fleet: Fleet;
   readonly machine: MachineWatch;
   readonly zombies: Zombies;
   readonly load: Load;
-  /** Batches, and the webhook that hears of their runs. */
+  /** Batches, and the webhook that is notified of their runs. */
   readonly batchLoad: BatchLoad;
 }
 
-/** @param closers gets each part as soon as it is open, so that a scene that is only half there is closed too. */
+/** @param closers gets each part as soon as it is open, so that a half-built scene is closed too. */
 export async function openScene(options: SceneOptions, closers: Closers): Promise<Scene> {
   const { server, leaseMs } = options;
   const proxy = await startTcpProxy(server.url);
@@ -58,9 +58,9 @@ export async function openScene(options: SceneOptions, closers: Closers): Promis
   closers.add(() => zombies.stop());
   const batchLoad = await startBatchLoad(fixture, { apiUrls: fleet.apiUrls, seed: options.seed + 2 });
   closers.add(() => batchLoad.close());
-  closers.add(async () => void batchLoad.stop()); // as that of the load
+  closers.add(async () => void batchLoad.stop()); // like the load
   const load = await openLoad(options, fixture, fleet);
-  closers.add(async () => void load.stop()); // not waited for: a caller asks for long when nobody answers any more
+  closers.add(async () => void load.stop()); // not awaited: a caller keeps trying for long when nobody responds
   return { server, leaseMs, proxy, db, fleet, machine, zombies, load, batchLoad };
 }
 
@@ -74,7 +74,7 @@ function environmentOf({ seed, home, leaseMs }: SceneOptions, proxy: TcpProxy): 
     PROMPTD_DATABASE_POOL: "4",
     PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: "on",
     PROMPTD_LOG_LEVEL: "error",
-    NODE_COMPILE_CACHE: join(home, "compile-cache"), // a start costs a third of the time: more kills hit working processes
+    NODE_COMPILE_CACHE: join(home, "compile-cache"), // a start takes a third of the time, so more kills hit working processes
   };
 }
 

@@ -1,13 +1,15 @@
-/** A payment system that tops up accounts: each payment is sent until an answer says that it is granted, some twice. */
+/**
+ * A payment system that tops up accounts: each payment is sent until a response says that it is granted, some twice.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { createTestPerson } from "../../packages/server/test/people/people-fixture.ts";
 import { createRandom, pickOne } from "./random.ts";
 
 export interface TopUps {
-  /** What was granted to each account, in all. */
+  /** Total granted to each account. */
   readonly granted: ReadonlyMap<string, number>;
-  /** How many payments. */
+  /** Number of payments. */
   readonly count: number;
 }
 
@@ -25,7 +27,7 @@ const AMOUNT_MAX = 20;
 const TRIES_MAX = 4_000;
 const REQUEST_MS_MAX = 10_000;
 
-/** Begins once an API process answers. @returns when it was told to stop and the last payment is granted. */
+/** Begins once an API process responds. @returns once it was told to stop and the last payment is granted. */
 export async function startTopUps(options: TopUpOptions): Promise<{ readonly ended: Promise<TopUps> }> {
   const { db, apiUrls } = options;
   const operator = await createTestPerson({ url: apiUrls()[0] ?? "", app: { db } }, { isOperator: true });

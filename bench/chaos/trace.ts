@@ -1,9 +1,9 @@
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 
 /**
- * Lets the database note who had which run when, and which process was which worker: what re-claims are timed by. And
- * whose report of an end is due to come too late (chaos_due): of who ended a run, and of who had it before it was claimed
- * again.
+ * Makes the database record which worker had which run when, and which process was which worker: reclaims are timed by
+ * this. It also records whose report of an end must be repeated too late (chaos_due): by the worker that ended a run,
+ * and by the worker that had it before it was claimed again.
  */
 export async function beginTrace(db: Database): Promise<void> {
   await db.query(`
@@ -43,7 +43,7 @@ export async function beginTrace(db: Database): Promise<void> {
     create trigger chaos_note_worker after insert on workers for each row execute function chaos_note_worker()`);
 }
 
-/** Budgets that have passed the cap of their key at any time, whatever came back later. */
+/** Budgets that exceeded the cap of their key at any time, whatever was returned later. */
 export async function readOverruns(db: Database): Promise<string[]> {
   const rows = await db.query<{ budget_id: string; used: number; cap: number }>(
     "select * from chaos_overruns limit 20",
@@ -51,7 +51,7 @@ export async function readOverruns(db: Database): Promise<string[]> {
   return rows.map((row) => `a cap was passed: key ${row.budget_id} used ${row.used} of ${row.cap}`);
 }
 
-/** Runs that their create began, in the process that answers it. */
+/** Runs that began at creation, in the process that created them. */
 export async function countBegunWithCreate(db: Database): Promise<number> {
   const rows = await db.query<{ n: number }>("select count(*)::int as n from chaos_runs where with_create");
   return rows[0]?.n ?? 0;
@@ -63,23 +63,23 @@ export interface Kill {
   readonly atMs: number;
 }
 
-/** A time in which the database accepted nothing; milliseconds since 1970. */
+/** A period during which the database accepted nothing; milliseconds since 1970. */
 export interface Outage {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** What became of a run that a killed worker had in hand; milliseconds since its death. */
+/** What happened to a run that a killed worker held; milliseconds since its death. */
 export interface Reclaim {
   readonly runId: string;
   readonly worker: string;
   /** Milliseconds since 1970. */
   readonly diedAtMs: number;
-  /** Taken from the dead worker: by a sweep, or by the end of the run that it had still sent. Null: never. */
+  /** Taken from the dead worker: by a sweep, or by the end of the run that the worker had still sent. Null: never. */
   readonly freedMs: number | null;
   /** Claimed by another worker. Null: never. */
   readonly claimedMs: number | null;
-  /** Final without another claim: its end was on its way, or no attempt was left. */
+  /** Final without another claim: its end was already in transit, or no attempt was left. */
   readonly isEnded: boolean;
 }
 

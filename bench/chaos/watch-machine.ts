@@ -1,7 +1,7 @@
 /**
- * How much of the machine this run was given. A small process that needs a fixed amount of processor time is started
- * again and again: the time that passed until it had got it, divided by that amount, is the slowdown. It is no part of
- * promptd, so promptd cannot excuse itself by being slow.
+ * How much of the machine this run got. A small process that needs a fixed amount of CPU time is started again and
+ * again: the time until it had got it, divided by that amount, is the slowdown. The process is not part of promptd, so
+ * promptd cannot excuse itself by being slow.
  */
 import { execFile } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 export interface Slowdown {
   readonly fromMs: number;
   readonly toMs: number;
-  /** 1: alone on a processor. */
+  /** 1: alone on a CPU. */
   readonly factor: number;
 }
 
@@ -21,7 +21,7 @@ export interface MachineWatch {
 
 const WORK_MS = 60;
 const PAUSE_MS = 1_500;
-/** Starting node takes part of it; the rest is burnt. */
+/** Starting node takes part of it; the rest is spent in a loop. */
 const WORK = `const spent = () => { const { user, system } = process.cpuUsage(); return user + system; };
 while (spent() < ${WORK_MS * 1_000});`;
 

@@ -1,6 +1,6 @@
 /**
  * The command `promptd` in a few files, for the hundreds of processes that tests start: a start then takes half of the
- * processor time (docs/decisions/2026-11-26-npm-start-runs-a-bundle.md). What runs is the same code.
+ * CPU time (docs/decisions/2026-11-26-npm-start-runs-a-bundle.md). The code is the same.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,10 @@ import { bundleProgram } from "../../../../scripts/build-program.ts";
 const DIRECTORY = join(import.meta.dirname, "../../node_modules/.cache/promptd-test-program");
 const OLD_MS = 86_400_000;
 
-/** @returns the file to start with Node. Names say the content: runs side by side write the same files, or others. */
+/**
+ * @returns the file to start with Node. Names reflect the content: concurrent runs write identical files or different
+ * names.
+ */
 export async function buildProgram(): Promise<string> {
   const files = await bundleProgram(DIRECTORY);
   mkdirSync(DIRECTORY, { recursive: true });

@@ -1,7 +1,7 @@
-/** How much of the database a statement reads, which says of its plan what a time cannot on a busy machine. */
+/** How much of the database a statement reads: on a busy machine this says more about its plan than its duration. */
 import type { Queryable } from "../../src/platform/database/database.ts";
 
-/** 8 kB pages that the statement reads, and those that it finds in memory. It is executed. */
+/** The number of 8 kB pages that the statement reads or finds in memory. The statement is executed. */
 export async function countPages(db: Queryable, statement: string, values: readonly unknown[]): Promise<number> {
   const [row] = await db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
     `explain (analyze, buffers, format json) ${statement}`,

@@ -1,4 +1,4 @@
-/** Replaces the database's name and nothing else: a socket URL has no host, which the URL class refuses. */
+/** Replaces only the database's name: a socket URL has no host, which the URL class rejects. */
 export function withDatabase(url: string, name: string): string {
   return url.replace(/^(?<head>[a-z]+:\/\/[^/]*\/)[^?]*/, `$<head>${name}`);
 }

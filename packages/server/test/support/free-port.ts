@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 
-/** Of this machine; nobody listens there yet. */
+/** A port of this machine that nobody listens on yet. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,7 +1,7 @@
 /**
- * Vitest's global set-up: the program that tests start as a process, and one PostgreSQL per test run with a migrated
- * template, from which every test file clones its own databases. PROMPTD_TEST_DATABASE_URL names a server to use instead;
- * its role must be allowed to create databases.
+ * Vitest's global setup: the program that tests start as a process, and one PostgreSQL per test run with a migrated
+ * template, from which every test file clones its own databases. PROMPTD_TEST_DATABASE_URL names a server to use
+ * instead; its role must be allowed to create databases.
  */
 import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,14 +16,14 @@ import { COMPILE_CACHE } from "./promptd-process.ts";
 import { chooseDirectory, THROWAWAY_SETTINGS } from "./throwaway-server.ts";
 import { withDatabase } from "./database-url.ts";
 
-/** What test files get by `inject("database")`. */
+/** What test files get from `inject("database")`. */
 export interface TestDatabaseServer {
-  /** Leads to the maintenance database; test-database.ts puts in the name of a clone. */
+  /** Points to the maintenance database; test-database.ts inserts the name of a clone. */
   readonly url: string;
   readonly template: string;
-  /** Starts the name of every database of this run. */
+  /** Prefix of the name of every database of this run. */
   readonly prefix: string;
-  /** How databases are copied: as files where no checkpoint waits for a disk. */
+  /** How databases are copied: as files if no checkpoint waits for a disk. */
   readonly copy: "file_copy" | "wal_log";
 }
 
@@ -46,7 +46,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await runOn(database.url, [`create database ${template}`]);
   await migrate(withDatabase(database.url, database.template), log);
   project.provide("database", database);
-  // The workers inherit both, and so does what they start.
+  // The workers inherit both, and so do the processes they start.
   process.env["TEST_PROGRAM"] = await buildProgram();
   process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
   return async () => {
@@ -56,17 +56,17 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** The temporary files of all tests of this run, which are removed with it. */
+/** The temporary files of all tests of this run, removed at its end. */
 async function makeHome(): Promise<string> {
   const place = await chooseDirectory();
   await removeAbandoned(place);
   const home = await mkdtemp(join(place, `promptd-test-${process.pid}-`));
-  await chmod(home, 0o1777); // as that of the machine: some tests start processes of other accounts
+  await chmod(home, 0o1777); // like the machine's own: some tests start processes of other accounts
   process.env["TMPDIR"] = home; // the workers inherit it
   return home;
 }
 
-/** Browsers end with their workers, after this, and write until then: what they leave goes with the next run. */
+/** Browsers exit with their workers, after this, and write until then: the next run removes what they leave. */
 async function removeHome(home: string): Promise<void> {
   await rm(home, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});
 }
@@ -84,7 +84,7 @@ async function startThrowaway(dataDir: string): Promise<{ url: string; stop(): P
   return { url: withDatabase(server.url, "postgres"), stop: () => server.stop() };
 }
 
-/** Of test runs that were killed, with their servers: the name says the run's process. */
+/** Removes files of killed test runs, and their servers: the name contains the run's process id. */
 async function removeAbandoned(place: string): Promise<void> {
   for (const name of await readdir(place)) {
     const run = /^promptd-test-(?<pid>\d+)-\w{6}$/.exec(name)?.groups?.["pid"];

@@ -1,4 +1,4 @@
-/** One database that several promptd processes share, with accounts and prompts made beside them, and its final check. */
+/** One database shared by several promptd processes, with accounts and prompts made directly, and a final check. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { createLog } from "../../src/platform/log.ts";
 import { parsePromptFile, publishPrompts } from "../../src/prompts/index.ts";
 import { startPromptd, type PromptdProcess, type ServeOptions } from "./promptd-process.ts";
 
-/** Its input may hold directive lines for the sandbox, such as `sandbox: delay=500`. */
+/** Its input may contain directive lines for the sandbox, such as `sandbox: delay=500`. */
 const ECHO = `---
 promptd: 1
 title: Echo
@@ -42,7 +42,7 @@ const PHOTO = PICTURE.replace("Picture", "Photo").replace(
 const CLIP = PICTURE.replace("Picture", "Clip")
   .replace("sandbox/image", "sandbox/video")
   .replace(/options.*\n/, "");
-/** Forty texts, as many as a prompt may ask for: with `sandbox: size=2048` a run of 80 MiB, else one of a few kilobytes. */
+/** Forty texts, the most a prompt may have: with `sandbox: size=2048` a run of 80 MiB, otherwise a few kilobytes. */
 const STEPS = Array.from({ length: 10 }, (_, i) => `part${i}`);
 const LONG = `---
 promptd: 1
@@ -66,13 +66,16 @@ export interface InstallationFixture {
   readonly environment: Readonly<Record<string, string>>;
   readonly prompts: Readonly<Record<"paid" | "free" | "picture" | "clip" | "photo" | "long", string>>;
   start(role?: ServeOptions["role"], changes?: Readonly<Record<string, string>>): Promise<PromptdProcess>;
-  /** In this process, closed with the fixture: for what a test does nothing to. A process takes a second to start. */
+  /**
+   * In this process, closed with the fixture: for processes that a test does nothing to. A process takes a second to
+   * start.
+   */
   startHere(role: "api" | "worker", changes?: Readonly<Record<string, string>>): Promise<AppHere>;
-  /** As if all workers that are registered now had been silent for longer than any lease. */
+  /** As if all currently registered workers had been silent for longer than any lease. */
   expireLeases(): Promise<void>;
   createCaller(credits?: number, terms?: Pick<CreateApiKey, "monthlyCap">): Promise<InstallationCaller>;
   openRuns(): Promise<number>;
-  /** What the audit objects to, and everything that is not as it must be when no run is open. */
+  /** What the audit reports, and everything that is not as it must be when no run is open. */
   findFaults(): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }
@@ -84,8 +87,8 @@ export interface AppHere {
 }
 
 /**
- * A dead worker is found out within three seconds. With a lease of 600 ms a busy machine took living ones for dead, three
- * times in a row, and their runs failed.
+ * A dead worker is detected within three seconds. With a lease of 600 ms a busy machine declared living workers dead,
+ * three times in a row, and their runs failed.
  */
 const ENVIRONMENT = {
   PROMPTD_SANDBOX_DIRECTIVES: "callers",

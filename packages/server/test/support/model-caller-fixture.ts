@@ -6,7 +6,7 @@ import { loadCatalogue, type Catalogue } from "../../src/models/catalogue/catalo
 import { createLog } from "../../src/platform/log.ts";
 import type { ModelCaller, ModelOutcome, ModelRequest } from "../../src/models/calls/model-request.ts";
 
-/** The shipped catalogue where no provider has a key: only the sandbox is enabled. */
+/** The shipped catalogue without any provider key: only the sandbox is enabled. */
 export const SANDBOX_CATALOGUE: Catalogue = loadCatalogue({
   overlayFile: null,
   hasSecret: () => false,
@@ -15,7 +15,7 @@ export const SANDBOX_CATALOGUE: Catalogue = loadCatalogue({
 
 export interface CallerFixture {
   readonly caller: ModelCaller;
-  /** Milliseconds of each pause that the caller asked for; none of them is made. */
+  /** Milliseconds of each pause that the caller requested; the pauses are skipped. */
   readonly waits: number[];
   readonly call: (change?: Partial<ModelRequest>, signal?: AbortSignal) => Promise<ModelOutcome>;
 }
@@ -45,7 +45,7 @@ export function createCaller(
   };
 }
 
-/** A wish for one text of the sandbox, in a run of its own. */
+/** A request for one text from the sandbox, in a separate run. */
 export function requestOf(change: Partial<ModelRequest> = {}): ModelRequest {
   return {
     accountId: randomUUID(),

@@ -1,4 +1,4 @@
-/** The program as it was before the newest migration, out of the history of this checkout. */
+/** The program before the newest migration, from the history of this checkout. */
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,10 +7,10 @@ import { onTestFinished } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const MIGRATIONS = "packages/server/migrations";
-/** Every file is new in a change that is not committed yet. */
+/** Every file is new in an uncommitted change. */
 const HEAD = "HEAD";
 
-/** The last commit that does not know the newest migration; null without the history that would say it. */
+/** The last commit without the newest migration; null if the history does not reach that far. */
 export function findCommitBefore(): string | null {
   const newest = readdirSync(join(ROOT, MIGRATIONS))
     .filter((name) => name.endsWith(".sql"))
@@ -20,11 +20,11 @@ export function findCommitBefore(): string | null {
     const added = git("log", "-1", "--format=%H", "--diff-filter=A", "--", `${MIGRATIONS}/${newest}`);
     return git("rev-parse", "--verify", "--quiet", added === "" ? HEAD : `${added}^`);
   } catch {
-    return null; // sources without a history, or with the end of one
+    return null; // sources without history, or with a truncated one
   }
 }
 
-/** @returns the path of its program, for as long as the test runs; null when it needs packages that are not installed. */
+/** @returns the path of its program, for the duration of the test; null if it needs packages that are not installed. */
 export function checkOut(commit: string): string | null {
   const home = mkdtempSync(join(tmpdir(), "promptd-before-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ export function checkOut(commit: string): string | null {
   return join(home, "packages/cli/src/main.ts");
 }
 
-/** The packages that are installed here, but its own instead of ours. */
+/** The packages installed here, but with its own packages instead of ours. */
 function linkInstalled(directory: string, packages: readonly string[]): void {
   const own = new Map(packages.map((path) => [readManifest(path).name, path]));
   const installed = globSync(["*", "@*/*"], { cwd: join(ROOT, "node_modules") }).filter(
@@ -61,7 +61,7 @@ function readManifest(directory: string): Manifest {
   return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 }
 
-/** In the major version that it asks for. */
+/** In the major version that it requires. */
 function hasItsDependencies(directory: string): boolean {
   const majorOf = (version: string) => version.split(".", 1)[0];
   return Object.entries(readManifest(directory).dependencies ?? {}).every(([name, version]) => {

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 
-/** The files slice as a process has it, at the real time and with a secret of its own. */
+/** The files slice as a process has it, at real time and with its own secret. */
 export function openFiles(
   where: Pick<FilesOptions, "db" | "dataDir">,
   options: Partial<FilesOptions> = {},

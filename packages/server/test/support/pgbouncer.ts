@@ -1,4 +1,4 @@
-/** A real PgBouncer in front of the server of the test run. `npm run test:postgres` says where its program is. */
+/** A real PgBouncer in front of the test run's server. `npm run test:postgres` says where its program is. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ export interface Pgbouncer {
   stop(): Promise<void>;
 }
 
-/** As docs/operations.md sets it up, with `changes`, for all databases or for the one that `entry` names. */
+/** Set up as in docs/operations.md, with `changes`, for all databases or for the one that `entry` names. */
 export async function startPgbouncer(changes: Readonly<Record<string, string>> = {}, entry = "*"): Promise<Pgbouncer> {
   const home = await mkdtemp(join(tmpdir(), "promptd-pgbouncer-"));
   const account = process.geteuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
@@ -54,7 +54,7 @@ export async function startPgbouncer(changes: Readonly<Record<string, string>> =
     const pooled = new URL(url.replace("@/", "@localhost/"));
     pooled.searchParams.set("host", home);
     pooled.searchParams.set("port", "6432");
-    pooled.password = PASSWORD; // asked for by the set-ups with users only
+    pooled.password = PASSWORD; // only the setups with users require it
     return pooled.href.replace("@localhost/", "@/");
   };
   const stop = async () => {
@@ -77,7 +77,7 @@ async function untilItAnswers(url: string, hasEnded: () => boolean): Promise<voi
       await connection.connect();
       return await connection.end();
     } catch (error) {
-      if (sqlState(error)?.startsWith("08P") === true) return; // it answers, and takes nobody
+      if (sqlState(error)?.startsWith("08P") === true) return; // it responds, but admits nobody
       if (hasEnded() || performance.now() > deadline) throw error;
       await wait(20);
     }

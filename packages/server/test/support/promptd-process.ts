@@ -1,13 +1,16 @@
-/** promptd as its users start it: the command `promptd` in processes of its own, told apart, killed and waited for. */
+/**
+ * promptd as its users start it: the command `promptd` in separate processes that can be told apart, killed, and
+ * awaited.
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
 const LAUNCHER = "bin/promptd.js";
-/** That of global-setup.ts, or the launcher that a bench starts. */
+/** The program from global-setup.ts, or the launcher that a benchmark starts. */
 export const PROGRAM = process.env["TEST_PROGRAM"] ?? join(import.meta.dirname, "../../../cli", LAUNCHER);
-/** Nothing seeded, nothing looked for on this machine, and no load balancer to wait for. */
+/** No seed, no search for local models, and no load balancer to wait for. */
 const QUICK = {
   PORT: "0",
   PROMPTD_SANDBOX_DIRECTIVES: "callers",
@@ -22,7 +25,7 @@ export const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cach
 export interface ServeOptions {
   readonly role?: "all" | "api" | "worker";
   readonly environment: Readonly<Record<string, string>>;
-  /** Another one than that of the tests. */
+  /** A program other than the tests' default. */
   readonly program?: string;
 }
 
@@ -56,7 +59,7 @@ function spawnPromptd(
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "/",
       NODE_COMPILE_CACHE: COMPILE_CACHE,
-      MALLOC_ARENA_MAX: "2", // as `npm start` sets it, and the launcher otherwise, which starts Node twice then
+      MALLOC_ARENA_MAX: "2", // as `npm start` sets it; otherwise the launcher would set it by starting Node twice
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -66,7 +69,7 @@ function spawnPromptd(
   return child;
 }
 
-/** @throws Error with the process's last words when it ends before it is ready; `cause` is its Exit. */
+/** @throws Error with the process's last output if it exits before it is ready; `cause` is its Exit. */
 export async function startPromptd(options: ServeOptions): Promise<PromptdProcess> {
   const role = options.role ?? "all";
   const environment = { ...QUICK, ...options.environment };
@@ -98,7 +101,7 @@ export async function startPromptd(options: ServeOptions): Promise<PromptdProces
   };
 }
 
-/** How a process ends that may do so before it is ready. */
+/** How a process exits that may do so before it is ready. */
 export function exitOf(starting: Promise<PromptdProcess>): Promise<Exit> {
   return starting.then(
     ({ exit }) => exit,
@@ -116,7 +119,7 @@ async function readUrl(child: ChildProcess): Promise<string> {
   return promise;
 }
 
-/** Runs one command to its end. @returns its exit code and the JSON document it printed. */
+/** Runs one command to completion. @returns its exit code and the JSON document it printed. */
 export async function runCommand(
   argv: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -129,7 +132,7 @@ export async function runCommand(
   return { code, result: output === "" ? null : (JSON.parse(output) as unknown), errors };
 }
 
-/** Ends what a failed test left behind. */
+/** Ends processes that a failed test left behind. */
 export async function killLeftovers(): Promise<void> {
   await Promise.all(
     [...children].map((child) => {

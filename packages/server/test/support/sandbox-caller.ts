@@ -1,4 +1,4 @@
-/** One run's calls of the sandbox through the real policy, and the sends that were counted for it. */
+/** One run's calls to the sandbox through the real policy, and the sends counted for it. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { createGuardedFetch, createSpool } from "../../src/files/index.ts";
@@ -25,7 +25,7 @@ interface SendRow {
 export interface SandboxCaller extends Pick<CallerFixture, "caller" | "waits"> {
   readonly runId: string;
   readonly call: (prompt: string, change?: Partial<ModelRequest>, signal?: AbortSignal) => Promise<ModelOutcome>;
-  /** Every send of the run, once all that was under way is written down; no call can follow. */
+  /** Every send of the run, once everything in progress has been written; no call can follow. */
   readonly sends: () => Promise<SendRow[]>;
 }
 

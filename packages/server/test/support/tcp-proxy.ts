@@ -1,6 +1,6 @@
 /**
- * A proxy between promptd and its database (unix socket or TCP) that does what networks do: hold everything back, lose
- * connections, lose them after a number of bytes of an answer, and answer late.
+ * A proxy between promptd and its database (Unix socket or TCP) that does what networks do: hold everything back, lose
+ * connections, lose them after some bytes of a response, and respond late.
  */
 import { createConnection, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,25 +13,29 @@ export interface TcpProxy {
   readonly connections: number;
   /** Resets every connection; new ones are let through. */
   cut(): void;
-  /** Resets each connection when the server's answer to something sent from now on begins: its fate stays unknown. */
+  /**
+   * Resets each connection when the server begins to respond to something sent from now on: its outcome stays unknown.
+   */
   cutOnAnswer(): void;
   /**
-   * Resets the first connection over which all these texts have been sent, in this order, when the answer to the last one
-   * begins: exactly that statement was carried out, and its fate stays unknown. Resolves when the connection was cut.
+   * Resets the first connection over which all these texts have been sent, in this order, when the response to the last
+   * one begins: exactly that statement was executed, and its outcome stays unknown. Resolves when the connection was
+   * cut.
    */
   cutOnAnswerTo(...texts: readonly string[]): Promise<void>;
   /**
-   * As when the server crashes: resets every connection instead of the n-th piece of an answer, counted from now on, and
-   * as many connections after it as `refusals` says. @returns what ends it, and says whether it had come to it.
+   * Simulates a server crash: resets every connection instead of passing the n-th piece of a response, counted from now
+   * on, and then as many new connections as `refusals` says. @returns a function that ends it, and says whether it
+   * happened.
    */
   crashOnAnswerNumber(n: number, refusals: number): () => boolean;
-  /** So many new connections get the answer of a server that is starting up. */
+  /** This many new connections get the response of a server that is starting up. */
   startUp(connections: number): void;
   /** True: nothing passes and nothing is refused, as with a lost route. */
   blackhole(isOn: boolean): void;
-  /** Milliseconds by which each piece of an answer is late. */
+  /** Delay of each piece of a response, in milliseconds. */
   delay(ms: number): void;
-  /** Bytes of answers in a second, for each connection that is opened from now on. */
+  /** Response bytes per second, for each connection opened from now on. */
   throttle(bytesPerSecond: number): void;
   close(): Promise<void>;
 }
@@ -40,7 +44,7 @@ interface Pair {
   readonly near: Socket;
   readonly far: Socket;
   cutsOnAnswer: boolean;
-  /** What is still to be sent before the answer is cut; null: this connection is not watched. */
+  /** What must still be sent before the response is cut; null: this connection is not watched. */
   awaited: readonly string[] | null;
 }
 
@@ -68,7 +72,7 @@ function createTrap(pairs: ReadonlySet<Pair>) {
   };
 }
 
-/** A crash that waits for its answer. */
+/** A crash that waits for its response. */
 function createCrash(pairs: ReadonlySet<Pair>) {
   let answersLeft = Number.POSITIVE_INFINITY;
   let refusalsLeft = 0;
@@ -89,7 +93,7 @@ function createCrash(pairs: ReadonlySet<Pair>) {
   };
 }
 
-/** A server that starts up. */
+/** A server that is starting up. */
 function createStartUp() {
   let connectionsLeft = 0;
   return {
@@ -128,7 +132,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
     const far = createConnection(placeOf(databaseUrl));
     const pair: Pair = { near, far, cutsOnAnswer: false, awaited: null };
     pairs.add(pair);
-    near.on("data", (bytes: Buffer) => trap.watch(pair, bytes)); // before the bytes go on: the answer may come at once
+    near.on("data", (bytes: Buffer) => trap.watch(pair, bytes)); // before the bytes are passed on: the response may arrive at once
     forward(near, far, () => 0);
     forward(
       far,
@@ -181,7 +185,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
   };
 }
 
-/** The answer of PostgreSQL to a client that it does not let in. */
+/** PostgreSQL's response to a client that it does not admit. */
 export function refuseWith(socket: Socket, code: string, message: string): void {
   const fields = `SFATAL\0VFATAL\0C${code}\0M${message}\0\0`;
   const head = Buffer.alloc(5);
@@ -191,7 +195,7 @@ export function refuseWith(socket: Socket, code: string, message: string): void 
   socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(fields)])));
 }
 
-/** The path of the database's unix socket; null: it is reached by TCP. */
+/** The path of the database's Unix socket; null: it is reached over TCP. */
 function socketOf(databaseUrl: string): string | null {
   const directory = /[?&]host=([^&]+)/.exec(databaseUrl)?.[1];
   const port = /[?&]port=(\d+)/.exec(databaseUrl)?.[1] ?? "5432";
@@ -213,7 +217,7 @@ function forward(from: Socket, to: Socket, late: () => number, cuts: () => boole
   });
 }
 
-/** Reads no more than the line would carry, so that the sender has to wait as it would for a slow one. */
+/** Reads no more than the line would carry, so that the sender must wait as on a slow line. */
 function slowDown(far: Socket, bytesPerSecond: number): void {
   let freeMs = 0;
   far.on("data", (bytes: Buffer) => {

@@ -1,13 +1,16 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** A certificate that signs itself, for a TLS server of a test. */
+/** A self-signed certificate, for a test's TLS server. */
 export interface TestCertificate {
   readonly key: string;
-  /** PEM; also what a client must trust. */
+  /** PEM; clients must trust it too. */
   readonly cert: string;
 }
 
-/** Node can sign but not issue, so the few fields of an X.509 certificate are written here (RFC 5280, section 4.1). */
+/**
+ * Node can sign but not issue certificates, so the few fields of an X.509 certificate are written here (RFC 5280,
+ * section 4.1).
+ */
 export function createTestCertificate(names: readonly string[]): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId("2a8648ce3d040302")); // ecdsa-with-SHA256

@@ -10,7 +10,7 @@ import { sqlState } from "../../src/platform/database/errors.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { withDatabase } from "./database-url.ts";
 
-/** Of pg_locks, which shows all databases of the server: other tests run beside, on copies of one template. */
+/** Filters pg_locks, which shows all databases of the server: other tests run on copies of the same template. */
 export const IN_THIS_DATABASE = "database = (select oid from pg_database where datname = current_database())";
 
 export interface TestDatabase {
@@ -19,7 +19,9 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A migrated, empty database of its own, cloned from the run's template; or a copy of one that nobody is connected to. */
+/**
+ * A separate, migrated, empty database, cloned from the run's template; or a copy of a database without connections.
+ */
 export async function createTestDatabase(original?: TestDatabase): Promise<TestDatabase> {
   const server = inject("database");
   const template = original?.name ?? server.template;
@@ -28,7 +30,7 @@ export async function createTestDatabase(original?: TestDatabase): Promise<TestD
   return {
     name,
     url: withDatabase(server.url, name),
-    // A vacuum of the server's own may be in it, which this role cannot end: the end of the run drops it then.
+    // The server's autovacuum may be connected, which this role cannot end: the end of the run drops the database then.
     drop: () =>
       runOnServer(server.url, `drop database if exists ${name} with (force)`).catch((error: unknown) => {
         if (sqlState(error) !== "42501") throw error;
@@ -43,7 +45,7 @@ export interface OpenTestDatabase {
   readonly close: () => Promise<void>;
 }
 
-/** A database of its own, with connections to it; `change` names what is not as usual. */
+/** A separate database with connections to it; `change` overrides the usual options. */
 export async function openTestDatabase(change: Partial<Omit<DatabaseOptions, "url">> = {}): Promise<OpenTestDatabase> {
   const database = await createTestDatabase();
   const { url } = database;
@@ -58,7 +60,7 @@ export async function openTestDatabase(change: Partial<Omit<DatabaseOptions, "ur
   };
 }
 
-/** One database for all tests of a file or a group: handed over before the first of them, dropped after the last. */
+/** One database for all tests of a file or a group: created before the first of them, dropped after the last. */
 export function useTestDatabase(
   take: (opened: OpenTestDatabase) => void,
   change: Partial<Omit<DatabaseOptions, "url">> = {},
@@ -74,7 +76,7 @@ export function useTestDatabase(
 const COPY_MS_MAX = 60_000;
 
 async function runOnServer(url: string, statement: string): Promise<void> {
-  // A busy machine may take longer for a copy than a statement of the service may.
+  // A busy machine may need longer for a copy than the service allows for a statement.
   const connection = openConnection(`${url}${url.includes("?") ? "&" : "?"}query_timeout=${COPY_MS_MAX}`, "test");
   await connection.connect();
   try {

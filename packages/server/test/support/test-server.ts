@@ -1,4 +1,4 @@
-/** A whole promptd on a database of its own, with callers who speak to it over HTTP through the project's client. */
+/** A whole promptd on its own database, with callers that use it over HTTP through the project's client. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export interface CallerOptions {
 
 export interface TestGrant {
   readonly amount: number;
-  /** Seconds from now; in the past: expired already. */
+  /** Seconds from now; negative: already expired. */
   readonly expiresInSeconds?: number;
 }
 
@@ -44,20 +44,20 @@ export interface TestServer {
   readonly url: string;
   readonly databaseUrl: string;
   readonly app: App;
-  /** Another process of the same installation, as far as a process can be had inside this one. */
+  /** Another process of the same installation, as far as that is possible inside this one. */
   startAnother(role: "all" | "api" | "worker", environment?: Record<string, string>): Promise<App>;
   createCaller(options?: CallerOptions): Promise<TestCaller>;
   /** The same account with another key. */
   createKey(accountId: string, terms?: Partial<KeyTerms>): Promise<TestCaller>;
-  /** A client whose every answer is held to the contract. Without retries. */
+  /** A client that checks every response against the contract. Without retries. */
   clientOf(apiKey: string, url?: string): Client;
   grant(accountId: string, grant: TestGrant): Promise<void>;
-  /** Publishes a prompt file under an author of its own, or the given one. */
+  /** Publishes a prompt file under a new author, or the given one. */
   publish(text: string, options?: TestPublishOptions): Promise<PublishedPrompt>;
   unpublish(promptId: string): Promise<void>;
   republish(promptId: string): Promise<void>;
   checkLedger(): Promise<LedgerReport>;
-  /** Stops the database's clock at a moment, in milliseconds since 1970. */
+  /** Stops the database's clock at a time, in milliseconds since 1970. */
   freezeTime(ms: number): Promise<void>;
   /** Lets the database's clock run, this many seconds ahead. */
   shiftTime(seconds: number): Promise<void>;
@@ -72,11 +72,11 @@ export interface TestServerOptions {
   readonly role?: AppOptions["role"];
   readonly clock?: AppOptions["clock"];
   readonly consoleDirectory?: AppOptions["consoleDirectory"];
-  /** For tests that read it; errors on stderr otherwise. */
+  /** For tests that read the log; otherwise errors go to stderr. */
   readonly log?: AppOptions["log"];
 }
 
-/** The limit is out of the way unless a test is about it, and a wait ends soon. */
+/** Raises the rate limit out of the way unless a test is about it, and makes waits short. */
 const ENVIRONMENT = {
   PROMPTD_SANDBOX_DIRECTIVES: "callers",
   PORT: "0",
@@ -121,7 +121,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
 }
 
-/** What people and operators do around a service; each act is the service's own function. */
+/** What people and operators do around a service; each action is the service's own function. */
 function createActions(app: App): Omit<TestServer, "databaseUrl" | "app" | "startAnother" | "close"> {
   const url = app.listenUrl ?? "";
   const newId = createIdSource(systemClock);

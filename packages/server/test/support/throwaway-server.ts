@@ -3,12 +3,12 @@ import { readFile, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 
 const MEMORY = "/dev/shm";
-/** Databases, files and browsers of a whole run took 1.5 GiB at most. */
+/** Databases, files, and browsers of a whole run took 1.5 GiB at most. */
 const BYTES_MIN = 4 * 2 ** 30;
 
 /**
- * Memory where a machine has enough: there a copy of the template took 8 ms of processor time, and 30 to 110 ms on a disk
- * under load (2026-11-23). Programs are started from it too, which some machines forbid.
+ * Memory, if a machine has enough: there a copy of the template took 8 ms of CPU time, and 30 to 110 ms on a disk under
+ * load (2026-11-23). Programs are started from it too, which some machines forbid.
  */
 export async function chooseDirectory(): Promise<string> {
   const mounts = await readFile("/proc/mounts", "utf8").catch(() => "");
@@ -22,8 +22,8 @@ export async function chooseDirectory(): Promise<string> {
 }
 
 /**
- * Nothing outlives the run, so no commit waits for the disk; a hundred files of twelve connections fit. No database lives
- * long enough to be worth a vacuum of the server's own, whose visits would also disturb what tests observe.
+ * Nothing outlives the run, so no commit waits for the disk; a hundred files with twelve connections each fit. No
+ * database lives long enough to be worth autovacuum, which would also disturb what tests observe.
  */
 export const THROWAWAY_SETTINGS: Readonly<Record<string, string>> = {
   max_connections: "300",

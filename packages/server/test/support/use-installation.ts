@@ -1,4 +1,4 @@
-/** An installation for each test of a file, and no process that outlives its test. */
+/** An installation for each test of a file, without processes that outlive their test. */
 import { afterEach, beforeEach } from "vitest";
 import { openInstallationFixture, type InstallationFixture } from "./installation-fixture.ts";
 import { killLeftovers } from "./promptd-process.ts";
