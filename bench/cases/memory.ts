@@ -47,7 +47,7 @@ async function measureIdle(url: string, seconds: number) {
   const directory = mkdtempSync(join(tmpdir(), "promptd-memory-"));
   const environment = { DATABASE_URL: url, PROMPTD_DATA_DIR: directory, PROMPTD_LOG_LEVEL: "info", PROMPTD_SEED: "on" };
   const promptd = await startPromptd({ environment });
-  if (!promptd.log.some((line) => line.includes("seed marketplace is published")))
+  if (!promptd.log.some((line) => line.includes("published the seed marketplace")))
     throw new Error("Nothing was seeded.");
   await wait(seconds * 1_000);
   const idleMib = { promptd: residentMib(promptd.pid), bareNode: residentMib(bare.pid) };

@@ -97,7 +97,7 @@ describe("promptd prompt preview", () => {
   test("asks which prompt of a file of several is meant", async () => {
     const prompts = ["One", "Two"].map((title) => ({ title, model: "sandbox/text-free", template: `I am ${title}.` }));
     const path = await file("two.json", JSON.stringify({ promptd: 1, prompts }));
-    expect((await here("preview", path)).stderr).toContain('holds 2 prompts ("One", "Two"): name one with --prompt');
+    expect((await here("preview", path)).stderr).toContain('contains 2 prompts ("One", "Two"). Name one with --prompt');
     expect((await here("preview", path, "--prompt", "Two")).stdout).toContain("I am Two.");
   });
 });

@@ -284,7 +284,7 @@ const NO_USER = (name: string) =>
 const USER_REQUIRED = "--user is required.\nExample: --user ada@example.org\n";
 const AMOUNT = (got: string) => `--amount must be a whole number from 1 to 1000000000000, got "${got}".\n`;
 const NO_ID = (got: string) =>
-  `promptId must be a UUID, got "${got}". "promptd admin prompt show" shows the id of a slug.\n`;
+  `promptId must be a UUID, got "${got}". To find the id of a slug, use "promptd admin prompt show".\n`;
 const TIME_FAULT = (flag: string, got: string) =>
   `${flag} must be a time such as 2027-01-31T18:00:00Z, got "${got}".\n`;
 

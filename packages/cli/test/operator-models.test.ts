@@ -113,7 +113,7 @@ test("a key named by an overlay is held to what a header can carry, by a check a
     ]),
   );
   await writeFile(file, JSON.stringify({ formatVersion: 1, providers }));
-  const fault = `${file}: providers.home.apiKeyEnv: HOME_KEY holds a character that no header can carry. Copy the key again.`;
+  const fault = `${file}: providers.home.apiKeyEnv: HOME_KEY contains a character that is not allowed in an HTTP header. Copy the key again.`;
   const environment = { ...rig.installation.environment, HOME_KEY: "sk-\u2026", AWAY_KEY: "sk-good" };
   const check = await runHere(["admin", "models", "check", file, "--json"], environment);
   expect([check.code, check.stderr]).toEqual([1, ""]);

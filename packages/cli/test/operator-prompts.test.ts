@@ -243,7 +243,7 @@ describe("promptd admin prompt publish", () => {
     ],
     [
       ["unpublish", "tea-poem"],
-      'promptId must be a UUID, got "tea-poem". "promptd admin prompt show" shows the id of a slug.\n',
+      'promptId must be a UUID, got "tea-poem". To find the id of a slug, use "promptd admin prompt show".\n',
     ],
     [["unpublish", NOBODY_ID], `No prompt has the id ${NOBODY_ID}.\n`],
     [["republish", NOBODY_ID], `No prompt has the id ${NOBODY_ID}.\n`],

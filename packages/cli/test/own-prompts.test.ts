@@ -215,5 +215,5 @@ For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_U
     `No management token is set (an API key is only for runs), and --author is not given.\n${hint}`,
   ]);
   const listed = await runCommandHere(["prompt", "list", "--author", "ada@example.org"], own);
-  expect(listed.stderr).toContain("There is no promptd database in the data directory");
+  expect(listed.stderr).toContain("contains no promptd database, and none was created.");
 });

@@ -215,7 +215,7 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
     expect(await runHere(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
       code: 1,
       stdout: "",
-      stderr: `The configuration has 3 faults:
+      stderr: `The configuration has 3 errors:
   - PROMPTD_SEDE is not a setting; did you mean PROMPTD_SEED?
   - PORT must be a port from 0 to 65535 (0 for any free port), got "http".
   - DATABASE_URL must be postgresql://user:password@host:5432/database.
@@ -241,7 +241,7 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
       stdout: "",
       stderr: `The database cannot be used: connect ECONNREFUSED 127.0.0.1:1.
 Check that it is running, and check the address, database, user, and password that promptd uses.
-DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
+DATABASE_URL points to 127.0.0.1:1, database "prompts", user "ada".
 `,
     });
   });
@@ -257,7 +257,7 @@ DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
     const [first, second, ...rest] = stderr.split("\n");
     expect(first).toBe(`The database cannot be used: ${reason}.`);
     expect(second).toContain(advice);
-    expect(rest).toEqual([`DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".`, ""]);
+    expect(rest).toEqual([`DATABASE_URL points to 127.0.0.1:${port}, database "prompts", user "ada".`, ""]);
   });
 
   test("an address that is not this machine's, and a port that is in use", async () => {
@@ -266,14 +266,14 @@ DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
     expect(elsewhere).toEqual({
       code: 1,
       stdout: "",
-      stderr: "192.0.2.1 is not an address of this machine. Choose another one: HOST, or --host.\n",
+      stderr: "192.0.2.1 is not an address of this machine. Choose another address with HOST or --host.\n",
     });
     const { port } = await refuse("x", "y");
     const taken = await run(["serve", "--port", String(port)], { ...installation.environment, ...off });
     expect(taken).toEqual({
       code: 1,
       stdout: "",
-      stderr: `Port ${port} is in use on 127.0.0.1. Stop what uses it, or choose another port: PORT, or --port.\n`,
+      stderr: `Port ${port} is in use on 127.0.0.1. Stop the program that uses it, or choose another port with PORT or --port.\n`,
     });
     const ours = "pg_stat_activity where datname = current_database() and application_name like 'promptd:all%'";
     await until(async () => (await count(ours)) === 0);

@@ -151,8 +151,8 @@ test("a command in a directory without a database makes none, and says where it 
   expect(await run(argv, own.environment)).toEqual({
     code: 1,
     stdout: "",
-    stderr: `There is no promptd database in the data directory ${dataDir}, and none was made.
-Set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, or start a server there first: npx promptd serve
+    stderr: `The data directory ${dataDir} contains no promptd database, and none was created.
+Set PROMPTD_DATA_DIR or DATABASE_URL to the server's value, or start a server there first: npx promptd serve
 `,
   });
   expect(await readdir(own.directory)).toEqual([]);
@@ -191,7 +191,7 @@ describe("a start that cannot succeed", () => {
     other.close();
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toBe(
-      `Port ${port} is in use on 127.0.0.1. Stop what uses it, or choose another port: PORT, or --port.\n`,
+      `Port ${port} is in use on 127.0.0.1. Stop the program that uses it, or choose another port with PORT or --port.\n`,
     );
     expect(await readdir(own.directory)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** What the slices of one process share, opened in the order in which they need each other. */
+/** The services that the slices of one process share, opened in dependency order. */
 import {
   createFiles,
   createGuardedPost,
@@ -33,7 +33,7 @@ import { createSearch, type Search, type SearchOptions } from "./search/index.ts
 import { createSecretVault, type SecretVault } from "./webhooks/index.ts";
 import { orStartFailure } from "./start-failure.ts";
 
-/** Of the secret in a file. A setting may hold the text of such a file, which is then the same secret. */
+/** The secret in a file. A setting may contain the text of such a file, which then means the same secret. */
 const SECRET_BYTES = 32;
 
 export type Role = "all" | "api" | "worker";
@@ -43,16 +43,16 @@ export interface AppOptions {
   readonly role: Role;
   readonly log: Log;
   readonly clock?: Clock;
-  /** Where the built console stands, served at "/"; it is not served when absent. */
+  /** The directory of the built console, which is served at "/". No console when absent. */
   readonly consoleDirectory?: string | undefined;
-  /** Gives the start up. */
+  /** Cancels the startup. */
   readonly signal?: AbortSignal;
-  /** For tests: every answer is parsed by the contract's schemas. */
+  /** For tests: parses every response with the contract's schemas. */
   readonly checkResponses?: boolean;
   readonly httpLimits?: HttpServerOptions["limits"];
 }
 
-/** Slices take it whole, and say of which part they make use. */
+/** Slices receive all of it, and declare which part they use. */
 export interface AppServices extends AppOptions {
   readonly installation: Installation;
   readonly db: Database;
@@ -60,33 +60,33 @@ export interface AppServices extends AppOptions {
   readonly newId: () => string;
   readonly notifications: Notifications;
   readonly models: Models;
-  /** Of `models`. */
+  /** The catalogue of `models`. */
   readonly catalogue: Catalogue;
   readonly files: Files;
   readonly search: Search;
-  /** The server's secret, from which others are derived. */
+  /** The server's secret, from which other secrets are derived. */
   readonly secret: Buffer;
-  /** Null: no mail server is set. */
+  /** Null: no mail server is configured. */
   readonly mailer: Mailer | null;
-  /** Opens and seals the secrets of webhooks. */
+  /** Seals and opens webhook secrets. */
   readonly vault: SecretVault;
-  /** Sends to webhooks. */
+  /** Sends webhook requests. */
   readonly poster: GuardedPost;
   readonly hub: WaitingHub;
   readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
   readonly creates: RunCreates;
-  /** Aborts when nobody may wait for a run any more. */
+  /** Aborts when requests must stop waiting for runs. */
   readonly stopping: AbortController;
-  /** Goes on with deletions of accounts that have begun. */
+  /** Continues account deletions that have begun. */
   readonly finishDeletions: (stop?: AbortSignal) => Promise<void>;
-  /** A run was canceled: wakes who waits for it, and the worker that has it. */
+  /** Called when a run is canceled: wakes its waiters and the worker that has it. */
   readonly onCanceled: (runId: string) => void;
-  /** What answers and file addresses begin with. */
+  /** The base URL in responses and file URLs. */
   readonly publicUrl: () => string;
-  /** Where this process listens. */
+  /** The address this process listens on. */
   readonly localUrl: () => string;
-  /** Of an API; until it listens it is the one that is set. */
+  /** The port of an API; the configured port until it listens. */
   readonly onListening: (port: number) => void;
 }
 
@@ -95,7 +95,7 @@ function filesSettings(config: Config) {
   return { dataDir, ttlSeconds, bucket: readBucket(config) };
 }
 
-/** What search reads of published prompts. */
+/** What search reads about published prompts. */
 function publishedPrompts(db: Database): Pick<SearchOptions, "popularityOf" | "published"> {
   return {
     popularityOf: (promptIds) => listPopularity(db, promptIds),
@@ -170,7 +170,7 @@ export async function openServices(
   };
 }
 
-/** What the creation of a run needs, for a request or an item of a batch. */
+/** What creating a run needs, for a request or a batch item. */
 export function createRunOptions(services: AppServices): CreateRunOptions {
   const { config, db, catalogue, files, accountLocks, creates } = services;
   return {
@@ -187,8 +187,8 @@ export function createRunOptions(services: AppServices): CreateRunOptions {
 }
 
 /**
- * The model that embeds for search; null: the built-in vectors alone, and nothing leaves this machine.
- * @throws ConfigError when the setting names none that could answer.
+ * The embeddings model for search; null: only built-in vectors, and nothing leaves this machine.
+ * @throws ConfigError when the setting does not name a usable model.
  */
 function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions["embeddings"]> | null {
   const model = config.PROMPTD_EMBEDDING_MODEL;
@@ -203,7 +203,7 @@ function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions
   };
 }
 
-/** An address that reaches the server from its own machine: every address is no address to call. */
+/** A URL that reaches the server from its own machine. A wildcard address cannot be called. */
 function addressOf(host: string, port: number): string {
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;

@@ -1,7 +1,7 @@
 /**
- * The composition root. A process of the given role opens what it needs, each slice gets its neighbours as functions
- * (app-services.ts, open-worker.ts, open-server.ts), and everything is taken down again in an order that answers every
- * waiting caller.
+ * The composition root. A process opens what its role needs, passes each slice its neighbors as functions
+ * (app-services.ts, open-worker.ts, open-server.ts), and closes everything in an order in which every waiting caller
+ * still gets a response.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { createRunOptions, openServices, type AppOptions, type AppServices, type Role } from "./app-services.ts";
@@ -33,15 +33,15 @@ import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
 export type { AppOptions, Role };
 
 export interface App {
-  /** An address of the API for this machine: where it listens. Null for a worker. */
+  /** The API's URL on this machine. Null for a worker. */
   readonly listenUrl: string | null;
-  /** PROMPTD_PUBLIC_URL: what callers see; null when it is not set. */
+  /** PROMPTD_PUBLIC_URL, the URL that callers use; null when not set. */
   readonly publicUrl: string | null;
   readonly db: Database;
   readonly catalogue: Catalogue;
   /**
-   * Answers every waiting request, lets runs finish or gives them back, and closes everything. Before that the API serves
-   * on for `noticeMs`, 0 when absent, while /readyz fails.
+   * Answers every waiting request, lets runs finish or releases them, and closes everything. Before that, the API keeps
+   * serving for `noticeMs` (default: 0) while /readyz fails.
    */
   close(options?: { readonly noticeMs: number }): Promise<void>;
 }
@@ -56,15 +56,17 @@ export async function startApp(options: AppOptions): Promise<App> {
     closers.add(() => installation.close());
     return await openApp(await openServices(options, installation, closers), closers);
   } catch (error) {
-    // A start that fails leaves nothing running, above all no database server.
-    await closers.run().catch((cause: unknown) => log.warn({ err: cause }, "a failed start was not undone completely"));
+    // A failed startup must leave nothing running, above all no database server.
+    await closers
+      .run()
+      .catch((cause: unknown) => log.warn({ err: cause }, "the cleanup after a failed startup was not complete"));
     throw error;
   }
 }
 
 async function openApp(services: AppServices, closers: Closers): Promise<App> {
   const { config, role, log, db, models, catalogue } = services;
-  // Side by side: the worker waits for its connections.
+  // In parallel: the worker waits for its connections.
   const [worker, server] = await Promise.all([
     role === "api" ? null : openWorker(services, closers),
     role === "worker" ? null : openServer(services, () => worker?.wake(), closers),
@@ -81,7 +83,7 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
   if (role !== "api") openDeliverer(services, closers).start();
   const ticks = await throughOutage(() => startTicks(db, periodicWork(services), log), services);
   closers.add(() => ticks.stop());
-  closers.add(() => services.search.close()); // first of all: a tick may be waiting for the embeddings model
+  closers.add(() => services.search.close()); // before everything else: a tick may be waiting for the embeddings model
   if (server !== null) warmSearchSoon(services, closers);
   const graceMs = config.PROMPTD_DRAIN_SECONDS * 1_000;
   const close = async (noticeMs: number): Promise<void> => {
@@ -94,27 +96,27 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
     publicUrl: config.PROMPTD_PUBLIC_URL,
     db,
     catalogue,
-    close: ({ noticeMs } = { noticeMs: 0 }) => (closing ??= close(noticeMs)), // closed twice is closed once
+    close: ({ noticeMs } = { noticeMs: 0 }) => (closing ??= close(noticeMs)), // a second call waits for the first
   };
 }
 
-/** Long enough for the first requests of those who waited for the start, short beside what a load balancer waits. */
+/** Long enough for the first requests after startup, and short compared to a load balancer's timeout. */
 const SEARCH_WAIT_MS = 100;
 
-/** Not at once: it takes a core for a moment, in which nobody is answered. Whoever asks for /readyz begins it sooner. */
+/** Delayed, because warming up occupies a core for a moment and blocks responses. A request to /readyz starts it sooner. */
 function warmSearchSoon({ search }: AppServices, closers: Closers): void {
   const timer = setTimeout(() => void search.warm(), SEARCH_WAIT_MS);
   closers.add(async () => clearTimeout(timer));
 }
 
 interface StopTimes {
-  /** How long the API serves on while /readyz fails. */
+  /** How long the API keeps serving while /readyz fails. */
   readonly noticeMs: number;
-  /** How long runs may go on before they are released. */
+  /** How long runs may continue before they are released. */
   readonly graceMs: number;
 }
 
-/** Ends the work of a process, API and worker side by side: both have time limits. Only the first call counts. */
+/** Ends the work of a process, API and worker in parallel, each with a time limit. Only the first call has an effect. */
 function createStop(
   { hub, accountLocks, stopping: waits }: AppServices,
   server: HttpServer | null,
@@ -134,7 +136,7 @@ function createStop(
     ]));
 }
 
-/** @returns the address under which this machine reaches the server. */
+/** @returns the URL that reaches the server from this machine. */
 async function listen({ config, onListening, localUrl }: AppServices, server: HttpServer): Promise<string> {
   const address = { host: config.HOST, port: config.PORT };
   const { port } = await orListenFailure(address, () => server.listen(address));
@@ -142,7 +144,7 @@ async function listen({ config, onListening, localUrl }: AppServices, server: Ht
   return localUrl();
 }
 
-/** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
+/** Seconds between ticks. Each is as rare as its guarantee permits. */
 function periodicWork(services: AppServices): Tick[] {
   const { config, log, db, files, models, catalogue, search } = services;
   return [
@@ -166,7 +168,7 @@ function periodicWork(services: AppServices): Tick[] {
   ];
 }
 
-/** Where there is a worker: an API process has callers to answer. */
+/** Only in processes with a worker: an API process has callers to answer. */
 function batchTicks(services: AppServices): Tick[] {
   const { config, role, newId, log, notifications } = services;
   if (role === "api") return [];
@@ -186,5 +188,5 @@ function batchTicks(services: AppServices): Tick[] {
 async function bindRoles(services: AppServices, stop?: AbortSignal): Promise<void> {
   const { db, log } = services;
   const prompts = await rebindRoles(db, services, stop);
-  if (prompts > 0) log.info({ prompts }, "roles mean other models now: their prompts have a new version");
+  if (prompts > 0) log.info({ prompts }, "roles now resolve to other models; prompts that use them have a new version");
 }

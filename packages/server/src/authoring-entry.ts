@@ -1,5 +1,5 @@
 /**
- * What an author does without a server and without a database: check, preview and compare prompt files. Entry
+ * What an author can do without a server or database: check, preview, and compare prompt files. Entry
  * "@promptd/server/authoring".
  */
 import type { PromptPreview } from "@promptd/contract/manage";
@@ -30,7 +30,7 @@ export type { CheckedImport, PromptDiff, PromptFile, TrialResult };
 export { promptFileSchema } from "./prompts/format/field-schema.ts";
 export { FOREIGN_FORMATS } from "./prompts/format/foreign-format.ts";
 
-/** Text for the author of a failure that is no bug: a faulty file, bad settings; else null. */
+/** Explains a failure that is not a bug (a faulty file, invalid settings); else null. */
 export function explainAuthorFailure(error: unknown): string | null {
   const isExpected =
     error instanceof PromptFileError ||
@@ -40,13 +40,13 @@ export function explainAuthorFailure(error: unknown): string | null {
   return isExpected ? error.message : null;
 }
 
-/** Of one installation's settings: its models, and the most that a run may hold. */
+/** Works with one installation's settings: its models, and the most that a run may hold. */
 export class Authoring {
   readonly #catalogue: Catalogue;
   readonly #limits: PromptLimits;
   readonly #secret: Config["secret"];
 
-  /** @throws ConfigError, CatalogueError with every fault. */
+  /** @throws ConfigError or CatalogueError with every error. */
   constructor(environment: Environment) {
     const config = readConfig(environment);
     this.#catalogue = loadCatalogueOf(config);
@@ -59,15 +59,15 @@ export class Authoring {
     return validatePrompts(text, this.#catalogue, this.#limits);
   }
 
-  /** @param title null: the file holds one prompt. */
+  /** @param title null: the file contains one prompt. */
   preview(file: PromptFile, request: PreviewRequest, title: string | null): PromptPreview {
     return previewPrompt(this.#sourceOf(file, title), request, this.#catalogue);
   }
 
   /**
-   * Runs the samples and tests of every prompt of a file against the models, one after another. Nothing is charged to
-   * credits; providers bill their calls.
-   * @param readImage the bytes of an image that a test names.
+   * Runs the samples and tests of every prompt in a file against the models, one after another. No credits are charged,
+   * but providers bill their calls.
+   * @param readImage reads an image that a test names.
    */
   async test(
     file: PromptFile,
@@ -98,7 +98,10 @@ export class Authoring {
     const entryOf = (model: string) => {
       const entry = this.#catalogue.find(model);
       if (entry !== null && this.#catalogue.isEnabled(model)) return entry;
-      throw new Problem("VALIDATION_ERROR", `The model ${model} is not available with these settings: is its key set?`);
+      throw new Problem(
+        "VALIDATION_ERROR",
+        `The model ${model} is not available with these settings. Check that its key is set.`,
+      );
     };
     return {
       catalogue: this.#catalogue,
@@ -121,7 +124,7 @@ export class Authoring {
   }
 
   /**
-   * Prompt files out of a file of another tool, each with what publishing would still refuse.
+   * Converts a file of another tool into prompt files, each with the faults that publishing would still reject.
    * @throws Problem VALIDATION_ERROR when the file is not of this format.
    */
   import(file: PromptFile, format: ForeignFormat): CheckedImport[] {
@@ -137,7 +140,7 @@ export class Authoring {
     const sources = parsePromptFile(text, this.#catalogue, this.#limits);
     const source = findPromptOf(sources, title);
     if (source !== null) return source;
-    const message = `${name} holds ${sources.length} prompts (${titlesOf(sources)}): name one with --prompt.`;
+    const message = `${name} contains ${sources.length} prompts (${titlesOf(sources)}). Name one with --prompt.`;
     throw new Problem("VALIDATION_ERROR", message);
   }
 }

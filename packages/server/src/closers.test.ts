@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createClosers } from "./closers.ts";
 
-test("what was opened is closed in the opposite order, whatever fails on the way", async () => {
+test("parts are closed in reverse order, whatever fails on the way", async () => {
   const closed: string[] = [];
   const closers = createClosers();
   for (const name of ["first", "second", "third"]) {
@@ -23,7 +23,7 @@ test("a part that hangs is left behind, and the others are closed", async () => 
   expect(closed).toEqual(["first"]);
 });
 
-test("what is opened too late is closed at once", async () => {
+test("a part that is opened too late is closed at once", async () => {
   const closed: string[] = [];
   const closers = createClosers();
   await closers.run();

@@ -1,14 +1,14 @@
 import { orAborted, withDeadline } from "./platform/resilience/deadline.ts";
 
-/** What was opened, to be closed in the opposite order: at the end, or half-way through a start that fails. */
+/** Closes what was opened, in reverse order: at shutdown, or partway through a startup that fails. */
 export interface Closers {
-  /** After `run` it closes at once: of what is opened side by side, one may fail while another is still being opened. */
+  /** After `run`, it closes the part at once: when parts open in parallel, one may fail while another is still opening. */
   add(close: () => Promise<unknown>): void;
   /** Closes everything, whatever fails on the way. @throws the first failure. */
   run(): Promise<void>;
 }
 
-/** Longer than any part needs: the server's last answers have 15 s. What hangs, such as an index that is built, ends with the process. */
+/** Longer than any part needs: the server's last responses get 15 s. A part that hangs, such as an index build, ends with the process. */
 const PART_MS = 20_000;
 
 export function createClosers({ partMs }: { readonly partMs: number } = { partMs: PART_MS }): Closers {

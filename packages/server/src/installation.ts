@@ -14,31 +14,31 @@ import { makePrivateDirectory } from "./platform/make-directory.ts";
 export interface Installation {
   readonly db: Database;
   readonly url: string;
-  /** Past a transaction pooler: LISTEN works here. */
+  /** Bypasses a transaction pooler, so LISTEN works here. */
   readonly listenUrl: string;
   readonly isEmbedded: boolean;
-  /** Names of the migrations that this opening applied. */
+  /** Names of the migrations that were applied while opening. */
   readonly applied: readonly string[];
-  /** Closes the connections, and stops the embedded server when nobody else uses it. */
+  /** Closes the connections, and stops the embedded server if nobody else uses it. */
   close(): Promise<void>;
 }
 
 export interface InstallationOptions {
   readonly config: Config;
-  /** Shown by the database beside each connection. */
+  /** The name that the database shows for each connection. */
   readonly role: string;
   readonly log: Log;
-  /** What may be done to the schema; `upgrade` when absent. */
+  /** What may be done to the schema (default: `upgrade`). */
   readonly migrations?: MigrationScope;
-  /** As of a database. */
+  /** As in the database options. */
   readonly opensAhead?: boolean;
-  /** Ends the start. */
+  /** Cancels the startup. */
   readonly signal?: AbortSignal | undefined;
-  /** How long to retry while the database does not answer; a minute when absent. */
+  /** How long to retry while the database does not respond (default: one minute). */
   readonly retryMs?: number;
 }
 
-/** Opens the database, starting the embedded one if it is needed and not running, and brings its schema up to date. @throws StartFailure. */
+/** Opens the database and brings its schema up to date. Starts the embedded database if needed. @throws StartFailure. */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
   const { config, log } = options;
   const { DATABASE_URL: given, DATABASE_DIRECT_URL: direct } = config;
@@ -47,7 +47,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const embedded = given === null ? await orStartFailure(startEmbedded) : null;
   const url = given ?? embedded?.url ?? "";
   const outroOf = (setting: string, address: string) =>
-    embedded === null ? { outro: `\n${setting} leads to ${describeAddress(address)}.` } : {};
+    embedded === null ? { outro: `\n${setting} points to ${describeAddress(address)}.` } : {};
   const scope = { scope: options.migrations, signal: options.signal };
   const settings = { ...options, url, poolMax: config.PROMPTD_DATABASE_POOL };
   const migrateDirectly = (address: string) =>
@@ -64,7 +64,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     const opening = open();
     const release = thisRelease(); // read while the connection is made
     const opened = (db = await opening);
-    const applied = appliedDirectly ?? (await migrateOn(opened, release)); // on a connection that is open anyway
+    const applied = appliedDirectly ?? (await migrateOn(opened, release)); // on a connection that is already open
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
     logRoute(opened, log);
     return {
@@ -87,29 +87,29 @@ export async function openInstallation(options: InstallationOptions): Promise<In
 
 function logRoute({ route }: Database, log: Log): void {
   if (!route.isPooled) return;
-  log.info("the database is behind a pooler; time limits go with each transaction");
+  log.info("the database is behind a pooler; timeouts are set in each transaction");
   if (!route.keepsNames) {
     log.warn(
-      "the pooler does not follow prepared statements, so each one is parsed anew; set max_prepared_statements (PgBouncer 1.21 or newer)",
+      "the pooler does not support prepared statements, so every statement is parsed again; set max_prepared_statements (PgBouncer 1.21 or newer)",
     );
   }
 }
 
-/** A database that was killed under load replays its log for many seconds; what takes longer needs a person. */
+/** A database that was killed under load replays its log for many seconds. Anything longer needs a person. */
 const RETRY_MS = 60_000;
 
-/** Retries the steps of one start while the database restarts or recovers. It logs two lines, however often it retries. */
+/** Retries the startup steps while the database restarts or recovers. Logs two lines, however often it retries. */
 function createStartRetry({ log, signal, retryMs = RETRY_MS }: InstallationOptions) {
   let isWaiting = false;
   return async <Result>(work: () => Promise<Result>, on = isOutage): Promise<Result> => {
     const onRetry = (error: unknown) => {
-      if (!isWaiting) log.warn({ reason: reasonOf(error), retryMs }, "the database does not answer yet; retrying");
+      if (!isWaiting) log.warn({ reason: reasonOf(error), retryMs }, "the database is not responding yet; retrying");
       isWaiting = true;
     };
     try {
       const backoff = { baseMs: 100, capMs: 1_000 };
       const result = await retry(work, { on, backoff, timeoutMs: retryMs, signal, onRetry });
-      if (isWaiting) log.info("the database answers");
+      if (isWaiting) log.info("the database is responding");
       isWaiting = false;
       return result;
     } catch (error) {
@@ -119,19 +119,19 @@ function createStartRetry({ log, signal, retryMs = RETRY_MS }: InstallationOptio
   };
 }
 
-/** A file that is missing, such as a program of PostgreSQL, does not appear by itself. */
+/** Retrying does not help when a file is missing, such as a PostgreSQL program. */
 function isEmbeddedOutage(error: unknown): boolean {
   return isOutage(error) && sqlState(error) !== "ENOENT";
 }
 
-/** Where the operator's address leads, without the password in it. */
+/** Describes the operator's database URL without its password. */
 function describeAddress(url: string): string {
   const { username = "", host = "", pathname = "" } = URL.parse(url) ?? {};
-  const server = host === "" ? "a socket of this machine" : host;
+  const server = host === "" ? "a socket on this machine" : host;
   return `${server}, database "${decodeURIComponent(pathname.slice(1))}", user "${decodeURIComponent(username)}"`;
 }
 
-/** Whatever lies in the data directory beside an embedded database: files, the secret, the demo key. @throws StartFailure. */
+/** Creates the data directory for whatever is stored in it besides an embedded database: files, the secret, the demo key. @throws StartFailure. */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {
     await makePrivateDirectory(dataDir);
@@ -141,7 +141,7 @@ export async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
-/** Processes of one machine that the embedded server has room for, each with its pool and its five other connections. */
+/** How many processes on this machine the embedded server has room for, each with its pool and five other connections. */
 const EMBEDDED_PROCESSES = 4;
 const CONNECTIONS_BESIDE_POOL = 6;
 

@@ -8,7 +8,7 @@ export async function lockSeed(tx: Tx): Promise<void> {
   await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);
 }
 
-/** True while the seed is not marked as done and nobody but the seed's own accounts exists. */
+/** True while the seed is not marked as done and only the seed's own accounts exist. */
 export async function isUnseeded(tx: Tx, ownEmails: readonly string[]): Promise<boolean> {
   const [row] = await tx.query<{ unseeded: boolean }>(
     `select not exists (select 1 from installation_facts where name = 'seeded')
@@ -27,7 +27,7 @@ export async function listSlugs(db: Queryable, authorId: string): Promise<Set<st
   return new Set(rows.map((row) => row.slug));
 }
 
-/** Latest version of a prompt that is published now, by its slug. */
+/** The latest version of a published prompt, by slug. */
 export function findLatestVersion(db: Queryable, slug: string): Promise<{ id: string; model: string } | null> {
   const text = `select v.id, v.model from prompts p join prompt_versions v on v.id = p.latest_version_id
     where p.slug = $1 and p.unpublished_at is null`;

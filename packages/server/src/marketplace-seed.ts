@@ -1,6 +1,6 @@
 /**
- * The seed marketplace: what an empty installation offers from its first start on, so that there is something to find
- * and to run. Prompts go to a seed author; a demo account gets a key and credits, unless this is production.
+ * The seed marketplace gives an empty installation something to find and run from its first start. Its prompts belong
+ * to a seed author. Except in production, a demo account gets a key and credits.
  */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const DIRECTORY = join(import.meta.dirname, "../seed");
 const SEED_AUTHOR = "seed@promptd.invalid";
 export const DEMO_ACCOUNT = "demo@promptd.invalid";
 const DEMO_CREDITS = 10_000;
-/** Of most seed prompts: while no model stands for it, there is nothing to offer. */
+/** The role that most seed prompts use. Without a model for it, there is nothing to offer. */
 const SEED_ROLE = "text-default";
 
 export interface SeedOptions {
@@ -35,26 +35,26 @@ export interface SeedOptions {
   readonly newId: () => string;
   readonly log: Log;
   readonly dataDir: string;
-  /** False: no demo account, whose key would be a way in that nobody asked for. */
+  /** False: no demo account, whose key would give access that nobody asked for. */
   readonly withDemoKey: boolean;
-  /** Gives the seeding up between its steps; the next start goes on with it. */
+  /** Cancels seeding between steps. The next start continues it. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Seeds an installation that nobody has used, once, whichever process comes first. A start that died half-way is
- * continued by the next one: what exists already is left alone.
+ * Seeds an unused installation once, in whichever process comes first. If a start died partway, the next one continues
+ * it and does not touch what already exists.
  * @returns true when this process has seeded it.
  */
 export async function seedMarketplace(options: SeedOptions): Promise<boolean> {
   const model = options.catalogue.bind(SEED_ROLE, { images: 0 })?.model;
   if (model === undefined || !options.catalogue.isEnabled(model)) {
-    options.log.info("no model is enabled that seed prompts could run on, so none is published");
+    options.log.info("no enabled model can run the seed prompts, so none are published");
     return false;
   }
   return options.db.tx(
     async (tx) => {
-      // Held to the end, so that a second process waits and then finds the work done; the work commits on its own.
+      // Held to the end, so that a second process waits and then finds the work done. The work itself commits separately.
       await lockSeed(tx);
       if (!(await isUnseeded(tx, [SEED_AUTHOR, DEMO_ACCOUNT]))) return false;
       await seed(options);
@@ -77,7 +77,7 @@ async function seed(options: SeedOptions): Promise<void> {
   const authorId = await findOrCreateAccount(options, author);
   const known = await listSlugs(db, authorId);
   const sources = await readSeedFiles(catalogue);
-  // Without the sandbox and with one key, there may be no model for pictures.
+  // Without the sandbox and with a single key, there may be no image model.
   const canRun = ({ definition }: PromptSource) => definition.steps.every((step) => catalogue.isEnabled(step.model));
   const missing = sources.filter((source) => !known.has(source.slug) && canRun(source));
   signal.throwIfAborted();
@@ -86,7 +86,7 @@ async function seed(options: SeedOptions): Promise<void> {
   signal.throwIfAborted();
   if (options.withDemoKey) await createDemoAccount(options);
   const durationMs = Math.round(performance.now() - startedMs);
-  log.info({ prompts: missing.length, durationMs }, "the seed marketplace is published");
+  log.info({ prompts: missing.length, durationMs }, "published the seed marketplace");
 }
 
 async function findOrCreateAccount({ db, newId }: SeedOptions, account: CreateAccount): Promise<string> {
@@ -107,14 +107,14 @@ async function createDemoAccount(options: SeedOptions): Promise<void> {
   const accountId = await findOrCreateAccount(options, demo);
   const grant = { accountId, amount: DEMO_CREDITS, reason: "demo account", idempotencyKey: "demo", expiresAt: null };
   await grantCredits(db, grant);
-  if ((await readDemoKey(options)) !== null) return; // of a start that died after it
+  if ((await readDemoKey(options)) !== null) return; // written by a start that died afterwards
   const { apiKey } = await createApiKey(db, newId, { accountId, name: "demo" });
   await makePrivateDirectory(dataDir);
-  // Only a hash is in the database, and later starts want to print a command that works.
+  // The database has only a hash, but later starts print a command that works.
   await writeFile(demoKeyPath(dataDir), `${apiKey}\n`, { mode: 0o600 });
 }
 
-/** The key in this data directory, if it still opens the door. */
+/** The key in this data directory, if it is still valid. */
 async function readDemoKey({ db, dataDir }: Pick<SeedOptions, "db" | "dataDir">): Promise<string | null> {
   const key = await readFile(demoKeyPath(dataDir), "utf8").then(
     (text) => text.trim(),
@@ -128,25 +128,25 @@ function demoKeyPath(dataDir: string): string {
 }
 
 export interface Demo {
-  /** Of the account whose key it is. */
+  /** The email address of the key's account. */
   readonly email: string;
   readonly apiKey: string;
   readonly promptVersionId: string;
-  /** Inputs that the version takes. */
+  /** Inputs for the version. */
   readonly textInputs: Readonly<Record<string, string>>;
 }
 
-/** Of the seed: free of images and of required inputs but one. */
+/** A seed prompt without images and with only one required input. */
 const DEMO_SLUG = "tea-label-poem";
 const DEMO_INPUTS = { topic: "the first frost of the year" };
 
-/** The demo key of this data directory and a version to run with it; null when there is none that works. */
+/** The demo key in this data directory and a version to run with it; null when no demo key works. */
 export async function findDemo(options: Pick<SeedOptions, "db" | "catalogue" | "dataDir">): Promise<Demo | null> {
   const { db, catalogue } = options;
   const apiKey = await readDemoKey(options);
   const version = apiKey === null ? null : await findLatestVersion(db, DEMO_SLUG);
   if (apiKey === null || version === null || !catalogue.isEnabled(version.model)) return null;
   const { accountId } = await getApiKeyByName(db, apiKey);
-  const { email } = await getAccountByName(db, accountId); // its owner may have another address by now
+  const { email } = await getAccountByName(db, accountId); // its owner may have changed the address
   return { email, apiKey, promptVersionId: version.id, textInputs: DEMO_INPUTS };
 }

@@ -21,16 +21,16 @@ import { loadCatalogueOf } from "./read-catalogue.ts";
 import { adaptModelLimit, writeModelLimits } from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";
 
-/** What a process knows of models, and how it calls them. */
+/** What a process knows about models, and how it calls them. */
 export interface Models {
   readonly catalogue: Catalogue;
   readonly caller: ModelCaller;
-  /** One small call for an operator. */
+  /** Makes one small test call for an operator. */
   readonly testCall: ReturnType<typeof createTestCall>;
   readonly ticks: readonly Tick[];
-  /** Tells the installation which models this process enables, and how many runs of each may be under way in all of it. */
+  /** Reports which models this process enables, and how many runs of each may run at once in the whole installation. */
   announce(): Promise<void>;
-  /** Adopts at once what is enabled now, where another process or an operator has changed it. */
+  /** Applies at once what another process or an operator has enabled or disabled. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -41,9 +41,9 @@ export interface OpenModelsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly spool: Spool;
-  /** False for a process that calls no model: what is enabled depends on the keys of those that do. */
+  /** False for a process that calls no models: which models are enabled depends on the keys of processes that do. */
   readonly isCaller: boolean;
-  /** Gives the start up. */
+  /** Cancels the startup. */
   readonly signal?: AbortSignal | undefined;
 }
 

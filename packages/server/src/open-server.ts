@@ -32,14 +32,14 @@ import {
 } from "./runs/index.ts";
 import { webhooksManageRoutes } from "./webhooks/index.ts";
 
-/** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
+/** Creates the HTTP server with every slice's endpoints. It does not listen yet. `wakeWorker` wakes this process's worker. */
 export async function openServer(services: AppServices, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
   const { config, log, newId, models, files, publicUrl } = services;
   const admission = openAdmission(services);
   closers.add(() => admission.close());
   const people = createPeople(services);
   const readiness = createReadiness(services);
-  // Runs that it takes wait for ever where nobody has started a worker.
+  // Without a worker, the runs it accepts would wait forever.
   if (services.role === "api") closers.add(watchReadiness(readiness));
   return createHttpServer({
     log,
@@ -75,7 +75,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
   });
 }
 
-/** The tools for agents, which work through this server's own /v1. */
+/** Tools for agents, which work through this server's own /v1. */
 function openMcp(services: AppServices): Endpoint[] {
   return mcpEndpoints({
     ...services,
@@ -85,15 +85,15 @@ function openMcp(services: AppServices): Endpoint[] {
   });
 }
 
-/** The pages of the console; none when they are not asked for, or not built. */
+/** The console's pages; null when not requested or not built. */
 async function openConsole({ consoleDirectory: directory, publicUrl, log }: AppServices): Promise<Endpoint[]> {
   if (directory === undefined) return [];
   const endpoint = await consoleEndpoint({ directory, publicUrl });
-  if (endpoint === null) log.warn("the console is not built; run `npm run build:console`, then start again");
+  if (endpoint === null) log.warn("the console is not built; run `npm run build:console` and restart");
   return endpoint === null ? [] : [endpoint];
 }
 
-/** Those of /v1. */
+/** The /v1 handlers. */
 function callersHandlers(services: AppServices, wakeWorker: () => void): Handlers {
   const { config, db, catalogue, search, files, notifications } = services;
   const { chargesAuthors } = config;
@@ -108,7 +108,7 @@ function callersHandlers(services: AppServices, wakeWorker: () => void): Handler
   };
 }
 
-/** Those of /manage/v1: each slice gives the handlers of what it owns. */
+/** The /manage/v1 handlers: each slice provides handlers for what it owns. */
 function manageEndpoints(services: AppServices, people: People, wakeWorker: () => void): Endpoint[] {
   const { config, db, clock, models, catalogue, search, files } = services;
   const { urlOf: sampleUrl, release: releaseSample } = files.samples;
@@ -142,7 +142,7 @@ function manageEndpoints(services: AppServices, people: People, wakeWorker: () =
   });
 }
 
-/** @param prefix of the API whose runs these are. */
+/** @param prefix the path prefix of the API that the runs belong to. */
 function runsOptions(services: AppServices, prefix: string, wakeWorker: () => void): RunsRoutesOptions {
   const { config, newId, hub, followers, notifications, publicUrl, onCanceled } = services;
   return {

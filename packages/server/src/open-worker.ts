@@ -7,12 +7,12 @@ import { createExecutor, createFinisher, createPieceWriter, findFinishedRun, Wor
 import { throughOutage } from "./start-failure.ts";
 import { createDeliverer, type Deliverer } from "./webhooks/index.ts";
 
-/** The worker of this process with the other slices passed as functions; it claims nothing before it is started. */
+/** Creates this process's worker, with the other slices passed as functions. It claims nothing until it is started. */
 export async function openWorker(services: AppServices, closers: Closers): Promise<Worker> {
   const { config, log, installation, db, notifications, files, hub, followers, newId } = services;
   const openOne = async (role: string) => {
-    // Open between two heartbeats, however long the lease: a process that starts beside an embedded database knows the
-    // workers that live by their connections.
+    // Stays open between heartbeats, however long the lease: a process that starts next to an embedded database recognizes
+    // live workers by their connections.
     const settings = { url: installation.url, role: `${services.role}-${role}`, poolMax: 1, staysOpen: true, log };
     const one = await throughOutage(() => openDatabase(settings), services);
     closers.add(() => one.close());
@@ -54,10 +54,10 @@ export async function openWorker(services: AppServices, closers: Closers): Promi
   });
 }
 
-/** An event is not for large texts; who wants them reads the run. */
+/** Events do not carry large texts. Receivers can read the run. */
 const EVENT_OUTPUT_BYTES_MAX = 256 * 1024;
 
-/** What sends events to webhooks; it sends nothing before it is started. */
+/** Creates the webhook sender. It sends nothing until it is started. */
 export function openDeliverer(services: AppServices, closers: Closers): Deliverer {
   const deliverer = createDeliverer({
     ...services,

@@ -1,6 +1,6 @@
 /**
- * What the command line can do in process: serve, migrate, and the operator's acts on the same database that a running
- * server uses. Entry "@promptd/server/operator"; an end-user command never loads it.
+ * What the command line can do in process: serve, migrate, and operator actions on the same database that a running
+ * server uses. Entry "@promptd/server/operator". End-user commands never load it.
  */
 import { fileURLToPath } from "node:url";
 import type { Plan } from "./accounts/index.ts";
@@ -39,50 +39,50 @@ export type { PublishReport } from "./operator/prompt-actions.ts";
 export interface ServeOptions {
   readonly environment: Environment;
   readonly role: Role;
-  /** True: stdout is for the result alone, so the log goes to stderr. */
+  /** True: stdout is only for the result, so the log goes to stderr. */
   readonly json: boolean;
 }
 
 export interface Serving {
-  /** Where the API listens, as this machine can call it; null for a worker. */
+  /** The API's URL on this machine; null for a worker. */
   readonly url: string | null;
-  /** Where callers reach it, PROMPTD_PUBLIC_URL; null when that is not set. */
+  /** The URL that callers use, PROMPTD_PUBLIC_URL; null when not set. */
   readonly publicUrl: string | null;
   readonly demo: Demo | null;
-  /** A link that signs the first operator in, once, within an hour; null: there is an operator, or no API here. */
+  /** A link that signs the first operator in, once, within an hour; null: an operator exists, or no API runs here. */
   readonly welcome: string | null;
 }
 
-/** Starts a server that stops by itself on SIGTERM or SIGINT, also while it starts. Resolves when it is ready. */
+/** Starts a server that stops on SIGTERM or SIGINT, even while starting. Resolves when it is ready. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const config = readConfig(options.environment);
   const log = createLog(config.PROMPTD_LOG_LEVEL, options.json ? "stderr" : "stdout");
-  // A person waits for the link that opens the console: what goes well before it is worth no line on a terminal.
+  // A person at a terminal waits for the link to the console, so successful startup steps are not logged there.
   if (!options.json && process.stdout.isTTY && log.level === "info") log.level = "warn";
   boundHeapGrowth();
   const stop = new AbortController();
   const starting = startServing({ config, role: options.role, log, signal: stop.signal });
   let isStarting = true;
   stopOnSignal(async (signal) => {
-    if (isStarting) stop.abort(new StartFailure("The start was given up."));
+    if (isStarting) stop.abort(new StartFailure("Startup was canceled."));
     if (!(await settleWithin([starting], START_ENDS_MS))) {
-      throw new StartFailure("The start hangs; the process is ended as it is.");
+      throw new StartFailure("Startup does not stop. Exiting the process now.");
     }
     const started = await starting.catch(() => null);
-    // Only a load balancer needs time to stop sending requests, not a person at the terminal.
+    // Only a load balancer needs time to stop sending requests. A person at the terminal does not.
     const noticeMs = signal === "SIGTERM" ? config.PROMPTD_STOP_NOTICE_SECONDS * 1_000 : 0;
     await started?.app.close({ noticeMs });
   }, log);
   const { app, demo, welcome } = await starting.finally(() => (log.level = config.PROMPTD_LOG_LEVEL));
-  stop.signal.throwIfAborted(); // stopped meanwhile: this server must not be reported as running
+  stop.signal.throwIfAborted(); // stopped meanwhile: do not report this server as running
   isStarting = false;
   return { url: app.listenUrl, publicUrl: app.publicUrl, demo, welcome };
 }
 
-/** A start that was aborted has ended by then, or hangs in something that ignores the abort. */
+/** By then, an aborted startup has ended or hangs in something that ignores the abort. */
 const START_ENDS_MS = 20_000;
 
-/** Beside this package, in the repository and where packages are installed. */
+/** Next to this package, both in the repository and in an installation. */
 const CONSOLE = fileURLToPath(new URL("../../console/dist", import.meta.url));
 
 interface Start {
@@ -93,7 +93,7 @@ interface Start {
 }
 
 async function startServing(start: Start): Promise<{ app: App; demo: Demo | null; welcome: string | null }> {
-  const { startApp } = await import("./app.ts"); // the edge, the workers, image decoding: no other act needs them
+  const { startApp } = await import("./app.ts"); // the HTTP layer, workers, and image decoding, which no other action needs
   const app = await startApp({ ...start, consoleDirectory: CONSOLE });
   try {
     if (start.role === "worker") return { app, demo: null, welcome: null };
@@ -110,8 +110,8 @@ async function startServing(start: Start): Promise<{ app: App; demo: Demo | null
 }
 
 /**
- * Does what is not there yet, so it may be done again. Production means real users: a key that stands in a file nobody
- * asked for is no way in.
+ * Seeds whatever is still missing, so it may run again. Production means real users, who must not be exposed to a demo
+ * key in a file that nobody asked for.
  * @returns whether there may be a demo key.
  */
 async function openMarketplace({ db, catalogue }: App, { config, log, signal }: Start): Promise<boolean> {
@@ -124,7 +124,7 @@ async function openMarketplace({ db, catalogue }: App, { config, log, signal }: 
   return withDemoKey;
 }
 
-/** Brings the schema up to date and says what was applied; `rollback` also takes back a newer version's SQL functions. */
+/** Brings the schema up to date and returns what was applied. A rollback also replaces a newer version's SQL functions. */
 export async function migrateDatabase(
   environment: Environment,
   { signal, isRollback }: { readonly signal: AbortSignal; readonly isRollback: boolean },
@@ -141,7 +141,7 @@ export async function migrateDatabase(
   return { applied: installation.applied };
 }
 
-/** Opens the installation for one command and closes it again, whatever happened. */
+/** Opens the installation for one command, and always closes it again. */
 export async function withOperator<Result>(
   environment: Environment,
   work: (operator: Operator) => Promise<Result>,
@@ -151,7 +151,9 @@ export async function withOperator<Result>(
   if (config.DATABASE_URL === null && !(await hasCluster(config.dataDir))) throw new NoDatabaseFailure(config.dataDir);
   const installation = await openInstallation({ config, role: "operator", log, migrations: "create", retryMs: 0 });
   if (installation.applied.length > 0 && !installation.isEmbedded) {
-    log.warn("promptd's tables were not in this database and have been made; is DATABASE_URL the server's?");
+    log.warn(
+      "promptd's tables did not exist in this database and were created; check that DATABASE_URL is the server's",
+    );
   }
   const { db } = installation;
   try {
@@ -162,12 +164,12 @@ export async function withOperator<Result>(
   }
 }
 
-/** A command was to work on the database of a server on this machine, and there is none. */
+/** A command needs the database of a server on this machine, but there is none. */
 export class NoDatabaseFailure extends StartFailure {
   constructor(dataDir: string) {
     super(
-      `There is no promptd database in the data directory ${dataDir}, and none was made.
-Set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, or start a server there first: npx promptd serve`,
+      `The data directory ${dataDir} contains no promptd database, and none was created.
+Set PROMPTD_DATA_DIR or DATABASE_URL to the server's value, or start a server there first: npx promptd serve`,
     );
   }
 }
@@ -175,12 +177,12 @@ Set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, or start a server t
 function prepare(environment: Environment): { config: Config; log: Log } {
   const config = readConfig(environment);
   if (config.PROMPTD_FAULT !== null) enableFaults(config.PROMPTD_FAULT);
-  // Commands speak for themselves; only what went wrong is worth a line beside them.
+  // Commands print their own results, so log only what goes wrong.
   const level = config.PROMPTD_LOG_LEVEL === "info" ? "warn" : config.PROMPTD_LOG_LEVEL;
   return { config, log: createLog(level, "stderr") };
 }
 
-/** Text for the operator of a failure that is no bug: bad settings, a refused act, a faulty file; else null. */
+/** Explains a failure that is not a bug (invalid settings, a rejected action, a faulty file); else null. */
 export function explainFailure(error: unknown): string | null {
   const isExpected =
     error instanceof ConfigError ||
@@ -191,7 +193,7 @@ export function explainFailure(error: unknown): string | null {
   return isExpected ? error.message : null;
 }
 
-/** What an operator does, by subject. Users are named by email address or id. */
+/** Operator actions, by subject. Users are named by email address or id. */
 export interface Operator {
   readonly accounts: ReturnType<typeof accountActions>;
   readonly keys: ReturnType<typeof keyActions>;

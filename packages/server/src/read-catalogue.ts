@@ -3,7 +3,7 @@ import type { Config } from "./platform/config/config.ts";
 import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
 
-/** What the commands of an operator work with. */
+/** What operator commands work with. */
 export interface CommandContext {
   readonly config: Config;
   readonly db: Database;
@@ -11,7 +11,7 @@ export interface CommandContext {
   readonly newId: () => string;
 }
 
-/** What the installation offers, models found at run time included, as its serving processes wrote it down. */
+/** What the installation offers, including models found at run time, as recorded by its serving processes. */
 export async function readCatalogue({ config, db, log }: CommandContext): Promise<Catalogue> {
   const catalogue = loadCatalogueOf(config);
   const foundConcurrency = config.PROMPTD_COMPATIBLE_CONCURRENCY;
@@ -20,12 +20,12 @@ export async function readCatalogue({ config, db, log }: CommandContext): Promis
   return catalogue;
 }
 
-/** The shipped catalogue with the operator's overlay. @throws CatalogueError with every fault. */
+/** The shipped catalogue with the operator's overlay. @throws CatalogueError with every error. */
 export function loadCatalogueOf(config: Config): Catalogue {
   return loadCatalogue({ overlayFile: config.PROMPTD_MODELS_FILE, ...catalogueOptions(config) });
 }
 
-/** What a catalogue asks of the configuration, whichever overlay it is read with. */
+/** What a catalogue needs from the configuration, whichever overlay it is read with. */
 export function catalogueOptions(config: Config): Omit<CatalogueOptions, "overlayFile"> {
   const { PROMPTD_SANDBOX: sandbox, secret, keyFaults } = config;
   return { sandbox, keyFaults, hasSecret: (name) => secret(name) !== null };

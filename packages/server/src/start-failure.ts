@@ -4,12 +4,12 @@ import { describeFileFailure, reasonOf } from "./platform/reason-of.ts";
 import { isOutage, OUTAGE_POLICY } from "./platform/database/errors.ts";
 import { retry } from "./platform/resilience/retry.ts";
 
-/** A process that cannot start for a reason outside the program: the message says what it is and what to do. */
+/** A startup failure caused from outside the program. Its message says what is wrong and what to do. */
 export class StartFailure extends Error {
   override readonly name = "StartFailure";
 }
 
-/** @throws StartFailure with the message of whatever `open` throws, in our words where a file is at fault, and `outro`. */
+/** @throws StartFailure with the message of what `open` throws, in plain words for a file error, plus `outro`. */
 export async function orStartFailure<Result>(
   open: () => Promise<Result>,
   { outro = "" }: { readonly outro?: string } = {},
@@ -17,14 +17,14 @@ export async function orStartFailure<Result>(
   try {
     return await open();
   } catch (cause) {
-    if (cause instanceof StartFailure) throw cause; // such as the reason of an aborted start
+    if (cause instanceof StartFailure) throw cause; // such as the reason of an aborted startup
     throw new StartFailure(`${describeFileFailure(cause) ?? reasonOf(cause)}${outro}`, { cause });
   }
 }
 
 /**
- * What a start asks of a database that was there a moment ago: an outage is waited for, and named when it goes on.
- * @param options its signal gives the start up.
+ * Runs a startup step against a database that was reachable a moment ago. It waits out an outage, and reports a long one.
+ * @param options its signal cancels the startup.
  */
 export async function throughOutage<Result>(
   work: () => Promise<Result>,
@@ -35,12 +35,12 @@ export async function throughOutage<Result>(
   } catch (cause) {
     if (!isOutage(cause)) throw cause;
     signal?.throwIfAborted();
-    const text = `The database went away during the start: ${reasonOf(cause)}. Start again when it is back.`;
+    const text = `The database connection was lost during startup: ${reasonOf(cause)}. Start again when the database is back.`;
     throw new StartFailure(text, { cause });
   }
 }
 
-/** Listening fails for reasons that an operator can name: the port is taken, or the address is not this machine's. */
+/** Explains why listening failed: the port is in use, or the address does not belong to this machine. */
 export async function orListenFailure<Result>(
   { host, port }: { readonly host: string; readonly port: number },
   listen: () => Promise<Result>,
@@ -50,16 +50,16 @@ export async function orListenFailure<Result>(
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : null;
     const text = {
-      EADDRINUSE: `Port ${port} is in use on ${host}. Stop what uses it, or choose another port: PORT, or --port.`,
-      EACCES: `Port ${port} is only for privileged processes. Choose one from 1024 on: PORT, or --port.`,
-      EADDRNOTAVAIL: `${host} is not an address of this machine. Choose another one: HOST, or --host.`,
-      ENOTFOUND: `There is no host "${host}". Choose another address: HOST, or --host.`,
+      EADDRINUSE: `Port ${port} is in use on ${host}. Stop the program that uses it, or choose another port with PORT or --port.`,
+      EACCES: `Port ${port} requires a privileged process. Choose a port of 1024 or higher with PORT or --port.`,
+      EADDRNOTAVAIL: `${host} is not an address of this machine. Choose another address with HOST or --host.`,
+      ENOTFOUND: `The host "${host}" does not exist. Choose another address with HOST or --host.`,
     }[String(code)];
     throw text === undefined ? cause : new StartFailure(text, { cause });
   }
 }
 
-/** Listens for a moment, so that a start on a taken port ends before it makes a database. @throws StartFailure. */
+/** Listens for a moment, so that startup on a port in use fails before it creates a database. @throws StartFailure. */
 export async function checkPort(address: { readonly host: string; readonly port: number }): Promise<void> {
   await orListenFailure(address, async () => {
     const probe = createServer().listen(address);

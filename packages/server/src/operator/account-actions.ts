@@ -28,7 +28,7 @@ export interface AccountReport {
   readonly userId: string;
   readonly email: string;
   readonly plan: Plan;
-  /** ISO 8601: when the plan ends or ended; null: it has no end, or there never was one. */
+  /** ISO 8601: when the plan ends or ended; null: it has no end, or there never was a plan. */
   readonly until: string | null;
   readonly credits: Omit<ManagedCredits, "frozen">;
   readonly frozen: ManagedCredits["frozen"];
@@ -45,12 +45,12 @@ interface CreditGrant {
 }
 
 interface Freezing {
-  /** False: the account was in that state before, and nothing was written. */
+  /** False: the account was already in that state, and nothing was written. */
   readonly isChanged: boolean;
   readonly account: AccountReport;
 }
 
-/** What an operator does with accounts and their credits. Deleted ones are named by id. */
+/** Operator actions on accounts and their credits. Deleted accounts are named by id. */
 export function accountActions({ db, newId }: CommandContext) {
   return {
     async create(
@@ -88,13 +88,13 @@ export function accountActions({ db, newId }: CommandContext) {
       const isChanged = await freezeAccount(db, accountId, reason);
       return { isChanged, account: await showAccount(db, accountId) };
     },
-    /** @throws Problem while the ledger of the account does not add up. */
+    /** @throws Problem while the account's ledger does not add up. */
     async unfreeze(user: string, reason: string, acceptJournal: boolean): Promise<Freezing> {
       const { accountId } = await getAccountEvenDeleted(db, user);
       const isChanged = await unfreezeAccount(db, accountId, reason, acceptJournal);
       return { isChanged, account: await showAccount(db, accountId) };
     },
-    /** @throws Problem when less would be left than is held. */
+    /** @throws Problem when the balance would fall below what is held. */
     async adjustCredits(user: string, amount: number, reason: string): Promise<AccountReport> {
       const { accountId } = await getAccountEvenDeleted(db, user);
       await adjustCredits(db, { accountId, amount, reason });
@@ -104,7 +104,7 @@ export function accountActions({ db, newId }: CommandContext) {
 }
 
 async function showAccount(db: Database, user: string): Promise<AccountReport> {
-  const { countActiveRuns } = await import("../runs/index.ts"); // it loads the workers: no other act needs them
+  const { countActiveRuns } = await import("../runs/index.ts"); // loads the worker code, which no other action needs
   const { accountId, email, isPro, proUntil } = await getAccountEvenDeleted(db, user);
   const { frozen, ...credits } = await findStanding(db, accountId);
   const until = proUntil instanceof Date ? isoTime(proUntil.getTime()) : null;

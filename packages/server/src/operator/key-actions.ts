@@ -19,7 +19,7 @@ export interface NewApiKey {
   readonly name: string;
   /** Milliseconds since 1970; null: never. */
   readonly expiresAtMs: number | null;
-  /** Credits in a calendar month (UTC); null: as many as the account has. */
+  /** Credits per calendar month (UTC); null: no limit. */
   readonly monthlyCap: number | null;
   /** Empty: all. */
   readonly promptIds: readonly string[];
@@ -27,7 +27,7 @@ export interface NewApiKey {
 
 export type ApiKeyReport = ReturnType<typeof describeKey>;
 
-/** What an operator does with API keys, which are named by id, by what is displayed of them, or by themselves. */
+/** Operator actions on API keys, which are named by id, by display form, or by the key itself. */
 export function keyActions({ db, newId }: CommandContext) {
   return {
     async create(key: NewApiKey): Promise<{ keyId: string; apiKey: string }> {
@@ -49,20 +49,20 @@ export function keyActions({ db, newId }: CommandContext) {
       const { accountId } = await getAccountEvenDeleted(db, user);
       return (await listKeys(db, accountId)).map(describeKey);
     },
-    /** A key of whichever account. */
+    /** A key of any account. */
     async show(name: string): Promise<ApiKeyReport & { readonly userId: string; readonly email: string }> {
       const key = await getApiKeyByName(db, name);
       const { accountId, email } = await getAccountEvenDeleted(db, key.accountId);
       return { ...describeKey(key), userId: accountId, email };
     },
-    /** The old key is valid for `overlapSeconds` more. */
+    /** The old key stays valid for `overlapSeconds`. */
     async roll(
       name: string,
       overlapSeconds: number,
     ): Promise<{ keyId: string; apiKey: string; oldKeyId: string; oldKeyExpiresAt: string }> {
       const old = await getApiKeyByName(db, name);
       const rolled = await rollApiKey(db, newId, old, overlapSeconds);
-      if (rolled === null) throw new Error(`The key ${old.keyId} was there and is not any more.`);
+      if (rolled === null) throw new Error(`The key ${old.keyId} disappeared while it was being rolled.`);
       return { ...rolled, oldKeyId: old.keyId };
     },
     async revoke(name: string): Promise<{ keyId: string; revokedAt: string }> {

@@ -2,14 +2,14 @@ import { checkOverlay, listModels, listSwitchedOff, type ModelLine, type Overlay
 import { listPromptsOfModels, type PromptOfModel } from "../prompts/index.ts";
 import { catalogueOptions, readCatalogue, type CommandContext } from "../read-catalogue.ts";
 
-/** What an operator asks of the catalogue. */
+/** Operator queries about the catalogue. */
 export function modelActions(context: CommandContext) {
   return {
     async list(): Promise<ModelLine[]> {
       const [catalogue, off] = await Promise.all([readCatalogue(context), listSwitchedOff(context.db)]);
       return listModels(catalogue, off);
     },
-    /** Reads an overlay as a start would, and finds the published prompts that what it retires would stop. */
+    /** Reads an overlay as a starting server would, and finds published prompts that its retirements would stop. */
     async check(overlayFile: string): Promise<OverlayReport & { stoppedPrompts: readonly PromptOfModel[] }> {
       const report = checkOverlay(overlayFile, catalogueOptions(context.config));
       const stoppedPrompts = report.retired.length === 0 ? [] : await listPromptsOfModels(context.db, report.retired);

@@ -6,13 +6,13 @@ import { systemClock } from "../platform/clock.ts";
 import type { CommandContext } from "../read-catalogue.ts";
 import { Problem } from "../platform/problem.ts";
 
-/** Loaded when they are used: they reach over all slices, which no other command has to wait for. */
+/** Loaded on use: offboarding reaches across all slices, and other commands need not wait for them. */
 const load = () => import("../offboarding/index.ts");
 
-/** What an operator does with an account that leaves. Users are named by email address or id. */
+/** Operator actions that export and delete accounts. Users are named by email address or id. */
 export function offboardingActions({ db, config }: CommandContext) {
   return {
-    /** @param file must not exist: an archive is worth more than what a typing error replaces. */
+    /** @param file must not exist, so that a typo never overwrites a file. */
     async export(user: string, file: string): Promise<{ userId: string; file: string; bytes: number }> {
       const { accountId } = await getAccountEvenDeleted(db, user);
       const [{ exportAccount }, { createAccountFiles, chooseBlobStore, readBucket }] = await Promise.all([
@@ -26,16 +26,16 @@ export function offboardingActions({ db, config }: CommandContext) {
       try {
         await pipeline(await exportAccount(accountId, ports), handle.createWriteStream());
       } catch (error) {
-        await rm(file); // half an archive would pass for a whole one
+        await rm(file); // a partial archive could be mistaken for a complete one
         throw error;
       }
       return { userId: accountId, file, bytes: (await stat(file)).size };
     },
-    /** @throws Problem when `confirm` is not the address of the account. */
+    /** @throws Problem when `confirm` is not the account's email address. */
     async delete(user: string, { confirm, prompts }: AccountDeletion): Promise<DeletedAccount> {
       const { accountId, email } = await getAccountByName(db, user);
       if (confirm.toLowerCase() !== email) {
-        const message = `--confirm must be the email address of the account, which is not "${confirm}". Nothing was deleted.`;
+        const message = `--confirm must be the account's email address, got "${confirm}". Nothing was deleted.`;
         throw new Problem("VALIDATION_ERROR", message);
       }
       const { beginDeletion } = await load();

@@ -5,14 +5,14 @@ import { mintCode, welcomeLink } from "../people/sign-in-codes.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { CommandContext } from "../read-catalogue.ts";
 
-/** What an operator does for people who sign in. */
+/** Operator actions for people who sign in. */
 export function peopleActions({ db, config }: CommandContext) {
   return {
     /**
-     * A new way in for a person, or for the owner of an account who has not signed in yet: a link that signs in once,
+     * Creates a link that signs in a person, or an account owner who has not signed in yet. It works once,
      * within an hour.
      * @param user email address of a person, or email address or id of an account.
-     * @returns `asksForPassword`: it leads to a set-up that asks for a password first.
+     * @returns `asksForPassword`: the link leads to a setup page that asks for a password first.
      * @throws Problem NOT_FOUND_ERROR.
      */
     async signInLink(user: string, makesOperator: boolean): Promise<{ link: string; asksForPassword: boolean }> {

@@ -22,13 +22,13 @@ import {
 import { readCatalogue, type CommandContext } from "../read-catalogue.ts";
 import { vacuumIndex } from "../search/index.ts";
 
-/** From so many prompts on, reading the index before its next vacuum would be slower. */
+/** With this many prompts or more, the index would be slower to read until its next vacuum. */
 const VACUUM_FROM_PROMPTS = 200;
 
 export interface PublishReport {
   readonly published: (PublishedPrompt & { readonly file: string })[];
   readonly warnings: { readonly file: string; readonly title: string; readonly text: string }[];
-  /** One text for each file that was not published; its first line names the file. */
+  /** One text per file that was not published. Its first line names the file. */
   readonly faults: string[];
 }
 
@@ -37,7 +37,7 @@ interface ParsedFile {
   readonly sources: readonly PromptSource[];
 }
 
-/** What an operator does with prompts. Authors are named by email address or id. */
+/** Operator actions on prompts. Authors are named by email address or id. */
 export function promptActions(context: CommandContext) {
   const { db } = context;
   const accountOf = async (author: string | null): Promise<string | null> =>
@@ -55,7 +55,7 @@ export function promptActions(context: CommandContext) {
       await republishPrompt(db, promptId);
       return { promptId: promptId.toLowerCase(), published: true };
     },
-    /** In percent; null: the installation's. */
+    /** In percent; null: the installation's share. */
     async setAuthorShare(
       promptId: string,
       percent: number | null,
@@ -65,19 +65,20 @@ export function promptActions(context: CommandContext) {
       if (slug === null) throw new Problem("NOT_FOUND_ERROR", `No prompt has the id "${promptId}".`);
       return { promptId: promptId.toLowerCase(), slug, authorSharePercent: percent };
     },
-    /** @param author null: the prompts of all. */
+    /** @param author null: all authors. */
     list: async (author: string | null) => listLatestPrompts(db, await accountOf(author)),
-    /** The file that publishes the latest version of a prompt again. @param name its id or slug. */
+    /** The file of a prompt's latest version. Publishing it again changes nothing. @param name the prompt's id or slug. */
     async pull(name: string, author: string | null): Promise<{ promptId: string; slug: string; source: string }> {
       const found = orNotFound(await findLatestContent(db, name, await accountOf(author)), "prompt", name);
       return { promptId: found.promptId, slug: found.slug, source: fileOfPrompt(found) };
     },
-    /** What publishing the only prompt of a file would change. Null: it would be a new prompt. */
+    /** The changes that publishing a file's only prompt would make. Null: it would be a new prompt. */
     async diff(file: PromptFile, author: string | null): Promise<PromptDiff | null> {
       const catalogue = await readCatalogue(context);
       const holdMaxCredits = context.config.PROMPTD_HOLD_MAX_CREDITS;
       const source = findPromptOf(parsePromptFile(file.text, catalogue, { holdMaxCredits }), null);
-      if (source === null) throw new Problem("VALIDATION_ERROR", `${file.name} must hold one prompt to be compared.`);
+      if (source === null)
+        throw new Problem("VALIDATION_ERROR", `${file.name} must contain exactly one prompt to be compared.`);
       const accountId = await accountOf(author);
       const { promptId, slug } = source;
       const byId = promptId === null ? null : await findLatestContent(db, promptId, null);
@@ -87,7 +88,7 @@ export function promptActions(context: CommandContext) {
   };
 }
 
-/** Publishes files in order, each as a whole or not at all. A file with a fault is left out; the others are published. */
+/** Publishes files in order, each completely or not at all. A file with a fault is skipped; the others are published. */
 async function publishFiles(
   context: CommandContext,
   files: readonly PromptFile[],
@@ -111,7 +112,7 @@ async function publishFiles(
   return report;
 }
 
-/** Many files in one transaction, which is quicker; one by one where a prompt of them is refused. */
+/** Publishes many files in one transaction, which is faster, or one by one if any prompt in them is rejected. */
 async function publishGroup(
   context: CommandContext,
   group: readonly ParsedFile[],
@@ -130,8 +131,8 @@ async function publishGroup(
 }
 
 /**
- * The file with the inputs of one of the author's own runs, and the texts it returned, as its sample. Generated images
- * and videos are left out: their addresses expire.
+ * Returns the file with the inputs and texts of one of the author's own runs as its sample. Generated images and
+ * videos are left out, because their URLs expire.
  * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when the run did not succeed, or the file has samples.
  */
 async function sampleOfRun(
@@ -149,11 +150,11 @@ async function sampleOfRun(
   const outputs = run.outputs.flatMap(({ type, data }) => (type === "text" ? [data] : []));
   const text = addSample(file.text, { textInputs, outputs });
   if (text !== null) return { ...file, text };
-  const why = "has samples already, or is not a *.prompt.md file: remove its samples, or write this one yourself.";
+  const why = "already has samples or is not a *.prompt.md file. Remove its samples, or add this one by hand.";
   throw new Problem("VALIDATION_ERROR", `${file.name} ${why}`);
 }
 
-/** Files that can be published together: no two of them may mean one prompt, which gets one version at a time. */
+/** Files that can be published together: no two may be the same prompt, which gets one version at a time. */
 function groupFiles(files: readonly ParsedFile[]): ParsedFile[][] {
   const groups: ParsedFile[][] = [];
   let names = new Set<string>();
@@ -170,7 +171,7 @@ function groupFiles(files: readonly ParsedFile[]): ParsedFile[][] {
   return groups;
 }
 
-/** @param publications one for each source, in order. */
+/** @param publications one per source, in order. */
 function addPublications(
   report: PublishReport,
   files: readonly ParsedFile[],
@@ -195,13 +196,13 @@ function faultOf(name: string, error: unknown): string {
   return `${name} was not published:\n${error.message.replace(/^/gm, "  ")}`;
 }
 
-/** Two files of one command have the same title. */
+/** Two files of the same command have the same title. */
 function describeTwin({ slug, promptId }: Publication, file: string): string {
   return `It became a new version of the prompt ${slug} (${promptId}), which ${file} has just published under the same title. If they are two different prompts, add a "slug:" to this file and publish both again.`;
 }
 
-/** Most often it is a slug. */
+/** Most often, the given text is a slug. */
 export function noPromptId(given: string): Problem {
-  const message = `promptId must be a UUID, got "${given}". "promptd admin prompt show" shows the id of a slug.`;
+  const message = `promptId must be a UUID, got "${given}". To find the id of a slug, use "promptd admin prompt show".`;
   return new Problem("VALIDATION_ERROR", message);
 }

@@ -79,18 +79,18 @@ describe("a process", () => {
     expect(await check()).toMatchObject({ ready: false, details: { ...details, search: "loading" } });
     [state.isLoaded, state.canStore] = [true, true];
     expect(await check()).toMatchObject({ ready: true, details: OK });
-    expect(lines.map(({ msg }) => msg)).toEqual(["ready, with less than usual", "not ready", "ready again"]);
+    expect(lines.map(({ msg }) => msg)).toEqual(["ready, but degraded", "not ready", "ready again"]);
   });
 
   test("of the API stays ready while no worker runs, and its log says so once, and once that one is back", async () => {
     const check = open();
     await removeWorker(db, WORKER);
-    const workers = "none runs: runs wait until a process with the role worker or all is started";
+    const workers = "no worker is running; runs wait until a process with the role worker or all is started";
     for (let i = 0; i < 3; i += 1)
       expect(await check()).toMatchObject({ ready: true, details: { workers, degraded: ["workers"] } });
     await registerWorker(db, WORKER, "0.1.0");
     for (let i = 0; i < 3; i += 1) expect(await check()).toMatchObject({ ready: true, details: OK });
-    expect(lines).toMatchObject([{ level: 40, workers, msg: "ready, with less than usual" }, { msg: "ready again" }]);
+    expect(lines).toMatchObject([{ level: 40, workers, msg: "ready, but degraded" }, { msg: "ready again" }]);
   });
 
   test("counts no worker that has been silent for longer than any lease", async () => {
@@ -107,7 +107,7 @@ describe("a process", () => {
   test("logs what is wrong also where nobody asks, until it is closed", async () => {
     await removeWorker(db, WORKER);
     const stop = watchReadiness(open(), 1);
-    await expect.poll(() => lines).toMatchObject([{ msg: "ready, with less than usual" }]);
+    await expect.poll(() => lines).toMatchObject([{ msg: "ready, but degraded" }]);
     await registerWorker(db, WORKER, "0.1.0");
     await expect.poll(() => lines).toMatchObject([{}, { msg: "ready again" }]);
     await stop();
@@ -129,9 +129,9 @@ describe("a process", () => {
     await registerWorker(one.db, WORKER, "0.1.0");
     await one.db.query("set default_transaction_read_only = on"); // of this connection, as on a server that was demoted
     const check = open();
-    expect(await check()).toMatchObject({ ready: false, details: { database: "takes no writes" } });
+    expect(await check()).toMatchObject({ ready: false, details: { database: "does not accept writes" } });
     expect(await check()).toMatchObject({ ready: true, details: OK });
-    expect(lines).toMatchObject([{ msg: "not ready", database: "takes no writes" }, { msg: "ready again" }]);
+    expect(lines).toMatchObject([{ msg: "not ready", database: "does not accept writes" }, { msg: "ready again" }]);
   });
 
   test("logs a problem once, however often it is asked, and once that it is gone", async () => {

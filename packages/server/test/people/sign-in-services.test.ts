@@ -28,13 +28,13 @@ test("a configured service is offered, and an unconfigured one is not", async ()
 });
 
 test("an id without its secret is a configuration error", () => {
-  expect(() => readConfig({ GOOGLE_CLIENT_ID: "x" })).toThrow("GOOGLE_CLIENT_ID needs GOOGLE_CLIENT_SECRET as well.");
+  expect(() => readConfig({ GOOGLE_CLIENT_ID: "x" })).toThrow("GOOGLE_CLIENT_ID also requires GOOGLE_CLIENT_SECRET.");
 });
 
 test.each([
-  [{ OIDC_ISSUER: "https://id.example.org" }, "OIDC_ISSUER needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET as well."],
-  [{ PROMPTD_SMTP_URL: "smtp://mail.example.org" }, "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other."],
-  [{ PROMPTD_MAIL_FROM: "promptd@example.org" }, "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other."],
+  [{ OIDC_ISSUER: "https://id.example.org" }, "OIDC_ISSUER also requires OIDC_CLIENT_ID, OIDC_CLIENT_SECRET."],
+  [{ PROMPTD_SMTP_URL: "smtp://mail.example.org" }, "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM require each other."],
+  [{ PROMPTD_MAIL_FROM: "promptd@example.org" }, "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM require each other."],
 ])("%j alone is a configuration error", (environment, message) => {
   expect(() => readConfig(environment)).toThrow(message);
 });

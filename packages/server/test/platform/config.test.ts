@@ -1,4 +1,4 @@
-/** Settings: what each one is when nothing is set, what it takes, and that all faults are told at once. */
+/** Settings: defaults, accepted values, and that all errors are reported at once. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -109,19 +109,21 @@ describe("a provider key", () => {
     (key) => {
       const faults = faultsOf({ PORT: "x", ANTHROPIC_API_KEY: key });
       expect(faults).toHaveLength(2);
-      expect(faults[1]).toBe("ANTHROPIC_API_KEY holds a character that no header can carry. Copy the key again.");
+      expect(faults[1]).toBe(
+        "ANTHROPIC_API_KEY contains a character that is not allowed in an HTTP header. Copy the key again.",
+      );
     },
   );
 
-  test("in a file is held to the same, and one of Latin-1 is taken", async () => {
+  test("in a file must meet the same rule, and Latin-1 is allowed", async () => {
     const directory = await mkdtemp(join(tmpdir(), "promptd-keys-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     await writeFile(join(directory, "key"), "sk-\u2026\n");
     expect(faultsOf({ FAL_API_KEY_FILE: join(directory, "key") })).toEqual([
-      "FAL_API_KEY holds a character that no header can carry. Copy the key again.",
+      "FAL_API_KEY contains a character that is not allowed in an HTTP header. Copy the key again.",
     ]);
     expect(readConfig({ HOME_KEY_FILE: join(directory, "key") }).keyFaults("HOME_KEY")).toEqual([
-      "HOME_KEY holds a character that no header can carry. Copy the key again.",
+      "HOME_KEY contains a character that is not allowed in an HTTP header. Copy the key again.",
     ]);
     expect(readConfig({ HOME_KEY_FILE: join(directory, "none") }).keyFaults("HOME_KEY")).toEqual([
       expect.stringContaining("cannot be read"),
@@ -159,7 +161,7 @@ describe("a value", () => {
     expect(readConfig({ [name]: text })[name]).toEqual(value);
   });
 
-  test("of the data directory may be relative to the working directory", () => {
+  test("for the data directory may be relative to the working directory", () => {
     expect(readConfig({ PROMPTD_DATA_DIR: "data/here" }).dataDir).toBe(resolve("data/here"));
   });
 
@@ -212,7 +214,7 @@ describe("a value", () => {
     expect(faultsOf({ [name]: text })).toEqual([`${name} must be ${SETTINGS[name].expected}, got "${text}".`]);
   });
 
-  test.each(["My_Files", "../x"])("of PROMPTD_S3_BUCKET=%s is a fault before any bucket is asked", (bucket) => {
+  test.each(["My_Files", "../x"])("for PROMPTD_S3_BUCKET=%s is an error before any bucket is contacted", (bucket) => {
     const others = {
       PROMPTD_S3_ENDPOINT: "https://s3.example.org",
       AWS_ACCESS_KEY_ID: "k",
@@ -243,27 +245,27 @@ describe("a name", () => {
     expect(faultsOf({ [name]: "x" })).toEqual([fault]);
   });
 
-  test("of the command line, of tests and of other programs is left alone", () => {
+  test("that belongs to the command line, tests, or other programs is ignored", () => {
     const others = { PROMPTD_URL: "x", PROMPTD_API_KEY: "x", PROMPTD_TEST_DATABASE_URL: "x", PATH: "x", POORT: "1" };
     expect(faultsOf(others)).toEqual([]);
   });
 });
 
 describe("a combination", () => {
-  test("is a fault when a part of it is missing", () => {
+  test("is an error when part of it is missing", () => {
     expect(faultsOf({ DATABASE_DIRECT_URL: "postgres://db/x" })).toEqual([
-      "DATABASE_DIRECT_URL needs DATABASE_URL as well.",
+      "DATABASE_DIRECT_URL also requires DATABASE_URL.",
     ]);
     expect(faultsOf({ PROMPTD_SECRET_PREVIOUS: SECRET })).toEqual([
-      "PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET as well.",
+      "PROMPTD_SECRET_PREVIOUS also requires PROMPTD_SECRET.",
     ]);
     expect(faultsOf({ PROMPTD_S3_BUCKET: "files", AWS_ACCESS_KEY_ID: "k" })).toEqual([
-      "PROMPTD_S3_BUCKET needs PROMPTD_S3_ENDPOINT, AWS_SECRET_ACCESS_KEY as well.",
+      "PROMPTD_S3_BUCKET also requires PROMPTD_S3_ENDPOINT, AWS_SECRET_ACCESS_KEY.",
     ]);
-    expect(faultsOf({ OIDC_CLIENT_ID: "promptd" })).toEqual(["OIDC_CLIENT_ID needs OIDC_ISSUER as well."]);
+    expect(faultsOf({ OIDC_CLIENT_ID: "promptd" })).toEqual(["OIDC_CLIENT_ID also requires OIDC_ISSUER."]);
   });
 
-  test("of production and a database of its own switches the sandbox off, unless it is asked for", () => {
+  test("of production and DATABASE_URL switches the sandbox off, unless it is switched on", () => {
     const DATABASE_URL = "postgresql://localhost/x";
     expect(readConfig({ NODE_ENV: "production", DATABASE_URL }).PROMPTD_SANDBOX).toBe(false);
     expect(readConfig({ NODE_ENV: "production", DATABASE_URL, PROMPTD_SANDBOX: "on" }).PROMPTD_SANDBOX).toBe(true);
@@ -271,16 +273,16 @@ describe("a combination", () => {
     expect(readConfig({ DATABASE_URL }).PROMPTD_SANDBOX).toBe(true);
   });
 
-  test("of fault points and production is refused; production alone is noted", () => {
+  test("of fault points and production is an error; production alone is noted", () => {
     expect(faultsOf({ PROMPTD_FAULT: "notify.send:skip", NODE_ENV: "production" })).toEqual([
-      "PROMPTD_FAULT is refused when NODE_ENV is production.",
+      "PROMPTD_FAULT is not allowed when NODE_ENV is production.",
     ]);
     expect(readConfig({ NODE_ENV: "production" }).isProduction).toBe(true);
     expect(readConfig({ PROMPTD_FAULT: "notify.send:skip" }).PROMPTD_FAULT).toBe("notify.send:skip");
   });
 });
 
-test("a fault point that does not exist is a fault of the configuration, as is each part that cannot be read", () => {
+test("an unknown fault point is a configuration error, and so is each part that cannot be parsed", () => {
   expect(faultsOf({ PORT: "x", PROMPTD_FAULT: "foo:kill, beat.before:skip,x" })).toEqual([
     'PORT must be a port from 0 to 65535 (0 for any free port), got "x".',
     'PROMPTD_FAULT: "foo" is not a fault point.',
@@ -289,18 +291,18 @@ test("a fault point that does not exist is a fault of the configuration, as is e
   ]);
 });
 
-test("all faults are told at once, each on a line of its own", () => {
+test("all errors are reported at once, each on its own line", () => {
   const environment = { PORT: "x", PROMPTD_SEDE: "off", PROMPTD_SEED: "no", OPENAI_API_KEY_FILE: "/nonexistent/key" };
   expect(() => readConfig(environment)).toThrow(
     new ConfigError([
       "PROMPTD_SEDE is not a setting; did you mean PROMPTD_SEED?",
       'PORT must be a port from 0 to 65535 (0 for any free port), got "x".',
       'PROMPTD_SEED must be on or off, got "no".',
-      "OPENAI_API_KEY_FILE: the file /nonexistent/key cannot be read (ENOENT). Check that it is there, and that this user may read it.",
+      "OPENAI_API_KEY_FILE: the file /nonexistent/key cannot be read (ENOENT). Check that it exists and that this user can read it.",
     ]),
   );
-  expect(new ConfigError(["one.", "two."]).message).toBe("The configuration has 2 faults:\n  - one.\n  - two.");
-  expect(new ConfigError(["one."]).message).toBe("The configuration has a fault:\n  - one.");
+  expect(new ConfigError(["one.", "two."]).message).toBe("The configuration has 2 errors:\n  - one.\n  - two.");
+  expect(new ConfigError(["one."]).message).toBe("The configuration has an error:\n  - one.");
 });
 
 describe("a secret", () => {
@@ -338,27 +340,30 @@ describe("a secret", () => {
     },
   );
 
-  test("in a file counts where another setting needs it", async () => {
+  test("in a file counts when another setting requires it", async () => {
     const path = await keyFile("postgresql://db/x\n");
     const production = readConfig({ NODE_ENV: "production", DATABASE_URL_FILE: path, DATABASE_DIRECT_URL_FILE: path });
     expect(production.PROMPTD_SANDBOX).toBe(false);
     expect(faultsOf({ GITHUB_CLIENT_ID: "x", GITHUB_CLIENT_SECRET_FILE: path })).toEqual([]);
     expect(faultsOf({ PROMPTD_SMTP_URL_FILE: path })).toEqual([
       `PROMPTD_SMTP_URL must be ${SETTINGS.PROMPTD_SMTP_URL.expected}.`,
-      "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other. Set both, or neither.",
+      "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM require each other. Set both or neither.",
     ]);
   });
 
-  test.each(["PROMPTD_SECRET", "FAL_API_KEY"])("%s that is set twice is a fault, whatever the file holds", (name) => {
-    expect(faultsOf({ [name]: SECRET, [`${name}_FILE`]: "/nonexistent/secret" })).toEqual([
-      `${name} and ${name}_FILE are both set. Set one of them.`,
-    ]);
-    expect(faultsOf({ [name]: SECRET, [`${name}_FILE`]: "" })).toEqual([]);
-  });
+  test.each(["PROMPTD_SECRET", "FAL_API_KEY"])(
+    "%s that is set twice is an error, whatever the file contains",
+    (name) => {
+      expect(faultsOf({ [name]: SECRET, [`${name}_FILE`]: "/nonexistent/secret" })).toEqual([
+        `${name} and ${name}_FILE are both set. Set one of them.`,
+      ]);
+      expect(faultsOf({ [name]: SECRET, [`${name}_FILE`]: "" })).toEqual([]);
+    },
+  );
 
-  test("in a file that cannot be read is one fault, beside all others", () => {
+  test("in an unreadable file is one error, reported with all others", () => {
     const cannotBeRead = (name: string, path: string, code: string) =>
-      `${name}_FILE: the file ${path} cannot be read (${code}). Check that it is there, and that this user may read it.`;
+      `${name}_FILE: the file ${path} cannot be read (${code}). Check that it exists and that this user can read it.`;
     const environment = {
       PORT: "x",
       DATABASE_URL_FILE: directory,
@@ -378,20 +383,20 @@ describe("a secret", () => {
     ]);
   });
 
-  test("alone may stand in a file", () => {
+  test("is the only kind of setting that a file may contain", () => {
     expect(faultsOf({ PROMPTD_SEED_FILE: "/run/seed" })).toEqual([
       "PROMPTD_SEED_FILE is not a setting; docs/settings.md lists all of them.",
     ]);
   });
 
-  test("in an empty file is a fault", async () => {
+  test("in an empty file is an error", async () => {
     const path = await keyFile("\n");
     expect(faultsOf({ FAL_API_KEY_FILE: path })).toEqual([
       `FAL_API_KEY_FILE: the file ${path} is empty. Put the value in it.`,
     ]);
   });
 
-  test("under a name of the operator's own is read when it is asked for, so that other programs' files are no fault", async () => {
+  test("under a name of the operator's own is read only on request, so that other programs' files cause no errors", async () => {
     const environment = {
       MY_MODELS_KEY_FILE: await keyFile("sk-3"),
       AWS_WEB_IDENTITY_TOKEN_FILE: "/nonexistent/token",

@@ -22,7 +22,7 @@ function startOn(url: string, options: { readonly retryMs?: number } = {}) {
     {
       write: (line: string) => {
         lines.push(JSON.parse(line) as Line);
-        if (line.includes("does not answer yet")) waits.resolve(null);
+        if (line.includes("is not responding yet")) waits.resolve(null);
       },
     },
   );
@@ -49,7 +49,7 @@ test("a start waits for a database that recovers, and logs one line for the wait
   const installation = await opening;
   expect(await installation.db.query("select 1 as one")).toEqual([{ one: 1 }]);
   await installation.close();
-  expect(messages()).toEqual(["the database does not answer yet; retrying", "the database answers"]);
+  expect(messages()).toEqual(["the database is not responding yet; retrying", "the database is responding"]);
 });
 
 test.each([
@@ -65,8 +65,8 @@ test.each([
 ])("a stop ends the wait for a database that %s at once", async (_what, urlOf) => {
   const { opening, stop, waits } = startOn(await urlOf());
   await waits;
-  stop.abort(new StartFailure("The start was given up."));
-  await expect(opening).rejects.toThrow(/^The start was given up\.$/);
+  stop.abort(new StartFailure("Startup was canceled."));
+  await expect(opening).rejects.toThrow(/^Startup was canceled\.$/);
 });
 
 test("a stop ends a connection attempt that nobody answers at once, not after its timeout", async () => {
@@ -75,8 +75,8 @@ test("a stop ends a connection attempt that nobody answers at once, not after it
   const { opening, stop } = startOn(proxy.url);
   await expect.poll(() => proxy.connections).toBeGreaterThan(0);
   const stoppedMs = performance.now();
-  stop.abort(new StartFailure("The start was given up."));
-  await expect(opening).rejects.toThrow(/^The start was given up\.$/);
+  stop.abort(new StartFailure("Startup was canceled."));
+  await expect(opening).rejects.toThrow(/^Startup was canceled\.$/);
   expect(performance.now() - stoppedMs).toBeLessThan(3_000); // a connection may take 5 s to open
 });
 
@@ -85,5 +85,5 @@ test("a database that stays away is named in the end, without its password", asy
   const { opening } = startOn(`postgresql://ada:hunter2@127.0.0.1:${port}/prompts`, { retryMs: 300 });
   await expect(opening).rejects.toThrow(`The database cannot be used: connect ECONNREFUSED 127.0.0.1:${port}.
 Check that it is running, and check the address, database, user, and password that promptd uses.
-DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".`);
+DATABASE_URL points to 127.0.0.1:${port}, database "prompts", user "ada".`);
 });

@@ -142,7 +142,7 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
     onTestFinished(() => database.close());
     const { message, warnings } = await refusalOf(refusing.urlOf(database.url), database.url);
     expect(message).toContain(advice);
-    expect(message).toContain("\nDATABASE_URL leads to ");
+    expect(message).toContain("\nDATABASE_URL points to ");
     expect(warnings).toEqual([]); // a start that retries logs it, and takes a minute
   });
 

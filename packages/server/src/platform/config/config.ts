@@ -14,28 +14,28 @@ type Values = {
     : z.output<Settings[Name]["form"]> | null;
 };
 
-/** The whole configuration of a process: read once, frozen, and passed in. Nothing else reads the environment. */
+/** A process's entire configuration: read once, frozen, and passed in. Nothing else reads the environment. */
 export interface Config extends Values {
   readonly PROMPTD_SANDBOX: boolean;
   readonly dataDir: string;
   readonly isProduction: boolean;
-  /** True: authors pay for runs of their own prompts too. */
+  /** True: authors also pay for runs of their own prompts. */
   readonly chargesAuthors: boolean;
-  /** Value of a provider key by its name, from the environment or from the file that NAME_FILE names. */
+  /** Returns the value of a provider key, from the environment or from the file named by NAME_FILE. */
   readonly secret: (name: string) => string | null;
-  /** What keeps the key of a name from being sent, in sentences; none when the name is not set. */
+  /** Says why a key cannot be sent, in sentences; empty when the key is usable or not set. */
   readonly keyFaults: (name: string) => readonly string[];
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** All faults of the environment at once, each with what was expected. */
+/** Every configuration error at once, each with what was expected. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
     super(
-      `The configuration has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+      `The configuration has ${faults.length === 1 ? "an error" : `${faults.length} errors`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
     );
     this.faults = faults;
   }
@@ -43,7 +43,7 @@ export class ConfigError extends Error {
 
 /**
  * Reads the environment by the table in settings.ts.
- * @throws ConfigError with every fault: bad values, unknown PROMPTD_ names, combinations that cannot work.
+ * @throws ConfigError with every error: invalid values, unknown PROMPTD_ names, and combinations that cannot work.
  */
 export function readConfig(given: Environment = process.env): Config {
   const { environment, faults: secretFaults } = readSecrets(given);
@@ -60,16 +60,16 @@ export function readConfig(given: Environment = process.env): Config {
   faults.push(...unreadable.map((fault) => `PROMPTD_FAULT: ${fault}`));
   const isProduction = environment["NODE_ENV"] === "production";
   if (isProduction && environment["PROMPTD_FAULT"])
-    faults.push("PROMPTD_FAULT is refused when NODE_ENV is production.");
+    faults.push("PROMPTD_FAULT is not allowed when NODE_ENV is production.");
   faults.push(...secretFaults);
-  // Before files are read: one that cannot be read is a fault of its own, and no part that is missing.
+  // Runs before files are read: an unreadable file is an error of its own, not a missing setting.
   const isSet = (name: string) => Boolean(given[name] || (SECRETS.has(name) && given[`${name}_FILE`]));
   for (const [name, needed] of NEEDS) {
     const missing = isSet(name) ? needed.filter((other) => !isSet(other)) : [];
-    if (missing.length > 0) faults.push(`${name} needs ${missing.join(", ")} as well.`);
+    if (missing.length > 0) faults.push(`${name} also requires ${missing.join(", ")}.`);
   }
   if (isSet("PROMPTD_SMTP_URL") !== isSet("PROMPTD_MAIL_FROM")) {
-    faults.push("PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other. Set both, or neither.");
+    faults.push("PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM require each other. Set both or neither.");
   }
   if (faults.length > 0) throw new ConfigError(faults);
   const known = values as unknown as Values;
@@ -86,7 +86,7 @@ export function readConfig(given: Environment = process.env): Config {
   });
 }
 
-/** Settings that mean nothing without others. */
+/** Settings that require other settings. */
 const NEEDS: readonly (readonly [name: string, needed: readonly string[]])[] = [
   ["DATABASE_DIRECT_URL", ["DATABASE_URL"]],
   ["PROMPTD_SECRET_PREVIOUS", ["PROMPTD_SECRET"]],
@@ -97,7 +97,7 @@ const NEEDS: readonly (readonly [name: string, needed: readonly string[]])[] = [
   ["OIDC_CLIENT_ID", ["OIDC_ISSUER"]],
 ];
 
-/** Their values are in no message: faults end up in logs and tickets. Each may stand in a file that NAME_FILE names. */
+/** Secret values never appear in messages, because errors end up in logs and tickets. Each may come from NAME_FILE. */
 const SECRETS: ReadonlySet<string> = new Set([
   ...Object.entries<Setting<unknown, string | null>>(SETTINGS).flatMap(([name, { isSecret }]) =>
     isSecret ? [name] : [],
@@ -105,7 +105,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   ...Object.keys(PROVIDER_KEYS),
 ]);
 
-/** Names that begin with PROMPTD_ and belong to the command line, not to the server. */
+/** Names that begin with PROMPTD_ but belong to the command line, not to the server. */
 const CLIENT_NAMES = new Set(["PROMPTD_URL", "PROMPTD_API_KEY", "PROMPTD_TOKEN"]);
 
 function unknownNames(environment: Environment): string[] {
@@ -123,7 +123,7 @@ function suggestionFor(name: string): string {
   return meant === null ? "; docs/settings.md lists all of them." : `; did you mean ${known.get(meant)}?`;
 }
 
-/** The environment with the secrets that stand in files, and what is wrong with these and with keys. */
+/** The environment with secrets read from files, and the errors in those files and in keys. */
 function readSecrets(given: Environment): { environment: Environment; faults: readonly string[] } {
   const environment: Record<string, string | undefined> = { ...given };
   const faults: string[] = [];
@@ -137,7 +137,7 @@ function readSecrets(given: Environment): { environment: Environment; faults: re
   return { environment, faults };
 }
 
-/** Files of our own names have been read; that of any other (an overlay of the catalogue has its own) is when it is asked for. */
+/** Files for known names are already read. A file for another name (from a catalogue overlay) is read on request. */
 function secretReader(environment: Environment): (name: string) => string | null {
   const read = new Map<string, string | null>();
   return (name) => {
@@ -150,12 +150,14 @@ function secretReader(environment: Environment): (name: string) => string | null
   };
 }
 
-/** What may stand in an HTTP header: no control characters, nothing above U+00FF. */
+/** Characters allowed in an HTTP header: no control characters, nothing above U+00FF. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function faultsOfKey(name: string, found: string | null | ConfigError): readonly string[] {
   if (found instanceof ConfigError) return found.faults;
-  return SENDABLE.test(found ?? "") ? [] : [`${name} holds a character that no header can carry. Copy the key again.`];
+  return SENDABLE.test(found ?? "")
+    ? []
+    : [`${name} contains a character that is not allowed in an HTTP header. Copy the key again.`];
 }
 
 function readSecret(environment: Environment, name: string): string | null | ConfigError {
@@ -169,12 +171,12 @@ function readSecret(environment: Environment, name: string): string | null | Con
   } catch (error) {
     const code = codeOf(error);
     const why = code === null ? "" : ` (${code})`;
-    const next = "Check that it is there, and that this user may read it.";
+    const next = "Check that it exists and that this user can read it.";
     return new ConfigError([`${name}_FILE: the file ${path} cannot be read${why}. ${next}`]);
   }
 }
 
-/** True when only this machine can reach the address, which may be the host of a URL with its brackets. */
+/** True when only this machine can reach the address. Accepts a URL host with IPv6 brackets. */
 export function isLoopback(host: string): boolean {
   if (host === "localhost") return true;
   const address = host.replace(/^\[|\]$/g, "");

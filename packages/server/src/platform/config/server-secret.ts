@@ -13,8 +13,8 @@ const OTHERS = 0o077;
 const FILE_TEXT = /^[\w-]{43}$/;
 
 /**
- * One secret in each of its readings; the first is used where none is registered yet. The setting may be any text,
- * the text of the secret file included, which then means the same secret: the database knows which reading it is.
+ * One secret in each of its possible readings. The first is used when none is registered yet. The setting may be any
+ * text, including the text of the secret file, which then means the same secret. The database knows which reading applies.
  */
 export type SecretReadings = readonly [Buffer, ...Buffer[]];
 
@@ -22,14 +22,14 @@ export function readingsOfSetting(text: string): SecretReadings {
   return FILE_TEXT.test(text.trim()) ? [Buffer.from(text), Buffer.from(text.trim(), "base64url")] : [Buffer.from(text)];
 }
 
-/** @param secret as the file holds it. */
+/** @param secret as stored in the file. */
 export function readingsOfFile(secret: Buffer): SecretReadings {
   return [secret, Buffer.from(secret.toString("base64url"))];
 }
 
 /**
- * From the setting, or else from the data directory.
- * @param mayCreate asked before the file is made; rejects where another secret is in use.
+ * Reads the secret from the setting, or else from the data directory.
+ * @param mayCreate called before the file is created; rejects when another secret is in use.
  */
 export async function readServerSecret(
   { PROMPTD_SECRET: text, dataDir }: Config,
@@ -39,8 +39,8 @@ export async function readServerSecret(
 }
 
 /**
- * The secret before a rotation, in its readings: the setting, else the file `secret.previous`. Not the file `secret`: a
- * process that is started with a wrong PROMPTD_SECRET beside it must not rotate.
+ * Reads the secret before a rotation, in its readings: the setting, else the file `secret.previous`. It never uses the
+ * file `secret`, so that a process started with a wrong PROMPTD_SECRET does not rotate.
  */
 export async function readPreviousSecrets(config: Config, log: Log): Promise<readonly Buffer[]> {
   const { PROMPTD_SECRET: text, PROMPTD_SECRET_PREVIOUS: previousText, dataDir } = config;
@@ -50,16 +50,16 @@ export async function readPreviousSecrets(config: Config, log: Log): Promise<rea
     return secret === null ? [] : readingsOfFile(secret);
   } catch (error) {
     if (text === null) throw error;
-    // A process with the setting does not need this file, so an unusable one must not stop its start.
+    // A process with the setting does not need this file, so an unusable file must not stop it from starting.
     log.warn({ err: error }, "the file secret.previous is not used as the previous secret");
     return [];
   }
 }
 
 /**
- * The server's secret from `<dataDir>/secret`, made at the first start: 32 random bytes as base64url, mode 0600.
- * Processes that start together end up with the same one: the file appears whole, by a hard link, or not at all.
- * @throws Error when the file can be read by others, or does not contain a secret.
+ * Reads the server's secret from `<dataDir>/secret`, created at the first start: 32 random bytes as base64url, mode 0600.
+ * Processes that start together get the same secret: a hard link makes the file appear completely or not at all.
+ * @throws Error when other users can read the file, or it does not contain a secret.
  */
 export async function loadOrCreateSecret(dataDir: string, mayCreate = async () => {}): Promise<Buffer> {
   const path = join(dataDir, NAME);
@@ -72,7 +72,7 @@ export async function loadOrCreateSecret(dataDir: string, mayCreate = async () =
     await link(draft, path);
     await syncPath(dataDir);
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error; // another process was first, and its secret counts
+    if (codeOf(error) !== "EEXIST") throw error; // another process was first, so use its secret
   } finally {
     await unlink(draft);
   }
@@ -81,7 +81,7 @@ export async function loadOrCreateSecret(dataDir: string, mayCreate = async () =
   return made;
 }
 
-/** The secret before the last rotation; null when there was none. Its addresses stay valid until their files expire. */
+/** The secret before the last rotation; null without one. URLs signed with it stay valid until their files expire. */
 export async function loadPreviousSecret(dataDir: string): Promise<Buffer | null> {
   return readSecret(join(dataDir, PREVIOUS_NAME));
 }
@@ -108,7 +108,7 @@ async function readSecret(path: string): Promise<Buffer | null> {
   }
   const { mode } = await stat(path);
   if (process.platform !== "win32" && (mode & OTHERS) !== 0) {
-    throw new Error(`${path} can be read by other users of this machine. Run: chmod 600 ${path}`);
+    throw new Error(`Other users of this machine can read ${path}. Run: chmod 600 ${path}`);
   }
   const secret = Buffer.from(text.trim(), "base64url");
   if (secret.length !== SECRET_BYTES) {

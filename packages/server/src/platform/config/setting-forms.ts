@@ -1,4 +1,4 @@
-/** What values of settings look like, before and after they are read. */
+/** The forms of setting values, before and after parsing. */
 import { z } from "zod";
 
 export function integer(min: number, max: number) {
@@ -11,13 +11,13 @@ export function integer(min: number, max: number) {
 
 export const text = z.string().min(1);
 export const onOff = z.enum(["on", "off"]).transform((value) => value === "on");
-/** Paths are put behind it, which a query or a fragment would swallow. */
+/** A URL that paths are appended to. A query or fragment would swallow the path. */
 export const baseUrl = z
   .string()
   .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? "") && !/[?#]/.test(value))
   .transform((value) => value.replace(/\/+$/, ""));
 export const smtpUrl = z.string().refine((value) => /^smtps?:$/.test(URL.parse(value)?.protocol ?? ""));
-/** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class refuses. */
+/** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class rejects. */
 export const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//)
@@ -32,7 +32,7 @@ export const origins = z
   )
   .refine((list) => list.every((part) => part === "*" || URL.parse(part)?.origin === part));
 
-/** Null: found at run time. */
+/** Null: determined at run time. */
 export function autoOr(min: number, max: number) {
   return z.union([z.literal("auto").transform(() => null), integer(min, max)]);
 }

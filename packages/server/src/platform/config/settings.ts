@@ -1,6 +1,6 @@
 /**
- * Every setting of promptd: its name in the environment, its form, default and meaning. config.ts reads the
- * environment by this table, and the settings page of the documentation is compared with it by a test.
+ * Every setting of promptd: its environment variable, form, default, and meaning. config.ts reads the environment
+ * by this table, and a test compares the documentation's settings page with it.
  */
 import { z } from "zod";
 import { LOG_LEVELS } from "../log.ts";
@@ -10,10 +10,10 @@ export interface Setting<Value, Default extends string | null> {
   readonly form: z.ZodType<Value, string>;
   /** As it would be written in the environment; null: unset. */
   readonly default: Default;
-  /** What a valid value is, for the message of a fault. */
+  /** Describes a valid value in error messages. */
   readonly expected: string;
   readonly meaning: string;
-  /** Its value is in no message, and may be given as NAME_FILE, the path of a file with it. */
+  /** The value never appears in a message, and NAME_FILE may name a file that contains it. */
   readonly isSecret?: true;
 }
 
@@ -24,7 +24,7 @@ function setting<Value, const Default extends string | null>(
   return { form, ...rest };
 }
 
-/** A whole number of something; its bounds stand once, for the check and for the message. */
+/** A whole number. Its bounds are stated once, for the check and for the message. */
 function range<const Default extends string | null>(
   what: string,
   [min, max]: readonly [min: number, max: number],
@@ -33,9 +33,9 @@ function range<const Default extends string | null>(
   return { form: integer(min, max), expected: `${what} from ${min} to ${max}`, ...rest };
 }
 
-const ADDRESS = "an http:// or https:// address without ? and #";
+const ADDRESS = "an http:// or https:// URL without ? and #";
 
-/** Paths are put behind it. */
+/** A base URL that paths are appended to. */
 function address(meaning: string): Setting<string, null> {
   return setting(baseUrl, { default: null, expected: ADDRESS, meaning });
 }
@@ -51,7 +51,7 @@ export const SETTINGS = {
   HOST: setting(text, {
     default: "127.0.0.1",
     expected: "an address",
-    meaning: "Address the API listens on; 0.0.0.0 or :: for all.",
+    meaning: "Address the API listens on; 0.0.0.0 or :: for all addresses.",
   }),
   DATABASE_URL: setting(postgresUrl, {
     default: null,
@@ -62,28 +62,29 @@ export const SETTINGS = {
   DATABASE_DIRECT_URL: setting(postgresUrl, {
     default: null,
     expected: "postgresql://user:password@host:5432/database",
-    meaning: "The same database without the transaction pooler, for notifications and migrations. Unset: DATABASE_URL.",
+    meaning:
+      "The same database, bypassing the transaction pooler, for notifications and migrations. Unset: DATABASE_URL.",
     isSecret: true,
   }),
   PROMPTD_DATA_DIR: setting(text, {
     default: "./.promptd",
     expected: "a directory",
-    meaning: "Embedded database, generated files and secrets.",
+    meaning: "Directory for the embedded database, generated files, and secrets.",
   }),
   PROMPTD_PUBLIC_URL: setting(baseUrl, {
     default: null,
     expected: ADDRESS,
     meaning:
-      "Base URL under which callers reach the API; file URLs and Location headers begin with it. Unset: http://HOST:PORT, which only this machine can use where HOST stands for all addresses. A start prints it next to the address it listens on.",
+      "Base URL that callers use to reach the API. File URLs and Location headers begin with it. Unset: http://HOST:PORT, which works only on this machine if HOST means all addresses. The server prints it at startup, next to the address it listens on.",
   }),
   PROMPTD_PROXIES: range("a number", [0, 10], {
     default: "0",
     meaning:
-      "How many proxies stand in front, one behind another, each of which adds to X-Forwarded-For. Sign-ins and failed keys are limited by a caller's address: with 0 that is the proxy's, the same for everybody.",
+      "How many proxies are chained in front of the server, each of which appends to X-Forwarded-For. Sign-ins and failed keys are limited per caller address. With 0 behind a proxy, that is the proxy's address, the same for everybody.",
   }),
   PROMPTD_SYNC_WAIT_MS: range("milliseconds", [0, 600_000], {
     default: "120000",
-    meaning: "How long POST /v1/runs waits before it answers 504 with the runId.",
+    meaning: "How long POST /v1/runs waits before it responds with 504 and the runId.",
   }),
   PROMPTD_RATE_LIMIT_PER_SECOND: range("a number", [1, 10_000], {
     default: "5",
@@ -96,40 +97,40 @@ export const SETTINGS = {
   }),
   PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND: range("a number", [1, 10_000], {
     default: "50",
-    meaning: "Requests to /manage/v1 admitted in any one second, for each person and for each management token.",
+    meaning: "Requests to /manage/v1 admitted in any one second, per person and per management token.",
   }),
   PROMPTD_SIGN_UP: setting(z.enum(["off", "invite", "open"]), {
     default: "invite",
-    expected: "off, invite or open",
+    expected: "off, invite, or open",
     meaning:
       "Who can sign up: nobody, people with an invitation, or everyone who can reach the server. Operators can always create accounts.",
   }),
   PROMPTD_SIGN_UP_CREDITS: range("credits", [0, 1_000_000_000], {
     default: "0",
     meaning:
-      "Credits that the account of a new person starts with. Without mail, addresses are not confirmed: any owner can then invite addresses they control, and each gets these credits.",
+      "Credits that a new person's account starts with. Without mail, addresses are not confirmed, so any owner can invite addresses they control, and each of them gets these credits.",
   }),
   PROMPTD_SIGN_UP_PLAN: setting(z.enum(["pro", "none"]), {
     default: "none",
     expected: "pro or none",
-    meaning: "Plan that a new person's own account begins with.",
+    meaning: "Plan that a new person's account starts with.",
   }),
   PROMPTD_SMTP_URL: setting(smtpUrl, {
     default: null,
     expected:
-      "smtp://user:password@host:587, or smtps:// for TLS from the first byte. With a password, smtp:// to another machine needs STARTTLS; ?requireTLS=false at the end does without",
+      "smtp://user:password@host:587, or smtps:// for TLS from the first byte. With a password, smtp:// to another machine requires STARTTLS unless the URL ends with ?requireTLS=false",
     meaning:
-      "Mail server for invitations, password resets and confirmations of addresses. Needs PROMPTD_MAIL_FROM. Unset: invitation links are shown to the person who invites, and an operator creates sign-in links for people who forgot their password.",
+      "Mail server for invitations, password resets, and address confirmations. Requires PROMPTD_MAIL_FROM. Unset: invitation links are shown to the person who invites, and an operator creates sign-in links for people who forgot their password.",
     isSecret: true,
   }),
   PROMPTD_MAIL_FROM: setting(text.regex(/@/), {
     default: null,
     expected: "an address such as promptd <promptd@example.org>",
-    meaning: "Sender of the mails. Needs PROMPTD_SMTP_URL.",
+    meaning: "Sender address of mail. Requires PROMPTD_SMTP_URL.",
   }),
   PROMPTD_AUDIT_DAYS: range("days", [1, 36_500], {
     default: "365",
-    meaning: "How long the audit log is kept.",
+    meaning: "How long audit log entries are kept.",
   }),
   PROMPTD_PLANS: setting(onOff, {
     default: "on",
@@ -138,96 +139,97 @@ export const SETTINGS = {
   }),
   PROMPTD_ACTIVE_RUNS_MAX: range("a number", [1, 1_000_000], {
     default: "1000",
-    meaning: "Queued and running runs one account may have.",
+    meaning: "The most queued and running runs per account.",
   }),
   PROMPTD_OPEN_REQUESTS_MAX: range("a number", [10, 1_000_000], {
     default: "20000",
-    meaning: "Requests one process keeps open before it answers 429.",
+    meaning: "Requests that one process keeps open before it responds with 429.",
   }),
   PROMPTD_REQUEST_SECONDS: range("seconds", [1, 3_600], {
     default: "30",
-    meaning: "Time for a request to arrive completely. Raise it if callers upload images over slow connections.",
+    meaning:
+      "Time allowed for a request to arrive completely. Raise it if callers upload images over slow connections.",
   }),
   PROMPTD_CORS_ORIGINS: setting(origins, {
     default: "*",
-    expected: "* or a comma list of origins such as https://example.org",
+    expected: "* or a comma-separated list of origins such as https://example.org",
     meaning: "Origins whose web pages may call /v1.",
   }),
   PROMPTD_WORKER_CONCURRENCY: range("a number", [1, 10_000], {
     default: "200",
-    meaning: "Runs one worker process executes at once.",
+    meaning: "Runs that one worker process executes at once.",
   }),
   PROMPTD_COMPATIBLE_CONCURRENCY: setting(autoOr(1, 10_000), {
     default: "auto",
     expected: "auto, or a number from 1 to 10000",
     meaning:
-      "Runs of each `compatible/…` and `local/…` model at once in the whole installation. auto: 64 where the server wants a key; from 2 to 64 by its pace where it runs on this machine or wants none.",
+      "Runs of each `compatible/…` and `local/…` model at once, in the whole installation. auto: 64 if the model server requires a key; from 2 to 64, depending on its pace, if it runs on this machine or requires no key.",
   }),
   PROMPTD_LEASE_MS: range("milliseconds", [300, 60_000], {
     default: "6000",
     meaning:
-      "After this long without a heartbeat a worker counts as dead and its runs are claimed again. Use the same value in all processes.",
+      "After this long without a heartbeat, a worker counts as dead and its runs are claimed again. Use the same value in all processes.",
   }),
   PROMPTD_STOP_NOTICE_SECONDS: range("seconds", [0, 300], {
     default: "1",
     meaning:
-      "After SIGTERM an API process keeps serving for this long while /readyz fails, so that a load balancer stops sending requests first. Set it above the balancer's check interval. Ctrl-C does not wait.",
+      "After SIGTERM, an API process keeps serving for this long while /readyz fails, so that a load balancer stops sending requests first. Set it above the load balancer's check interval. Ctrl-C does not wait.",
   }),
   PROMPTD_DRAIN_SECONDS: range("seconds", [0, 3_600], {
     default: "30",
     meaning:
-      "How long a stopping worker lets its runs finish before it releases them, and a stopping API process its downloads before it closes them (at least 15 seconds).",
+      "How long a stopping worker lets its runs finish before it releases them. A stopping API process gives downloads the same time (at least 15 seconds) before it closes them.",
   }),
   PROMPTD_FILE_TTL_SECONDS: range("seconds", [1, 31_536_000], {
     default: "86400",
-    meaning: "Lifetime of a generated file; after it the URL answers 410.",
+    meaning: "Lifetime of a generated file. After that, its URL returns 410.",
   }),
   PROMPTD_HOLD_MAX_CREDITS: range("credits", [1, 1_000_000_000], {
     default: "10000",
-    meaning: "The most one run may hold; a prompt that could cost more is refused when it is published.",
+    meaning: "The most credits one run may hold. A prompt that could cost more cannot be published.",
   }),
   PROMPTD_AUTHOR_SHARE: range("percent", [0, 100], {
     default: "0",
     meaning:
-      "The share of the credits paid by others for runs of a prompt that its author earns. `promptd admin prompt share` sets another share for one prompt. A run keeps the share that applied when it was created.",
+      "The author's share of the credits that others pay for runs of a prompt. `promptd admin prompt share` sets a different share for one prompt. A run keeps the share that applied when it was created.",
   }),
   PROMPTD_AUTHOR_RUNS: setting(z.enum(["free", "charged"]), {
     default: null,
     expected: "free or charged",
     meaning:
-      "Whether runs of an author's own prompts and drafts cost credits. Not set: free, but charged with `PROMPTD_SIGN_UP=open`, since anyone could write a prompt for any model. Authors do not earn from such runs.",
+      "Whether runs of an author's own prompts and drafts cost credits. Unset: free, but charged with `PROMPTD_SIGN_UP=open`, because anyone could write a prompt for any model. Authors earn nothing from such runs.",
   }),
   PROMPTD_USAGE_DAYS: range("days", [31, 3_650], {
     default: "730",
-    meaning: "How long the daily sums of usage are stored.",
+    meaning: "How long daily usage totals are stored.",
   }),
   PROMPTD_SECRET: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",
     meaning:
-      "Signs file URLs and seals the secrets of webhooks. Use the same value in all processes. Unset: a random one is stored in the data directory.",
+      "Signs file URLs and seals webhook secrets. Use the same value in all processes. Unset: a random secret is created and stored in the data directory.",
     isSecret: true,
   }),
   PROMPTD_SECRET_PREVIOUS: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",
     meaning:
-      "PROMPTD_SECRET before a rotation: a start with another secret needs it, and URLs signed with it stay valid until they expire. Unset: the file secret.previous in the data directory.",
+      "The value of PROMPTD_SECRET before a rotation. A server that starts with a new secret needs the previous one, and URLs signed with it stay valid until they expire. Unset: the file secret.previous in the data directory.",
     isSecret: true,
   }),
   PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: setting(onOff, {
     default: "off",
     expected: ON_OFF,
     meaning:
-      "on: webhooks may have http addresses, any port, and hosts of this machine and of private networks. Use it only if you trust everyone who can create a webhook. Use the same value in every process.",
+      "on: webhooks may use http URLs, any port, and hosts on this machine and in private networks. Use it only if you trust everyone who can create a webhook. Use the same value in all processes.",
   }),
   PROMPTD_S3_BUCKET: setting(text.regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), {
     default: null,
-    expected: "a bucket name of 3 to 63 lowercase letters, digits, . and -",
+    expected: "a bucket name of 3 to 63 lowercase letters, digits, periods, and hyphens",
     meaning:
-      "Stores files in this S3-compatible bucket instead of the data directory. Needs PROMPTD_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+      "Stores files in this S3-compatible bucket instead of the data directory. Requires PROMPTD_S3_ENDPOINT, AWS_ACCESS_KEY_ID, and AWS_SECRET_ACCESS_KEY.",
   }),
-  PROMPTD_S3_ENDPOINT: address("Base URL of the bucket's service, such as https://s3.eu-central-1.amazonaws.com."),
+  PROMPTD_S3_ENDPOINT: address("Base URL of the bucket's S3 service, such as https://s3.eu-central-1.amazonaws.com."),
   PROMPTD_S3_REGION: setting(text, {
     default: "us-east-1",
     expected: "a region",
@@ -235,12 +237,12 @@ export const SETTINGS = {
   }),
   PROMPTD_S3_PREFIX: setting(text.regex(/^[A-Za-z0-9/_.-]{1,200}$/), {
     default: "promptd/",
-    expected: "up to 200 letters, digits and / _ . -",
-    meaning: "Prefix of the name of every object in the bucket.",
+    expected: "up to 200 letters, digits, and / _ . -",
+    meaning: "Prefix of every object name in the bucket.",
   }),
   PROMPTD_DATABASE_POOL: range("a number", [2, 200], {
     default: "8",
-    meaning: "Database connections for transactions; five more serve reads, heartbeats, sweeps and notifications.",
+    meaning: "Database connections for transactions. Five more serve reads, heartbeats, sweeps, and notifications.",
   }),
   PROMPTD_DB_UID: setting(integer(1, 4_294_967_294), {
     default: "65534",
@@ -256,13 +258,13 @@ export const SETTINGS = {
     default: null,
     expected: ON_OFF,
     meaning:
-      "Whether the sandbox models are offered. Unset: on, but off with NODE_ENV=production and DATABASE_URL, where their answers could be mistaken for a model's.",
+      "Whether the sandbox models are available. Unset: on, but off with NODE_ENV=production and DATABASE_URL, because their answers could be mistaken for an AI model's.",
   }),
   PROMPTD_SANDBOX_DIRECTIVES: setting(z.enum(["authors", "callers"]), {
     default: "authors",
     expected: "authors or callers",
     meaning:
-      "Whose `sandbox:` lines the sandbox obeys: those that stand in a prompt as its author wrote them, or those in the inputs of callers as well, for tests of a client.",
+      "Whose `sandbox:` lines the sandbox obeys: only lines in the prompt itself, as written by its author, or also lines in callers' inputs, for testing a client.",
   }),
   PROMPTD_MODELS_FILE: setting(text, {
     default: null,
@@ -273,25 +275,25 @@ export const SETTINGS = {
     default: "on",
     expected: ON_OFF,
     meaning:
-      "off: promptd does not search for model servers on this machine. It only does so when HOST is a loopback address.",
+      "off: promptd does not look for model servers on this machine. It does so only when HOST is a loopback address.",
   }),
   PROMPTD_CHECK_MODELS: setting(onOff, {
     default: "off",
     expected: ON_OFF,
     meaning:
-      "on: a start asks each provider that has a key for its list of models, once, and logs a warning of catalogue models that are not in it.",
+      "on: at startup, promptd asks each provider that has a key for its list of models, once, and logs a warning about catalogue models missing from it.",
   }),
   PROMPTD_INFLIGHT_BYTES: setting(integer(1_048_576, 1_099_511_627_776), {
     default: "536870912",
     expected: "bytes from 1048576",
-    meaning: "Memory that model calls of one worker may use: a third for input images, the rest for the calls.",
+    meaning: "Memory that one worker's model calls may use: a third for input images, the rest for the calls.",
   }),
   PROMPTD_EMBEDDING_MODEL: setting(text, {
     default: null,
     expected:
-      "openai/…, google/…, compatible/… (a model of the server at OPENAI_BASE_URL) or …/… of a provider of the models file",
+      "openai/…, google/…, compatible/… (a model on the server at OPENAI_BASE_URL), or …/… from a provider in the models file",
     meaning:
-      "Model that embeds prompts and search queries. If set, titles, descriptions, tags, input names and queries leave this machine. Use the same value in every process.",
+      "Model that embeds prompts and search queries. If set, titles, descriptions, tags, input names, and queries leave this machine. Use the same value in all processes.",
   }),
   PROMPTD_EMBEDDING_QUERY_PREFIX: setting(text, {
     default: null,
@@ -302,7 +304,7 @@ export const SETTINGS = {
     default: null,
     expected: "a text such as passage: or search_document:",
     meaning:
-      "Prefix for each prompt sent to PROMPTD_EMBEDDING_MODEL. Changing it recomputes all vectors. Use the same value in every process.",
+      "Prefix for each prompt sent to PROMPTD_EMBEDDING_MODEL. Changing it recomputes all vectors. Use the same value in all processes.",
   }),
   PROMPTD_LOG_LEVEL: setting(z.enum(LOG_LEVELS), {
     default: "info",
@@ -311,39 +313,39 @@ export const SETTINGS = {
   }),
   NODE_ENV: setting(z.enum(["production", "development", "test"]), {
     default: null,
-    expected: "production, development or test",
+    expected: "production, development, or test",
     meaning:
-      "What the installation is for. With production and DATABASE_URL there is no demo account, and no sandbox unless PROMPTD_SANDBOX is on; anything else, and unset, is for trying promptd out.",
+      "What the installation is for. With production and DATABASE_URL, there is no demo account, and no sandbox unless PROMPTD_SANDBOX is on. Any other value, or unset, is for trying out promptd.",
   }),
   PROMPTD_FAULT: setting(text, {
     default: null,
     expected: "name:action[@n], comma-separated",
-    meaning: "Makes named points in the code fail, for tests. Refused when NODE_ENV is production.",
+    meaning: "Makes named points in the code fail, for tests. Not allowed when NODE_ENV is production.",
   }),
-  OPENAI_BASE_URL: address("Base URL of any server that speaks the OpenAI API."),
-  ANTHROPIC_BASE_URL: address("Another base URL of the Anthropic API."),
-  GOOGLE_GENERATIVE_AI_BASE_URL: address("Another base URL of the Gemini API."),
-  FAL_BASE_URL: address("Another base URL of the fal API."),
-  REPLICATE_BASE_URL: address("Another base URL of the Replicate API."),
+  OPENAI_BASE_URL: address("Base URL of any server that implements the OpenAI API."),
+  ANTHROPIC_BASE_URL: address("Base URL to use instead of the Anthropic API's default."),
+  GOOGLE_GENERATIVE_AI_BASE_URL: address("Base URL to use instead of the Gemini API's default."),
+  FAL_BASE_URL: address("Base URL to use instead of the fal API's default."),
+  REPLICATE_BASE_URL: address("Base URL to use instead of the Replicate API's default."),
   GITHUB_CLIENT_ID: setting(text, {
     default: null,
     expected: "a client id",
     meaning:
-      "Client ID of a GitHub OAuth app for signing in with GitHub. Needs GITHUB_CLIENT_SECRET; its callback address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/github.",
+      "Client ID of a GitHub OAuth app, for signing in with GitHub. Requires GITHUB_CLIENT_SECRET. The app's callback URL is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/github.",
   }),
   GOOGLE_CLIENT_ID: setting(text, {
     default: null,
     expected: "a client id",
     meaning:
-      "Client ID of a Google OAuth client for signing in with Google. Needs GOOGLE_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
+      "Client ID of a Google OAuth client, for signing in with Google. Requires GOOGLE_CLIENT_SECRET. The client's redirect URI is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
   }),
   OIDC_ISSUER: address(
-    "Issuer of an OpenID Connect provider, such as Keycloak, Entra ID or Okta, for signing in. Needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
+    "Issuer URL of an OpenID Connect provider, such as Keycloak, Entra ID, or Okta, for signing in. Requires OIDC_CLIENT_ID and OIDC_CLIENT_SECRET. The redirect URI is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
   ),
   OIDC_CLIENT_ID: setting(text, {
     default: null,
     expected: "a client id",
-    meaning: "Id of the client that OIDC_ISSUER knows this installation by.",
+    meaning: "Client ID of this installation at OIDC_ISSUER.",
   }),
   OIDC_NAME: setting(text, {
     default: "Single sign-on",
@@ -353,14 +355,14 @@ export const SETTINGS = {
   OLLAMA_HOST: setting(text, {
     default: null,
     expected: "host:port",
-    meaning: "Where Ollama listens; used when it is a loopback address.",
+    meaning: "Where Ollama listens. Used only if it is a loopback address.",
   }),
 } as const;
 
-/** Keys of other services, under their own usual names: secrets, so each may be given as NAME_FILE. */
+/** Keys of other services, under their usual names. They are secrets, so each may be given as NAME_FILE. */
 export const PROVIDER_KEYS = {
   OPENAI_API_KEY:
-    "Enables the OpenAI models, and is sent to OPENAI_BASE_URL if that is set. Several keys for a provider can be given, separated by commas; calls rotate through them.",
+    "Enables the OpenAI models. It is sent to OPENAI_BASE_URL if that is set. A provider can have several keys, separated by commas; calls rotate through them.",
   ANTHROPIC_API_KEY: "Enables the Anthropic models.",
   GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
   FAL_API_KEY: "Enables the fal models.",
@@ -368,6 +370,6 @@ export const PROVIDER_KEYS = {
   GITHUB_CLIENT_SECRET: "Belongs to GITHUB_CLIENT_ID.",
   GOOGLE_CLIENT_SECRET: "Belongs to GOOGLE_CLIENT_ID.",
   OIDC_CLIENT_SECRET: "Belongs to OIDC_CLIENT_ID.",
-  AWS_ACCESS_KEY_ID: "Signs requests to the bucket of PROMPTD_S3_BUCKET.",
-  AWS_SECRET_ACCESS_KEY: "Signs requests to the bucket of PROMPTD_S3_BUCKET; belongs to AWS_ACCESS_KEY_ID.",
+  AWS_ACCESS_KEY_ID: "Signs requests to the bucket PROMPTD_S3_BUCKET.",
+  AWS_SECRET_ACCESS_KEY: "Signs requests to the bucket PROMPTD_S3_BUCKET. Belongs to AWS_ACCESS_KEY_ID.",
 } as const;
