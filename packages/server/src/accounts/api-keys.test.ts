@@ -12,7 +12,7 @@ function checked(text: string): string {
 }
 
 describe("a key", () => {
-  test("has 39 characters: pd_, thirty random ones of base62, six that check them", () => {
+  test("has 39 characters: pd_, thirty random base62 characters, and six check characters", () => {
     const keys = Array.from({ length: 200 }, mintApiKey);
     for (const key of keys) {
       expect(key).toMatch(/^pd_[0-9A-Za-z]{36}$/);
@@ -24,7 +24,7 @@ describe("a key", () => {
     expect(new Set(keys.flatMap((key) => key.slice(3, 33).split(""))).size).toBe(62);
   });
 
-  test("is known by its check characters, its prefix and its length", () => {
+  test("is recognized by its check characters, prefix, and length", () => {
     const key = checked(ZEROS);
     expect(hasKeyForm(key)).toBe(true);
     const others = [
@@ -49,7 +49,7 @@ describe("a key", () => {
   });
 });
 
-test("a management token begins with pdm_, and neither it nor a key is taken for the other", () => {
+test("a management token starts with pdm_, and tokens and keys are never confused", () => {
   const [token, key] = [mintToken(), mintApiKey()];
   expect(token).toMatch(/^pdm_[0-9A-Za-z]{36}$/);
   expect([hasTokenForm(token), hasKeyForm(token)]).toEqual([true, false]);

@@ -71,7 +71,7 @@ describe("a price", () => {
     );
   });
 
-  test("never falls when more is used", () => {
+  test("never decreases when more is used", () => {
     fc.assert(
       fc.property(texts, use, use, (prices, less, extra) => {
         const rates = ratesOf(prices);
@@ -88,7 +88,7 @@ describe("a price", () => {
     );
   });
 
-  test("of nothing, or at rates of zero, is 0 and not the minimum", () => {
+  test("of no use, or at rates of zero, is 0 and not the minimum", () => {
     const used = { inputTokens: 9_000, cachedInputTokens: 0, outputTokens: 9_000, images: 9, seconds: 9 };
     const free = { inputPer1k: 0n, cachedInputPer1k: 0n, outputPer1k: 0n, perImage: 0n, perSecond: 0n, perSearch: 0n };
     expect(wholeCredits(nanoCredits(free, used), 5)).toBe(0);
@@ -101,27 +101,27 @@ describe("a price", () => {
     expect(wholeCredits(1_000_000_000n, 1)).toBe(1);
   });
 
-  test("that no balance could hold is refused instead of losing digits", () => {
+  test("that is larger than any balance is refused and does not lose digits", () => {
     expect(() => wholeCredits(2n ** 90n, 1)).toThrow(RangeError);
   });
 });
 
 describe("a decimal price", () => {
-  test("is read digit by digit", () => {
+  test("is parsed digit by digit", () => {
     expect(parseCredits("0.175")).toBe(175_000n);
     expect(parseCredits("1")).toBe(1_000_000n);
     expect(parseCredits("999999999.999999")).toBe(999_999_999_999_999n);
   });
 
   test.each(["", "1.", ".5", "-1", "+1", "1e3", "1,5", "1.1234567", "1234567890", " 1", "0x1", "NaN"])(
-    "is refused in the form %j",
+    "is refused when written as %j",
     (text) => {
       expect(isDecimal(text)).toBe(false);
       expect(() => parseCredits(text)).toThrow(RangeError);
     },
   );
 
-  test("times a factor is rounded up to a whole micro-credit", () => {
+  test("multiplied by a factor is rounded up to a whole micro-credit", () => {
     expect(scaleRate(175_000n, parseCredits("1.5"))).toBe(262_500n);
     expect(scaleRate(1n, 1n)).toBe(1n);
     expect(scaleRate(0n, parseCredits("3"))).toBe(0n);

@@ -64,7 +64,7 @@ const examplesOf = ({ content = {} }: WithContent) =>
 const template = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 describe("the OpenAPI document", () => {
-  test("describes every route that is mounted, the extension too", () => {
+  test("describes every mounted route, including the extension", () => {
     for (const [name, { method, path }] of Object.entries(ENDPOINTS)) {
       expect(document.paths[template(path)]?.[method.toLowerCase()]?.operationId).toBe(name);
     }
@@ -72,7 +72,7 @@ describe("the OpenAPI document", () => {
     for (const { path } of open) expect(described[template(path)]?.["get"]?.security).toEqual([]);
   });
 
-  test("describes no route that is not mounted", () => {
+  test("does not describe routes that are not mounted", () => {
     const handlers = Object.fromEntries(Object.keys(ENDPOINTS).map((name) => [name, never])) as unknown as Handlers;
     const endpoints = toEndpoints({ entries: ENDPOINTS, schemas: async () => endpointSchemas, handlers });
     const router = createRouter([...endpoints, ...open], {});
@@ -83,7 +83,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("leads every reference to something", () => {
+  test("has a target for every reference", () => {
     for (const [, target = ""] of text.matchAll(/"\$ref":"#\/([^"]*)"/g)) {
       const [root, group = "", name = ""] = target.split("/");
       expect(root).toBe("components");
@@ -91,7 +91,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("lists for each endpoint only specified statuses, and all errors of the table somewhere", () => {
+  test("lists only specified statuses for each endpoint, and every error of the table at least once", () => {
     const statuses = new Set(
       Object.values(document.paths)
         .flatMap((path) => Object.values(path))
@@ -123,7 +123,7 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
-  test("describes the body of create with what is required and what may be left out", () => {
+  test("describes which members of the create body are required and which are optional", () => {
     const body = document.paths["/v1/runs"]?.["post"]?.requestBody;
     expect(body).toMatchObject({
       content: {
@@ -140,17 +140,17 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  test("names the public URL as its server", () => {
+  test("has the public URL as its server", () => {
     expect(document.servers).toEqual([{ url: PUBLIC_URL }]);
   });
 
-  test("gives each operation an id of its own", () => {
+  test("gives each operation a unique id", () => {
     const ids = allOperations.map(({ operationId }) => operationId);
     expect(ids).not.toContain(undefined);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("describes q as the server reads it: a longer text that is trimmed to 200 is in", () => {
+  test("describes q as the server reads it: a longer text that trims to 200 characters is allowed", () => {
     const q = document.paths["/v1/prompts/publish"]?.["get"]?.parameters?.find(({ name }) => name === "q");
     const description = expect.stringMatching(/200 characters .* normalized .* trimmed/);
     expect(q?.schema).toEqual({ type: "string", minLength: 1, pattern: "\\S", description });
@@ -158,7 +158,7 @@ describe("the OpenAPI document", () => {
     expect(endpointSchemas.searchPrompts.query.parse({ q: `  ${longest} ` })).toEqual({ q: longest });
   });
 
-  test("lists with each error the headers that it may carry", () => {
+  test("lists each error's possible headers", () => {
     const { responses } = document.components;
     const shared = ["X-Request-Id", "x-should-retry", "RateLimit", "RateLimit-Policy", "action-require", "X-Ignored"];
     const own = {
@@ -180,7 +180,7 @@ describe("the OpenAPI document", () => {
 const ANSWERED_WHOLE = Object.entries(ENDPOINTS).filter(([, entry]) => !("isStream" in entry || "isLines" in entry));
 
 describe("the examples of the OpenAPI document", () => {
-  test("of a stream of events are its events as they are sent", () => {
+  test("show an event stream as it is sent", () => {
     const { data } = ENDPOINT_EXAMPLES.followRun;
     const answer = document.paths["/v1/runs/{runId}/events"]?.["get"]?.responses["200"];
     const sent = data.events.map(({ event, data: content }) => ({ event, data: content }));
@@ -198,7 +198,7 @@ describe("the examples of the OpenAPI document", () => {
     expect(endpointSchemas.followRun.data.parse(data)).toEqual(data);
   });
 
-  test("of the results of a batch are its lines as they are sent", () => {
+  test("show batch results as lines, as they are sent", () => {
     const { data } = ENDPOINT_EXAMPLES.getBatchResults;
     const answer = document.paths["/v1/batches/{batchId}/results"]?.["get"]?.responses["200"];
     const { content = {} } = answer as { content?: Record<string, { examples?: Record<string, { value: string }> }> };
@@ -213,7 +213,7 @@ describe("the examples of the OpenAPI document", () => {
     expect(Object.keys(content)).toEqual(["application/x-ndjson", "text/csv"]);
   });
 
-  test.each(ANSWERED_WHOLE)("of %s fit its schemas, request and answer", (name, { method, path }) => {
+  test.each(ANSWERED_WHOLE)("of %s match its request and response schemas", (name, { method, path }) => {
     const operation = document.paths[template(path)]?.[method.toLowerCase()];
     const { params, query, body, data }: EndpointSchemas = endpointSchemas[name as keyof typeof endpointSchemas];
     const { parameters = [], requestBody = {}, responses } = operation ?? { responses: {} };
@@ -233,20 +233,20 @@ describe("the examples of the OpenAPI document", () => {
     for (const example of answers) expect(successEnvelopeSchema(data).parse(example)).toEqual(example);
   });
 
-  test.each(Object.keys(ERRORS))("of %s fit its envelope", (code) => {
+  test.each(Object.keys(ERRORS))("of %s match its envelope", (code) => {
     const examples = examplesOf(document.components.responses[code] ?? {});
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) expect(errorEnvelopeSchema.parse(example)).toMatchObject({ status: code });
   });
 
-  test("stand with every JSON answer, of the endpoints without a key too", () => {
+  test("are present for every JSON response, also of endpoints without a key", () => {
     const answers = allOperations.flatMap(({ responses }) => Object.values(responses));
     const json = answers.filter(({ content }) => content?.["application/json"] !== undefined);
     expect(json.filter((answer) => examplesOf(answer).length === 0)).toEqual([]);
   });
 });
 
-test("a document that could not be made is made again for the next who asks, and then once", async () => {
+test("a document that could not be generated is generated for the next request, and then only once", async () => {
   const made: string[] = [];
   const read = perUrl(async (url) => {
     if (made.push(url) === 1) throw new Error("No file could be opened.");

@@ -4,11 +4,11 @@ import { enableFaults, faultPoint, onCut } from "./fault-injection.ts";
 afterEach(() => enableFaults(""));
 
 describe("fault points", () => {
-  it("do nothing unless a test asked for it", async () => {
+  it("do nothing unless a test enables them", async () => {
     await expect(faultPoint("claim.after_commit")).resolves.toBe("go");
   });
 
-  it("throw at the n-th hit only", async () => {
+  it("throw only at the n-th hit", async () => {
     enableFaults("finish.before_commit:throw@2");
     await expect(faultPoint("finish.before_commit")).resolves.toBe("go");
     await expect(faultPoint("finish.before_commit")).rejects.toThrow("finish.before_commit");
@@ -21,7 +21,7 @@ describe("fault points", () => {
     await expect(faultPoint("notify.send")).resolves.toBe("skip");
   });
 
-  it("cut the registered sockets and go on", async () => {
+  it("cut the registered sockets and continue", async () => {
     let cuts = 0;
     const forget = onCut(() => (cuts += 1));
     enableFaults("create.before_commit:cut@1, claim.before_commit:delay=1");
@@ -31,7 +31,7 @@ describe("fault points", () => {
     expect(cuts).toBe(1);
   });
 
-  it("report every unusable part at once and change nothing", async () => {
+  it("report every invalid part at once and change nothing", async () => {
     enableFaults("beat.before:throw");
     expect(() => enableFaults("no.such:kill,beat.before:skip,beat.before:delay,claim.after_commit:kill=3,x")).toThrow(
       /"no\.such" is not a fault point.*"beat\.before" is not a notification.*"beat\.before:delay" has no valid.*kill=3.*"x" does not have/,

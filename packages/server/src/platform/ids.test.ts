@@ -7,7 +7,7 @@ const MS_MAX = 2 ** 48 - 1;
 const anyMs = integer({ min: 0, max: MS_MAX });
 
 describe("an id source", () => {
-  test("gives UUIDs of version 7 that rise, whatever the clock does: stands still, leaps, steps back", () => {
+  test("makes increasing UUIDs of version 7, whether the clock stands still, jumps, or steps back", () => {
     const steps = array(constantFrom(0, 0, 0, 1, 7, 100_000, -1, -50, -3_600_000), { maxLength: 300 });
     assert(
       property(integer({ min: 2 ** 40, max: 2 ** 44 }), steps, (startMs, changes) => {
@@ -23,7 +23,7 @@ describe("an id source", () => {
     );
   });
 
-  test("writes the time of the clock into the id, and the latest time it saw while the clock is behind", () => {
+  test("writes the clock's time into the id, or the latest time it has seen while the clock is behind", () => {
     let nowMs = 1_800_000_000_000;
     const newId = createIdSource({ nowMs: () => nowMs });
     expect(idTimeMs(newId())).toBe(nowMs);
@@ -33,7 +33,7 @@ describe("an id source", () => {
     expect(idTimeMs(newId())).toBe(1_800_000_000_001);
   });
 
-  test("keeps the ids of a hundred thousand in one millisecond in order and inside it", () => {
+  test("makes a hundred thousand ids within one millisecond, in order", () => {
     const newId = createIdSource({ nowMs: () => 1_800_000_000_000 });
     let last = "";
     for (let i = 0; i < 100_000; i += 1) {
@@ -44,7 +44,7 @@ describe("an id source", () => {
     expect(idTimeMs(last)).toBe(1_800_000_000_000);
   });
 
-  test("of another process gives other ids in the same millisecond", () => {
+  test("in another process makes different ids in the same millisecond", () => {
     const [one, two] = [createIdSource({ nowMs: () => 5 }), createIdSource({ nowMs: () => 5 })];
     const ids = Array.from({ length: 2_000 }, () => [one(), two()]).flat();
     expect(new Set(ids).size).toBe(4_000);
@@ -52,7 +52,7 @@ describe("an id source", () => {
 });
 
 describe("firstIdOfMs", () => {
-  test("divides ids exactly by their milliseconds: not above any id of its own, above every earlier one", () => {
+  test("divides ids exactly by their milliseconds: not above any id of that millisecond, and above every earlier one", () => {
     assert(
       property(anyMs, integer({ min: 1, max: 10 ** 9 }), (ms, earlierBy) => {
         const id = createIdSource({ nowMs: () => ms })();
@@ -70,14 +70,14 @@ describe("firstIdOfMs", () => {
     [Number.NEGATIVE_INFINITY, 0],
     [MS_MAX + 1, MS_MAX],
     [Number.MAX_SAFE_INTEGER, MS_MAX],
-  ])("of %d is the one of the nearest time that an id can hold", (ms, nearest) => {
+  ])("for %d is that of the nearest time that an id can have", (ms, nearest) => {
     expect(firstIdOfMs(ms)).toBe(firstIdOfMs(nearest));
     expect(isUuid(firstIdOfMs(ms))).toBe(true);
   });
 });
 
 describe("isUuid", () => {
-  test("takes every UUID of any version and any case, and nothing with a character more, less or other", () => {
+  test("accepts every UUID of any version in any case, and nothing with an extra, missing, or different character", () => {
     assert(
       property(anyUuid(), nat(35), constantFrom("", "g", " ", "00", "-"), (uuid, at, wrong) => {
         expect(isUuid(uuid)).toBe(true);

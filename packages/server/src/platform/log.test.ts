@@ -20,7 +20,7 @@ function databaseError(): Error {
 }
 
 describe("an error in the log", () => {
-  test("is its class, message, code, stack and causes; members that hold values of people are left out", () => {
+  test("has its class, message, code, stack, and causes; members with user data are left out", () => {
     const described = describeError(databaseError());
     expect(described).toEqual({
       type: "DatabaseError",
@@ -32,7 +32,7 @@ describe("an error in the log", () => {
     expect(JSON.stringify(described)).not.toContain("SECRET");
   });
 
-  test("with a circle of causes ends, and what is no error is told by its type", () => {
+  test("with circular causes ends, and a value that is not an error is logged with its type", () => {
     const error = new Error("round");
     error.cause = error;
     expect(JSON.stringify(describeError(error)).match(/"round"/g)).toHaveLength(5);
@@ -41,7 +41,7 @@ describe("an error in the log", () => {
   });
 });
 
-test("what fails again and again is a line when it begins and one when it is over, and all of it with debug", () => {
+test("a repeated failure is one line when it starts and one when it is over, and every failure is logged at debug", () => {
   const lines: string[] = [];
   const toLine = (line: string) => {
     const { level, msg } = JSON.parse(line) as { level: number; msg: string };
@@ -66,7 +66,7 @@ async function runWithLog(script: string): Promise<{ stdout: string; stderr: str
   return { stdout, stderr };
 }
 
-test("lines are JSON with level and time, on the stream that was asked for, also when the process ends at once", async () => {
+test("lines are JSON with level and time, on the requested stream, even if the process exits at once", async () => {
   const { stdout, stderr } = await runWithLog(`
     createLog("info", "stdout").info({ route: "/v1/me" }, "request finished");
     createLog("warn", "stderr").info("not this");
@@ -89,7 +89,7 @@ describe("on a terminal", () => {
     return lines.join("");
   }
 
-  test("a line is time, level, sentence and fields", () => {
+  test("a line has time, level, message, and fields", () => {
     const line = {
       level: "info",
       time: "2026-11-20T12:04:05.123Z",
@@ -100,7 +100,7 @@ describe("on a terminal", () => {
     expect(read(line)).toBe("12:04:05 info  request finished route=/v1/me status=200\n");
   });
 
-  test("an error follows with its stack, or its message when it has none", () => {
+  test("an error follows with its stack, or with its message if it has none", () => {
     const line = { level: "error", time: "2026-11-20T12:04:05.123Z", msg: "failed" };
     expect(read({ ...line, err: { stack: "Error: m\n    at x" } })).toContain("\n  Error: m\n    at x\n");
     expect(read({ ...line, err: { message: "m" } })).toContain("\n  m\n");

@@ -41,7 +41,7 @@ async function register(target: Database, ticks: readonly Tick[]): Promise<void>
 const makeDue = () => db.query("update cron_ticks set next_at = promptd_now() - interval '3 hours'");
 
 describe("periodic work", () => {
-  test("runs once in the whole installation for each interval, however many processes poll at once", async () => {
+  test("runs once per interval in the whole installation, however many processes poll at once", async () => {
     const tick = counting("work");
     await Promise.all([register(db, [tick]), register(other, [tick])]);
     const poll = () => Promise.all([db, other, db, other, db].map((one) => runDueTicks(one, [tick], log)));
@@ -55,7 +55,7 @@ describe("periodic work", () => {
     expect(tick.count).toBe(2);
   });
 
-  test("that fails is logged, stops nothing else, and runs again at its next interval", async () => {
+  test("that fails is logged, does not stop other work, and runs again at its next interval", async () => {
     const failing = counting("failing", () => {
       throw new Error("no luck");
     });
@@ -70,7 +70,7 @@ describe("periodic work", () => {
     expect(failing.count).toBe(2);
   });
 
-  test("takes over a changed interval at the next start", async () => {
+  test("uses a changed interval from the next startup", async () => {
     await register(db, [counting("work")]);
     await register(other, [{ ...counting("work"), everySeconds: 5 }]);
     const rows = await db.query<{ seconds: number }>(
@@ -79,7 +79,7 @@ describe("periodic work", () => {
     expect(rows).toEqual([{ seconds: 5 }]);
   });
 
-  test("waits for no other: one that never ends keeps only itself from coming again", async () => {
+  test("waits for no other work: work that never ends blocks only itself", async () => {
     const hung = Promise.withResolvers<void>();
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const stuck: Tick = { ...counting("stuck"), run: () => hung.promise };
@@ -95,7 +95,7 @@ describe("periodic work", () => {
     expect(beside.count).toBe(2);
   });
 
-  test("tells its work that it is being stopped, which may end between two steps", async () => {
+  test("notifies its work of a stop, so that it may end between two steps", async () => {
     const ran = Promise.withResolvers<void>();
     const long: Tick = {
       ...counting("long"),
@@ -113,7 +113,7 @@ describe("periodic work", () => {
     expect(hasHeeded).toBe(true);
   });
 
-  test("may end by the abort itself, which is no failure", async () => {
+  test("may end with the abort itself, which is not a failure", async () => {
     const ran = Promise.withResolvers<void>();
     const errors: unknown[] = [];
     const hearing = { ...log, error: (fields: unknown) => void errors.push(fields) } as unknown as Log;
@@ -132,7 +132,7 @@ describe("periodic work", () => {
     expect(errors).toEqual([]);
   });
 
-  test("is left behind by a stop when it does not heed it", async () => {
+  test("is abandoned by a stop that it ignores", async () => {
     const hung = Promise.withResolvers<void>();
     const ran = Promise.withResolvers<void>();
     const warned: unknown[] = [];
@@ -151,7 +151,7 @@ describe("periodic work", () => {
     hung.resolve();
   });
 
-  test("comes again after the database's clock has stepped back", async () => {
+  test("runs again after the database's clock has stepped back", async () => {
     const tick = counting("work");
     await register(db, [tick]);
     await db.query("update cron_ticks set next_at = promptd_now() + interval '1 year'"); // by a clock that was ahead
@@ -160,7 +160,7 @@ describe("periodic work", () => {
     expect(tick.count).toBe(1);
   });
 
-  test("polls by itself, and ends with its run when it is stopped", async () => {
+  test("polls on its own, and ends with its run when it is stopped", async () => {
     const [ran, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const order: string[] = [];
     const slow: Tick = {

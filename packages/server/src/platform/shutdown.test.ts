@@ -54,7 +54,7 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   },
 );
 
-test("the same Ctrl-C that comes twice, from the terminal and from npm, is one", async () => {
+test("a Ctrl-C that arrives twice, from the terminal and from npm, counts once", async () => {
   const { child, exit, nextLine, write } = await start(DRAIN_UNTIL_GO);
   child.kill("SIGINT");
   expect([await nextLine(), await nextLine()]).toEqual(["draining", "SIGINT"]);
@@ -65,7 +65,7 @@ test("the same Ctrl-C that comes twice, from the terminal and from npm, is one",
   expect(await exit).toEqual([0, null]);
 });
 
-test("a second signal of either kind ends the process at once, with exit code 1", async () => {
+test("a second signal of any kind ends the process at once with exit code 1", async () => {
   const { child, exit, nextLine, write } = await start("await new Promise(() => {});");
   child.kill("SIGTERM");
   expect([await nextLine(), await nextLine()]).toEqual(["draining", "SIGTERM"]);

@@ -28,7 +28,7 @@ describe("versions", () => {
     }
   });
 
-  test("of two builds count as one: what follows a plus sign has no order", () => {
+  test("of two builds are equal: what follows a plus sign does not count", () => {
     expect(compareVersions("1.0.0+20261122", "1.0.0+20261123")).toBe(0);
     expect(compareVersions("1.0.0-rc.1+5", "1.0.0-rc.1")).toBe(0);
   });

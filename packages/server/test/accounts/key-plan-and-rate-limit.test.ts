@@ -69,7 +69,7 @@ const INVALID = "The API key is not valid. Check it, create a new one, or ask th
 const LONG = 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".';
 const TOKEN = `The request has a management token ("pdm_…"), but this endpoint needs an API key ("pd_…"). Send "Authorization: Bearer <API_KEY>".`;
 
-describe("without a possible key, the answer says what is wrong and nothing is counted", () => {
+describe("without a well-formed key, the answer says what is wrong and nothing is counted", () => {
   const key = mintApiKey();
   test.each([
     ["no header", [], MISSING],
@@ -102,7 +102,7 @@ describe("without a possible key, the answer says what is wrong and nothing is c
   });
 });
 
-describe("a good key", () => {
+describe("a valid key", () => {
   test.each(["Bearer KEY", "bearer KEY", "BEARER   KEY", "Bearer KEY  "])(
     "is admitted as %j, with its account and how many requests are left",
     async (form) => {
@@ -115,7 +115,7 @@ describe("a good key", () => {
     },
   );
 
-  test("is admitted by one statement, which also reads the names and flags of its account, as they are now", async () => {
+  test("is admitted by one statement, which also reads the current names and flags of its account", async () => {
     const { accountId, apiKeys } = await createKeys(engine, 1);
     const { db, statements } = watched();
     const control = openAdmission({ db });
@@ -129,7 +129,7 @@ describe("a good key", () => {
     expect(statements).toHaveLength(2);
   });
 
-  test("that was revoked is answered with the day, however many requests it sends", async () => {
+  test("that was revoked is refused with the day, however many requests it sends", async () => {
     const { apiKeys, keyIds } = await createKeys(engine, 1);
     await revokeApiKey(engine.db, keyIds[0] ?? "");
     const control = openAdmission();
@@ -140,7 +140,7 @@ describe("a good key", () => {
     }
   });
 
-  test("that has expired is answered with the minute", async () => {
+  test("that has expired is refused with the minute", async () => {
     const { apiKeys, keyIds } = await createKeys(engine, 1);
     await engine.db.query("update api_keys set expires_at = promptd_now() where id = $1", [keyIds[0]]);
     const text =
@@ -148,7 +148,7 @@ describe("a good key", () => {
     expect(await request(openAdmission(), `Bearer ${apiKeys[0]}`)).toEqual(refused(text));
   });
 
-  test("has its own rate where the operator chose so", async () => {
+  test("has its own rate limit if the operator chose that", async () => {
     const { apiKeys } = await createKeys(engine, 2);
     const [perKey, perAccount] = [openAdmission({ scope: "key" }), openAdmission()];
     await fill(perKey, apiKeys[0] ?? "");
@@ -173,7 +173,7 @@ describe("over the limit", () => {
     header = `Bearer ${apiKey}`;
   });
 
-  test("the answer names the wait to the next millisecond, and one second at most", async () => {
+  test("the answer gives the wait, rounded up to a millisecond and at most one second", async () => {
     const control = openAdmission();
     await fill(control, apiKey);
     await stopClock(engine.db, NOW_US + 749_999);
@@ -184,12 +184,12 @@ describe("over the limit", () => {
     expect(await request(control, header)).toEqual(tooMany("1000"));
   });
 
-  test("the limit is named in good English, and a lower one leaves nothing rather than less", async () => {
+  test("the limit is worded correctly, and a lowered limit leaves zero and not less", async () => {
     await fill(openAdmission(), apiKey);
     expect(await request(openAdmission({ limitPerSecond: 1 }), header)).toEqual(tooMany("1000", "1 request"));
   });
 
-  test("by a quarter of a second, a request waits until there is room and a millisecond more, and is admitted", async () => {
+  test("by a quarter of a second, a request waits until a millisecond after there is room, and is admitted", async () => {
     const sleeps: number[] = [];
     let nowUs = NOW_US + 750_000;
     const sleep = async (ms: number) => {
@@ -241,7 +241,7 @@ describe("over the limit", () => {
     expect(await request(control, header)).toMatchObject({ remaining: 0 });
   });
 
-  test("a request that is still early after its wait waits once more, and no third time", async () => {
+  test("a request that is still early after its wait waits once more, but not a third time", async () => {
     let sleeps = 0;
     const control = openAdmission({ sleep: async () => (sleeps += 1) });
     await fill(control, apiKey);
@@ -262,7 +262,7 @@ describe("a plan", () => {
     header = `Bearer ${account.apiKeys[0]}`;
   });
 
-  test("that never was is asked for, one that ended is to be renewed; both after the rate", async () => {
+  test("that never existed is required, and a plan that ended must be renewed; both are checked after the rate", async () => {
     const control = openAdmission();
     await engine.db.query("update accounts set pro_until = default where id = $1", [account.accountId]);
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
@@ -284,7 +284,7 @@ describe("a plan", () => {
     ["without an end", "infinity", NOW_US],
     ["with an end to come", "2100-01-01T00:00:00Z", NOW_US],
     ["that had ended already, whose end stays", "2001-01-01T00:00:00Z", Date.UTC(2001, 0, 1) * 1_000],
-  ])("%s that is taken away has lapsed at once", async (_, proUntil, endUs) => {
+  ])("%s that is removed lapses at once", async (_, proUntil, endUs) => {
     await engine.db.query("update accounts set pro_until = $2 where id = $1", [account.accountId, proUntil]);
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
     const lapsed = planProblem(
@@ -297,7 +297,7 @@ describe("a plan", () => {
     expect(rows).toEqual([{ pro_until: new Date(endUs / 1_000) }]);
   });
 
-  test("is not asked for where the operator sells none", async () => {
+  test("is not required if the operator sells none", async () => {
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
     const found = { accountId: account.accountId, account: { isPro: false } };
     expect(await request(openAdmission({ plans: false }), header)).toMatchObject(found);
@@ -317,14 +317,14 @@ function watched(released: Promise<void> = Promise.resolve()) {
 }
 
 describe("many requests at once", () => {
-  test("share a statement where they arrive together", async () => {
+  test("share a statement if they arrive together", async () => {
     const watch = watched();
     const control = openAdmission({ db: watch.db });
     await Promise.all(Array.from({ length: 20 }, () => request(control, `Bearer ${mintApiKey()}`)));
     expect(watch.statements).toEqual([20]);
   });
 
-  test("go in statements of 500 keys, two at a time, and each gets its own answer", async () => {
+  test("are sent in statements of 500 keys, two at a time, and each gets its own answer", async () => {
     const { apiKeys, keyIds } = await createKeys(engine, 2);
     const [first, second] = apiKeys;
     const keys = Array.from({ length: 2_100 }, (_, i) => (i === 0 ? first : i === 1_777 ? second : mintApiKey()));
@@ -344,7 +344,7 @@ describe("many requests at once", () => {
     expect(watch.statements).toEqual([500, 500, 500, 500, 100]);
   });
 
-  test("are all refused when the database is away, and served when it is back", async () => {
+  test("are all refused while the database is down, and served when it is back", async () => {
     const { apiKeys } = await createKeys(engine, 1);
     const watch = watched();
     const control = openAdmission({ db: watch.db });
@@ -392,7 +392,7 @@ describe("when a key was last used", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is lost with a warning while the database is away, and no request waits for it", async () => {
+  test("is lost with a warning while the database is down, and no request waits for it", async () => {
     const warnings: string[] = [];
     const noting = { ...log, warn: (_: object, text: string) => void warnings.push(text) } as unknown as Log;
     const there = await openDatabase({ url: engine.url, role: "other", log, poolMax: 2 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("a key that has expired", () => {
-  test("is 401 at every process from that moment on, and its requests are not counted", async () => {
+  test("gets 401 from every process from that moment on, and its requests are not counted", async () => {
     const { accountId } = await server.createCaller();
     const expiresAt = isoTime(Date.now() + 3_600_000);
     const { client, apiKey } = await server.createKey(accountId, { expiresAt });
@@ -52,7 +52,7 @@ test("an expired key becomes valid again only while the account has fewer than 2
 });
 
 describe("a key with a monthly cap", () => {
-  test("is 402 with its own reason, what is left, and the day on which it opens again, at every process", async () => {
+  test("gets 402 from every process, with its own reason, what is left, and the day on which it works again", async () => {
     const { accountId } = await server.createCaller();
     const { keyId, apiKey } = await server.createKey(accountId, { monthlyCap: 5 });
     const { promptVersionId } = await server.publish(imagePrompt());
@@ -74,7 +74,7 @@ describe("a key with a monthly cap", () => {
     expect((await postRun(other, bodyOf(promptVersionId))).httpStatus).toBe(200);
   });
 
-  test("joins the run of an idempotency key also when its cap is reached", async () => {
+  test("joins the run of an idempotency key even if its cap is reached", async () => {
     const { accountId } = await server.createCaller();
     const { client } = await server.createKey(accountId, { monthlyCap: 4 });
     const body = bodyOf((await server.publish(imagePrompt())).promptVersionId);
@@ -85,7 +85,7 @@ describe("a key with a monthly cap", () => {
 });
 
 describe("a key that is limited to prompts", () => {
-  test("runs these, is 422 for others, says why, and reads everything else", async () => {
+  test("runs these, gets a 422 with the reason for others, and can read everything else", async () => {
     const { accountId } = await server.createCaller();
     const [mine, other] = [await server.publish(imagePrompt()), await server.publish(imagePrompt())];
     const { keyId, client } = await server.createKey(accountId, { promptIds: [mine.promptId] });
@@ -113,7 +113,7 @@ describe("a key that is limited to prompts", () => {
 });
 
 describe("a key that is rolled", () => {
-  test("gives a new one with the same terms, and is valid for the chosen time and not a moment longer", async () => {
+  test("is replaced by a new key with the same terms, and is valid for the chosen time and not a moment longer", async () => {
     const { accountId } = await server.createCaller();
     const old = await server.createKey(accountId, { name: "ci", monthlyCap: 50 });
     const rolled = await rollApiKey(server.app.db, newId, old, 600);
@@ -134,7 +134,7 @@ describe("a key that is rolled", () => {
     await server.shiftTime(0);
   });
 
-  test("for no time at all ends now, also for an account with as many keys as it may have", async () => {
+  test("with no overlap ends now, also if the account has the maximum number of keys", async () => {
     const { accountId } = await server.createCaller();
     for (let i = 0; i < 18; i += 1) await server.createKey(accountId);
     const old = await server.createKey(accountId);
@@ -145,7 +145,7 @@ describe("a key that is rolled", () => {
     expect((await get(old.client, "/v1/me")).httpStatus).toBe(401);
   });
 
-  test("keeps an earlier end, and one that has ended or is revoked is not rolled", async () => {
+  test("keeps an earlier expiry, and an expired or revoked key is not rolled", async () => {
     const { accountId } = await server.createCaller();
     const expiresAt = isoTime(Date.now() + 5_000);
     const old = await server.createKey(accountId, { expiresAt });
@@ -157,7 +157,7 @@ describe("a key that is rolled", () => {
     await expect(updateApiKey(server.app.db, old, { name: "other" })).rejects.toThrow(/revoked on/);
   });
 
-  test("is not rolled again: its next key would end with it", async () => {
+  test("cannot be rolled again: its next key would expire with it", async () => {
     const { accountId, keyId } = await server.createCaller();
     const [first, again] = await Promise.allSettled(
       [1, 2].map(() => rollApiKey(server.app.db, newId, { accountId, keyId }, 600)),
@@ -167,7 +167,7 @@ describe("a key that is rolled", () => {
     expect(await rollApiKey(server.app.db, newId, { accountId, keyId: next?.keyId ?? "" }, 600)).not.toBeNull();
   });
 
-  test("is an account's own: under another account there is no such key", async () => {
+  test("belongs to one account: another account has no such key", async () => {
     const [one, other] = [await server.createCaller(), await server.createCaller()];
     const foreign = { accountId: other.accountId, keyId: one.keyId };
     expect(await rollApiKey(server.app.db, newId, foreign, 0)).toBeNull();
@@ -179,7 +179,7 @@ describe("a key that is rolled", () => {
 describe("a key is revoked", () => {
   const byName = (name: string) => revokeApiKey(server.app.db, name);
 
-  test("by its id, by what is displayed of it, or by itself", async () => {
+  test("by its id, by its display form, or by the key itself", async () => {
     const { accountId } = await server.createCaller();
     const keys = [];
     for (let i = 0; i < 4; i += 1) keys.push(await server.createKey(accountId));
@@ -191,7 +191,7 @@ describe("a key is revoked", () => {
     for (const { client } of keys) expect((await get(client, "/v1/me")).httpStatus).toBe(401);
   });
 
-  test("not at all by a name that several keys or none have", async () => {
+  test("not by a name that several keys or none have", async () => {
     const one = await server.createCaller();
     const other = await server.createKey(one.accountId);
     await server.app.db.query("update api_keys set display = 'pd_same0…9999' where id in ($1, $2)", [

@@ -90,12 +90,12 @@ describe("a ring", () => {
     expect(await take(ring, wanted)).toEqual(expected);
   });
 
-  test("longer than a limit that was lowered admits none, and loses no time", async () => {
+  test("longer than a lowered limit admits nothing, and loses no time", async () => {
     const ring = ringOf(at(-4, -3), [2, 1]);
     expect(await take(ring, 1, 2)).toEqual({ ...ring, admitted: 0 });
   });
 
-  test("of more than 100 a second counts a request from the end of its 10 ms on, and so never admits more", async () => {
+  test("for more than 100 requests per second counts a request from the end of its 10 ms, and so never admits more", async () => {
     const counted = async (offset: number, ring: Ring, limit = 101) => {
       await stopClock(engine.db, NOW + offset);
       return take(ring, 1, limit);
@@ -135,7 +135,7 @@ describe("the admission statement", () => {
   const columns = (entries: readonly Entry[]) =>
     entries.map(({ nth, admitted, rank, used, wait_us }) => [nth, admitted, rank, used, wait_us]);
 
-  test("counts a batch by account, leaves unknown keys out, and counts revoked ones nowhere", async () => {
+  test("counts a batch by account, leaves out unknown keys, and does not count revoked keys", async () => {
     const [one, other, gone] = [await createKeys(engine, 2), await createKeys(engine, 1), await createKeys(engine, 1)];
     const [a, b, c, d] = [one.apiKeys[0], one.apiKeys[1], other.apiKeys[0], gone.apiKeys[0]];
     await revokeApiKey(engine.db, gone.keyIds[0] ?? "");
@@ -154,7 +154,7 @@ describe("the admission statement", () => {
     expect(entries[3]?.account_id).toBe(other.accountId);
   });
 
-  test("finds room again when the oldest admission is a second old, and not before", async () => {
+  test("has room again when the oldest admission is a second old, and not before", async () => {
     const { apiKeys } = await createKeys(engine, 1);
     const six = Array.from({ length: 6 }, () => apiKeys[0]);
     expect(columns(await admit(six)).at(-1)).toEqual([6, 5, 6, 5, 1_000_000]);
@@ -164,7 +164,7 @@ describe("the admission statement", () => {
     expect(columns(await admit(six.slice(2))).at(-1)).toEqual([4, 4, 4, 4, 1_000_000]);
   });
 
-  test("gives each account of a batch its own room, also to those it knows already", async () => {
+  test("gives each account of a batch its own limit, also accounts that it already knows", async () => {
     const [one, other] = [await createKeys(engine, 1), await createKeys(engine, 1)];
     const batch = [one.apiKeys[0], one.apiKeys[0], one.apiKeys[0], other.apiKeys[0]];
     for (const offset of [0, 1_000_000]) {
@@ -173,7 +173,7 @@ describe("the admission statement", () => {
     }
   });
 
-  test("counts each key alone where the operator chose so", async () => {
+  test("counts each key separately if the operator chose that", async () => {
     const { apiKeys } = await createKeys(engine, 2);
     const [a, b] = apiKeys;
     expect(columns(await admit([a, a, b], true))).toEqual([
@@ -183,7 +183,7 @@ describe("the admission statement", () => {
     ]);
   });
 
-  test("takes a plan for ended at its very end", async () => {
+  test("treats a plan as ended at its very end", async () => {
     const { accountId, apiKeys } = await createKeys(engine, 1);
     const proAt = async (us: number) => {
       await engine.db.query("update accounts set pro_until = to_timestamp($1 / 1000000.0) where id = $2", [
@@ -195,7 +195,7 @@ describe("the admission statement", () => {
     expect([await proAt(NOW), await proAt(NOW + 1)]).toEqual([false, true]);
   });
 
-  test("takes a key for expired at its very end, and counts it no more", async () => {
+  test("treats a key as expired at its very end, and no longer counts it", async () => {
     const { apiKeys, keyIds } = await createKeys(engine, 1);
     const expireAt = async (us: number) => {
       const text = "update api_keys set expires_at = to_timestamp($1 / 1000000.0) where id = $2";
@@ -210,7 +210,7 @@ describe("the admission statement", () => {
     expect(await expireAt(NOW + 1)).toEqual({ expired: false, admitted: 1 });
   });
 
-  test("names a wait of at least a microsecond, however late its answer is worked out", async () => {
+  test("reports a wait of at least a microsecond, however late the answer is computed", async () => {
     const { apiKeys } = await createKeys(engine, 1);
     await engine.db.query("create sequence two_seconds_each");
     await engine.db.query(`create or replace function promptd_now() returns timestamptz language sql volatile

@@ -42,7 +42,7 @@ describe("the limiter", () => {
     }
   });
 
-  test("counts each account by itself, also inside one batch", async () => {
+  test("counts each account separately, also within one batch", async () => {
     const [one, two] = [await createKeys(engine, 2), await createKeys(engine, 1)];
     const control = openAdmission();
     const keys = Array.from({ length: 30 }, (_, i) => [...one.apiKeys, ...two.apiKeys][i % 3] ?? "");
@@ -51,7 +51,7 @@ describe("the limiter", () => {
     expect(await admissionsOf(engine, two.accountId)).toHaveLength(5);
   });
 
-  test("admits a caller of five a second at every request, on a clock without jitter", async () => {
+  test("admits every request of a caller that sends five per second, on a clock without jitter", async () => {
     const { answers } = await callSteadily(50, () => 0);
     expect(answers.filter((answer) => answer === "admitted")).toHaveLength(50);
   });
@@ -136,7 +136,7 @@ describe("a key", () => {
     }
   });
 
-  test("costs a revoked or unknown caller nothing: neither is counted", async () => {
+  test("that is revoked or unknown is not counted", async () => {
     const { accountId, apiKeys, keyIds } = await createKeys(engine, 2);
     await revokeApiKey(engine.db, keyIds[0] ?? "");
     const control = openAdmission();

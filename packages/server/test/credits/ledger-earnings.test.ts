@@ -46,7 +46,7 @@ describe("the capture of a run", () => {
     expect([await faults(author), await faults(rig.account)]).toEqual([[], []]);
   });
 
-  test("books nothing for a run that fails, for no share, and of what is released", async () => {
+  test("books nothing for a failed run, without a share, or for what is released", async () => {
     const author = await rig.engine.createAccount();
     await grant(100, "a");
     await runFor(author, 70, 0);
@@ -59,7 +59,7 @@ describe("the capture of a run", () => {
     ]);
   });
 
-  test("books for those alone that earn something, of the runs that end together", async () => {
+  test("books only for the runs that earn something, among runs that end together", async () => {
     const author = await rig.engine.createAccount();
     const runs = [rig.engine.newId(), rig.engine.newId(), rig.engine.newId()];
     const [earning, failed, without] = runs;
@@ -85,7 +85,7 @@ describe("the capture of a run", () => {
 });
 
 describe("collecting", () => {
-  test("makes whole credits of hundredths, with one row in the journal, and loses no rest", async () => {
+  test("turns hundredths into whole credits, with one row in the journal, and loses no remainder", async () => {
     const [author, other] = [await rig.engine.createAccount(), await rig.engine.createAccount(3)];
     await grant(100, "a");
     for (const credits of [1, 1, 5]) await runFor(author, 33, credits);
@@ -120,7 +120,7 @@ describe("collecting", () => {
     ]);
   });
 
-  test("of 99 hundredths gives no credit, and the hundredth one does", async () => {
+  test("of 99 hundredths yields no credit, and the 100th completes one", async () => {
     const author = await rig.engine.createAccount();
     await grant(100, "a");
     await runFor(author, 99, 1);
@@ -131,7 +131,7 @@ describe("collecting", () => {
     expect(await available(author)).toBe(1);
   });
 
-  test("takes ten thousand bookings at a time, and the sweep goes on until none is left", async () => {
+  test("takes ten thousand bookings at a time, and the sweep continues until none are left", async () => {
     const author = await rig.engine.createAccount();
     await rig.engine.db.query(
       "insert into credit_earnings (account_id, run_id, author_id, hundredths) select gen_random_uuid(), gen_random_uuid(), $1, 2 from generate_series(1, 10001)",
@@ -144,7 +144,7 @@ describe("collecting", () => {
     expect(await bookingsOf(author)).not.toContainEqual({ hundredths: 2, collected: false });
   });
 
-  test("is done to the end by an adjustment that takes away, in steps of ten thousand as well", async () => {
+  test("is completed by an adjustment that takes away credits, also in steps of ten thousand", async () => {
     const author = await rig.engine.createAccount();
     await rig.engine.db.query(
       "insert into credit_earnings (account_id, run_id, author_id, hundredths) select gen_random_uuid(), gen_random_uuid(), $1, 100 from generate_series(1, 10001)",
@@ -154,7 +154,7 @@ describe("collecting", () => {
     expect(await balanceOf(author)).toEqual([0, 0]);
   });
 
-  test("expires first what has expired", async () => {
+  test("first expires what has expired", async () => {
     const author = await rig.engine.createAccount();
     await grant(5, "x", 1, author);
     await grant(100, "a");
@@ -169,7 +169,7 @@ describe("collecting", () => {
 });
 
 describe("earned credits that are not collected yet", () => {
-  test("pay for a run that needs them, and stay where they are for one that does not", async () => {
+  test("pay for a run that needs them, and stay uncollected for a run that does not", async () => {
     const author = await rig.engine.createAccount(5);
     await grant(100, "a");
     await runFor(author, 100, 10);
@@ -185,7 +185,7 @@ describe("earned credits that are not collected yet", () => {
     expect(await faults(author)).toEqual([]);
   });
 
-  test("of another account make no balance for one that has none", async () => {
+  test("of another account do not create a balance for an account that has none", async () => {
     const [author, other] = [await rig.engine.createAccount(), await rig.engine.createAccount()];
     await grant(100, "a");
     await runFor(author, 100, 10);
@@ -202,7 +202,7 @@ describe("earned credits that are not collected yet", () => {
     expect(await available(author)).toBe(10);
   });
 
-  test("can be taken away by an adjustment, and are not touched by one that gives", async () => {
+  test("can be taken away by an adjustment, and are not touched by an adjustment that adds credits", async () => {
     const author = await rig.engine.createAccount();
     await grant(100, "a");
     await runFor(author, 100, 10);
@@ -220,7 +220,7 @@ describe("earned credits that are not collected yet", () => {
 });
 
 describe("the audit", () => {
-  test("finds a booking that is missing, wrong or counted twice", async () => {
+  test("finds a booking that is missing, wrong, or counted twice", async () => {
     const author = await rig.engine.createAccount();
     await grant(100, "a");
     const runId = await runFor(author, 50, 4);

@@ -6,7 +6,7 @@ import { at, EXPIRE, GRANT, NOW_US, useLedger } from "./ledger-fixture.ts";
 const { rig, value, grant, hold, settle, balanceOf, grantsOf, keptOf, journalOf } = useLedger();
 
 describe("a grant", () => {
-  test("is one row of the journal, and a part that expires when it says so", async () => {
+  test("is one row of the journal, and has a part that expires at its time", async () => {
     expect([await grant(5, "a"), await grant(7, "b", 10)]).toEqual(["granted", "granted"]);
     expect(await journalOf()).toEqual([
       [...GRANT, 5, 5, 0],
@@ -15,7 +15,7 @@ describe("a grant", () => {
     expect([await balanceOf(), await grantsOf()]).toEqual([[12, 0], [7]]);
   });
 
-  test("under a used key repeats, or conflicts when it differs, and is free for another account", async () => {
+  test("under a used key repeats or, if it differs, conflicts, and the key is free for another account", async () => {
     const other = await rig.engine.createAccount();
     await grant(5, "a", 10);
     expect(await grant(5, "a", 10)).toBe("repeated");
@@ -27,7 +27,7 @@ describe("a grant", () => {
     ]);
   });
 
-  test("names the earlier use of its key", async () => {
+  test("reports the earlier use of its key", async () => {
     await grant(5, "a", 10);
     const used = await value(`(select row_to_json(g) from credit_grant('${rig.account}', 6, 'a', 'me', null) g)`);
     expect(used).toMatchObject({ outcome: "conflict", used_amount: 5 });
@@ -45,7 +45,7 @@ describe("a grant", () => {
 });
 
 describe("expired credits", () => {
-  test("are those of this account whose time has come", async () => {
+  test("are the grants of this account whose time has come", async () => {
     const other = await rig.engine.createAccount();
     await rig.engine.db.query(
       `insert into credit_grants (account_id, remaining, expires_at)
@@ -56,7 +56,7 @@ describe("expired credits", () => {
     expect(await value(`credit_expired('${await rig.engine.createAccount()}', ${at(0)})`)).toBe(0);
   });
 
-  test("are written off once, and nothing else is", async () => {
+  test("are written off once, and other credits are not", async () => {
     await grant(4, "a", 1);
     await grant(3, "b", 2);
     await grant(2, "c");
@@ -70,7 +70,7 @@ describe("expired credits", () => {
     expect(await value(`credit_expire('${crypto.randomUUID()}')`)).toBe(0);
   });
 
-  test("that are held stay, and the row says what is held", async () => {
+  test("that are held stay, and the journal row says what is held", async () => {
     await grant(4, "a", 1);
     await hold(rig.engine.newId(), 3);
     await stopClock(rig.engine.db, NOW_US + 1);
@@ -79,7 +79,7 @@ describe("expired credits", () => {
     expect([await grantsOf(), await keptOf()]).toEqual([[0], [3]]);
   });
 
-  test("back the open holds of this account, the earliest run first, each up to its amount", async () => {
+  test("back the open holds of this account, earliest run first, each up to its amount", async () => {
     const other = await rig.engine.createAccount();
     await grant(50, "x", null, other);
     await hold(rig.engine.newId(), 50, other);
@@ -101,7 +101,7 @@ describe("expired credits", () => {
     expect([await balanceOf(), await keptOf(other)]).toEqual([[29, 9], []]);
   });
 
-  test("that had expired before they were granted are written off at once, and back no hold", async () => {
+  test("that expired before they were granted are written off at once, and back no hold", async () => {
     await grant(10, "a");
     await hold(rig.engine.newId(), 10);
     await grant(4, "b", 0);
@@ -114,7 +114,7 @@ describe("expired credits", () => {
     expect([await grantsOf(), await keptOf()]).toEqual([[3], []]);
   });
 
-  test("are written off before a hold reads the balance, down to a single one", async () => {
+  test("are written off before a hold reads the balance, down to a single credit", async () => {
     await grant(1, "a", 1);
     await grant(4, "b");
     await stopClock(rig.engine.db, NOW_US + 1);
@@ -123,7 +123,7 @@ describe("expired credits", () => {
     expect(await balanceOf()).toEqual([4, 4]);
   });
 
-  test("are not available, written off or not", async () => {
+  test("are not available, whether written off or not", async () => {
     const available = (of = rig.account) => value(`credits_available('${of}')`);
     await grant(4, "a", 1);
     await grant(5, "b");
@@ -141,7 +141,7 @@ describe("expired credits", () => {
   });
 });
 
-test("grants are spent earliest expiry first, among equals the earlier one, and no other account's", async () => {
+test("grants are spent earliest expiry first, the earlier of equals first, and never those of another account", async () => {
   const other = await rig.engine.createAccount();
   await grant(16, "x", 1, other);
   await grant(5, "late", 30);

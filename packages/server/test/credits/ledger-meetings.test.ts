@@ -55,7 +55,7 @@ describe("two transactions that meet", () => {
     ]);
   });
 
-  test("expire and settle beside each other: an expiry leaves the holds that a settle has locked alone", async () => {
+  test("expire and settle next to each other: an expiry does not touch the holds that a settle has locked", async () => {
     await grant(4, "a", 1);
     await grant(9, "b");
     const run = rig.engine.newId();
@@ -82,7 +82,7 @@ describe("two transactions that meet", () => {
     ]);
   });
 
-  test("hold nothing of a grant that expired before its transaction was over", async () => {
+  test("hold nothing from a grant that expired before its transaction was over", async () => {
     await grant(1, "first");
     const second = await meet(
       async (tx) => {
@@ -97,7 +97,7 @@ describe("two transactions that meet", () => {
     expect(await hold(rig.engine.newId(), 1)).toBe(true);
   });
 
-  test("grant once under one key, also when the first has not touched the balance yet", async () => {
+  test("grant once under one key, even if the first has not touched the balance yet", async () => {
     await grant(1, "first");
     const second = await meet(
       async (tx) => {
@@ -113,7 +113,7 @@ describe("two transactions that meet", () => {
     expect(second).toEqual([{ outcome: "repeated" }]);
   });
 
-  test("of different accounts wait for each other nowhere", async () => {
+  test("of different accounts never wait for each other", async () => {
     const other = await rig.engine.createAccount(5);
     await grant(9, "a");
     const run = rig.engine.newId();
@@ -127,7 +127,7 @@ describe("two transactions that meet", () => {
     expect(await balanceOf()).toEqual([8, 0]);
   });
 
-  test("learn which runs can be settled without waiting, and lock what belongs to those runs alone", async () => {
+  test("find which runs can be settled without waiting, and lock only what belongs to those runs", async () => {
     const [other, third] = [await rig.engine.createAccount(5), await rig.engine.createAccount(5)];
     await grant(9, "a");
     const runs = [rig.engine.newId(), rig.engine.newId(), rig.engine.newId()];
@@ -257,7 +257,7 @@ describe("adjustments and earnings that meet", () => {
     expect([await balanceOf(), await rig.engine.db.query(chain, [rig.account])]).toEqual([[13, 0], []]);
   });
 
-  test("adjust and hold: the adjustment sees the hold that it waited for", async () => {
+  test("adjust and hold: the adjustment sees the hold that it has waited for", async () => {
     await grant(10, "a");
     const second = await meet(
       (tx) => tx.query("select credit_hold_for($1, $2, 6, null, null, null, null)", [rig.account, rig.engine.newId()]),

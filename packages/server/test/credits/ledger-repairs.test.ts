@@ -20,13 +20,13 @@ const damage = (change: string, of = rig.account) =>
   rig.engine.db.query(`update credit_accounts set ${change} where account_id = $1`, [of]);
 
 describe("an adjustment", () => {
-  test("gives credits that never expire, also to an account that has none", async () => {
+  test("adds credits that never expire, also to an account that has none", async () => {
     await adjust(5);
     expect([await journalOf(), await balanceOf(), await grantsOf()]).toEqual([[[...ADD, 5, 5, 0]], [5, 0], []]);
     expect(await faults()).toEqual([]);
   });
 
-  test("takes away what expires earliest first, down to what is held and not one more", async () => {
+  test("takes away the credits that expire first, down to what is held and not one more", async () => {
     const other = await rig.engine.createAccount();
     await grant(9, "x", 1, other);
     await grant(4, "a", 20);
@@ -50,7 +50,7 @@ describe("an adjustment", () => {
     expect(await faults()).toEqual([]);
   });
 
-  test("cannot take what has expired, written off or not, and takes nothing when it is refused", async () => {
+  test("cannot take expired credits, written off or not, and takes nothing if it is refused", async () => {
     await grant(4, "a", 1);
     await grant(5, "b");
     await hold(rig.engine.newId(), 1);
@@ -65,7 +65,7 @@ describe("an adjustment", () => {
     expect([await balanceOf(), await keptOf(), await faults()]).toEqual([[1, 1], [1], []]);
   });
 
-  test("of 0 sets a balance back to what its journal and its holds say, and is refused when it is that", async () => {
+  test("of 0 resets a balance to what its journal and holds say, and is refused if it already is", async () => {
     const run = rig.engine.newId();
     await grant(10, "a");
     await hold(run, 4);
@@ -82,7 +82,7 @@ describe("an adjustment", () => {
     expect([await balanceOf(), await faults()]).toEqual([[6, 0], []]);
   });
 
-  test("has no time limit, since it reads the whole journal", async () => {
+  test("has no time limit, because it reads the whole journal", async () => {
     const asked: unknown[] = [];
     const tx: Database["tx"] = (work, options) => {
       asked.push(options);
@@ -100,7 +100,7 @@ describe("an adjustment", () => {
     expect([await balanceOf(), await faults()]).toEqual([[10, 10], []]);
   });
 
-  test("starts from the journal, so it accepts what was given by hand, or takes the place of a lost row", async () => {
+  test("starts from the journal, so it accepts a manual change or replaces a lost row", async () => {
     await grant(10, "a");
     await damage("posted = posted + 7");
     await adjust(7);
@@ -125,7 +125,7 @@ describe("a frozen account", () => {
   const thaw = (acceptJournal = false) => unfreezeAccount(rig.engine.db, rig.account, "checked", acceptJournal);
   const frozen = async () => (await findStanding(rig.engine.db, rig.account)).frozen;
 
-  test("says since when and why; what was frozen before any reason was recorded says when", async () => {
+  test("shows since when and why, or only since when if it was frozen before reasons were recorded", async () => {
     expect(await frozen()).toBeNull();
     expect(await freezeAccount(rig.engine.db, rig.account, "first")).toBe(true);
     expect(await freezeAccount(rig.engine.db, rig.account, "second")).toBe(false);
@@ -136,7 +136,7 @@ describe("a frozen account", () => {
     expect(await frozen()).toMatchObject({ reason: null });
   });
 
-  test("takes no hold, is settled, granted and adjusted as usual, and takes holds again once it is not frozen", async () => {
+  test("accepts no hold, is settled, granted, and adjusted as usual, and accepts holds again once it is unfrozen", async () => {
     const run = rig.engine.newId();
     await grant(10, "a");
     await hold(run, 4);
@@ -149,7 +149,7 @@ describe("a frozen account", () => {
     expect(await hold(rig.engine.newId(), 8)).toBe(true);
   });
 
-  test("stays frozen while the audit finds a fault, which the refusal names", async () => {
+  test("stays frozen while the audit finds a fault, and the refusal names the fault", async () => {
     await grant(10, "a");
     await freezeAccount(rig.engine.db, rig.account, "a test");
     await damage("posted = 11");
@@ -162,7 +162,7 @@ describe("a frozen account", () => {
     expect(await thaw()).toBe(true);
   });
 
-  test("with a fault in its append-only journal comes back when the operator accepts it, and later faults are seen", async () => {
+  test("with a fault in its append-only journal is unfrozen when the operator accepts it, and later faults are found", async () => {
     await grant(10, "a");
     await damage("posted = 11");
     await grant(1, "b"); // from now on the journal has a gap
@@ -177,7 +177,7 @@ describe("a frozen account", () => {
     expect((await journalOf()).at(-1)).toEqual([...GRANT, 1, 13, 0]);
   });
 
-  test("is one of its own: nothing of another account is frozen, accepted or adjusted", async () => {
+  test("does not affect others: nothing of another account is frozen, accepted, or adjusted", async () => {
     const other = await rig.engine.createAccount();
     await grant(10, "a", null, other);
     await damage("posted = 11", other);
@@ -196,7 +196,7 @@ describe("a frozen account", () => {
   });
 });
 
-test("the repairs by hand of docs/operations.md release and settle a hold, and bound the grants by the balance", async () => {
+test("the manual repairs in docs/operations.md release and settle a hold, and limit the grants to the balance", async () => {
   const [lost, final] = [rig.engine.newId(), rig.engine.newId()];
   await grant(10, "a", 10);
   for (const run of [lost, final]) await hold(run, 3);

@@ -70,7 +70,7 @@ function recordOptions(asked: unknown[]): Database["tx"] {
 describe("a grant", () => {
   const usual = { amount: 10, reason: "a gift", idempotencyKey: "gift", expiresAt: "2030-01-01T00:00:00.000Z" };
 
-  test("is granted once, repeated after that, and a conflict names what was granted, until when, and when", async () => {
+  test("is granted once and then repeated, and a conflict names what was granted, until when, and when", async () => {
     const accountId = await engine.createAccount();
     const send = (change: Partial<typeof usual> = {}) => grantCredits(engine.db, { accountId, ...usual, ...change });
     expect([await send(), await send()]).toEqual([{ kind: "granted" }, { kind: "repeated" }]);
@@ -86,7 +86,7 @@ describe("a grant", () => {
   });
 });
 
-test("a grant or an expiry that breaks before its commit changes nothing, and can be sent again", async () => {
+test("a grant or an expiry that fails before its commit changes nothing, and can be repeated", async () => {
   const accountId = idOf(1);
   const grant = () =>
     grantCredits(engine.db, { accountId, amount: 5, reason: null, idempotencyKey: "once", expiresAt: null });
@@ -111,7 +111,7 @@ test("an account that was never granted anything has 0 credits", async () => {
   expect(await availableCredits(engine.db, await engine.createAccount())).toBe(0);
 });
 
-test("what an account can spend is asked by a statement that a connection plans once", async () => {
+test("what an account can spend is read by a statement that each connection plans once", async () => {
   const names: string[] = [];
   const named: Database["named"] = (name, ...rest) => {
     names.push(name);
@@ -121,7 +121,7 @@ test("what an account can spend is asked by a statement that a connection plans 
   expect(names).toEqual(["credits_available"]);
 });
 
-test("an expiry reaches every account whose credits have ended, however many, and none before its time", async () => {
+test("the expiry reaches every account whose credits have expired, however many, and none before its time", async () => {
   await createBalances(1_002);
   await expireCredits(engine.db);
   expect(await balances()).toEqual({ empty: 0, full: 1_002 });
@@ -131,7 +131,7 @@ test("an expiry reaches every account whose credits have ended, however many, an
   expect(await balances()).toEqual({ empty: 1_001, full: 1 });
 });
 
-test("an expiry skips an account that is locked, and says so", async () => {
+test("the expiry skips a locked account, and reports it", async () => {
   await createBalances(1_002);
   await stopClock(engine.db, NOW_US + 1_000_000);
   await engine.db.tx(async (tx) => {
@@ -158,7 +158,7 @@ function failing(code: string, ...accounts: readonly number[]): { readonly db: D
   return { db: { ...engine.db, query }, asked };
 }
 
-test("an expiry that several accounts did not allow tries each once, counts them and reports the first cause", async () => {
+test("an expiry that fails for several accounts tries each once, counts them, and reports the first cause", async () => {
   await createBalances(4);
   await stopClock(engine.db, NOW_US + 1_000_000);
   const { db, asked } = failing("55P03", 1, 3, 4);
@@ -194,7 +194,7 @@ test("an expiry ends when the process stops, and the next run continues", async 
 });
 
 describe("the audit of everything", () => {
-  test("counts the accounts and says of each fault what it is, in the order of accounts", async () => {
+  test("counts the accounts and describes each fault, in the order of accounts", async () => {
     await createBalances(3);
     expect(await checkLedger(engine.db)).toEqual({ accounts: 3, mismatches: [], frozen: [] });
     await damage(3, 2);
@@ -214,7 +214,7 @@ describe("the audit of everything", () => {
   });
 });
 
-test("the audit of everything sees one moment: what happens meanwhile is not half in its report", async () => {
+test("the audit of everything sees one moment: its report has no half-finished changes", async () => {
   await createBalances(2);
   const tx: typeof engine.db.tx = (work, options) =>
     engine.db.tx((inner) => {
@@ -248,7 +248,7 @@ describe("the periodic audit", () => {
   test.each([
     ["a batch ends with the last account", 500],
     ["the last batch has one account", 501],
-  ])("audits every account once in a round and then starts again, where %s", async (_, count) => {
+  ])("audits every account once per round and then starts again, if %s", async (_, count) => {
     await createBalances(count);
     const audit = createAudit(engine.db, log);
     await audit();
@@ -281,7 +281,7 @@ describe("the periodic audit", () => {
     return { ...db, query: slowly((text, values) => db.query(text, values)), tx };
   }
 
-  test("audits fewer accounts where many take too long, and never the same ones again", async () => {
+  test("audits fewer accounts if many take too long, and never the same accounts twice", async () => {
     await createBalances(501);
     await damage(1, 250, 501);
     const audit = createAudit(
@@ -292,7 +292,7 @@ describe("the periodic audit", () => {
     expect(await frozen()).toEqual([idOf(1), idOf(250), idOf(501)]);
   });
 
-  test("goes on with what it left out where the last batch of a round was halved", async () => {
+  test("continues with the accounts left out when the last batch of a round was halved", async () => {
     await createBalances(400);
     await damage(400);
     const audit = createAudit(
@@ -305,7 +305,7 @@ describe("the periodic audit", () => {
     expect(await frozen()).toEqual([idOf(400)]);
   });
 
-  test("skips nobody when the process stops while a batch takes too long", async () => {
+  test("skips no account when the process stops while a batch takes too long", async () => {
     await createBalances(2);
     await damage(1);
     const stop = new AbortController();
@@ -324,7 +324,7 @@ describe("the periodic audit", () => {
   });
 
   test.each([1, 2])(
-    "fails for any other reason than time, and begins with the same accounts again, where they are %i",
+    "fails for any reason other than time, and starts with the same accounts again, for %i accounts",
     async (count) => {
       await createBalances(count);
       await damage(1);
@@ -342,7 +342,7 @@ describe("the periodic audit", () => {
     },
   );
 
-  test("passes over an account that alone takes too long, and says which", async () => {
+  test("skips an account that alone takes too long, and logs which", async () => {
     await createBalances(4);
     await damage(3);
     const warned: unknown[] = [];
@@ -356,14 +356,14 @@ describe("the periodic audit", () => {
     expect([await frozen(), warned]).toEqual([[idOf(3)], [[{ accountId: idOf(2) }, text]]]);
   });
 
-  test("has longer than other statements", async () => {
+  test("has a longer time limit than other statements", async () => {
     await createBalances(1);
     const asked: unknown[] = [];
     await createAudit({ ...engine.db, tx: recordOptions(asked) }, log)();
     expect(asked).toEqual([{ statementTimeoutMs: 30_000 }]);
   });
 
-  test("logs each fault, and freezes only the accounts that have one", async () => {
+  test("logs each fault, and freezes only the accounts that have faults", async () => {
     await createBalances(3);
     await damage(2);
     await createAudit(engine.db, log)();
@@ -371,7 +371,7 @@ describe("the periodic audit", () => {
     expect(await frozen()).toEqual([idOf(2)]);
   });
 
-  test("says in the reason of a frozen account each kind of fault once", async () => {
+  test("gives each kind of fault once in the reason for freezing an account", async () => {
     await createBalances(1);
     const accountId = idOf(1);
     await engine.db.query(

@@ -6,7 +6,7 @@ import { CAPTURE, EXPIRE, HOLD, NOW_US, RELEASE, useLedger } from "./ledger-fixt
 const { rig, value, grant, hold, settle, balanceOf, grantsOf, keptOf, journalOf } = useLedger();
 
 describe("a hold", () => {
-  test("takes the last credit and not one more, of this account alone", async () => {
+  test("takes the last credit and not one more, only from this account", async () => {
     const other = await rig.engine.createAccount();
     await grant(5, "a");
     await grant(50, "a", null, other);
@@ -23,7 +23,7 @@ describe("a hold", () => {
     expect(await value(`(select sum(amount)::int from credit_holds where account_id = '${rig.account}')`)).toBe(5);
   });
 
-  test("is refused to a frozen account and to one without a balance", async () => {
+  test("is refused for a frozen account and for an account without a balance", async () => {
     expect(await hold(rig.engine.newId(), 1)).toBe(false);
     await grant(5, "a");
     await rig.engine.db.query("update credit_accounts set frozen_at = now() where account_id = $1", [rig.account]);
@@ -31,7 +31,7 @@ describe("a hold", () => {
     expect(await balanceOf()).toEqual([5, 0]);
   });
 
-  test("cannot take credits at the moment of their expiry, and can the moment before", async () => {
+  test("cannot take credits at the moment of their expiry, but can the moment before", async () => {
     await grant(5, "a", 1);
     expect(await hold(rig.engine.newId(), 1)).toBe(true);
     await stopClock(rig.engine.db, NOW_US + 1);
@@ -39,7 +39,7 @@ describe("a hold", () => {
     expect((await journalOf()).at(-1)).toEqual([...EXPIRE, 4, 1, 1]);
   });
 
-  test("of a create finds one credit expired at the very moment, and no room in what has expired", async () => {
+  test("by a create sees a credit that expires at that very moment, and does not use expired credits", async () => {
     const other = await rig.engine.createAccount();
     await grant(1, "a", 1);
     await grant(4, "a", 1, other);
@@ -86,7 +86,7 @@ describe("settling", () => {
     expect(await balanceOf()).toEqual([76, 0]);
   });
 
-  test("several accounts at once charges each its own", async () => {
+  test("several accounts at once charges each for its own runs", async () => {
     const other = await rig.engine.createAccount();
     const [mine, theirs] = [rig.engine.newId(), rig.engine.newId()];
     await grant(10, "a", 10);
@@ -107,7 +107,7 @@ describe("settling", () => {
   });
 });
 
-test("a run that costs one credit takes it off the grants as well, be it the last of the only one", async () => {
+test("a run that costs one credit also takes it from the grants, even if it is the last credit of the only grant", async () => {
   await rig.engine.db.query("delete from credit_grants"); // those of other tests
   await grant(2, "a", 10);
   for (const left of [1, 0]) {
@@ -132,7 +132,7 @@ describe("settling a hold that expired credits back", () => {
     expect([await keptOf(), await keptOf(other), await balanceOf(other)]).toEqual([[], [5], [5, 5]]);
   });
 
-  test("pays with them first, and what it does not pay with expires at once", async () => {
+  test("pays with them first, and those it does not use expire at once", async () => {
     const other = await rig.engine.createAccount();
     const runs = Array.from({ length: 4 }, () => rig.engine.newId());
     const [r1 = "", r2 = "", r3 = "", r4 = ""] = runs;
@@ -156,7 +156,7 @@ describe("settling a hold that expired credits back", () => {
     expect([await grantsOf(other), await keptOf(other), await balanceOf(other)]).toEqual([[0], [], [0, 0]]);
   });
 
-  test("takes nothing off those of another account that is settled with it, which nothing backs", async () => {
+  test("takes nothing from another account that is settled with it and has no backing", async () => {
     const other = await rig.engine.createAccount();
     const [mine, theirs] = [rig.engine.newId(), rig.engine.newId()];
     await grant(5, "a", 1);
@@ -169,7 +169,7 @@ describe("settling a hold that expired credits back", () => {
     expect([await balanceOf(other), await grantsOf(other)]).toEqual([[5, 0], [5]]);
   });
 
-  test.each([10, 1])("sees to what expired meanwhile before it gives anything back: %i", async (amount) => {
+  test.each([10, 1])("processes what expired meanwhile before it releases anything: %i", async (amount) => {
     const [first, second] = [rig.engine.newId(), rig.engine.newId()];
     const other = await rig.engine.createAccount();
     await grant(5, "a", 1, other);
@@ -203,7 +203,7 @@ describe("the end of a run", () => {
   };
   const left = { worker: null, outputs: ["out"], fail_reason: "why" };
 
-  test("writes state, outputs, reason, credits and usage, once", async () => {
+  test("writes state, outputs, reason, credits, and usage once", async () => {
     await grant(100, "a");
     const [good, dear, negative, bad, free] = [
       await rig.engine.createRun(rig.account, { hold: 10 }),
@@ -239,7 +239,7 @@ describe("the end of a run", () => {
     );
   });
 
-  test("of one run touches no other, and drops only its own delivered items", async () => {
+  test("touches no other run, and deletes only its own delivered items", async () => {
     const other = await rig.engine.createAccount();
     const [runId, beside] = [await rig.engine.createRun(rig.account), await rig.engine.createRun(rig.account)];
     const twin = await rig.engine.createRun(other, { runId });

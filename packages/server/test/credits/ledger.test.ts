@@ -45,7 +45,7 @@ const IS_BRIEF = process.env["PROMPTD_TEST_BRIEF"] !== undefined;
 const SEQUENCES = Number(process.env["PROMPTD_TEST_LEDGER_SEQUENCES"] ?? 150);
 
 describe("the ledger", () => {
-  test("agrees with a small model after every act of random sequences over three accounts", async () => {
+  test("matches a small model after every step of random sequences over three accounts", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(ledgerActions, { minLength: 1, maxLength: 30 }), async (acts) => {
         const accounts = await Promise.all([0, 1, 2].map(() => engine.createAccount()));
@@ -133,7 +133,7 @@ describe("the ledger", () => {
     return rows.length > 0;
   }
 
-  test("is append-only: update, delete and truncate of the journal are refused", async () => {
+  test("is append-only: update, delete, and truncate of the journal are refused", async () => {
     await engine.createAccount(5);
     for (const statement of [
       "update credit_transfers set amount = amount + 1",
@@ -161,7 +161,7 @@ describe("the ledger", () => {
     expect(await availableCredits(engine.db, account)).toBe(7);
   });
 
-  test("one idempotency key with two amounts at once grants one of them, and reports to the other what was granted", async () => {
+  test("one idempotency key with two concurrent amounts grants one of them, and reports to the other what was granted", async () => {
     const account = await engine.createAccount();
     const request = { accountId: account, reason: null, idempotencyKey: "once", expiresAt: null };
     const outcomes = await Promise.all([7, 8].map((amount) => grantCredits(engine.db, { ...request, amount })));
@@ -184,7 +184,7 @@ describe("the ledger", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("a run is never charged more than its hold, and a failed run nothing", async () => {
+  test("a run is never charged more than its hold, and a failed run is charged nothing", async () => {
     const account = await engine.createAccount(100);
     const worker = await engine.registerWorker();
     const dear = await engine.createRun(account, { hold: 10 });
@@ -228,7 +228,7 @@ describe("credits that expire", () => {
     expect(await availableCredits(engine.db, account)).toBe(18);
   });
 
-  test("that a run holds survive their expiry and can be captured", async () => {
+  test("that a run holds outlive their expiry and can be captured", async () => {
     const account = await engine.createAccount();
     await grant(engine.db, account, 10, inSeconds(3_600));
     await engine.createRun(account, { hold: 6, deadlineSeconds: 36_000 });
@@ -243,7 +243,7 @@ describe("credits that expire", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("that come back from a hold after their expiry are gone", async () => {
+  test("that are released from a hold after their expiry are gone", async () => {
     const account = await engine.createAccount();
     await grant(engine.db, account, 10, inSeconds(3_600));
     await engine.createRun(account, { hold: 6 });
@@ -258,7 +258,7 @@ describe("credits that expire", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("never back a run that is created after the expiry, however long others hold them", async () => {
+  test("never back a run that is created after the expiry, however long other runs hold them", async () => {
     const account = await engine.createAccount(50);
     await grant(engine.db, account, 30, inSeconds(3_600));
     await engine.createRun(account, { hold: 30, deadlineSeconds: 36_000 });
@@ -276,7 +276,7 @@ describe("credits that expire", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("add up to the credit when runs end, runs begin and sweeps come all at once", async () => {
+  test("add up to the credit when runs end, runs start, and sweeps happen at the same time", async () => {
     const account = await engine.createAccount(40);
     await grant(engine.db, account, 30, inSeconds(3_600));
     for (let run = 0; run < 3; run += 1) await engine.createRun(account, { hold: 10, deadlineSeconds: 36_000 });
@@ -297,7 +297,7 @@ describe("credits that expire", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
-  test("expire once, however many sweeps meet", async () => {
+  test("expire once, however many sweeps run at the same time", async () => {
     const account = await engine.createAccount();
     await grant(engine.db, account, 10, inSeconds(3_600));
     await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [account]);
@@ -333,35 +333,35 @@ describe("the audit", () => {
   const holdOf = (id: string, state: string) => `from credit_holds where account_id = '${id}' and state = '${state}'`;
   const withoutTrigger = (statement: string) => ["alter table credit_transfers disable trigger append_only", statement];
 
-  test("sees a balance that its journal does not explain", async () => {
+  test("finds a balance that its journal does not explain", async () => {
     const faults = await auditAfter((id) => [
       `update credit_accounts set posted = posted + 1 where account_id = '${id}'`,
     ]);
     expect(faults).toContain("balance");
   });
-  test("sees a missing journal row", async () => {
+  test("finds a missing journal row", async () => {
     const faults = await auditAfter((id) =>
       withoutTrigger(`delete from credit_transfers where account_id = '${id}' and kind = 'capture'`),
     );
     expect(faults).toEqual(expect.arrayContaining(["balance", "journal chain"]));
   });
-  test("sees a hold that its finished run left open", async () => {
+  test("finds a hold that its finished run left open", async () => {
     const faults = await auditAfter((id) => [
       `update credit_holds set state = 'held', captured = null where account_id = '${id}' and state = 'captured'`,
     ]);
     expect(faults).toEqual(expect.arrayContaining(["hold of a finished run", "balance"]));
   });
-  test("sees a charge that is not what the run says", async () => {
+  test("finds a charge that differs from what the run says", async () => {
     const faults = await auditAfter((id) => [
       `update runs set credits = credits + 1 where account_id = '${id}' and finished_at is not null`,
     ]);
     expect(faults).toEqual(["credits differ from the capture"]);
   });
-  test("sees a hold without a run", async () => {
+  test("finds a hold without a run", async () => {
     const faults = await auditAfter((id) => [`delete from runs where account_id = '${id}' and finished_at is null`]);
     expect(faults).toEqual(["hold without a run"]);
   });
-  test("sees grants above the balance", async () => {
+  test("finds grants above the balance", async () => {
     const faults = await auditAfter((id) => [
       `insert into credit_grants (account_id, remaining, expires_at) values ('${id}', 1000, 'infinity')`,
     ]);
@@ -373,10 +373,10 @@ describe("the audit", () => {
     ["no hold", (id: string) => back(id, "gen_random_uuid()", 7)],
     ["a settled hold", (id: string) => `${back(id, "run_id", 4)} ${holdOf(id, "captured")}`],
     ["a hold beyond its amount", (id: string) => `${back(id, "run_id", 21)} ${holdOf(id, "held")}`],
-  ])("sees expired credits that back %s", async (_, damage) => {
+  ])("finds expired credits that back %s", async (_, damage) => {
     expect(await auditAfter((id) => [damage(id)])).toEqual(["backing above the hold"]);
   });
-  test("sees grants above the balance that back no hold", async () => {
+  test("finds grants above the balance that back no hold", async () => {
     const grants = (id: string, amount: number) =>
       `insert into credit_grants (account_id, remaining, expires_at) values ('${id}', ${amount}, 'infinity')`;
     const backing = (id: string) => `${back(id, "run_id", 20)} ${holdOf(id, "held")}`; // of a balance of 96
@@ -384,7 +384,7 @@ describe("the audit", () => {
     expect(await auditAfter((id) => [backing(id), grants(id, 77)])).toEqual(["grants above the balance"]);
   });
 
-  test("freezes the account of a mismatch and no other: it takes no new holds", async () => {
+  test("freezes the account of a mismatch and no other: it accepts no new holds", async () => {
     const fixture = await openEngine();
     try {
       const [sound, broken] = [await fixture.createAccount(50), await fixture.createAccount(50)];

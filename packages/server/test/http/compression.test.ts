@@ -49,7 +49,7 @@ const ONE_PACKET_BYTES = 1_400;
 const MARKETPLACE = "/manage/v1/marketplace?limit=12";
 
 describe("a page that reads a list", () => {
-  test("gets it compressed when it takes Brotli, with the same content", async () => {
+  test("gets it compressed if it accepts Brotli, with the same content", async () => {
     const plain = await get(MARKETPLACE, { cookie: ada.cookie });
     const small = await get(MARKETPLACE, { cookie: ada.cookie, "accept-encoding": "gzip, deflate, br, zstd" });
     expect(plain.headers["content-encoding"]).toBeUndefined();
@@ -62,17 +62,17 @@ describe("a page that reads a list", () => {
     expect(small.bytes.length).toBeLessThan(plain.bytes.length / 4);
   });
 
-  test.each(["gzip", "br;q=0", "identity", "*;q=0"])("gets it as it is when it accepts %s", async (accepted) => {
+  test.each(["gzip", "br;q=0", "identity", "*;q=0"])("gets it uncompressed if it accepts %s", async (accepted) => {
     const { headers } = await get(MARKETPLACE, { cookie: ada.cookie, "accept-encoding": accepted });
     expect(headers["content-encoding"]).toBeUndefined();
   });
 
-  test("gets what fits into one packet as it is", async () => {
+  test("gets a response that fits into one packet uncompressed", async () => {
     const { headers } = await get("/manage/v1/session", { cookie: ada.cookie, "accept-encoding": "br" });
     expect(headers["content-encoding"]).toBeUndefined();
   });
 
-  test("is refused without compression, and so is every answer of /v1", async () => {
+  test("gets refusals uncompressed, and so are all answers of /v1", async () => {
     const { apiKey } = await server.createCaller();
     const refused = await get(MARKETPLACE, { "accept-encoding": "br" });
     const v1 = await get("/v1/prompts/publish?q=letter", {

@@ -90,7 +90,7 @@ function writeRecord(
   writeFileSync(file, `${JSON.stringify({ requests: REQUESTS, seed: SEED, ...found, ...about })}\n`);
 }
 
-test("the measure of memory sees what is retained, and not what is garbage", async () => {
+test("the memory measurement sees what is retained and not what is garbage", async () => {
   const size = 64 * 2 ** 20;
   const before = await measureUsed();
   let retained: (Buffer | string[])[] = [

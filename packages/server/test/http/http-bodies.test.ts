@@ -46,7 +46,7 @@ describe("a body", () => {
     expect(answer.status).toBe(200);
   });
 
-  test("that is no JSON names its type, or the position", async () => {
+  test("that is not JSON is refused by its type, or with the position", async () => {
     const form = await refusal("a=b", { ...KEY, "content-type": "application/x-www-form-urlencoded" });
     expect(form).toMatchObject({ status: 400, error: { data: null } });
     expect(form.error.message).toContain(
@@ -56,7 +56,7 @@ describe("a body", () => {
     expect(json.error.message).toBe("The request body is not valid JSON: unexpected '}' at position 19.");
   });
 
-  test("of a form upload is 400 without reading it", async () => {
+  test("that is a form upload is 400 without being read", async () => {
     const form = new FormData();
     form.set("a", "b");
     const response = await fetch(`${edge.url}/v1/runs`, { method: "POST", body: form, headers: KEY });
@@ -80,7 +80,7 @@ describe("a body", () => {
     }
   });
 
-  test("that is empty lists the missing fields", async () => {
+  test("that is empty gets a list of the missing fields", async () => {
     const { status, error } = await refusal("");
     expect(status).toBe(422);
     expect(error.message).toBe("promptVersionId is required. inputs is required.");
@@ -90,18 +90,18 @@ describe("a body", () => {
     expect((await refusal(body)).error.data).toMatchObject({ issues: [{ path: ["body"], code: "invalid_type" }] });
   });
 
-  test("may begin with a byte order mark; of two equal keys the last wins", async () => {
+  test("may start with a byte order mark, and the last of two equal keys wins", async () => {
     expect((await accepted(`\ufeff${CREATE}`)).body).toEqual(EMPTY);
     const { body } = await accepted(withTexts('{"a":"1","a":"2"}'));
     expect(body).toMatchObject({ inputs: { textInputs: { a: "2" } } });
   });
 
-  test("names what it ignores, and ignores runModel", async () => {
+  test("has unknown members, such as runModel, reported as ignored", async () => {
     const body = `{"promptVersionId":"${ID}","inputs":{"more":1},"runModel":"x","später":null}`;
     expect(await accepted(body)).toEqual({ ignored: "runModel, sp%C3%A4ter, inputs.more", body: EMPTY });
   });
 
-  test("may hold members nobody knows inside images too: they are named with the image's index", async () => {
+  test("may have unknown members in images too: they are reported with the image's index", async () => {
     const url = { type: "url", url: "https://example.com/a.png" };
     const images = [url, { ...url, foo: 1 }, { type: "base64", base64: "aaaa", url: "", ü: 2 }];
     const { ignored } = await accepted(JSON.stringify({ promptVersionId: ID, inputs: { imageInputs: images } }));
@@ -110,7 +110,7 @@ describe("a body", () => {
     );
   });
 
-  test("of a GET or a cancel is read to its end and ignored", async () => {
+  test("sent with a GET or a cancel is read to its end and ignored", async () => {
     const head = "Host: x\r\nAuthorization: Bearer good\r\nConnection: close\r\nContent-Length: 3\r\n\r\n{no";
     expect((await sendRaw(edge.port, `GET /v1/me HTTP/1.1\r\n${head}`)).status).toBe(200);
     expect((await sendRaw(edge.port, `POST /v1/runs/${ID}/cancel HTTP/1.1\r\n${head}`)).status).toBe(200);
@@ -137,7 +137,7 @@ describe("an invalid UTF-8 body", () => {
   test.each([
     ["40,000 good bytes", "é".repeat(20_000)],
     ["a U+FFFD that was sent", "a\ufffd é \ufffd"],
-  ])("behind %s is found at its position", async (_name, before) => {
+  ])("after %s is found at its position", async (_name, before) => {
     const body = new Uint8Array([...head, ...Buffer.from(before), 0xff]);
     expect((await refusal(body)).error.message).toContain(`(at byte ${head.length + Buffer.byteLength(before)})`);
   });
@@ -162,19 +162,19 @@ describe("texts", () => {
     expect((await refusal(withTexts('{"a":"\u0000"}'))).status).toBe(400);
   });
 
-  test("come through unchanged: other scripts, U+FFFF, combining marks, right to left", async () => {
+  test("arrive unchanged: other scripts, U+FFFF, combining marks, right to left", async () => {
     const value = "e\u0301 \u00e9 \uffff \ufffd مرحبا \u202e 👩‍👩‍👧";
     const { body } = await accepted(withTexts(JSON.stringify({ "Child's Age [1].x": value })));
     expect(body).toMatchObject({ inputs: { textInputs: { "Child's Age [1].x": value } } });
   });
 
-  test("have names in NFC; two names equal after that are a conflict", async () => {
+  test("have their names normalized to NFC, and two names that are then equal are a conflict", async () => {
     expect((await accepted(withTexts('{"e\u0301":"1"}'))).body).toMatchObject({ inputs: { textInputs: { é: "1" } } });
     const { error } = await refusal(withTexts('{"e\u0301":"1","é":"2"}'));
     expect(error.data).toMatchObject({ issues: [{ code: "conflict", path: ["body", "inputs", "textInputs", "é"] }] });
   });
 
-  test("end at 100 KiB of UTF-8 each, 64 keys and 1 MiB in all", async () => {
+  test("have at most 100 KiB of UTF-8 each, 64 keys, and 1 MiB in total", async () => {
     const limit = 100 * 1024;
     await accepted(withTexts(JSON.stringify({ a: "é".repeat(limit / 2) })));
     const codes = async (texts: object) => (await refusal(withTexts(JSON.stringify(texts)))).error.data;
@@ -187,7 +187,7 @@ describe("texts", () => {
     });
   });
 
-  test("are never coerced from other types, in options neither", async () => {
+  test("are never coerced from other types, not in options either", async () => {
     const body = { promptVersionId: ID, inputs: { textInputs: { age: 7, on: true } }, runOptions: { quality: 4 } };
     const { error } = await refusal(JSON.stringify(body));
     expect(error.message).toBe(
@@ -197,7 +197,7 @@ describe("texts", () => {
   });
 });
 
-describe("names of the prototype", () => {
+describe("names that affect the prototype", () => {
   const PROTO = 'The request body has a member named "__proto__". Remove or rename it.';
   const PROTOTYPE = 'The request body has a member "constructor" that holds "prototype". Remove or rename it.';
 
@@ -220,7 +220,7 @@ describe("names of the prototype", () => {
 
 describe("a hostile body", () => {
   const nested = (depth: number) => withTexts(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
-  test("may nest 32 levels and not 33, 10,000 or 500,000", async () => {
+  test("may nest 32 levels, but not 33, 10,000, or 500,000", async () => {
     expect((await refusal(nested(29))).status).toBe(422);
     for (const depth of [30, 10_000, 500_000]) {
       const { status, error } = await refusal(nested(depth));
@@ -228,7 +228,7 @@ describe("a hostile body", () => {
     }
   });
 
-  test("is not fooled by brackets and quotes inside texts", async () => {
+  test("with brackets and quotes inside texts is counted correctly", async () => {
     const value = `${"[".repeat(100)}\\"{{${"\\\\".repeat(3)}\\"`;
     const { body } = await accepted(withTexts(`{"a":"${value}","b":"x"}`));
     expect(body).toMatchObject({ inputs: { textInputs: { b: "x" } } });
@@ -244,7 +244,7 @@ describe("a hostile body", () => {
     expect((await refusal(withTexts(`{"a":${number}}`))).status).toBe(422);
   });
 
-  test("over 64 KiB is 400 on every route but create", async () => {
+  test("over 64 KiB is 400 on every route except create", async () => {
     const response = await edge.post(`/v1/runs/${ID}/cancel`, "x".repeat(64 * 1024 + 1));
     expect([response.status, response.headers.get("connection")]).toEqual([400, "close"]);
     expect(errorEnvelopeSchema.parse(await response.json()).data).toEqual({
@@ -264,7 +264,7 @@ describe("a hostile body", () => {
 describe("image inputs", () => {
   const imagesOf = (images: unknown) => JSON.stringify({ promptVersionId: ID, inputs: { imageInputs: images } });
 
-  test("of another or no type are unsupported_image_type, each named by its position", async () => {
+  test("of another type or without one are unsupported_image_type, each named by its position", async () => {
     const { error } = await refusal(imagesOf([{ type: "file" }, {}, { type: "url" }]));
     expect(error.message).toBe(
       'Image 1 has the type "file"; supported types are "url" and "base64". ' +
@@ -272,7 +272,7 @@ describe("image inputs", () => {
     );
   });
 
-  test("of a type that is no text say what it is", async () => {
+  test("whose type is not a text are refused with what it is", async () => {
     const { error } = await refusal(imagesOf([{ type: 5 }, { type: null }, { type: ["url"] }]));
     expect(error.message).toBe(
       'Image 1 has a type that is a number; supported types are "url" and "base64". ' +
@@ -281,7 +281,7 @@ describe("image inputs", () => {
     );
   });
 
-  test("are at most 32 at this stage, and lose members that are not theirs", async () => {
+  test("are at most 32 at this stage, and lose unknown members", async () => {
     const image = { type: "url", url: "https://x.example/a.png", more: 1 };
     expect((await refusal(imagesOf(Array.from({ length: 33 }, () => image)))).status).toBe(422);
     const { body } = await accepted(imagesOf([image]));

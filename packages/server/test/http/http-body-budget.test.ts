@@ -77,7 +77,7 @@ function expectBusy(answer: RawAnswer | null, message: string): void {
 }
 
 describe("the memory for bodies", () => {
-  test("has a share for each account: one that stalls is refused the next, others are served", async () => {
+  test("has a share for each account: a stalled account is refused more, and others are served", async () => {
     await start();
     await stall("slow");
     await stall("slow");
@@ -94,13 +94,13 @@ describe("the memory for bodies", () => {
     expect((await send("third", bodyOf(64 * KIB))).status).toBe(200);
   });
 
-  test("is waited for: what comes at once and is more than the share is received one after the other", async () => {
+  test("is waited for: concurrent bodies larger than the share are received one after the other", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     const answers = await Promise.all(Array.from({ length: 8 }, () => send("a", bodyOf(300 * KIB))));
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
   });
 
-  test("is waited for past an account that has no room itself", async () => {
+  test("is not held up by an account that is at its own share", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     await stall("slow");
     const stalled = await stall("slow");
@@ -110,7 +110,7 @@ describe("the memory for bodies", () => {
     expect((await next).status).toBe(200);
   });
 
-  test("is given to a small body at once while a large one waits for more than there is", async () => {
+  test("is given to a small body at once while a large body waits for more than is free", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000, bodyPassMs: 60_000 } });
     await stall("a");
     await stall("b");
@@ -122,7 +122,7 @@ describe("the memory for bodies", () => {
     expect((await send("large", LARGE)).status).toBe(200);
   });
 
-  test("is kept for a large body that has waited its time: it is received before smaller ones that came later", async () => {
+  test("is reserved for a large body that has waited long enough: it is received before smaller bodies that came later", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     const stalled = await stall("a");
     await stall("b");
@@ -144,7 +144,7 @@ describe("the memory for bodies", () => {
     expect(admitted).toEqual(["large", "small"]);
   });
 
-  test("is not waited for behind a caller who has gone", async () => {
+  test("is not held up by a caller who has gone", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     for (const account of ["a", "b"]) await stall(account);
     const gone = await openSocket(own.port);
@@ -156,7 +156,7 @@ describe("the memory for bodies", () => {
     expect((await next).status).toBe(200);
   });
 
-  test("is not lost to a caller who hangs up while waiting for it", async () => {
+  test("is not lost if a caller hangs up while waiting for it", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     const stalled = [await stall("a"), await stall("a")];
     const gone = await openSocket(own.port);
@@ -168,7 +168,7 @@ describe("the memory for bodies", () => {
     expect((await send("a", bodyOf(300 * KIB))).status).toBe(200);
   });
 
-  test("is bounded over all accounts", async () => {
+  test("is limited for all accounts together", async () => {
     await start();
     for (const account of ["a", "b", "c"]) await stall(account);
     expectBusy((await ask("d")).answer, "The server is busy.");
@@ -176,7 +176,7 @@ describe("the memory for bodies", () => {
     expect(refused.status).toBe(429);
   });
 
-  test("is given back by a caller who hangs up, and by one whose time is over", async () => {
+  test("is released when a caller hangs up or times out", async () => {
     await start({ limits: { ...LIMITS, requestMs: 300, headersMs: 300, checkEveryMs: 20 } });
     const sendMost = async () => (await send("a", bodyOf(300 * KIB))).status;
     for (const socket of [await stall("a"), await stall("a")]) socket.destroy();
@@ -188,7 +188,7 @@ describe("the memory for bodies", () => {
     expect(own.http.openRequests).toBe(0);
   });
 
-  test("is given back with the answer, whatever the answer is", async () => {
+  test("is released with the answer, whatever the answer is", async () => {
     await start();
     for (let round = 0; round < 5; round += 1) {
       expect((await send("a", bodyOf(300 * KIB))).status).toBe(200);
@@ -197,7 +197,7 @@ describe("the memory for bodies", () => {
     }
   });
 
-  test("is given back as soon as the body is worked up, while the request waits", async () => {
+  test("is released as soon as the body is processed, while the request waits", async () => {
     const arrived = [Promise.withResolvers<RequestContext>(), Promise.withResolvers<RequestContext>()];
     const end = Promise.withResolvers<void>();
     let calls = 0;
@@ -218,7 +218,7 @@ describe("the memory for bodies", () => {
     expect([(await first).status, (await second).status]).toEqual([200, 200]);
   });
 
-  test("is taken step by step by a body in chunks, which is refused where its share ends", async () => {
+  test("is reserved step by step for a chunked body, which is refused when its share is used up", async () => {
     await start();
     await stall("a");
     const socket = await openSocket(own.port);
@@ -232,7 +232,7 @@ describe("the memory for bodies", () => {
   });
 });
 
-describe("a body that comes in pieces", () => {
+describe("a body that arrives in pieces", () => {
   test.each([
     ["with its length", `Content-Length: ${LARGE.length}`, (piece: string) => piece, ""],
     [
@@ -241,7 +241,7 @@ describe("a body that comes in pieces", () => {
       (piece: string) => `${piece.length.toString(16)}\r\n${piece}\r\n`,
       "0\r\n\r\n",
     ],
-  ])("%s is put together as it was sent", async (_name, header, wrap, last) => {
+  ])("%s is assembled as it was sent", async (_name, header, wrap, last) => {
     await start();
     const text = bodyOf(150 * KIB).replace("{}", JSON.stringify({ textInputs: { order: "abc".repeat(30_000) } }));
     const sized = header.replace(String(LARGE.length), String(text.length));

@@ -25,7 +25,7 @@ describe("every answer", () => {
     }
   });
 
-  test("of a counted request carries the rate limit, an uncounted one does not", async () => {
+  test("to a counted request carries the rate limit, and to an uncounted request does not", async () => {
     const counted = await edge.get("/v1/me");
     expect(counted.headers.get("ratelimit-policy")).toBe('"account";q=5;w=1');
     expect(counted.headers.get("ratelimit")).toBe('"account";r=4;t=1');
@@ -33,12 +33,12 @@ describe("every answer", () => {
     expect(anonymous.headers.get("ratelimit")).toBeNull();
   });
 
-  test("has the members status and data on success, in this order and no others", async () => {
+  test("has on success the members status and data, in this order, and no others", async () => {
     const response = await edge.get("/v1/me/credits");
     expect(await response.text()).toBe('{"status":"SUCCESS","data":{"credits":7}}');
   });
 
-  test("of an error says whether to try again", async () => {
+  test("to a failed request says whether to retry", async () => {
     expect((await edge.get("/v1/me", { authorization: "Bearer fast" })).headers.get("x-should-retry")).toBe("true");
     expect((await edge.get("/v1/me", {})).headers.get("x-should-retry")).toBe("false");
   });
@@ -61,7 +61,7 @@ describe("admission", () => {
     expect(response.headers.get("ratelimit")).toBe('"account";r=0;t=1');
   });
 
-  test("answers 402 of the plan before 422 of the shape, on every endpoint", async () => {
+  test("answers 402 for the plan before 422 for the shape, on every endpoint", async () => {
     for (const { path, method } of Object.values(ENDPOINTS)) {
       const headers = { authorization: "Bearer lapsed" };
       const response = await fetch(edge.url + path.replace(/:\w+/, "no-uuid"), { method, headers });
@@ -70,7 +70,7 @@ describe("admission", () => {
     }
   });
 
-  test("refuses the 21st failure of an address within a second with 429, and still admits a good key", async () => {
+  test("refuses the 21st failure of an address within a second with 429, and still admits a valid key", async () => {
     const own = await startEdge();
     const statuses = [];
     for (let i = 0; i < 21; i += 1) statuses.push((await own.get("/v1/me", {})).status);
@@ -79,7 +79,7 @@ describe("admission", () => {
     await own.http.close();
   });
 
-  test("counts the failures of each address by itself, and only failures to say who one is", async () => {
+  test("counts the failures of each address separately, and only failed authentications", async () => {
     const own = await startEdge({ limits: { failedAdmissionsPerSecond: 1 } });
     const statusOf = async (from: string, authorization: string) => {
       const sent = request(`${own.url}/v1/me`, { localAddress: from, headers: { authorization } }).end();
@@ -98,7 +98,7 @@ describe("admission", () => {
     }
   });
 
-  test("answers 429 SERVER_BUSY beyond the cap on open requests, after 401 and before 402", async () => {
+  test("answers 429 SERVER_BUSY above the limit on open requests, after 401 and before 402", async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     const me = { username: null, displayName: null, userFlags: 0 };
@@ -123,7 +123,7 @@ describe("admission", () => {
 });
 
 describe("the handler's view", () => {
-  test("sees one header, and names what it ignores", async () => {
+  test("sees single headers, and can report what it ignores", async () => {
     const own = await startEdge({
       handlers: {
         getMe: async (_input, context) => {
@@ -140,7 +140,7 @@ describe("the handler's view", () => {
     await own.http.close();
   });
 
-  test("X-Ignored ends at 1,024 bytes with a whole name", async () => {
+  test("X-Ignored ends within 1,024 bytes, with a whole name", async () => {
     const many = Array.from({ length: 300 }, (_, i) => `parameter${i}=1`).join("&");
     const value = (await edge.get(`/v1/me?${many}`)).headers.get("x-ignored") ?? "";
     expect(value.length).toBeGreaterThan(900);
@@ -171,7 +171,7 @@ describe("the handler's view", () => {
     await own.http.close();
   });
 
-  test("of the catalogue: action-require is set exactly when cli-agent names another hash", async () => {
+  test("sets action-require exactly if cli-agent names an outdated catalogue hash", async () => {
     const required = async (agent: string, headers: Record<string, string> = KEY) =>
       (await edge.get("/v1/me", { ...headers, "cli-agent": agent })).headers.get("action-require");
     expect(await required(`resources_hash=${HASH}`)).toBeNull();
@@ -186,7 +186,7 @@ describe("the handler's view", () => {
 });
 
 describe("failures", () => {
-  test("nobody foresaw are 500 with the request id, and are logged with their cause", async () => {
+  test("that are unexpected are 500 with the request id, and are logged with their cause", async () => {
     const getMe = async () => {
       throw new Error("select * from secret_table");
     };
@@ -202,7 +202,7 @@ describe("failures", () => {
     await own.http.close();
   });
 
-  test("that are Problems go out as they are, with their headers", async () => {
+  test("that are Problems are sent as they are, with their headers", async () => {
     const getMe = async () => {
       throw new Problem("GATEWAY_TIMEOUT_ERROR", "Still running.", {
         data: { runId: ID },
@@ -218,21 +218,21 @@ describe("failures", () => {
     await own.http.close();
   });
 
-  test("of admission are 500, and nobody is admitted", async () => {
+  test("during admission are 500, and nobody is admitted", async () => {
     const own = await startEdge({ admit: async () => Promise.reject(new Error("database is down")) });
     expect((await own.get("/v1/me")).status).toBe(500);
     expect(own.calls).toEqual([]);
     await own.http.close();
   });
 
-  test("in a header's value are 500, not a hanging caller", async () => {
+  test("caused by an invalid header value are 500, and do not leave the caller waiting", async () => {
     const data = { username: null, displayName: null, userFlags: 0 };
     const own = await startEdge({ handlers: { getMe: async () => ({ data, headers: { "X-Bad": "a\nb" } }) } });
     expect((await own.get("/v1/me")).status).toBe(500);
     await own.http.close();
   });
 
-  test("to meet the contract are caught by checkResponses", async () => {
+  test("to follow the contract are caught by checkResponses", async () => {
     const data = { username: null, displayName: null, userFlags: 0, extra: 1 };
     const own = await startEdge({ handlers: { getMe: async () => ({ data }) } });
     expect((await own.get("/v1/me")).status).toBe(500);
@@ -247,7 +247,7 @@ describe("paths outside /v1", () => {
     expect(edge.entries.length).toBe(before);
   });
 
-  test("/readyz asks once for all who come while it asks, and anew for who comes after", async () => {
+  test("/readyz checks once for all requests that arrive meanwhile, and again for later requests", async () => {
     const calls: PromiseWithResolvers<Readiness>[] = [];
     const readiness = () => {
       const call = Promise.withResolvers<Readiness>();
@@ -267,7 +267,7 @@ describe("paths outside /v1", () => {
     await own.http.close();
   });
 
-  test("/readyz is a 500 with details when the server is not ready or stopping", async () => {
+  test("/readyz is a 500 with details if the server is not ready or is stopping", async () => {
     const own = await startEdge({ readiness: async () => ({ ready: false, details: { database: "down" } }) });
     const response = await own.get("/readyz", {});
     expect(response.status).toBe(500);
@@ -293,7 +293,7 @@ describe("paths outside /v1", () => {
   });
 });
 
-test("each request is one log line with the route's pattern, without query and headers", async () => {
+test("each request is one log line with the route's pattern, without its query and headers", async () => {
   const own = await startEdge();
   const secret = "s3cret";
   const response = await own.get(`/v1/runs/${ID}?token=${secret}`, { ...KEY, "x-request-id": "client-1" });

@@ -25,20 +25,20 @@ describe("paths and methods", () => {
     }
   });
 
-  test("reach the search before the prompt id, and distinguish upper from lower case", async () => {
+  test("reach search before the prompt id, and are case-sensitive", async () => {
     await edge.get("/v1/prompts/publish?q=cat");
     expect(lastCall().name).toBe("searchPrompts");
     const issues = await issuesOf(await edge.get("/v1/prompts/PUBLISH"));
     expect(issues).toMatchObject([{ code: "invalid_uuid", path: ["path", "promptId"] }]);
   });
 
-  test("with a bad percent-encoding are 400, after authentication", async () => {
+  test("with invalid percent-encoding are 400, after authentication", async () => {
     expect((await edge.get("/v1/runs/%zz")).status).toBe(400);
     expect((await edge.get("/v1/runs/%ff")).status).toBe(400);
     expect((await edge.get("/v1/runs/%zz", {})).status).toBe(401);
   });
 
-  test("with a parameter of any length that is no UUID are 422, never 414", async () => {
+  test("with a parameter of any length that is not a UUID are 422, never 414", async () => {
     const [issue] = await issuesOf(await edge.get(`/v1/runs/${"a".repeat(9_000)}`));
     expect(issue?.message).toBe(`runId must be a UUID, got "${"a".repeat(40)}…".`);
   });
@@ -52,7 +52,7 @@ describe("paths and methods", () => {
     expect([missing.status, missing.headers.get("allow")]).toEqual([404, null]);
   });
 
-  test("answer HEAD like GET without a body, counted", async () => {
+  test("answer HEAD like GET but without a body, and count it", async () => {
     const response = await fetch(`${edge.url}/v1/me/credits`, { method: "HEAD", headers: KEY });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-length")).toBe("41");
@@ -60,7 +60,7 @@ describe("paths and methods", () => {
     expect(await response.text()).toBe("");
   });
 
-  test("answer OPTIONS with 204, without key and uncounted", async () => {
+  test("answer OPTIONS with 204, without a key and uncounted", async () => {
     const before = edge.entries.length;
     const response = await fetch(`${edge.url}/v1/runs`, { method: "OPTIONS" });
     expect(response.status).toBe(204);
@@ -71,7 +71,7 @@ describe("paths and methods", () => {
     expect(edge.entries.length).toBe(before);
   });
 
-  test("let a page's preflight pass for every request header, and read every response header that is documented", async () => {
+  test("accept a page's preflight for every request header, and expose every documented response header", async () => {
     const ask = { origin: "https://app.example.org", "access-control-request-method": "POST" };
     const preflight = await fetch(`${edge.url}/v1/runs`, { method: "OPTIONS", headers: ask });
     expect(preflight.status).toBe(204);
@@ -89,7 +89,7 @@ describe("paths and methods", () => {
     expect(exposed).toEqual(expect.arrayContaining([...always.split(" "), "Idempotent-Replayed", "retry-after-ms"]));
   });
 
-  test("name only configured origins when there are some", async () => {
+  test("allow only configured origins if there are any", async () => {
     const own = await startEdge({ corsOrigins: ["https://app.example.org"] });
     const listed = await own.get("/v1/me", { ...KEY, origin: "https://app.example.org" });
     expect(listed.headers.get("access-control-allow-origin")).toBe("https://app.example.org");
@@ -100,7 +100,7 @@ describe("paths and methods", () => {
   });
 });
 
-describe("an endpoint beside those of /v1", () => {
+describe("an endpoint outside /v1", () => {
   const endpoints = toEndpoints({
     entries: {
       createKey: { method: "POST", path: "/manage/v1/keys", summary: "", auth: ["session", "token"], errors: [] },
@@ -136,7 +136,7 @@ describe("an endpoint beside those of /v1", () => {
     });
   const BODY = JSON.stringify({ name: "a", scope: { reads: true, writes: true }, runModel: "x" });
 
-  test("asks for its own credentials, one after the other, and names what its own schema does not list", async () => {
+  test("tries its own credentials one after the other, and reports what its own schema does not list", async () => {
     const own = await start();
     for (const authorization of ["session", "token"]) {
       const response = await own.post("/manage/v1/keys", BODY, { authorization });
@@ -148,14 +148,14 @@ describe("an endpoint beside those of /v1", () => {
     await own.http.close();
   });
 
-  test("is behind its prefix's credential like an unknown path there", async () => {
+  test("requires its prefix's credential, like an unknown path there", async () => {
     const own = await start();
     expect((await own.get("/manage/v1/nothing", KEY)).status).toBe(401);
     expect((await own.get("/manage/v1/nothing", { authorization: "session" })).status).toBe(404);
     await own.http.close();
   });
 
-  test("answers 500 where nobody can check its credential, never as an open endpoint", async () => {
+  test("answers 500 if its credential cannot be checked, and is never open", async () => {
     const own = await startEdge({ endpoints });
     expect((await own.post("/manage/v1/keys", BODY, { authorization: "session" })).status).toBe(500);
     await own.http.close();
@@ -176,12 +176,12 @@ describe("query strings", () => {
     expect(issues).toMatchObject([{ path: ["query", "limit"], code: "conflict" }]);
   });
 
-  test("read + as a space and decode once", async () => {
+  test("decode + as a space, and decode only once", async () => {
     await edge.get("/v1/prompts/publish?q=a+b%2Bc%2525");
     expect(lastCall().input.query).toEqual({ q: "a b+c%25" });
   });
 
-  test.each(["%ff", "%zz", "%", "%e2%82"])("refuse q=%s, which does not decode", async (q) => {
+  test.each(["%ff", "%zz", "%", "%e2%82"])("refuse q=%s, which cannot be decoded", async (q) => {
     const issues = await issuesOf(await edge.get(`/v1/prompts/publish?q=${q}`));
     expect(issues).toMatchObject([{ path: ["query", "q"], code: "invalid_text" }]);
   });
@@ -191,7 +191,7 @@ describe("query strings", () => {
     expect(issues).toMatchObject([{ code: "invalid_text" }]);
   });
 
-  test("ignore unknown parameters, limit[] too, and name them in X-Ignored", async () => {
+  test("ignore unknown parameters, also limit[], and name them in X-Ignored", async () => {
     const response = await edge.get(`/v1/runs/${ID}?remote=true&limit[]=1&%D0%BA=1`);
     expect(response.status).toBe(200);
     expect(response.headers.get("x-ignored")).toBe("remote, limit%5B%5D, %D0%BA");

@@ -29,7 +29,7 @@ const GET_ME = `GET /v1/me HTTP/1.1\r\nHost: x\r\n${AUTH}`;
 const POST_RUN = `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${AUTH}`;
 const SECOND = `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${AUTH}Content-Length: ${CREATE.length}\r\n\r\n${CREATE}`;
 
-describe("a request that is not sound HTTP/1.1 is answered by one 400 envelope and closed", () => {
+describe("a request that is not valid HTTP/1.1 gets one 400 envelope, and the connection is closed", () => {
   test.each([
     ["headers of 20 KB", `${GET_ME}X-Long: ${"a".repeat(20_000)}\r\n\r\n`],
     ["3,000 headers", `${GET_ME}${"A:b\r\n".repeat(3_000)}\r\n`],
@@ -75,7 +75,7 @@ describe("a request that is not sound HTTP/1.1 is answered by one 400 envelope a
     expect([answer.status, answer.body.status]).toEqual([404, "NOT_FOUND_ERROR"]);
   });
 
-  test("HTTP/1.0 without Host and OPTIONS * are sound", async () => {
+  test("HTTP/1.0 without Host and OPTIONS * are valid", async () => {
     expect((await sendRaw(edge.port, `GET /v1/me HTTP/1.0\r\n${AUTH}\r\n`)).status).toBe(200);
     const options = await sendRaw(edge.port, "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     expect(options.status).toBe(204);
@@ -88,7 +88,7 @@ describe("a request that is not sound HTTP/1.1 is answered by one 400 envelope a
 });
 
 describe("two Authorization headers", () => {
-  test("reach admission as two values, though Node keeps the first silently", async () => {
+  test("reach admission as two values, although Node silently drops the second", async () => {
     const request = `${GET_ME}authorization: Bearer other\r\nConnection: close\r\n\r\n`;
     expect((await sendRaw(edge.port, request)).status).toBe(401);
     expect(edge.entries.at(-1)?.authorization).toEqual(["Bearer good", "Bearer other"]);
@@ -98,7 +98,7 @@ describe("two Authorization headers", () => {
 describe("a body that is not read", () => {
   const anonymous = "POST /v1/runs HTTP/1.1\r\nHost: x\r\n";
 
-  test("does not delay 401: the answer comes before the body, and closes", async () => {
+  test("does not delay 401: the answer comes before the body and closes the connection", async () => {
     const socket = await openSocket(edge.port);
     socket.write(`${anonymous}Content-Length: 30000000\r\n\r\n{`);
     const [chunk] = (await once(socket, "data")) as [Buffer];
@@ -107,7 +107,7 @@ describe("a body that is not read", () => {
     socket.destroy();
   });
 
-  test("is thrown away for a moment, so that a caller still sending gets its 401", async () => {
+  test("is discarded for a moment, so that a caller who is still sending gets the 401", async () => {
     const own = await startEdge({ limits: { lingerMs: 5_000 } });
     const size = 8 * 1024 * 1024;
     const answer = await sendRaw(own.port, `${anonymous}Content-Length: ${size}\r\n\r\n`, Buffer.alloc(size, 0x20));
@@ -115,14 +115,14 @@ describe("a body that is not read", () => {
     await own.http.close();
   });
 
-  test("is not waited for longer than the linger time", async () => {
+  test("is not awaited for longer than the linger time", async () => {
     const own = await startEdge({ limits: { lingerMs: 50 } });
     const answer = await sendRaw(own.port, `${anonymous}Content-Length: 100\r\n\r\n`);
     expect(answer.status).toBe(401);
     await own.http.close();
   });
 
-  test("too large by its length is refused before a byte of it", async () => {
+  test("with too large a declared length is refused before its first byte", async () => {
     const own = await startEdge({ limits: { lingerMs: 50 } });
     const answer = await sendRaw(own.port, `${POST_RUN}Content-Length: 33554433\r\n\r\n`);
     expect(answer.status).toBe(400);
@@ -131,7 +131,7 @@ describe("a body that is not read", () => {
     await own.http.close();
   });
 
-  test("too large without a length, or in endless chunks, is refused at the cap", async () => {
+  test("too large without a length, or in endless chunks, is refused at the limit", async () => {
     const own = await startEdge({ limits: { lingerMs: 50 }, bodyBytesMax: { createRun: 100_000 } });
     const chunk = `10000\r\n${"a".repeat(65_536)}\r\n`;
     const answer = await sendRaw(own.port, `${POST_RUN}Transfer-Encoding: chunked\r\n\r\n`, chunk, chunk);
@@ -155,7 +155,7 @@ describe("Expect: 100-continue", () => {
     socket.destroy();
   });
 
-  test("gets the refusal at once instead of 100 with a Content-Length above the limit", async () => {
+  test("with a Content-Length above the limit gets the refusal at once instead of 100", async () => {
     const own = await startEdge({ bodyBytesMax: { createRun: 100_000, cancelRun: 1_000 } });
     const waiting = (length: number) => `Expect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
     for (const [request, maxBytes] of [
@@ -169,7 +169,7 @@ describe("Expect: 100-continue", () => {
     await own.http.close();
   });
 
-  test("gets 401 at once instead of 100 without a key", async () => {
+  test("without a key gets 401 at once instead of 100", async () => {
     const answer = await sendRaw(edge.port, `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${head}`);
     expect(answer.status).toBe(401);
   });
@@ -212,7 +212,7 @@ describe("slow senders", () => {
   });
 });
 
-test("a connection that sends nothing is closed without an answer, which a browser would take for that of its next request", async () => {
+test("a connection that sends nothing is closed without an answer, which a browser would take for the answer to its next request", async () => {
   const own = await startEdge({ limits: { headersMs: 100, requestMs: 200, checkEveryMs: 20 } });
   const socket = await openSocket(own.port);
   let heard = "";
@@ -222,7 +222,7 @@ test("a connection that sends nothing is closed without an answer, which a brows
   await own.http.close();
 });
 
-test("a connection that was answered and then sends empty lines alone is closed after the time of keep-alive and headers", async () => {
+test("a connection that sends only empty lines after its answer is closed after the keep-alive and header timeouts", async () => {
   const own = await startEdge({ limits: { keepAliveMs: 100, headersMs: 100, checkEveryMs: 20 } });
   const socket = await openSocket(own.port);
   // A line that meets the end of the connection is answered by a reset, which ends it as well.
@@ -244,7 +244,7 @@ describe("slow readers", () => {
       })(),
     );
 
-  test("are closed when no byte of the answer gets through for the limit", async () => {
+  test("are closed when no byte of the answer gets through within the limit", async () => {
     const source = endless();
     const own = await startEdge({
       limits: { slowReaderMs: 100 },
@@ -283,7 +283,7 @@ describe("slow readers", () => {
 });
 
 describe("a slow reader's limit", () => {
-  test("ends with the answer: a request behind it on the same connection may wait longer", async () => {
+  test("ends with the answer: a later request on the same connection may wait longer", async () => {
     const release = Promise.withResolvers<void>();
     const data = { username: null, displayName: null, userFlags: 0 };
     const getMe = async () => {
@@ -304,7 +304,7 @@ describe("a slow reader's limit", () => {
   });
 });
 
-describe("callers who close their side when their request is out", () => {
+describe("callers who close their side after sending their request", () => {
   const halfClosed = async (port: number, request: string) => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     let text = "";
@@ -315,7 +315,7 @@ describe("callers who close their side when their request is out", () => {
     return readAnswers(text);
   };
 
-  test("get their answers, also those that take some cycles of the event loop", async () => {
+  test("get their answers, also if they take some event loop cycles", async () => {
     const getMe = async () => {
       for (let cycle = 0; cycle < 20; cycle += 1) await nextCycle();
       return { data: { username: null, displayName: null, userFlags: 0 } };
@@ -331,12 +331,12 @@ describe("callers who close their side when their request is out", () => {
     await own.http.close();
   });
 
-  test("get a 400 when it was not whole", async () => {
+  test("get a 400 if the request was incomplete", async () => {
     const [answer] = await halfClosed(edge.port, `${POST_RUN}Content-Length: 10\r\n\r\n{`);
     expect([answer?.status, answer?.body.status]).toEqual([400, "BAD_REQUEST_ERROR"]);
   });
 
-  test("are taken for gone when the answer is long in coming", async () => {
+  test("are assumed gone if the answer takes long", async () => {
     const gone = Promise.withResolvers<void>();
     const getMe = async (_input: unknown, context: RequestContext) => {
       context.onGone(gone.resolve);
@@ -380,7 +380,7 @@ describe("callers who hang up", () => {
     await own.http.close();
   });
 
-  test("with a second request behind a waiting one free both", async () => {
+  test("free both a waiting request and the request behind it", async () => {
     const { getMe, arrived, gone } = waiting();
     const own = await startEdge({ limits: { halfClosedMs: 20 }, handlers: { getMe: getMe(2) } });
     const socket = await openSocket(own.port);
@@ -392,7 +392,7 @@ describe("callers who hang up", () => {
     await own.http.close();
   });
 
-  test("are not reported to the handler of a request that was answered", async () => {
+  test("are not reported to the handler of an answered request", async () => {
     let isGone = false;
     const getMe = async (_input: unknown, context: RequestContext) => {
       context.onGone(() => (isGone = true));
@@ -425,7 +425,7 @@ describe("keep-alive and stopping", () => {
     expect(answers[1]?.body.data).toEqual({ credits: 7 });
   });
 
-  test("requests that wait on one connection have a bound: those within it are answered, then comes one 429, then the end", async () => {
+  test("waiting requests on one connection are limited: requests within the limit are answered, then comes one 429, then the end", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
     const asked: string[] = [];
     const counted = async () => {
@@ -447,7 +447,7 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
-  test("who hangs up with more than the bound gets nothing any more", async () => {
+  test("a caller who hangs up with more than the limit gets nothing more", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe } });
     const socket = await openSocket(own.port);
@@ -460,7 +460,7 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
-  test("a request that comes when those before it are answered counts alone", async () => {
+  test("a request that arrives when earlier requests are answered counts alone", async () => {
     const own = await startEdge({ limits: { connectionRequestsMax: 1 } });
     const socket = await openSocket(own.port);
     for (let nth = 1; nth <= 3; nth += 1) {
@@ -472,7 +472,7 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
-  test("a file is opened when its answer is the next on the connection, not before", async () => {
+  test("a file is opened when its answer is next on the connection, not before", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
     let opened = 0;
     const openFile = async () => {
@@ -491,13 +491,13 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
-  test("a request for another protocol is answered in this one and ends the connection: what came behind it is not read", async () => {
+  test("a request for another protocol is answered in this one and ends the connection, and what came after it is not read", async () => {
     const request = `${GET_ME}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n${GET_ME}\r\n`;
     const answer = await sendRaw(edge.port, request);
     expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
   });
 
-  test("nothing is begun behind a request whose answer ends the connection", async () => {
+  test("nothing is started behind a request whose answer ends the connection", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\n${GET_ME}Host: y\r\n\r\n${SECOND}`);
@@ -508,7 +508,7 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
-  test("CONNECT behind a request takes no answer away: that one is answered, then CONNECT is refused", async () => {
+  test("CONNECT behind a request does not cost that request its answer: it is answered, then CONNECT is refused", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\nCONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -518,7 +518,7 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
-  test("what is no request after a request takes no answer away: those before are answered, then the other is refused", async () => {
+  test("invalid data after requests does not cost them their answers: they are answered, then the data is refused", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const { socket, answers } = await openHeard(own.port);
@@ -538,7 +538,7 @@ describe("keep-alive and stopping", () => {
     ["with a broken chunk", `${POST_RUN}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`],
     ["without Host", "GET /v1/me HTTP/1.1\r\n\r\n"],
     ["with headers of 20 KB", `${GET_ME}X-Long: ${"a".repeat(20_000)}\r\n\r\n`],
-  ])("a request %s in the packet of a good one takes no answer away", async (_name, malformed) => {
+  ])("a request %s in the packet of a valid one does not cost that one its answer", async (_name, malformed) => {
     for (const good of [`${GET_ME}\r\n`, SECOND]) {
       const answers = readAnswers(await exchangeRaw(edge.port, good + malformed));
       expect(answers.map(({ status }) => status)).toEqual([200, 400]);
@@ -569,7 +569,7 @@ describe("keep-alive and stopping", () => {
     await closed;
   });
 
-  test("close answers every request of a connection on which several wait, and begins no more behind the last answer", async () => {
+  test("close answers every request of a connection on which several wait, and starts none behind the last answer", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const { socket, answers } = await openHeard(own.port);
@@ -591,7 +591,7 @@ describe("keep-alive and stopping", () => {
     await closed;
   });
 
-  test("a request that was on its way when the server began to close is served, never a 503", async () => {
+  test("a request that was on its way when the server started to close is served and never gets a 503", async () => {
     const own = await startEdge();
     const socket = await openSocket(own.port);
     socket.write(`${GET_ME}X-Part: `);
@@ -604,7 +604,7 @@ describe("keep-alive and stopping", () => {
     await closed;
   });
 
-  test("a caller that never sends the rest of its request does not hold up the end", async () => {
+  test("a caller that never sends the rest of its request does not hold up closing", async () => {
     const own = await startEdge({ limits: { requestMs: 100, headersMs: 100, checkEveryMs: 10_000 } });
     const socket = await openSocket(own.port);
     socket.resume();

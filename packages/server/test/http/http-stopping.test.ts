@@ -37,7 +37,7 @@ async function openSilent(port: number): Promise<Socket> {
 }
 
 describe("a server that is asked to stop", () => {
-  test("serves on during the notice, and closes each connection with its answer", async () => {
+  test("continues to serve during the notice, and closes each connection with its answer", async () => {
     const own = await startEdge();
     const notice = Promise.withResolvers<void>();
     let haveWaitsEnded = false;
@@ -50,7 +50,7 @@ describe("a server that is asked to stop", () => {
     expect(haveWaitsEnded).toBe(true);
   });
 
-  test("answers fifty connections that came in one cycle of its event loop, after the end of a notice it slept through", async () => {
+  test("answers fifty connections that arrived in one event loop cycle, after a notice during which it was paused", async () => {
     const own = await startEdge();
     const noticeMs = 20;
     const closed = own.http.close({ notice: wait(noticeMs) });
@@ -61,7 +61,7 @@ describe("a server that is asked to stop", () => {
     await closed;
   });
 
-  test("listens no more when it ends the waits, so that those it answers go elsewhere", async () => {
+  test("no longer listens when it ends the waits, so that the callers it answers go elsewhere", async () => {
     const own = await startEdge();
     const refused = Promise.withResolvers<unknown>();
     await own.http.close({
@@ -79,7 +79,7 @@ describe("a server that is asked to stop", () => {
     expect(statuses([(await sent) ?? ""])).toEqual([[200]]);
   });
 
-  test("waits a while for the request of a connection that has sent nothing yet, and answers it", async () => {
+  test("waits a while for the request on a connection that has sent nothing yet, and answers it", async () => {
     const own = await startEdge();
     const silent = await openSilent(own.port);
     const haveWaitsEnded = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ describe("a server that is asked to stop", () => {
     await closed;
   });
 
-  test("closes a connection that goes on sending nothing, and one that never sends its request whole", async () => {
+  test("closes a connection that continues to send nothing, and a connection that never sends a complete request", async () => {
     for (const part of ["", "GET /v1/me HTTP/1.1\r\n", GET_ME.replace("\r\n\r\n", "\r\nContent-Length: 2\r\n\r\n{")]) {
       const limits =
         part === "" ? { silentMs: 20, requestMs: 60_000 } : { silentMs: 0, requestMs: 100, headersMs: 100 };
@@ -106,7 +106,7 @@ describe("a server that is asked to stop", () => {
     }
   });
 
-  test("closes in the end also a download whose caller reads a little now and then, and answers that never come", async () => {
+  test("finally closes downloads whose callers read a little now and then, and requests that are never answered", async () => {
     const [opened, asked] = [Promise.withResolvers<Readable>(), Promise.withResolvers<void>()];
     const openFile = async () => {
       const body = new Readable({ read: () => void body.push(Buffer.alloc(65_536)) });
@@ -131,7 +131,7 @@ describe("a server that is asked to stop", () => {
     socket.destroy();
   });
 
-  test("gives what is under way the whole grace", async () => {
+  test("gives pending answers the whole grace period", async () => {
     const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const getMe = async () => {
       asked.resolve();
@@ -150,7 +150,7 @@ describe("a server that is asked to stop", () => {
     await closed;
   });
 
-  test("does not wait for a connection that has had its answer", async () => {
+  test("does not wait for a connection that has already had its answer", async () => {
     const own = await startEdge({ limits: { silentMs: 60_000 } });
     const idle = await openSocket(own.port);
     idle.write(GET_ME);

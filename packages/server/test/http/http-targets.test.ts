@@ -30,32 +30,32 @@ describe("a request target in absolute form", () => {
     ["an IPv6 address", "http://[::1]:8787/v1/me"],
     ["repeated and trailing slashes", "http://other//v1//me/"],
     ["a percent-encoded path", "http://other/v1/m%65"],
-  ])("of %s is served for its path, whatever its authority", async (_name, target) => {
+  ])("%s is served for its path, whatever its authority", async (_name, target) => {
     const answer = await ask(target);
     expect([answer.status, answer.body.status]).toEqual([200, "SUCCESS"]);
     expect(edge.calls.at(-1)?.name).toBe("getMe");
     expect((await ask(target, { headers: "" })).status).toBe(401);
   });
 
-  test("has its query and its parameters", async () => {
+  test("keeps its query and its parameters", async () => {
     expect((await ask("http://other/v1/runs?limit=7")).status).toBe(200);
     expect(edge.calls.at(-1)?.input.query).toMatchObject({ limit: 7 });
     expect((await ask(`http://other/v1/runs/${ID}`)).status).toBe(200);
     expect(edge.calls.at(-1)?.input.params).toEqual({ runId: ID });
   });
 
-  test("without a path is the root; OPTIONS is answered as for any other target", async () => {
+  test("without a path is the root, and OPTIONS is answered as for any other target", async () => {
     expect((await ask("http://other")).status).toBe(404);
     expect((await ask("http://other?a=/v1/me")).body.message).toBe("Unrecognized request: GET /.");
     expect((await ask("http://other", { method: "OPTIONS" })).status).toBe(204);
     expect((await ask("http://other/v1/me", { method: "OPTIONS" })).status).toBe(204);
   });
 
-  test("of a path outside /v1 needs no key, as always", async () => {
+  test("with a path outside /v1 needs no key, as in origin form", async () => {
     expect((await ask("http://other/healthz", { headers: "" })).status).toBe(200);
   });
 
-  test("carries the headers of every answer of /v1", async () => {
+  test("gets the headers of every /v1 answer", async () => {
     const answer = await ask("http://other/v1/me", { headers: `${AUTH}cli-agent: resources_hash=old\r\n` });
     expect(answer.headers.get("action-require")).toBe("update-resources");
     const current = await ask("http://other/v1/me", { headers: `${AUTH}cli-agent: resources_hash=${HASH}\r\n` });
@@ -69,7 +69,7 @@ describe("a request target in absolute form", () => {
     "http://other/%76%31/me",
     "http://other/v1%2Fme",
     "http://v1/v1/nothing",
-  ])("%s does not lead past authentication: 401 without a key, as in origin form", async (target) => {
+  ])("%s does not bypass authentication: 401 without a key, as in origin form", async (target) => {
     const path = target.slice(target.indexOf("/", "http://".length));
     for (const spelling of [target, path]) {
       const answer = await ask(spelling, { headers: "" });
@@ -97,7 +97,7 @@ describe("a request target in absolute form", () => {
   });
 });
 
-describe("a Host", () => {
+describe("a Host header", () => {
   test.each([
     "example.org",
     "example.org:8787",
@@ -109,7 +109,7 @@ describe("a Host", () => {
     "a%20b",
     "example.org:",
     "",
-  ])('"%s" is sound', async (host) => {
+  ])('"%s" is valid', async (host) => {
     expect((await ask("/v1/me", { host: `Host: ${host}\r\n` })).status).toBe(200);
   });
 
@@ -131,13 +131,13 @@ describe("a Host", () => {
     '"a"',
     "caf\xe9",
     "http://a",
-  ])('"%s" is none: 400', async (host) => {
+  ])('"%s" is not valid: 400', async (host) => {
     const before = edge.calls.length;
     expect(refusal(await ask("/v1/me", { host: `Host: ${host}\r\n` }))).toMatch(/Host header|valid HTTP/);
     expect(edge.calls.length).toBe(before);
   });
 
-  test("must be there in HTTP/1.1, once, and sound in HTTP/1.0 too", async () => {
+  test("must be present exactly once in HTTP/1.1, and valid in HTTP/1.0 too", async () => {
     expect(refusal(await ask("/v1/me", { host: "" }))).toMatch(/^The request has no Host header\./);
     expect(refusal(await ask("http://other/v1/me", { host: "" }))).toMatch(/^The request has no Host header\./);
     expect(refusal(await ask("/v1/me", { host: "Host: x\r\nhost: x\r\n" }))).toMatch(

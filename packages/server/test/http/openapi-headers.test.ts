@@ -42,7 +42,7 @@ test.each([
   [429, "/v1/me", "fast"],
   [500, "/v1/me/credits", "good"],
   [504, "/v1/runs", "good"],
-])("every header of a %i is described with that answer", async (status, path, key) => {
+])("every header of a %i is described for that response", async (status, path, key) => {
   const headers = { authorization: `Bearer ${key}`, "cli-agent": "resources_hash=old" };
   const isCreate = status === 504;
   const query = status === 422 ? "?limit=0&more=1" : "?more=1";

@@ -64,12 +64,12 @@ describe("a process", () => {
     expect(ready).toBe(Object.keys(problem).length === 0);
   });
 
-  test("has search loaded as soon as somebody asks", async () => {
+  test("loads search as soon as somebody asks", async () => {
     await open()();
     expect(state.isWarmed).toBe(true);
   });
 
-  test("stays ready while a bucket that all share takes no files, and says that it is degraded", async () => {
+  test("stays ready while a shared bucket accepts no files, and reports that it is degraded", async () => {
     state.isShared = true;
     const check = open();
     state.canStore = false;
@@ -82,7 +82,7 @@ describe("a process", () => {
     expect(lines.map(({ msg }) => msg)).toEqual(["ready, but degraded", "not ready", "ready again"]);
   });
 
-  test("of the API stays ready while no worker runs, and its log says so once, and once that one is back", async () => {
+  test("for the API stays ready while no worker runs, and logs once that none runs and once that a worker is back", async () => {
     const check = open();
     await removeWorker(db, WORKER);
     const workers = "no worker is running; runs wait until a process with the role worker or all is started";
@@ -93,18 +93,18 @@ describe("a process", () => {
     expect(lines).toMatchObject([{ level: 40, workers, msg: "ready, but degraded" }, { msg: "ready again" }]);
   });
 
-  test("counts no worker that has been silent for longer than any lease", async () => {
+  test("does not count workers that have been silent for longer than any lease", async () => {
     await db.query("update workers set heartbeat_at = promptd_now() - interval '61 s'");
     expect(await open()()).toMatchObject({ ready: true, details: { degraded: ["workers"] } });
   });
 
-  test("that is a worker itself says nothing of others", async () => {
+  test("that is itself a worker does not report on other workers", async () => {
     await removeWorker(db, WORKER);
     const { ready, details } = await open("all")();
     expect([ready, Object.hasOwn(details, "workers"), details.degraded]).toEqual([true, false, []]);
   });
 
-  test("logs what is wrong also where nobody asks, until it is closed", async () => {
+  test("logs problems even if nobody asks, until it is closed", async () => {
     await removeWorker(db, WORKER);
     const stop = watchReadiness(open(), 1);
     await expect.poll(() => lines).toMatchObject([{ msg: "ready, but degraded" }]);
@@ -113,7 +113,7 @@ describe("a process", () => {
     await stop();
   });
 
-  test("names a database that does not answer", async () => {
+  test("reports a database that does not answer", async () => {
     state.database = { query: () => Promise.reject(new Error("connect ECONNREFUSED")) };
     expect(await open()()).toEqual({
       ready: false,
@@ -122,7 +122,7 @@ describe("a process", () => {
     expect(lines).toMatchObject([{ msg: "not ready", database: "unreachable", reason: "connect ECONNREFUSED" }]);
   });
 
-  test("is not ready on a connection to a server that became a standby, and asks the next one by another", async () => {
+  test("is not ready when its database server becomes a standby, and opens a new connection for the next check", async () => {
     const one = await openTestDatabase({ poolMax: 1 });
     onTestFinished(() => one.close());
     state.database = one.db;
@@ -134,7 +134,7 @@ describe("a process", () => {
     expect(lines).toMatchObject([{ msg: "not ready", database: "does not accept writes" }, { msg: "ready again" }]);
   });
 
-  test("logs a problem once, however often it is asked, and once that it is gone", async () => {
+  test("logs a problem once, however often it is checked, and logs once when it is gone", async () => {
     const check = open();
     state.aheadMs = 60_000;
     for (let i = 0; i < 3; i += 1) await check();
@@ -147,7 +147,7 @@ describe("a process", () => {
   });
 });
 
-test("a server becomes ready by itself when its search is loaded", async () => {
+test("a server becomes ready on its own when its search is loaded", async () => {
   const server = await startTestServer({ role: "api" });
   onTestFinished(() => server.close());
   const askReadiness = async () => (await fetch(`${server.url}/readyz`)).status;

@@ -42,7 +42,7 @@ async function openProxy() {
   return proxy;
 }
 
-test("a start waits for a database that recovers, and logs one line for the wait and one for its end", async () => {
+test("startup waits for a recovering database, and logs one line for the wait and one for its end", async () => {
   const proxy = await openProxy();
   proxy.startUp(4);
   const { opening, messages } = startOn(proxy.url);
@@ -62,14 +62,14 @@ test.each([
     },
   ],
   ["refuses connections", async () => `postgresql://ada@127.0.0.1:${await freePort()}/prompts`],
-])("a stop ends the wait for a database that %s at once", async (_what, urlOf) => {
+])("a stop immediately ends the wait for a database that %s", async (_what, urlOf) => {
   const { opening, stop, waits } = startOn(await urlOf());
   await waits;
   stop.abort(new StartFailure("Startup was canceled."));
   await expect(opening).rejects.toThrow(/^Startup was canceled\.$/);
 });
 
-test("a stop ends a connection attempt that nobody answers at once, not after its timeout", async () => {
+test("a stop ends an unanswered connection attempt at once, not after its timeout", async () => {
   const proxy = await openProxy();
   proxy.blackhole(true);
   const { opening, stop } = startOn(proxy.url);
@@ -80,7 +80,7 @@ test("a stop ends a connection attempt that nobody answers at once, not after it
   expect(performance.now() - stoppedMs).toBeLessThan(3_000); // a connection may take 5 s to open
 });
 
-test("a database that stays away is named in the end, without its password", async () => {
+test("a database that stays unreachable is finally reported, without its password", async () => {
   const port = await freePort();
   const { opening } = startOn(`postgresql://ada:hunter2@127.0.0.1:${port}/prompts`, { retryMs: 300 });
   await expect(opening).rejects.toThrow(`The database cannot be used: connect ECONNREFUSED 127.0.0.1:${port}.

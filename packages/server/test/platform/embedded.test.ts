@@ -28,7 +28,7 @@ const NAMELESS = 54_321;
 afterEach(cleanUp);
 
 describe("the first start", () => {
-  it("makes a closed cluster that keeps what it acknowledged and listens on no network", async () => {
+  it("creates a private cluster that never loses what it has acknowledged and does not listen on a network", async () => {
     const dataDir = await createDataDir();
     const { url } = await startUser(dataDir);
     const settings = await ask(
@@ -53,7 +53,7 @@ describe("the first start", () => {
     for (const path of [dataDir, join(dataDir, "pg")]) expect((await lstat(path)).mode & 0o777).toBe(0o700);
   });
 
-  it("hands nothing of promptd's environment to the server, nor its terminal", async () => {
+  it("passes neither promptd's environment nor its terminal to the server", async () => {
     const dataDir = await createDataDir();
     await startUser(dataDir);
     const pid = await serverPid(dataDir);
@@ -63,7 +63,7 @@ describe("the first start", () => {
     expect(Number(session)).toBe(pid);
   });
 
-  it("of two processes at the same time makes one server", async () => {
+  it("by two processes at the same time starts one server", async () => {
     const dataDir = await createDataDir();
     const users = await Promise.all([startUser(dataDir), startUser(dataDir), startUser(dataDir)]);
     const starts = users.map(({ url }) => ask(url, "select pg_postmaster_start_time()::text"));
@@ -86,7 +86,7 @@ describe("several processes on one data directory", () => {
     expect(await readServerPid(dataDir)).toBe(null);
   });
 
-  it("that stop at the same time leave no server behind", async () => {
+  it("leave no server behind when they stop at the same time", async () => {
     const dataDir = await createDataDir();
     const first = await startUser(dataDir);
     const second = await startUser(dataDir);
@@ -119,7 +119,7 @@ describe("the start", () => {
     expect(await readdir(join(dataDir, "pg"))).toEqual(["PG_VERSION"]);
   });
 
-  it("tells what the server said when it does not come up, and backs off from one second to thirty", async () => {
+  it("reports what the server said if it does not start, and backs off from one second to thirty", async () => {
     const dataDir = await createDataDir();
     const first = await startUser(dataDir);
     await first.stop();
@@ -128,7 +128,7 @@ describe("the start", () => {
     expect([0, 1, 2, 3, 4, 5, 6, 50].map(backOffMs)).toEqual([0, 1000, 2000, 4000, 8000, 16000, 30000, 30000]);
   });
 
-  it("that is given up leaves no server behind", async () => {
+  it("leaves no server behind if it is abandoned", async () => {
     const dataDir = await createDataDir();
     const options = { dataDir, log: createLog("error"), signal: AbortSignal.abort(new Error("changed my mind")) };
     await expect(startEmbeddedPostgres(options)).rejects.toThrow("changed my mind");
@@ -138,7 +138,7 @@ describe("the start", () => {
     expect((await Promise.all(directories)).some((found) => found?.ino === cluster.ino)).toBe(false);
   });
 
-  it("refuses foreign files under the cluster's name", async () => {
+  it("refuses someone else's files under the cluster's name", async () => {
     const dataDir = await createDataDir();
     await mkdir(join(dataDir, "pg"), { recursive: true });
     await writeFile(join(dataDir, "pg/diary.txt"), "dear diary");
@@ -148,7 +148,7 @@ describe("the start", () => {
 });
 
 describe.runIf(isRoot)("root", () => {
-  it("runs the server as an unprivileged user in a directory that this user cannot reach by itself", async () => {
+  it("runs the server as an unprivileged user in a directory that this user cannot reach on its own", async () => {
     const dataDir = await createDataDir();
     await startUser(dataDir);
     expect((await lstat(`/proc/${await serverPid(dataDir)}`)).uid).toBe(NOBODY);
@@ -156,7 +156,7 @@ describe.runIf(isRoot)("root", () => {
     expect((await lstat(dataDir)).uid).toBe(0);
   });
 
-  it("hands the cluster over when the database user changes", async () => {
+  it("changes the cluster's owner when the database user changes", async () => {
     const dataDir = await createDataDir();
     const first = await startUser(dataDir, { dbUid: NOBODY });
     await ask(first.url, "create table kept as select 7 as n");
@@ -194,7 +194,7 @@ describe.runIf(canRunAsOther)("other accounts of the machine", () => {
     expect(await ask(url, "select current_user")).toBe("promptd");
   });
 
-  it("an ordinary user runs the server as itself, and root goes on with it as that user", async () => {
+  it("an ordinary user runs the server under its own account, and root then continues it as that user", async () => {
     const dataDir = await createDataDir(NOBODY);
     const user = await startUser(dataDir, { uid: NOBODY });
     await ask(user.url, "create table kept as select 7 as n");
@@ -207,7 +207,7 @@ describe.runIf(canRunAsOther)("other accounts of the machine", () => {
     expect(await ask(again.url, "select n from kept")).toBe(7);
   });
 
-  it("a data directory of someone else is refused by name", async () => {
+  it("a data directory that belongs to someone else is refused by name", async () => {
     const dataDir = await createDataDir();
     await mkdir(dataDir);
     await chmod(join(dataDir, ".."), 0o755);

@@ -43,12 +43,12 @@ describe.skipIf(PGBOUNCER === undefined).each(SET_UPS)("behind a PgBouncer $name
     current_setting('idle_in_transaction_session_timeout') as idle`;
   const IN_FORCE = { statement: "5s", lock: "3s", idle: "10s" };
 
-  test("the route is found out", () => {
+  test("the route is detected", () => {
     expect(db.route).toEqual({ isPooled: true, keepsNames });
     expect(database.db.route).toEqual({ isPooled: false, keepsNames: true });
   });
 
-  test("the limits are in force for every kind of statement, and for nobody else", async () => {
+  test("the limits apply to every kind of statement, and to nobody else", async () => {
     const found = await Promise.all([
       db.query(LIMITS),
       db.query({ name: "limits_test", text: LIMITS }),
@@ -65,7 +65,7 @@ describe.skipIf(PGBOUNCER === undefined).each(SET_UPS)("behind a PgBouncer $name
     expect((await other.query(LIMITS)).rows).toEqual([{ statement: "0", lock: "0", idle: "0" }]);
   });
 
-  test("a statement that takes too long is ended by the server, and the connection goes on", async () => {
+  test("a statement that takes too long is canceled by the server, and the connection stays usable", async () => {
     await expect(db.queryWithin(100, "select pg_sleep(5)", [])).rejects.toMatchObject({ code: "57014" });
     await expect(db.query("select 1 / 0")).rejects.toMatchObject({ code: "22012" });
     await expect(db.named("divides_test", "select 1 / $1::int", [0])).rejects.toMatchObject({ code: "22012" });
@@ -73,7 +73,7 @@ describe.skipIf(PGBOUNCER === undefined).each(SET_UPS)("behind a PgBouncer $name
     expect(await db.named("one_test", "select $1::int as one", [1])).toEqual([{ one: 1 }]);
   });
 
-  test("two hundred at once get their own answers over four connections, and what they write is committed", async () => {
+  test("two hundred concurrent statements get their own answers over four connections, and what they write is committed", async () => {
     await db.query("create table numbers (n int)");
     const numbers = Array.from({ length: 200 }, (_, i) => i);
     const answers = await Promise.all(
@@ -112,7 +112,7 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
   const messages = (spy: { readonly mock: { readonly calls: unknown[][] } }) =>
     spy.mock.calls.map((call) => call.find((part) => typeof part === "string"));
 
-  test("with DATABASE_DIRECT_URL runs prompts, hears of what happened, and its ledger adds up", async () => {
+  test("with DATABASE_DIRECT_URL runs prompts, receives notifications, and its ledger adds up", async () => {
     const { server, warn, debug, run } = await startPooled(({ pooled, direct }) => ({
       DATABASE_URL: pooled,
       DATABASE_DIRECT_URL: direct,
@@ -124,18 +124,18 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
     expect(messages(warn).filter((message) => /pooler|notifications/.test(String(message)))).toEqual([]);
   });
 
-  test("says what to set when notifications do not arrive, and its runs succeed all the same", async () => {
+  test("says what to set if notifications do not arrive, and its runs still succeed", async () => {
     const { warn, run } = await startPooled(({ pooled }) => ({ DATABASE_URL: pooled }));
     await eventually(() => expect(messages(warn).join("\n")).toContain("set DATABASE_DIRECT_URL"));
     expect(await run()).toBe("succeeded");
   });
 
   test.each([
-    ["that passes on statements alone", { pool_mode: "statement" }, "*", "pool_mode = transaction"],
+    ["that supports only single statements", { pool_mode: "statement" }, "*", "pool_mode = transaction"],
     ["that has no entry for the database", { auth_type: "trust" }, "other", "[databases]"],
-    ["that knows no user", { auth_type: "trust", auth_file: "/dev/null" }, "*", "auth_file"],
-    ["that wants another password", { auth_type: "scram-sha-256", auth_file: "/dev/null" }, "*", "password"],
-  ])("one %s is refused at once, and the sentence says what to set", async (_what, changes, entry, advice) => {
+    ["that does not know the user", { auth_type: "trust", auth_file: "/dev/null" }, "*", "auth_file"],
+    ["that expects another password", { auth_type: "scram-sha-256", auth_file: "/dev/null" }, "*", "password"],
+  ])("one %s is refused at once, and the message says what to set", async (_what, changes, entry, advice) => {
     const refusing = await startPgbouncer(changes, entry);
     onTestFinished(() => refusing.stop());
     const database = await openTestDatabase();
@@ -146,7 +146,7 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
     expect(warnings).toEqual([]); // a start that retries logs it, and takes a minute
   });
 
-  test("a database that does not exist is refused at once, by the word of the server behind the pooler", async () => {
+  test("a database that does not exist is refused at once, based on the error of the server behind the pooler", async () => {
     const address = pooler.urlOf("postgresql://promptd@/no_such_database");
     expect(await refusalOf(address)).toEqual({ message: expect.stringContaining("Create the database"), warnings: [] });
   });

@@ -10,7 +10,7 @@ const commit = findCommitBefore();
 afterAll(killLeftovers);
 
 describe.skipIf(commit === null)("the program of the commit before the newest migration", () => {
-  test("starts on the new schema, and each of the two works for the other", async ({ skip }) => {
+  test("starts on the new schema, and each of the two programs works for the other", async ({ skip }) => {
     const program = checkOut(commit ?? "");
     if (program === null) {
       skip("It needs packages that are not installed.");

@@ -57,7 +57,7 @@ const indexes = () =>
   );
 
 describe("a release that is rolled back", () => {
-  test("starts on the schema of a newer one whose migrations are compatible, changes nothing and says so", async () => {
+  test("starts on the schema of a newer release whose migrations are compatible, changes nothing, and logs that", async () => {
     expect(await migrate(database.url, log, { release: newer(ADDS, INDEX) })).toEqual(["9990-newer", "9991-newer"]);
     const info = vi.fn();
     expect(await migrate(database.url, { ...log, info })).toEqual([]);
@@ -69,7 +69,7 @@ describe("a release that is rolled back", () => {
     expect(await migrate(database.url, log, { release: newer(ADDS, INDEX) })).toEqual([]);
   });
 
-  test("is refused by the name of the first migration that it cannot work with, and told what to do", async () => {
+  test("is refused with the name of the first migration that it cannot work with, and with what to do", async () => {
     const warn = vi.fn();
     await migrate(database.url, { ...log, warn }, { release: newer(ADDS, DROPS, INDEX) });
     expect(warn.mock.calls).toEqual([
@@ -80,14 +80,14 @@ describe("a release that is rolled back", () => {
     );
   });
 
-  test("is refused by a migration without a mark, as programs before the marks left them", async () => {
+  test("is refused if a migration has no mark, as those applied by programs before the marks", async () => {
     await db.query("insert into schema_migrations (name, sha256) values ('9990-newer', 'x')");
     await expect(migrate(database.url, log)).rejects.toThrow(
       "older versions cannot work with its migration 9990-newer",
     );
   });
 
-  test("may bring a migration of its own, as a fix of an older release does", async () => {
+  test("may have its own migration, as a fix for an older release does", async () => {
     await migrate(database.url, log, { release: newer(ADDS) });
     const fix = parseMigration("9989-fix", "-- promptd: compatible\nalter table accounts add column fixed text;\n");
     const release = { ...thisRelease(), migrations: [...thisRelease().migrations, fix] };
@@ -96,7 +96,7 @@ describe("a release that is rolled back", () => {
   });
 });
 
-test("an older program goes on, and starts again, while a newer one changes the schema", async () => {
+test("an older program keeps running, and can restart, while a newer one changes the schema", async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const caller = await server.createCaller({ credits: 100 });
@@ -123,8 +123,8 @@ describe("a database from before the marks", () => {
   });
 });
 
-describe("a migration of a table that somebody uses", () => {
-  test("lets requests pass within a second or so, is tried again and then succeeds, with one line in the log", async () => {
+describe("a migration of a table that is in use", () => {
+  test("lets requests pass within about a second, is retried, and then succeeds, with one line in the log", async () => {
     const other = await useAccounts();
     const warn = vi.fn();
     const migrating = migrate(database.url, { ...log, warn }, { release: newer(ADDS) });
@@ -136,7 +136,7 @@ describe("a migration of a table that somebody uses", () => {
     expect(warn.mock.calls).toEqual([[{ change: "9990-newer" }, "a schema change is waiting for a lock; retrying"]]);
   });
 
-  test("is given up after a while by name, and what was applied before it stays", async () => {
+  test("fails by name after a while, and what was applied before it stays", async () => {
     const other = await useAccounts();
     const table = "-- promptd: compatible\ncreate table made_before (id int);\n";
     await expect(migrate(database.url, log, { release: newer(table, ADDS), lockedMsMax: 0 })).rejects.toThrow(
@@ -148,7 +148,7 @@ describe("a migration of a table that somebody uses", () => {
 });
 
 describe("an index that is built while its table is in use", () => {
-  test("takes no lock that writers wait for, and keeps other starts waiting until it is done", async () => {
+  test("takes no lock that writers wait for, and makes other processes wait to start until it is done", async () => {
     const other = await useAccounts(); // the build waits for it
     const building = migrate(database.url, log, { release: newer(INDEX) });
     await until(async () => (await indexes()).length === 1);
@@ -159,7 +159,7 @@ describe("an index that is built while its table is in use", () => {
     expect(await indexes()).toEqual([{ valid: true }]);
   });
 
-  test("whose program died is ended in the server, dropped and built again", async () => {
+  test("whose program died is ended in the server, dropped, and rebuilt", async () => {
     const other = await useAccounts();
     const builder = await connect(); // what a killed program leaves behind: nobody reads its connection
     await builder.query("set statement_timeout = 0");
@@ -172,7 +172,7 @@ describe("an index that is built while its table is in use", () => {
     expect(await indexes()).toEqual([{ valid: true }]);
   });
 
-  test("that was left invalid is dropped and built again", async () => {
+  test("that was left invalid is dropped and rebuilt", async () => {
     const other = await useAccounts();
     const builder = await connect();
     await builder.query("set statement_timeout = 300");
@@ -184,14 +184,14 @@ describe("an index that is built while its table is in use", () => {
     expect(await indexes()).toEqual([{ valid: true }]);
   });
 
-  test("that was built, but not recorded, is not built again", async () => {
+  test("that was built but not recorded is not rebuilt", async () => {
     await db.query("create index accounts_made on accounts (created_at)");
     const before = await db.query("select 'accounts_made'::regclass::oid as oid");
     expect(await migrate(database.url, log, { release: newer(INDEX) })).toEqual(["9990-newer"]);
     expect(await db.query("select 'accounts_made'::regclass::oid as oid")).toEqual(before);
   });
 
-  test("is part of the one transaction that makes a new schema", async () => {
+  test("is part of the one transaction that creates a new schema", async () => {
     await db.query("drop schema public cascade; create schema public");
     expect(await migrate(database.url, log, { release: newer(INDEX) })).toContain("9990-newer");
     expect(await indexes()).toEqual([{ valid: true }]);
@@ -216,7 +216,7 @@ describe("a trigger", () => {
     db.query(`select tgname as name, pg_get_triggerdef(oid) as text from pg_trigger
       where tgname in ('append_only', 'published_version_is_final') order by tgname`);
 
-  test("stays as it is, and its table unlocked, when the function changes that it calls", async () => {
+  test("stays as it is, and its table unlocked, when the function that it calls changes", async () => {
     const before = await triggers();
     await forget(...FUNCTIONS);
     const others = [await lock("credit_transfers"), await lock("prompt_versions")];
@@ -226,7 +226,7 @@ describe("a trigger", () => {
     expect(before).toHaveLength(2);
   });
 
-  test("that is made anew waits for the lock of its table a second at most, is tried again and then made", async () => {
+  test("that is recreated waits at most a second for the table lock, is retried, and then created", async () => {
     const before = await triggers();
     await changeTrigger();
     await forget(APPEND_ONLY);
@@ -244,7 +244,7 @@ describe("a trigger", () => {
   test.each([
     "drop trigger append_only on credit_transfers",
     "alter table credit_transfers disable trigger append_only",
-  ])("is made again after somebody's %s", async (statement) => {
+  ])("is recreated after somebody's %s", async (statement) => {
     await db.query(statement);
     await forget(APPEND_ONLY);
     await migrate(database.url, log);

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startTestServer } from "../support/test-server.ts";
 
-test("a second start that finds its port taken changes nothing of what the running server offers", async () => {
+test("a second start that finds its port taken does not change what the running server offers", async () => {
   const server = await startTestServer({ environment: { OPENAI_API_KEY: "sk-test" } });
   onTestFinished(() => server.close());
   const { client } = await server.createCaller();

@@ -90,7 +90,7 @@ async function dump(url: string): Promise<string> {
 }
 
 describe("canaries in keys, inputs, outputs, queries and headers", () => {
-  test("are in no log line at the level debug, and those that open something in no row of the database", async () => {
+  test("are in no log line at level debug, and those that grant access are in no database row", async () => {
     const database = await createTestDatabase();
     undo.push(() => database.drop());
     const fixture = await openInstallationFixture(database.url, {

@@ -3,7 +3,7 @@ import { openDatabase } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 
-it("gives every caller a migrated database of its own, also at the same time", async () => {
+it("gives every caller its own migrated database, also concurrently", async () => {
   const databases = await Promise.all([createTestDatabase(), createTestDatabase(), createTestDatabase()]);
   const names = await Promise.all(
     databases.map(async ({ url }) => {

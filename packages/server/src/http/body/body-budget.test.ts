@@ -11,7 +11,7 @@ const LIMITS = {
   bodyPassMs: 0,
 };
 
-test("after a large body its account rests, and nobody else", async () => {
+test("after a large body, its account has to wait and no other account does", async () => {
   const budget = createBodyBudget({ ...LIMITS, accountBodyBytesMax: 6 * MIB });
   (await budget.reserve("a", 5 * MIB, never)).release();
   const startMs = performance.now();
@@ -23,7 +23,7 @@ test("after a large body its account rests, and nobody else", async () => {
   expect(performance.now() - startMs).toBeGreaterThanOrEqual(199); // 40 ms for each MiB
 });
 
-test("a body of some megabytes gives its memory back at once", async () => {
+test("a body of a few megabytes releases its memory at once", async () => {
   const budget = createBodyBudget({ ...LIMITS, accountBodyBytesMax: 3 * MIB, bodyWaitMs: 1 });
   let admitted = 0;
   for (; admitted < 200; admitted += 1) (await budget.reserve("a", 3 * MIB, never)).release();

@@ -15,7 +15,7 @@ async function refusal(text: string | Buffer): Promise<string> {
 }
 
 describe("parseJsonBody", () => {
-  test("gives what JSON.parse gives, for every value within the limits", async () => {
+  test("returns what JSON.parse returns, for every value within the limits", async () => {
     const limits = { maxDepth: 20, stringUnit: anyCodePoint };
     await fc.assert(
       fc.asyncProperty(fc.json(limits), async (text) => {
@@ -25,7 +25,7 @@ describe("parseJsonBody", () => {
     );
   });
 
-  test("refuses whatever JSON.parse refuses, with a position inside the text", async () => {
+  test("refuses everything that JSON.parse refuses, with a position inside the text", async () => {
     const broken = fc
       .tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.constantFrom("}", "]", ",", ":", '"', "\\", "\u0001", "x", "-", ""))
       .map(([text, at, char]) => {
@@ -69,11 +69,11 @@ describe("parseJsonBody", () => {
     ["[1}", "unexpected '}' at position 2"],
     ["nul", "unexpected 'n' at position 0"],
     ["\u00a0{}", "unexpected U+00A0 at position 0"],
-  ])("says of %j: %s", async (text, fault) => {
+  ])("describes %j as: %s", async (text, fault) => {
     expect(await refusal(text)).toBe(`The request body is not valid JSON: ${fault}.`);
   });
 
-  test("looks at no more than its budget of bytes outside texts", async () => {
+  test("examines no more bytes outside texts than its limit", async () => {
     const blank = " ".repeat(2_000_000);
     expect(await refusal(`${blank}{}`)).toContain("more than 1 MiB outside its strings");
     const quotes = '\\"'.repeat(2_000_000);
@@ -82,11 +82,11 @@ describe("parseJsonBody", () => {
     expect(await parseJsonBody(Buffer.from(`{"a":"${text}"}`), null)).toHaveProperty("a");
   });
 
-  test("does not look for a position in a text above 1 MiB", async () => {
+  test("does not search for the position in a text above 1 MiB", async () => {
     expect(await refusal(`{"a":"${"x".repeat(1_100_000)}"`)).toContain("larger than 1 MiB");
   });
 
-  test("gives what JSON.parse gives for large bodies, wherever their texts are cut", async () => {
+  test("returns what JSON.parse returns for large bodies, wherever their texts are split", async () => {
     const unit = fc.constantFrom("x", "é", "€", "😀", "\\\\", "\\n", "\\u00e9", "\\ud83d\\ude00", "\\ud83d");
     const repeated = fc.tuple(unit, fc.nat(7)).map(([one, shift]) => "y".repeat(shift) + one.repeat(120_000));
     await fc.assert(
@@ -106,7 +106,7 @@ describe("parseJsonBody", () => {
     expect(await refusal(`{"a":"${"x".repeat(2_000_000)}${fault}"}`)).toContain("is not valid JSON");
   });
 
-  test("refuses a large text without an end, and one of invalid UTF-8, with its first such byte", async () => {
+  test("refuses a large text without an end, and one with invalid UTF-8 by its first invalid byte", async () => {
     const open = Buffer.from(`{"a":"${"x".repeat(2_000_000)}`);
     expect(await refusal(open)).toContain("is not valid JSON");
     const bytes = Buffer.from(`{"a":"${"x".repeat(2_000_000)}"}`);
@@ -114,7 +114,7 @@ describe("parseJsonBody", () => {
     expect(await refusal(bytes)).toBe("The request body is not valid UTF-8 (at byte 1500000).");
   });
 
-  test("lets others run while it reads 31 MiB: one text, or as many of 3 KiB as there may be members", async () => {
+  test("lets other work run while it reads 31 MiB: one text, or as many texts of 3 KiB as members are allowed", async () => {
     for (const text of [`{"a":"${"x".repeat(31 << 20)}"}`, JSON.stringify(Array(10_000).fill("x".repeat(3_200)))]) {
       let turns = 0;
       const timer = setInterval(() => (turns += 1), 0);
@@ -125,7 +125,7 @@ describe("parseJsonBody", () => {
     }
   });
 
-  test("refuses a name of more than 1,024 bytes in a large body, whose names are read at once", async () => {
+  test("refuses a name longer than 1,024 bytes in a large body, whose names are parsed all at once", async () => {
     const name = "n".repeat(1_025);
     const rest = `"b":"${"x".repeat(2_000_000)}"`;
     expect(await refusal(`{"${name}" : 1,${rest}}`)).toBe(

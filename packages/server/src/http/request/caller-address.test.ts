@@ -15,6 +15,9 @@ test.each([
   [1, [], SOCKET],
   [2, ["192.0.2.7"], SOCKET],
   [1, ["unknown"], SOCKET],
-])("behind %d proxies a caller with %j has the address %s, whatever it wrote itself", (proxies, forwarded, address) => {
-  expect(callerAddress(SOCKET, forwarded, proxies)).toBe(address);
-});
+])(
+  "behind %d proxies, a caller with %j has the address %s, whatever the caller wrote itself",
+  (proxies, forwarded, address) => {
+    expect(callerAddress(SOCKET, forwarded, proxies)).toBe(address);
+  },
+);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createFailedAdmissions, networkOf } from "./failed-admissions.ts";
 
 describe("createFailedAdmissions", () => {
-  test("notes at most the limit in any one second, whatever the times", () => {
+  test("records at most the limit in any second, whatever the times", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 }), (gaps) => {
         let now = 0;
@@ -19,7 +19,7 @@ describe("createFailedAdmissions", () => {
     );
   });
 
-  test("lets an address fail again exactly one second later, and keeps addresses apart", () => {
+  test("lets an address fail again exactly one second later, and counts each address separately", () => {
     let now = 0;
     const entries = createFailedAdmissions(2, () => now);
     expect([entries.note("a"), entries.note("a"), entries.note("a"), entries.note("b")]).toEqual([
@@ -34,7 +34,7 @@ describe("createFailedAdmissions", () => {
     expect(entries.note("a")).toBe(true);
   });
 
-  test("forgets the address used longest ago when there are too many", () => {
+  test("drops the least recently used address when there are too many", () => {
     const entries = createFailedAdmissions(1, () => 0);
     entries.note("first");
     for (let i = 0; i < 10_000; i += 1) entries.note(`address ${i}`);
@@ -42,7 +42,7 @@ describe("createFailedAdmissions", () => {
     expect(entries.note("address 9999")).toBe(false);
   });
 
-  test("keeps ten thousand addresses, and one that comes again for longer than one that does not", () => {
+  test("remembers ten thousand addresses, and an address that returns for longer than one that does not", () => {
     const entries = createFailedAdmissions(1, () => 0);
     entries.note("first");
     for (let i = 0; i < 9_999; i += 1) entries.note(`address ${i}`);

@@ -4,7 +4,7 @@ import { createLog } from "../log.ts";
 import { queryAnswers } from "./answers.ts";
 import { openDatabase } from "./database.ts";
 
-test("moments become texts, and columns with a point members of a member, which is null where all of them are", async () => {
+test("times become texts, and columns with a dot become members of a member, which is null if all of them are", async () => {
   const database = await createTestDatabase();
   const db = await openDatabase({ url: database.url, role: "answers", log: createLog("silent"), poolMax: 1 });
   onTestFinished(async () => {

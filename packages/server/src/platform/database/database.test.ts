@@ -34,19 +34,19 @@ async function openBusy(times: typeof TIMES): Promise<{ db: Database; end: () =>
   };
 }
 
-test("work that waits for a connection longer than one takes to open is done when one is free", async () => {
+test("work that waits longer than the connection timeout is done when a connection is free", async () => {
   const { db, end } = await openBusy(TIMES);
   const waiting = [db.query("select 1 as n"), db.tx((tx) => tx.query("select 2 as n"))];
   await end();
   expect(await Promise.all(waiting)).toEqual([[{ n: 1 }], [{ n: 2 }]]);
 });
 
-test("work that finds no connection free for too long is told so, as what was never sent", async () => {
+test("work that finds no free connection for too long fails as never sent", async () => {
   const { db } = await openBusy({ ...TIMES, busyMsMax: 10 });
   await expect(db.query("select 1")).rejects.toThrow("No database connection was free within 0.01 s.");
 });
 
-test("statements on pipelined connections that are terminated are answered by new ones, and none is left behind", async () => {
+test("statements on terminated pipelined connections are answered on new ones, and no connection is left behind", async () => {
   const database = await createTestDatabase();
   const db = await openDatabase({ url: database.url, role: "lanes", log: createLog("silent") });
   onTestFinished(async () => {
@@ -67,7 +67,7 @@ test("statements on pipelined connections that are terminated are answered by ne
   expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
 });
 
-test("prepared statements that come one after the other share a connection, and those that come together do not", async () => {
+test("prepared statements that arrive one after the other share a connection, and concurrent ones do not", async () => {
   const database = await createTestDatabase();
   const db = await openDatabase({ url: database.url, role: "lanes", log: createLog("silent") });
   onTestFinished(async () => {
@@ -97,7 +97,7 @@ test("a connection that cannot be opened in time counts as lost", async () => {
   expect(isConnectionLoss(error), String(error)).toBe(true);
 });
 
-test("who waits for a connection is told with the one before that the server is silent, not each by a silence of its own", async () => {
+test("all who wait for a connection fail together when the server is silent, not each after its own timeout", async () => {
   const database = await createTestDatabase();
   const proxy = await startTcpProxy(database.url);
   const db = await openDatabase({ url: proxy.url, role: "silent", log: createLog("silent"), poolMax: 1, times: TIMES });
@@ -112,7 +112,7 @@ test("who waits for a connection is told with the one before that the server is 
   for (const one of behind) expect(one).toMatchObject({ reason: { name: "DatabaseUnresponsive" } });
 });
 
-test("a server that has become a standby keeps no connection: the next statement finds its successor", async () => {
+test("a server that has become a standby keeps no connection, and the next statement reaches the new primary", async () => {
   const database = await createTestDatabase();
   const db = await openDatabase({ url: database.url, role: "standby", log: createLog("silent"), poolMax: 1 });
   onTestFinished(async () => {
@@ -140,7 +140,7 @@ async function untilWaiting(tx: Tx, count: number): Promise<void> {
   }
 }
 
-test("a statement with a time of its own is given up by the server then, and leaves its connection as it was", async () => {
+test("a statement with its own timeout is canceled by the server, and its connection stays as it was", async () => {
   const database = await createTestDatabase();
   const db = await openDatabase({ url: database.url, role: "within", log: createLog("silent"), poolMax: 1 });
   onTestFinished(async () => {
@@ -155,7 +155,7 @@ test("a statement with a time of its own is given up by the server then, and lea
   expect(await limits()).toEqual(before);
 });
 
-test("a statement that runs alone is in no transaction and has no time limit, and closing gives it up", async () => {
+test("a statement that runs alone has no transaction and no time limit, and closing abandons it", async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const db = await openDatabase({ url: database.url, role: "alone", log: createLog("silent") });

@@ -14,7 +14,7 @@ test.each([
   ["whose name nobody knows", "postgres://promptd@no-such-host.invalid/promptd"],
   ["where nobody listens", "postgres://promptd@127.0.0.1:1/promptd"],
   ["whose socket does not exist", "postgres://promptd@/promptd?host=%2Fno%2Fsuch%2Fdirectory"],
-])("a server %s is a lost connection, so what was asked is asked again", async (_, url) => {
+])("a server %s counts as a lost connection, so the statement is retried", async (_, url) => {
   const connection = openConnection(url, "errors-test");
   const error: unknown = await connection.connect().catch((cause: unknown) => cause);
   expect(isConnectionLoss(error), String(error)).toBe(true);
@@ -30,7 +30,7 @@ test.each([
   ["unique_violation", "23505", false],
   ["program_limit_exceeded", "54000", false],
   ["syntax_error", "42601", false],
-])("%s is told apart: the database's own trouble (%s) is %s", (_, code, expected) => {
+])("%s (%s) is an outage of the database: %s", (_, code, expected) => {
   expect(isOutage(Object.assign(new Error("x"), { code }))).toBe(expected);
 });
 
@@ -47,7 +47,7 @@ test.each([
   ["no more connections allowed (max_client_conn)", true],
   ["query_wait_timeout", true],
   ["server shutting down", true],
-])("a pooler's “%s” passes by itself: %s", (text, expected) => {
+])("a pooler's “%s” goes away on its own: %s", (text, expected) => {
   const error = Object.assign(new Error(text), { code: "08P01" });
   expect(isOutage(error)).toBe(expected);
   expect(adviceOf(error) === null).toBe(expected);
@@ -57,7 +57,7 @@ test.each([
   ["28P01", "password"],
   ["28000", "user"],
   ["3D000", "Create the database"],
-])("what a server refuses with %s is no outage, and says what to set", (code, advice) => {
+])("a server's refusal with %s is not an outage, and the advice says what to set", (code, advice) => {
   const error = Object.assign(new Error("x"), { code });
   expect(isOutage(error)).toBe(false);
   expect(adviceOf(error)).toContain(advice);
@@ -78,13 +78,13 @@ test.each([
   ["ERR_TLS_CERT_ALTNAME_INVALID", "Hostname/IP does not match", "a host name that is in the server's certificate"],
   ["ENOENT", "ENOENT: no such file or directory, open '/etc/ca.pem'", "the paths of sslrootcert"],
   ["42501", "permission denied for schema public", "grant create on schema public"],
-])("%s, “%s”, is refused for good, and what is said helps", (code, text, advice) => {
+])("%s, “%s”, is a permanent refusal with helpful advice", (code, text, advice) => {
   const error = Object.assign(new Error(text), code === "" ? {} : { code });
   expect(isOutage(error)).toBe(false);
   expect(adviceOf(error)).toContain(advice);
 });
 
-test("a socket that does not exist yet is no file that the address names", () => {
+test("a socket that does not exist yet is not reported as a wrong file in the address", () => {
   const error = Object.assign(new Error("connect ENOENT /run/postgresql/.s.PGSQL.5432"), { code: "ENOENT" });
   expect(adviceOf(error)).toBeNull();
   expect(isOutage(error)).toBe(true);
@@ -99,16 +99,16 @@ test.each([
   ["EPIPE", false],
   ["EPERM", false],
   ["ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", false],
-])("after %s it is certain that nothing was committed: %s", (code, expected) => {
+])("after %s, nothing was committed for certain: %s", (code, expected) => {
   expect(isRolledBack(Object.assign(new Error("x"), { code }))).toBe(expected);
 });
 
-test("who waited in vain for a connection met the database's own trouble", () => {
+test("waiting in vain for a connection counts as an outage of the database", () => {
   expect(isOutage(new NoConnectionFree(1))).toBe(true);
   expect(isOutage(new DatabaseUnresponsive(new Error("Query read timeout")))).toBe(true);
 });
 
-test("without a free connection, or a turn to lock an account, nothing was sent; of a fault without a code nothing is known", () => {
+test("without a free connection or an account lock nothing was sent, and a fault without a code says nothing about that", () => {
   expect(isRolledBack(new NoConnectionFree(1))).toBe(true);
   expect(isRolledBack(new AccountLocked(1))).toBe(true);
   expect(isRolledBack(new DatabaseUnresponsive(new Error("Query read timeout")))).toBe(true);

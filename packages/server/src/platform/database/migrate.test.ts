@@ -38,20 +38,20 @@ async function ask<Row>(...statements: string[]): Promise<Row[]> {
 
 const makeEmpty = () => ask("drop schema public cascade", "create schema public");
 
-test("an empty database gets every migration and every function in order; a second time there is nothing to do", async () => {
+test("an empty database gets every migration and every function in order, and the second time there is nothing to do", async () => {
   await makeEmpty();
   expect(await migrate(database.url, log)).toEqual(EVERYTHING);
   expect(await ask("select name from schema_migrations order by name")).toEqual(NAMES.map((name) => ({ name })));
   expect(await migrate(database.url, log)).toEqual([]);
 });
 
-test("processes that start together migrate once: one applies everything, the others find it done", async () => {
+test("processes that start together migrate once: one applies everything, and the others find it done", async () => {
   await makeEmpty();
   const applied = await Promise.all(Array.from({ length: 4 }, () => migrate(database.url, log)));
   expect(applied.flat()).toEqual(EVERYTHING);
 });
 
-test("a migration that differs from the applied one is refused by name, and nothing is changed", async () => {
+test("a migration that differs from the applied one is refused by name, and nothing changes", async () => {
   const name = NAMES[2] ?? "";
   await ask(`update schema_migrations set sha256 = 'other' where name = '${name}'`);
   await ask(`delete from schema_migrations where name = '${NAMES.at(-1)}'`);
@@ -61,7 +61,7 @@ test("a migration that differs from the applied one is refused by name, and noth
   expect(await ask("select name from schema_migrations")).toHaveLength(NAMES.length - 1);
 });
 
-test("a command given in passing makes the schema where there is none, and leaves an older one as it is", async () => {
+test("an operator command creates the schema if there is none, and leaves an older schema unchanged", async () => {
   await makeEmpty();
   expect(await migrate(database.url, log, { scope: "create" })).toEqual(EVERYTHING);
   expect(await migrate(database.url, log, { scope: "create" })).toEqual([]);
@@ -80,7 +80,7 @@ test("a command given in passing makes the schema where there is none, and leave
   expect(await ask("select name from schema_migrations")).toHaveLength(NAMES.length - 1);
 });
 
-test("a new schema is made whole or not at all", async () => {
+test("a new schema is created completely or not at all", async () => {
   await makeEmpty();
   await ask("create table accounts (of_somebody_else int)"); // in the way of the second migration
   await expect(migrate(database.url, log)).rejects.toThrow('relation "accounts" already exists');
@@ -88,7 +88,7 @@ test("a new schema is made whole or not at all", async () => {
   expect(tables).toEqual([{ tablename: "accounts" }]);
 });
 
-test("a server older than PostgreSQL 15 is refused before anything is made", async () => {
+test("a server older than PostgreSQL 15 is refused before anything is created", async () => {
   await makeEmpty();
   const name = new RegExp(/\/(promptd_test_\w+)/).exec(database.url)?.[1] ?? "";
   // In this database the server says it is version 14.9.
@@ -103,7 +103,7 @@ test("a server older than PostgreSQL 15 is refused before anything is made", asy
   expect(await ask("select tablename from pg_tables where schemaname in ('public', 'old')")).toEqual([]);
 });
 
-test("a database with another encoding is refused before anything is made, and the sentence says how to make one", async () => {
+test("a database with another encoding is refused before anything is created, and the message says how to create the right one", async () => {
   const name = `${database.name}_latin1`;
   await ask(`create database ${name} encoding 'LATIN1' locale_provider libc locale 'C' template template0`);
   const error: unknown = await migrate(database.url.replace(database.name, name), log).catch((cause: unknown) => cause);
@@ -116,18 +116,18 @@ test("a database with another encoding is refused before anything is made, and t
 
 test.each([
   [
-    "a database that takes reads only",
+    "a read-only database",
     () => ask(`alter database ${database.name} set default_transaction_read_only = on`),
     "25006",
     /^cannot execute CREATE TABLE in a read-only transaction\.\nThe server is a standby or read-only\. Change the address to point to the primary/,
   ],
   [
-    "a user who may make no tables",
+    "a user who may not create tables",
     () => ask("revoke create on schema public from current_user"),
     "42501",
     /^permission denied for schema public\.\nThis user must create the tables .* grant create on schema public to <user>$/,
   ],
-])("%s is named with what to do about it", async (_what, change, code, message) => {
+])("%s is reported with what to do about it", async (_what, change, code, message) => {
   await makeEmpty();
   await change();
   await expect(migrate(database.url, log)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
@@ -141,7 +141,7 @@ describe("a function of the database", () => {
   const recordOther = (version: string) =>
     `update schema_functions set sha256 = 'other', version = '${version}' where name = '${HOLD}'`;
 
-  test("whose text has changed is applied at the next start, and nothing else is", async () => {
+  test("whose text has changed is applied at the next startup, and nothing else is", async () => {
     await ask(OTHER_TEXT, recordOther(VERSION));
     expect(await ask(CALL)).toEqual([{ held: true }]);
     expect(await migrate(database.url, log)).toEqual([HOLD]);
@@ -149,36 +149,39 @@ describe("a function of the database", () => {
     expect(await migrate(database.url, log)).toEqual([]);
   });
 
-  test("is applied once by processes that start together", async () => {
+  test("is applied only once by processes that start together", async () => {
     await ask(OTHER_TEXT, recordOther(VERSION));
     const applied = await Promise.all(Array.from({ length: 4 }, () => migrate(database.url, log)));
     expect(applied.flat()).toEqual([HOLD]);
   });
 
-  test("of an older version is replaced, and all texts are recorded under the new version", async () => {
+  test("from an older version is replaced, and all texts are recorded under the new version", async () => {
     await ask("update schema_functions set version = '0.0.9'", recordOther("0.0.9"));
     expect(await migrate(database.url, log)).toEqual([HOLD]);
     expect(await ask("select distinct version from schema_functions")).toEqual([{ version: VERSION }]);
   });
 
-  test.each(["0.10.0", "0.1.1", "1.0.0"])("of version %s is left alone by this one, which says so", async (newer) => {
-    const info = vi.fn();
-    await ask(OTHER_TEXT, `update schema_functions set version = '${newer}' where name <> '${HOLD}'`);
-    await ask(recordOther(VERSION));
-    expect(await migrate(database.url, { ...log, info })).toEqual([]);
-    expect(info.mock.calls).toEqual([
-      [{ version: VERSION, newest: newer }, "the database has the functions of a newer promptd"],
-    ]);
-    expect(await ask(CALL)).toEqual([{ held: true }]);
-  });
+  test.each(["0.10.0", "0.1.1", "1.0.0"])(
+    "from version %s is not replaced by this version, which logs that",
+    async (newer) => {
+      const info = vi.fn();
+      await ask(OTHER_TEXT, `update schema_functions set version = '${newer}' where name <> '${HOLD}'`);
+      await ask(recordOther(VERSION));
+      expect(await migrate(database.url, { ...log, info })).toEqual([]);
+      expect(info.mock.calls).toEqual([
+        [{ version: VERSION, newest: newer }, "the database has the functions of a newer promptd"],
+      ]);
+      expect(await ask(CALL)).toEqual([{ held: true }]);
+    },
+  );
 
-  test("that was applied again by a newer version without a change is not replaced by an older text", async () => {
+  test("that a newer version recorded without a change is not replaced by an older text", async () => {
     await ask("update schema_functions set version = '0.0.9'");
     expect(await migrate(database.url, log)).toEqual([]);
     expect(await ask("select distinct version from schema_functions")).toEqual([{ version: VERSION }]);
   });
 
-  test("that differs is not replaced by a command given in passing", async () => {
+  test("that differs is not replaced by an operator command", async () => {
     await ask(OTHER_TEXT, recordOther("0.0.9"));
     await expect(migrate(database.url, log, { scope: "create" })).rejects.toThrow(
       `The database belongs to an older promptd (it lacks ${HOLD}).`,
@@ -186,7 +189,7 @@ describe("a function of the database", () => {
     expect(await ask(CALL)).toEqual([{ held: true }]);
   });
 
-  test("that cannot be applied leaves the previous schema", async () => {
+  test("that cannot be applied leaves the previous schema in place", async () => {
     await ask(
       "drop function credit_hold_for(uuid, uuid, bigint, uuid, date, uuid, int)",
       "create function credit_hold_for(uuid, uuid, bigint, uuid, date, uuid, int) returns text language sql as $$ select 'of somebody else' $$",
@@ -197,7 +200,7 @@ describe("a function of the database", () => {
     expect(await ask(CALL.replace("as held", "as text"))).toEqual([{ text: "of somebody else" }]);
   });
 
-  test("of another build of this version is replaced by the last to start, which names it", async () => {
+  test("from another build of this version is replaced by the last one to start, which logs its name", async () => {
     const warn = vi.fn();
     await ask(OTHER_TEXT, recordOther(VERSION));
     expect(await migrate(database.url, { ...log, warn })).toEqual([HOLD]);
@@ -206,7 +209,7 @@ describe("a function of the database", () => {
     ]);
   });
 
-  test("is not replaced by a build of the same version that lacks a migration of the database", async () => {
+  test("is not replaced by a build of the same version that does not know a migration in the database", async () => {
     await ask(
       OTHER_TEXT,
       recordOther(VERSION),
@@ -216,7 +219,7 @@ describe("a function of the database", () => {
     expect(await ask(CALL)).toEqual([{ held: true }]);
   });
 
-  test("of a pre-release is older than the release, and of a later pre-release newer", async () => {
+  test("from a pre-release is older than the release, and from a later pre-release newer", async () => {
     const release = (version: string) => ({ release: { ...thisRelease(), version } });
     await ask(OTHER_TEXT, `update schema_functions set version = '2.0.0-rc.10'`, recordOther("2.0.0-rc.10"));
     expect(await migrate(database.url, log, release("2.0.0-rc.9"))).toEqual([]);
@@ -226,7 +229,7 @@ describe("a function of the database", () => {
     expect(await ask(CALL)).toEqual([{ held: true }]);
   });
 
-  test("of a newer version is replaced when an operator asks for it after a rollback, and the newer one takes it back", async () => {
+  test("from a newer version is replaced when an operator asks for it after a rollback, and the newer version restores it", async () => {
     await ask(OTHER_TEXT, "update schema_functions set version = '99.0.0'", recordOther("99.0.0"));
     expect(await migrate(database.url, log, { scope: "rollback" })).toEqual([HOLD]);
     expect(await ask(CALL)).toEqual([{ held: false }]);
@@ -238,7 +241,7 @@ describe("a function of the database", () => {
     expect(await ask(CALL)).toEqual([{ held: true }]);
   });
 
-  test("is found wherever it stands in the sources", () => {
+  test("is found wherever it is in the sources", () => {
     const cwd = join(import.meta.dirname, "../..");
     expect(new Set(globSync("**/*.sql", { cwd }))).toEqual(new Set([BEFORE_TABLES, ...FUNCTIONS]));
   });

@@ -4,7 +4,7 @@ import { parseMigration, readMigrations } from "./migrations.ts";
 const INDEX = "create index concurrently runs_model\n  on runs (model) where finished_at is null;\n";
 
 describe("the mark of a migration", () => {
-  test("is there in every migration of this program", () => {
+  test("is present in every migration of this program", () => {
     expect(readMigrations().length).toBeGreaterThan(8);
   });
 
@@ -17,7 +17,7 @@ describe("the mark of a migration", () => {
   });
 
   test.each(["create table x (id int);\n", "-- promptd: maybe\ncreate table x (id int);\n"])(
-    "is asked for by name when it is missing or unknown: %j",
+    "is required when it is missing or unknown, by the name of the migration: %j",
     (text) => {
       expect(() => parseMigration("0042-x", text)).toThrow(
         'Migration 0042-x does not say whether older programs can run with it. Add a line "-- promptd: compatible"',
@@ -29,11 +29,11 @@ describe("the mark of a migration", () => {
     `-- promptd: compatible\n${INDEX}`,
     "-- promptd: compatible, concurrent\ncreate index runs_model on runs (model);\n",
     `-- promptd: compatible, concurrent\n${INDEX}create table x (id int);\n`,
-  ])("does not allow a concurrent index that is not marked, or that is not alone: %j", (text) => {
+  ])("does not allow a concurrent index that is not marked or not the only statement: %j", (text) => {
     expect(() => parseMigration("0042-x", text)).toThrow("Migration 0042-x must either be one statement");
   });
 
-  test("is not part of the hash, the text is", () => {
+  test("is not part of the hash, but the text is", () => {
     const hashOf = (text: string) => parseMigration("0042-x", text).sha256;
     const table = "create table x (id int);\n";
     expect(hashOf(`-- promptd: compatible\n${table}`)).toBe(hashOf(`-- promptd: incompatible\n${table}`));

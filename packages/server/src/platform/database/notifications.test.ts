@@ -117,7 +117,7 @@ async function listenAlone() {
 }
 
 describe("notifications", () => {
-  test("reach the other processes and the own one, each id once, and only on their channel", async () => {
+  test("reach the other processes and their own, each id once, and only on their channel", async () => {
     const { one, two } = await listenTogether();
     const id = newId();
     one.notifications.notify("search_changed");
@@ -130,7 +130,7 @@ describe("notifications", () => {
     expect([...one.received, ...two.received]).not.toContainEqual([]);
   });
 
-  test("for others are heard by them alone", async () => {
+  test("for other processes reach only those", async () => {
     const { one, two, sent } = await listenTogether();
     one.notifications.notifyOthers("run_done");
     await until(() => heardOthers(two, sent).length > 0);
@@ -140,7 +140,7 @@ describe("notifications", () => {
     expect(heardOthers(one, sent)).toEqual([id]);
   });
 
-  test("for others take nothing from what the own listeners are to hear at the same time", async () => {
+  test("for other processes do not suppress notifications for the process's own listeners at the same time", async () => {
     const one = await listen("one");
     one.notifications.notifyOthers("run_done");
     one.notifications.notify("run_done");
@@ -148,7 +148,7 @@ describe("notifications", () => {
     expect(one.received).toEqual([[]]);
   });
 
-  test("are not sent while no other process listens, and reach the own listeners all the same", async () => {
+  test("are not sent while no other process listens, but still reach the process's own listeners", async () => {
     const { one, statements } = await listenAlone();
     const [id, late] = [newId(), newId()];
     one.notifications.notify("run_done", id);
@@ -160,7 +160,7 @@ describe("notifications", () => {
     expect(one.received[0]).toEqual([id]);
   });
 
-  test("for others are sent to nobody while no other process listens", async () => {
+  test("for other processes are not sent while no other process listens", async () => {
     const { one, statements } = await listenAlone();
     let changes = 0;
     one.notifications.listen("search_changed", () => (changes += 1));
@@ -170,7 +170,7 @@ describe("notifications", () => {
     expect([one.received, statements()]).toEqual([[], 0]);
   });
 
-  test("are sent again after the connection of the only listener was lost, since others may have come meanwhile", async () => {
+  test("are sent again after the only listener lost its connection, because other processes may have started meanwhile", async () => {
     const { one, statements } = await listenAlone();
     const pid = await listenerOf("one");
     await db.query("select pg_terminate_backend($1)", [pid]);
@@ -178,7 +178,7 @@ describe("notifications", () => {
     expect(statements()).toBeGreaterThan(0);
   });
 
-  test("of the same few milliseconds are one statement and one notification per channel", async () => {
+  test("within a few milliseconds are one statement and one notification per channel", async () => {
     let statements = 0;
     const counting: Database = { ...db, query: (text, values) => ((statements += 1), db.query(text, values)) };
     const notifications = createNotifications({ db: counting, listenUrl: null, role: "notifying", log });
@@ -192,7 +192,7 @@ describe("notifications", () => {
     expect(statements).toBe(1);
   });
 
-  test("of very many ids are cut so that every payload stays below the 8,000 bytes of PostgreSQL", async () => {
+  test("with very many ids are split so that every payload stays below PostgreSQL's 8,000 bytes", async () => {
     const payloads: string[] = [];
     const listener = openConnection(database.url, "raw-test");
     listener.on("notification", ({ payload }) => payloads.push(payload ?? ""));
@@ -224,7 +224,7 @@ describe("notifications", () => {
     expect(received).toEqual([[id]]);
   });
 
-  test("arrive on a channel that is asked for at any moment of the connecting", async () => {
+  test("arrive on a channel that is subscribed at any moment while connecting", async () => {
     const notifications = open("one");
     const channels = Array.from({ length: 100 }, (_, i) => `channel_${i}`);
     const reached = new Set<string>();
@@ -239,7 +239,7 @@ describe("notifications", () => {
     expect([...reached].sort()).toEqual(channels.sort());
   });
 
-  test("that cannot be sent disturb nobody: not the caller, not the next notification", async () => {
+  test("that cannot be sent disturb neither the caller nor the next notification", async () => {
     const { received, notifications } = await listen("one");
     const broken: Database = { ...db, query: () => Promise.reject(new Error("the database is gone")) };
     enableFaults("notify.send:skip");
@@ -255,7 +255,7 @@ describe("notifications", () => {
     expect(received).toEqual([[id]]);
   });
 
-  test("that wait when the process stops are still sent", async () => {
+  test("that are waiting when the process stops are still sent", async () => {
     const { received } = await listen("one");
     const notifications = createNotifications({ db, listenUrl: null, role: "stopping", log });
     const id = newId();
@@ -266,7 +266,7 @@ describe("notifications", () => {
   });
 });
 
-test("a listener that is closed while it connects leaves no connection", async () => {
+test("a listener that is closed while it connects leaves no connection behind", async () => {
   const connections = () =>
     db.query("select 1 from pg_stat_activity where application_name like 'promptd:hasty-listen:%'");
   const notifications = createNotifications({ db, listenUrl: database.url, role: "hasty", log });
@@ -280,7 +280,7 @@ test("a listener that is closed while it connects leaves no connection", async (
   expect(await connections()).toEqual([]);
 });
 
-test("an outage is one warning of the listener and one of what is sent, however often they try", async () => {
+test("an outage causes one warning from the listener and one from the sender, however often they retry", async () => {
   const levels = { listener: [] as number[], notifications: [] as number[] };
   const write = (line: string) => {
     const { level, msg } = JSON.parse(line) as { level: number; msg: string };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { logSize, openServerLog, readLogTail, rotateServerLog } from "./server-log.ts";
 
-it("the server's log is shortened under the server's open file, keeps one generation, and shows its end", async () => {
+it("the server's log is truncated while the server has it open, one older file is kept, and its end can be read", async () => {
   const directory = await mkdtemp(join(tmpdir(), "promptd-log-"));
   const file = join(directory, "pg.log");
   const writer = await openServerLog(file);

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 describe("the start lock", () => {
-  it("lets one in at a time, also past the lock of a dead process, and leaves nothing behind", async () => {
+  it("admits one process at a time, takes over the lock of a dead process, and leaves nothing behind", async () => {
     const file = join(directory, "lock");
     await symlink("4194304-1", file); // above every process id of Linux
     let inside = 0;
@@ -30,7 +30,7 @@ describe("the start lock", () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it("is free again after a failure, and names the holder to one who waits too long", async () => {
+  it("is free again after a failure, and reports the holder to a process that waits too long", async () => {
     const file = join(directory, "lock");
     const failing = withStartLock(file, () => Promise.reject(new Error("no luck")));
     await expect(failing).rejects.toThrow("no luck");

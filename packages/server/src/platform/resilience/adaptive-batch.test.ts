@@ -10,7 +10,7 @@ const able = (most: number) => async (size: number) => {
   return size;
 };
 
-test("a batch that is too large is halved until it fits, and doubled again after each that went well", async () => {
+test("a batch that is too large is halved until it fits, and doubled after each success", async () => {
   const batch = createAdaptiveBatch({ max: 200, isTooLarge });
   for (const size of [200, 100, 50]) {
     expect(batch.size).toBe(size);
@@ -23,7 +23,7 @@ test("a batch that is too large is halved until it fits, and doubled again after
   expect(batch.size).toBe(200);
 });
 
-test("a batch is never smaller than the least, and another failure changes nothing", async () => {
+test("a batch is never smaller than the minimum, and other failures change nothing", async () => {
   const batch = createAdaptiveBatch({ max: 4, min: 2, isTooLarge });
   for (let i = 0; i < 3; i += 1) await expect(batch.run(able(0))).rejects.toThrow(TooLarge);
   expect(batch.size).toBe(2);
@@ -31,13 +31,13 @@ test("a batch is never smaller than the least, and another failure changes nothi
   await expect(createAdaptiveBatch({ max: 4, isTooLarge }).run(failing)).rejects.toThrow("something else");
 });
 
-test("what was tried counts, not what would have been allowed", async () => {
+test("the size that was tried counts, not the size that was allowed", async () => {
   const batch = createAdaptiveBatch({ max: 200, isTooLarge });
   await expect(batch.run(able(2), 5)).rejects.toThrow(TooLarge);
   expect(batch.size).toBe(3);
 });
 
-test("a batch that succeeded but was slow lets the size be", async () => {
+test("a slow batch that succeeds does not change the size", async () => {
   const batch = createAdaptiveBatch({ max: 8, quickMs: 0, isTooLarge });
   batch.shrink();
   expect(await batch.run(able(8))).toBe(4);

@@ -18,18 +18,18 @@ function serve(learned: AdaptiveConcurrency, answers: number, ms: (atOnce: numbe
 
 const roomFor = (room: number) => (atOnce: number) => SECOND * Math.max(1, atOnce / room);
 
-test("a server with room for all gets the most within 300 answers", () => {
+test("a server with room for everything gets the maximum within 300 answers", () => {
   expect(serve(createAdaptiveConcurrency({ min: 2, max: 64 }), 300, roomFor(1_000))).toEqual([2, 4, 8, 16, 32, 64]);
 });
 
-test("a server that does one thing after another stays at the least, and is tried again now and then", () => {
+test("a server that does one thing at a time stays at the minimum, and more is tried now and then", () => {
   const levels = serve(createAdaptiveConcurrency({ min: 2, max: 64 }), 1_000, roomFor(1));
   expect(levels.slice(0, 4)).toEqual([2, 4, 2, 4]);
   expect(Math.max(...levels)).toBe(4);
   expect(levels.length).toBeLessThan(30);
 });
 
-test.each([4, 8, 16])("a server with room for %i gets that many most of the time", (room) => {
+test.each([4, 8, 16])("a server with room for %i gets that many requests most of the time", (room) => {
   const learned = createAdaptiveConcurrency({ min: 2, max: 64 });
   serve(learned, 1_000, roomFor(room));
   let there = 0;
@@ -40,7 +40,7 @@ test.each([4, 8, 16])("a server with room for %i gets that many most of the time
   expect(there).toBeGreaterThan(1_200);
 });
 
-test("a server that becomes slower with more at once gets less again", () => {
+test("a server that slows down under more load gets less again", () => {
   const learned = createAdaptiveConcurrency({ min: 2, max: 64 });
   serve(learned, 300, roomFor(64));
   expect(learned.level).toBe(64);
@@ -48,7 +48,7 @@ test("a server that becomes slower with more at once gets less again", () => {
   expect(learned.level).toBeLessThanOrEqual(8);
 });
 
-test("long answers are no sign of load: the pace counts, not the time", () => {
+test("long answers are not a sign of load: the time per unit counts, not the total time", () => {
   const learned = createAdaptiveConcurrency({ min: 2, max: 64 });
   for (let answer = 0; answer < 1_000; answer += 1) {
     const units = 10 + answer;
@@ -58,7 +58,7 @@ test("long answers are no sign of load: the pace counts, not the time", () => {
   expect(learned.level).toBe(64);
 });
 
-test("an overload halves it at once, and no more than once for the work of one level", () => {
+test("an overload halves the level at once, but only once for work of the same level", () => {
   const learned = createAdaptiveConcurrency({ min: 2, max: 64 });
   learned.adopt(32);
   const next = learned.recordOverload(32);
@@ -68,7 +68,7 @@ test("an overload halves it at once, and no more than once for the work of one l
   expect(learned.level).toBe(16);
 });
 
-test("a level that others found is compared with the one below it soon", () => {
+test("a level that another process found is soon compared with the level below", () => {
   const tooHigh = createAdaptiveConcurrency({ min: 2, max: 64 });
   tooHigh.adopt(64);
   expect(serve(tooHigh, 400, roomFor(1)).slice(0, 6)).toEqual([64, 32, 16, 8, 4, 2]);
@@ -77,7 +77,7 @@ test("a level that others found is compared with the one below it soon", () => {
   expect(serve(right, 400, roomFor(64))).toEqual([64, 32, 64]);
 });
 
-test("the most is reached where it is no power of two, and nothing is learned where least and most are one", () => {
+test("a maximum that is not a power of two is reached, and nothing is learned if minimum and maximum are one", () => {
   expect(serve(createAdaptiveConcurrency({ min: 2, max: 5 }), 100, roomFor(9))).toEqual([2, 4, 5]);
   expect(serve(createAdaptiveConcurrency({ min: 2, max: 1 }), 100, roomFor(9))).toEqual([1]);
   const single = createAdaptiveConcurrency({ min: 2, max: 2 });

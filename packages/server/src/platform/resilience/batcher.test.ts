@@ -17,7 +17,7 @@ function createWork(options: { max: number; alternate?: number; inFlightMax: num
 
 const nextTick = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-test("what is asked for in one iteration goes together, and each has its own answer", async () => {
+test("requests of one event loop iteration are sent together, and each gets its own answer", async () => {
   const { ask, sent, itemsSent } = createWork({ max: 10, inFlightMax: 1 });
   const answers = Promise.all([ask(1), ask(2), ask(3)]);
   await nextTick();
@@ -26,7 +26,7 @@ test("what is asked for in one iteration goes together, and each has its own ans
   expect(await answers).toEqual(["1", "2", "3"]);
 });
 
-test("while as many batches are under way as may be, the next one grows up to its bound", async () => {
+test("while the maximum number of batches is in flight, the next one grows up to its limit", async () => {
   const { ask, sent, itemsSent } = createWork({ max: 2, inFlightMax: 1 });
   const first = ask(1);
   await nextTick();
@@ -43,7 +43,7 @@ test("while as many batches are under way as may be, the next one grows up to it
   expect(await others).toEqual(["2", "3", "4"]);
 });
 
-test("few go in two batches that alternate, and many together", async () => {
+test("a few items go in two alternating batches, and many go together", async () => {
   const { ask, itemsSent } = createWork({ max: 10, alternate: 2, inFlightMax: 2 });
   for (const item of [1, 2, 3, 4]) void ask(item);
   await nextTick();
@@ -57,7 +57,7 @@ test("few go in two batches that alternate, and many together", async () => {
   expect(crowd.itemsSent()).toEqual([[1, 2, 3, 4, 5]]);
 });
 
-test("the next batch is sent before those of the last one go on", async () => {
+test("the next batch is sent before callers of the last batch continue", async () => {
   const { ask, sent, itemsSent } = createWork({ max: 10, inFlightMax: 1 });
   const seen = ask(1).then(itemsSent);
   await nextTick();
@@ -66,7 +66,7 @@ test("the next batch is sent before those of the last one go on", async () => {
   expect(await seen).toEqual([[1], [2]]);
 });
 
-test("a failure is told to all of its batch, and the next batch is sent", async () => {
+test("a failure reaches every caller of its batch, and the next batch is sent", async () => {
   const { ask, sent } = createWork({ max: 10, inFlightMax: 1 });
   const failed = Promise.allSettled([ask(1), ask(2)]);
   await nextTick();

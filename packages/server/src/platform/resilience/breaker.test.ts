@@ -24,7 +24,7 @@ function setup() {
 }
 
 describe("a breaker", () => {
-  test("stays closed below ten calls, and opens at half of at least ten", () => {
+  test("stays closed below ten calls, and opens when half of at least ten calls fail", () => {
     const { breaker, record } = setup();
     record("failed", 9);
     expect(breaker.admit()).toBe(0);
@@ -32,7 +32,7 @@ describe("a breaker", () => {
     expect(breaker.admit()).toBe(15_000);
   });
 
-  test("stays closed below half, and looks at the last twenty calls only", () => {
+  test("stays closed below half, and counts only the last twenty calls", () => {
     const { breaker, record } = setup();
     record("failed", 4);
     record("ok", 16);
@@ -42,7 +42,7 @@ describe("a breaker", () => {
     expect(breaker.admit()).toBeGreaterThan(0);
   });
 
-  test("counts the outcomes of the last minute only", () => {
+  test("counts only the outcomes of the last minute", () => {
     const { breaker, record, pass } = setup();
     record("failed", 9);
     pass(60_000);
@@ -55,7 +55,7 @@ describe("a breaker", () => {
     expect(breaker.admit()).toBe(15_000);
   });
 
-  test("never opens on a success, not a day after failures and not a moment after them", () => {
+  test("never opens on a success, neither a day nor a moment after failures", () => {
     const { breaker, record, pass } = setup();
     record("failed", 5);
     pass(86_400_000);
@@ -69,7 +69,7 @@ describe("a breaker", () => {
     expect(breaker.admit()).toBe(15_000);
   });
 
-  test("is neither closed nor opened again by calls that began before it opened and end in the pause", () => {
+  test("is neither closed nor reopened by calls that started before it opened and end during the pause", () => {
     const { breaker, record, pass, changes } = setup();
     record("failed", 10);
     pass(10_000);
@@ -124,7 +124,7 @@ describe("a breaker", () => {
     expect(breaker.admit()).toBe(15_000);
   });
 
-  test("gives the probe to another caller when it said nothing about the other side, or never came back", () => {
+  test("gives the probe to another caller if the first probe was inconclusive or never returned", () => {
     const { breaker, record, pass } = setup();
     record("opens");
     pass(15_000);

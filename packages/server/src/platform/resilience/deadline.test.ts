@@ -5,7 +5,7 @@ const never = new Promise<never>(() => {});
 const untilAborted = (signal: AbortSignal) => orAborted(never, signal);
 
 describe("a deadline", () => {
-  test("aborts the work when its time is over, with an error that says so", async () => {
+  test("aborts the work at the time limit, with an error that says so", async () => {
     await expect(withDeadline(1, untilAborted)).rejects.toThrow(DeadlineError);
     await expect(withDeadline(1, untilAborted, { error: () => new Error("too slow") })).rejects.toThrow("too slow");
     await expect(withDeadline(-1, untilAborted)).rejects.toThrow(DeadlineError);
@@ -19,7 +19,7 @@ describe("a deadline", () => {
     await expect(withDeadline(60_000, untilAborted, { signal: outer.signal })).rejects.toThrow("canceled");
   });
 
-  test("leaves the end to the work, which may clean up before it ends", async () => {
+  test("lets the work decide when it ends, so that it can clean up", async () => {
     const result = withDeadline(1, (signal) => untilAborted(signal).catch(() => "cleaned up"));
     expect(await result).toBe("cleaned up");
   });
@@ -33,7 +33,7 @@ describe("a deadline", () => {
   });
 });
 
-test("who waits for work that ignores its signal goes on when it aborts, and a late failure goes unheard", async () => {
+test("waiting for work that ignores its signal ends at the abort, and a later failure is ignored", async () => {
   const stop = new AbortController();
   const { promise, reject } = Promise.withResolvers<void>();
   const waiting = orAborted(promise, stop.signal);
@@ -43,7 +43,7 @@ test("who waits for work that ignores its signal goes on when it aborts, and a l
   expect(await orAborted(Promise.resolve("done"), new AbortController().signal)).toBe("done");
 });
 
-test("a sleep ends with its time, or with the reason of its signal", async () => {
+test("a sleep ends after its time, or with the reason of its signal", async () => {
   await sleep(1);
   const stop = new AbortController();
   const sleeping = sleep(60_000, stop.signal);
@@ -52,7 +52,7 @@ test("a sleep ends with its time, or with the reason of its signal", async () =>
   await expect(sleep(60_000, stop.signal)).rejects.toThrow("canceled");
 });
 
-test("settling is waited for until the time is over, whether the work succeeds or fails", async () => {
+test("settleWithin waits until the time is over, whether the work succeeds or fails", async () => {
   expect(await settleWithin([Promise.resolve(), Promise.reject(new Error("failed"))], 60_000)).toBe(true);
   expect(await settleWithin([], 60_000)).toBe(true);
   expect(await settleWithin([Promise.resolve(), never], 1)).toBe(false);
@@ -66,7 +66,7 @@ describe("polling", () => {
     expect(await pollUntil(async () => ((asked += 1) < 3 ? null : asked), { everyMs, timeoutMs: 60_000 })).toBe(3);
   });
 
-  test("asks once at least, and ends without an answer when the time is over", async () => {
+  test("asks at least once, and ends without an answer when the time is over", async () => {
     expect(await pollUntil(async () => "at once", { everyMs, timeoutMs: 0 })).toBe("at once");
     expect(await pollUntil(async () => null, { everyMs, timeoutMs: 1 })).toBeNull();
   });
@@ -83,8 +83,8 @@ describe("polling", () => {
   });
 });
 
-describe("work that does not yield", () => {
-  test("is stopped when its time is over, and the next one runs", () => {
+describe("synchronous work", () => {
+  test("is interrupted at its time limit, and the next work runs", () => {
     const endless = () => {
       for (;;);
     };

@@ -19,7 +19,7 @@ test("a delay is a whole number of milliseconds below the doubled base and the c
   );
 });
 
-test("the span doubles with every failed attempt until the cap", () => {
+test("the range doubles with every failed attempt up to the cap", () => {
   const spans = [1, 2, 3, 4, 5, 6, 7].map((attempt) =>
     fullJitterDelayMs(attempt, { baseMs: 1_000, capMs: 30_000 }, () => 0.5),
   );
@@ -52,7 +52,7 @@ describe("a retry", () => {
     };
   }
 
-  test("goes on until the work succeeds, and reports each failure before its pause", async () => {
+  test("continues until the work succeeds, and reports each failure before its pause", async () => {
     const { work, clock } = setup(3);
     const reported: unknown[] = [];
     const onRetry = (error: unknown, failed: number) => reported.push([(error as Error).message, failed]);
@@ -64,19 +64,19 @@ describe("a retry", () => {
     ]);
   });
 
-  test("throws an error that is not worth another attempt at once", async () => {
+  test("throws at once an error that does not allow a retry", async () => {
     const { work, calls } = setup(3);
     await expect(retry(work, { on: () => false, backoff: BACKOFF })).rejects.toThrow("failure 1");
     expect(calls()).toBe(1);
   });
 
-  test("makes no more attempts than allowed, and throws the last error", async () => {
+  test("makes at most the allowed number of attempts, and throws the last error", async () => {
     const { work, calls } = setup(9);
     await expect(retry(work, { on: always, attempts: 2 })).rejects.toThrow("failure 2");
     expect(calls()).toBe(2);
   });
 
-  test("begins no attempt after its timeout", async () => {
+  test("starts no attempt after its timeout", async () => {
     const { work, clock, pass, calls } = setup(9);
     const slow = (attempt: number) => {
       pass(600);
@@ -88,7 +88,7 @@ describe("a retry", () => {
     expect(calls()).toBe(2);
   });
 
-  test("ends in the pause when it is aborted, with the error of the work", async () => {
+  test("ends during the pause when it is aborted, with the error of the work", async () => {
     const stop = new AbortController();
     const { work, calls } = setup(9);
     const onRetry = () => queueMicrotask(() => stop.abort(new Error("stopped")));

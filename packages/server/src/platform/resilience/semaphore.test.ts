@@ -9,7 +9,7 @@ async function isWaiting(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe("a semaphore", () => {
-  test("lets no more than the given number of pieces of work run at once, in order of arrival", async () => {
+  test("runs at most the given number of pieces of work at once, in order of arrival", async () => {
     const semaphore = createSemaphore({ permits: 2 });
     const log: string[] = [];
     const ends = ["a", "b", "c", "d"].map((name) => {
@@ -38,7 +38,7 @@ describe("a semaphore", () => {
     expect(await semaphore.run(async () => "next")).toBe("next");
   });
 
-  test("drops a waiter that is aborted from the queue, and admits those behind it", async () => {
+  test("removes an aborted waiter from the queue, and admits the waiters behind it", async () => {
     const semaphore = createSemaphore({ permits: 100 });
     await semaphore.acquire({ weight: 50 });
     const stop = new AbortController();
@@ -52,7 +52,7 @@ describe("a semaphore", () => {
     await expect(semaphore.acquire({ signal: stop.signal })).rejects.toThrow("canceled");
   });
 
-  test("refuses who waits longer than the timeout, takes no permit for it, and admits those behind it", async () => {
+  test("refuses a waiter after the timeout without taking a permit, and admits the waiters behind it", async () => {
     const semaphore = createSemaphore({ permits: 10, timeoutMs: 1, timeoutError: () => new Error("too busy") });
     const first = await semaphore.acquire({ weight: 10 });
     await expect(semaphore.run(async () => "never")).rejects.toThrow("too busy");
@@ -65,7 +65,7 @@ describe("a semaphore", () => {
     await expect(createSemaphore({ permits: 1, timeoutMs: 1 }).run(() => Promise.resolve(1))).resolves.toBe(1);
   });
 
-  test("gives null on request where no permit was free in time, and rejects only who is aborted", async () => {
+  test("returns null on request if no permit was free in time, and rejects only aborted waiters", async () => {
     const semaphore = createSemaphore({ permits: 1, timeoutMs: 1 });
     const first = await semaphore.acquire();
     expect(await semaphore.acquireInTime()).toBeNull();
@@ -75,7 +75,7 @@ describe("a semaphore", () => {
     expect(await semaphore.acquireInTime()).not.toBeNull();
   });
 
-  test("rejects those who wait now on request, and lets those who come later wait as before", async () => {
+  test("rejects the current waiters on request, and lets later ones wait as before", async () => {
     const semaphore = createSemaphore({ permits: 1 });
     const first = await semaphore.acquire();
     const waiting = [semaphore.acquire(), semaphore.acquire({ key: "other" })];
@@ -90,7 +90,7 @@ describe("a semaphore", () => {
     await later;
   });
 
-  test("admits at once or not at all on request, and nobody past the queue", async () => {
+  test("admits at once or not at all on request, and never past the queue", async () => {
     const semaphore = createSemaphore({ permits: 2 });
     const first = semaphore.tryAcquire();
     expect(semaphore.tryAcquire({ weight: 2 })).toBeNull();
@@ -101,7 +101,7 @@ describe("a semaphore", () => {
     expect(semaphore.tryAcquire({ weight: 2 })).not.toBeNull();
   });
 
-  test("may learn how many permits there are: fewer take nothing away, more admit who waits", async () => {
+  test("can change its number of permits: fewer take nothing away, and more admit waiters", async () => {
     const semaphore = createSemaphore({ permits: 2 });
     const [first] = [await semaphore.acquire(), await semaphore.acquire()];
     semaphore.permits = 1;
@@ -115,7 +115,7 @@ describe("a semaphore", () => {
 });
 
 describe("weights", () => {
-  test("light work does not overtake heavy work that waits", async () => {
+  test("light work does not overtake waiting heavy work", async () => {
     const semaphore = createSemaphore({ permits: 100 });
     const first = await semaphore.acquire({ weight: 60 });
     const heavy = semaphore.acquire({ weight: 80 });
@@ -140,7 +140,7 @@ describe("weights", () => {
     await next;
   });
 
-  test("a permit is released once, however often it is called, and takes no other size after that", async () => {
+  test("a permit is released once, however often that is called, and cannot be resized afterwards", async () => {
     const semaphore = createSemaphore({ permits: 100 });
     const permit = await semaphore.acquire({ weight: 60 });
     await semaphore.acquire({ weight: 40 });
@@ -150,7 +150,7 @@ describe("weights", () => {
     expect(semaphore.used).toBe(40);
   });
 
-  test("a permit takes another size at once, and what fits then is admitted", async () => {
+  test("a permit is resized at once, and work that then fits is admitted", async () => {
     const semaphore = createSemaphore({ permits: 100 });
     const first = await semaphore.acquire({ weight: 90 });
     const next = semaphore.acquire({ weight: 50 });
@@ -163,7 +163,7 @@ describe("weights", () => {
     expect(semaphore.used).toBe(50);
   });
 
-  test("a permit grows only where there is room, of the whole and of its key", async () => {
+  test("a permit grows only if there is room in total and for its key", async () => {
     const semaphore = createSemaphore({ permits: 100, keyShareMax: 60 });
     const permit = await semaphore.acquire({ weight: 0, key: "a" });
     await semaphore.acquire({ weight: 50, key: "b" });
@@ -176,7 +176,7 @@ describe("weights", () => {
 });
 
 describe("keys", () => {
-  test("are served in turn, so that a long queue of one delays another by one piece of work only", async () => {
+  test("are served in turn, so that a long queue of one key delays another key by only one piece of work", async () => {
     const semaphore = createSemaphore({ permits: 1 });
     const first = await semaphore.acquire({ key: "busy" });
     const log: string[] = [];
@@ -188,7 +188,7 @@ describe("keys", () => {
     expect(log).toEqual(["busy 1", "quiet 1", "busy 2", "quiet 2", "busy 3"]);
   });
 
-  test("a key that has its share waits without holding up the others", async () => {
+  test("a key at its share waits without holding up the others", async () => {
     const semaphore = createSemaphore({ permits: 100, keyShareMax: 60 });
     const first = await semaphore.acquire({ weight: 50, key: "slow" });
     const second = semaphore.acquire({ weight: 20, key: "slow" });
@@ -213,7 +213,7 @@ describe("keys", () => {
     await Promise.all([heavy, light]);
   });
 
-  test("keys that hold on to what they have leave permits for the next ones", async () => {
+  test("keys that do not release their permits leave some for the next keys", async () => {
     const semaphore = createSemaphore({ permits: 32, keyShareMax: 8, leavesFree: true });
     for (let i = 0; i < 40; i += 1) {
       for (const key of ["a", "b", "c", "d"]) void semaphore.acquire({ key });
@@ -223,7 +223,7 @@ describe("keys", () => {
     for (const newcomer of newcomers) expect(await isWaiting(newcomer)).toBe(false);
   });
 
-  test("a key alone has its whole share, and what one gives back goes to those that wait", async () => {
+  test("a lone key gets its whole share, and released permits go to the waiters", async () => {
     const semaphore = createSemaphore({ permits: 12, keyShareMax: 8, leavesFree: true });
     const held = await Promise.all(Array.from({ length: 6 }, () => semaphore.acquire({ key: "a" })));
     const more = semaphore.acquire({ key: "a" });
@@ -234,7 +234,7 @@ describe("keys", () => {
     await more;
   });
 
-  test("a refusal says whether the key's share or the whole was taken", async () => {
+  test("a refusal says whether the key's share or all permits were in use", async () => {
     const timeoutError = (shortage: string) => new Error(shortage);
     const semaphore = createSemaphore({ permits: 100, keyShareMax: 60, timeoutMs: 1, timeoutError });
     await semaphore.acquire({ weight: 60, key: "a" });
@@ -243,7 +243,7 @@ describe("keys", () => {
   });
 });
 
-test("permits are neither lost nor made up, whatever is acquired, resized, aborted and released", async () => {
+test("permits are neither lost nor invented, whatever is acquired, resized, aborted, and released", async () => {
   type Step = readonly ["acquire" | "abort" | "release" | "resize" | "reject", number, number];
   const step: fc.Arbitrary<Step> = fc.tuple(
     fc.constantFrom("acquire", "acquire", "abort", "release", "resize", "reject"),
@@ -297,7 +297,7 @@ describe("heavy work and light work", () => {
     return { clock, semaphore };
   }
 
-  test("light work passes heavy work that does not fit, of its own key as well, for a while", async () => {
+  test("light work overtakes heavy work that does not fit, also of its own key, for a while", async () => {
     const { clock, semaphore } = setup();
     await semaphore.acquire({ weight: 60 });
     const heavy = semaphore.acquire({ weight: 50, key: "a" });
@@ -309,7 +309,7 @@ describe("heavy work and light work", () => {
     expect(await isWaiting(heavy)).toBe(true);
   });
 
-  test("heavy work begins in bounded time, however much light work comes", async () => {
+  test("heavy work starts within a bounded time, however much light work arrives", async () => {
     const { clock, semaphore } = setup();
     const running: { permit: Permit; endsMs: number }[] = [];
     const flood = (key: string) =>
@@ -328,7 +328,7 @@ describe("heavy work and light work", () => {
     expect(admitted[0]).toBeLessThanOrEqual(3_500);
   });
 
-  test("an account that is full keeps its own heavy work waiting, and nobody else's", async () => {
+  test("an account at its share delays only its own heavy work", async () => {
     const clock = { ms: 0 };
     const semaphore = createSemaphore({ permits: 100, keyShareMax: 40, passMs: 2_000, nowMs: () => clock.ms });
     await semaphore.acquire({ weight: 30, key: "a" });
