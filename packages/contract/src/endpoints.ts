@@ -103,12 +103,12 @@ export const ENDPOINTS = {
       },
       {
         name: "Idempotency-Key",
-        description: "1 to 255 visible ASCII characters. The same key joins the same run for 24 hours.",
+        description: "1 to 255 visible ASCII characters. For 24 hours, the same key returns the same run.",
         form: IDEMPOTENCY_FORM,
       },
     ],
     responseHeaders: ["Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
-    otherStatuses: { 202: "Accepted; only after Prefer: respond-async" },
+    otherStatuses: { 202: "Accepted; only with Prefer: respond-async" },
     errors: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR", "GATEWAY_TIMEOUT_ERROR"],
   },
   getRun: {
@@ -128,7 +128,7 @@ export const ENDPOINTS = {
     headers: [
       {
         name: "Last-Event-ID",
-        description: "The id of the last text event that arrived; text continues behind it.",
+        description: "The id of the last text event received. Text continues after it.",
         form: { pattern: /^\d{1,18}$/, rule: "must be the id of an event of this run, a number" },
       },
     ],
@@ -162,12 +162,12 @@ export const ENDPOINTS = {
     headers: [
       {
         name: "Idempotency-Key",
-        description: "1 to 255 visible ASCII characters. The same key joins the same batch for as long as it exists.",
+        description: "1 to 255 visible ASCII characters. The same key returns the same batch for as long as the batch exists.",
         form: IDEMPOTENCY_FORM,
       },
     ],
     responseHeaders: ["Location", "Idempotent-Replayed"],
-    otherStatuses: { 201: "Created; 200 when the Idempotency-Key had created it before" },
+    otherStatuses: { 201: "Created; 200 if an earlier request with the same Idempotency-Key created the batch" },
     errors: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR"],
     isExtension: true,
   },
@@ -190,9 +190,9 @@ export const ENDPOINTS = {
   getBatchResults: {
     method: "GET",
     path: "/v1/batches/:batchId/results",
-    summary: "Retrieve the results of a batch's items, as JSON lines or CSV",
+    summary: "Retrieve the results of a batch's items as JSON Lines or CSV",
     auth: "apiKey",
-    headers: [{ name: "Accept", description: "text/csv: CSV in place of JSON lines." }],
+    headers: [{ name: "Accept", description: "text/csv: CSV instead of JSON Lines." }],
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     isLines: true,
     isExtension: true,
@@ -200,7 +200,7 @@ export const ENDPOINTS = {
   cancelBatch: {
     method: "POST",
     path: "/v1/batches/:batchId/cancel",
-    summary: "Cancel a batch: no more of its items are started, and its runs are canceled",
+    summary: "Cancel a batch: no further items start, and its unfinished runs are canceled",
     auth: "apiKey",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     isExtension: true,
@@ -208,7 +208,7 @@ export const ENDPOINTS = {
   resumeBatch: {
     method: "POST",
     path: "/v1/batches/:batchId/resume",
-    summary: "Resume a paused batch with the key of this request",
+    summary: "Resume a paused batch with this request's API key",
     auth: "apiKey",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     isExtension: true,
@@ -237,7 +237,7 @@ export const ENDPOINTS = {
   resolveSlug: {
     method: "GET",
     path: "/v1/prompt-slugs/:slug",
-    summary: "Retrieve the prompt version that a slug, or a label of it, leads to",
+    summary: "Retrieve the prompt version that a slug or label refers to",
     auth: "apiKey",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     isExtension: true,
@@ -245,7 +245,7 @@ export const ENDPOINTS = {
   listSlugs: {
     method: "GET",
     path: "/v1/prompt-slugs",
-    summary: "Retrieve up to 40 prompts by their slugs, or the account's own prompts with a label",
+    summary: "Retrieve up to 40 prompts by slug, or the account's own prompts that have a label",
     auth: "apiKey",
     errors: ["VALIDATION_ERROR"],
     isExtension: true,
@@ -255,9 +255,9 @@ export const ENDPOINTS = {
     path: "/v1/resources",
     summary: "List the available models and their run options",
     auth: "apiKey",
-    headers: [{ name: "If-None-Match", description: "The ETag of an earlier answer; equal: 304." }],
+    headers: [{ name: "If-None-Match", description: "The ETag of an earlier response. If it still matches, the response is 304." }],
     responseHeaders: ["ETag"],
-    otherStatuses: { 304: "Not modified; only after If-None-Match" },
+    otherStatuses: { 304: "Not modified; only with If-None-Match" },
     errors: [],
   },
   getMe: { method: "GET", path: "/v1/me", summary: "Profile of the key's user", auth: "apiKey", errors: [] },

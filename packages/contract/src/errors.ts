@@ -4,7 +4,7 @@
  */
 export const ERRORS = {
   BAD_REQUEST_ERROR: { httpStatus: 400, meaning: "Malformed request.", retry: "never" },
-  UNAUTHORIZED_ERROR: { httpStatus: 401, meaning: "Missing, invalid or revoked API key.", retry: "never" },
+  UNAUTHORIZED_ERROR: { httpStatus: 401, meaning: "Missing, invalid, or revoked API key.", retry: "never" },
   PAYMENT_REQUIRED_ERROR: {
     httpStatus: 402,
     meaning: "Not enough credits, or a Pro plan is required.",
@@ -21,7 +21,7 @@ export const ERRORS = {
   SERVER_ERROR: { httpStatus: 500, meaning: "Internal error.", retry: "backoff" },
   GATEWAY_TIMEOUT_ERROR: {
     httpStatus: 504,
-    meaning: "The run did not finish in the time window; it keeps processing. Poll it.",
+    meaning: "The run did not finish within the wait time and continues. Poll it.",
     retry: "poll",
   },
 } as const satisfies Record<string, ErrorEntry>;

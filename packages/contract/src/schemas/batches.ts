@@ -58,7 +58,7 @@ const ITEM_SCHEMA = {
     key: {
       type: ["string", "null"],
       maxLength: BATCH_LIMITS.keyCodePointsMax,
-      description: "Your own name for the item; no two items of a batch have the same.",
+      description: "Your own name for the item, unique within the batch.",
     },
   },
   required: ["inputs"],
@@ -97,7 +97,7 @@ export const listBatchesQuerySchema = z.object(pageMembers).check(checkPageQuery
 const INDEX_FORM = /^[0-9]{1,9}$/;
 
 const indexField = defineField<number | undefined>(
-  { type: "integer", minimum: 0, description: "Index of the last item that was read; results begin behind it." },
+  { type: "integer", minimum: 0, description: "Index of the last item you have read. Results start after it." },
   (payload) => {
     const { value } = payload;
     if (typeof value !== "string") return;

@@ -51,7 +51,7 @@ describe("the list query", () => {
 
   test("refuses both cursors", () => {
     expect(issues({ startingAfter: ID, endingBefore: ID })).toEqual([
-      ["endingBefore", "Give startingAfter or endingBefore, not both."],
+      ["endingBefore", "Provide either startingAfter or endingBefore, not both."],
     ]);
   });
 });

@@ -19,7 +19,7 @@ export function unixTimeMs(time: number): number {
 }
 
 function timeField(name: string): z.ZodOptional<z.ZodType<number | undefined>> {
-  const description = "Unix time; 100,000,000,000 and more is milliseconds, less is seconds.";
+  const description = "Unix time. Values of 100,000,000,000 and above are milliseconds; smaller values are seconds.";
   return defineField<number | undefined>(
     { type: "integer", minimum: 0, maximum: TIME_MS_MAX, description },
     (payload) => {
@@ -64,7 +64,7 @@ export const runsFilter = {
 const INCLUDE_SCHEMA = {
   type: "string",
   enum: ["batch"],
-  description: "More about each run: `batch` adds the batch that it belongs to.",
+  description: "Adds details to each run: `batch` adds the batch it belongs to.",
 };
 
 const includeField = defineField<"batch" | undefined>(INCLUDE_SCHEMA, (payload) => {

@@ -29,7 +29,7 @@ export const labelQuerySchema = z.object({ label: labelQueryField.optional() });
 
 /** A comma list; a name that stands in it twice counts once. */
 const slugsField = defineField<string | undefined>(
-  { type: "string", description: `Up to ${REQUEST_LIMITS.slugsMax} slugs, or slug@label, separated by commas.` },
+  { type: "string", description: `Up to ${REQUEST_LIMITS.slugsMax} slugs, each optionally with @label, separated by commas.` },
   (payload) => {
     const given = rawText(payload);
     if (given === undefined) return;
@@ -52,7 +52,7 @@ export function slugNames(list: string): string[] {
 
 export const slugsQuerySchema = z.object({ slugs: slugsField, label: labelQueryField.optional() }).check((payload) => {
   if (payload.value.slugs !== undefined || payload.value.label !== undefined) return;
-  report(payload, { code: "required", message: "Give slugs, label, or both.", path: ["slugs"] });
+  report(payload, { code: "required", message: "Provide slugs, label, or both.", path: ["slugs"] });
 });
 
 const textInputFieldSchema = z.strictObject({

@@ -100,6 +100,6 @@ export const pageMembers = {
 export function checkPageQuery(payload: { value: PageQuery; issues: unknown[] }): void {
   const { startingAfter, endingBefore } = payload.value;
   if (startingAfter === undefined || endingBefore === undefined) return;
-  const message = "Give startingAfter or endingBefore, not both.";
+  const message = "Provide either startingAfter or endingBefore, not both.";
   report(payload, { code: "conflict", message, path: ["endingBefore"] });
 }

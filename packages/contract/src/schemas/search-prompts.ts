@@ -14,7 +14,7 @@ const SEARCH_TEXT_SCHEMA = {
   type: "string",
   minLength: 1,
   pattern: "\\S",
-  description: `What to search for: 1 to ${REQUEST_LIMITS.searchCodePointsMax} characters (Unicode code points). They are counted after control characters became spaces, the text was normalized (NFC), and white space at its ends was trimmed.`,
+  description: `What to search for: 1 to ${REQUEST_LIMITS.searchCodePointsMax} characters (Unicode code points). They are counted after control characters are replaced with spaces, the text is normalized (NFC), and surrounding white space is trimmed.`,
 };
 
 export const searchTextField = defineField<string>(SEARCH_TEXT_SCHEMA, (payload) => {

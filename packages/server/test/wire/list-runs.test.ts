@@ -232,13 +232,13 @@ describe("a cursor", () => {
     expect(answer.httpStatus).toBe(422);
     expect(errorOf(answer)).toEqual({
       status: "VALIDATION_ERROR",
-      message: "Give startingAfter or endingBefore, not both.",
+      message: "Provide either startingAfter or endingBefore, not both.",
       data: {
         issues: [
           {
             path: ["query", "endingBefore"],
             code: "conflict",
-            message: "Give startingAfter or endingBefore, not both.",
+            message: "Provide either startingAfter or endingBefore, not both.",
           },
         ],
       },

@@ -5,7 +5,7 @@ export const clientsEndpoints = {
   showClient: {
     method: "GET",
     path: "/manage/v1/clients",
-    summary: "Show which program asks for access by OAuth",
+    summary: "Show which program requests access through OAuth",
     auth: "session",
     role: "member",
     errors: ["VALIDATION_ERROR"],

@@ -7,7 +7,7 @@ export const creditsAndModelsEndpoints = {
   getCredits: {
     method: "GET",
     path: "/manage/v1/credits",
-    summary: "Credits of the account: available, held, and whether it is frozen",
+    summary: "The account's credits: available, held, and whether the account is frozen",
     auth: BOTH,
     role: "member",
     scope: "credits:read",
@@ -16,7 +16,7 @@ export const creditsAndModelsEndpoints = {
   listJournal: {
     method: "GET",
     path: "/manage/v1/credits/journal",
-    summary: "List the journal of the account's credits, newest first",
+    summary: "List the account's credit journal, newest first",
     auth: BOTH,
     role: "member",
     scope: "credits:read",
@@ -25,7 +25,7 @@ export const creditsAndModelsEndpoints = {
   listModels: {
     method: "GET",
     path: "/manage/v1/models",
-    summary: "List all models, enabled or not, with prices",
+    summary: "List all models, whether enabled or not, with prices",
     auth: BOTH,
     role: "member",
     scope: "prompts:read",
@@ -35,7 +35,7 @@ export const creditsAndModelsEndpoints = {
     method: "PUT",
     path: "/manage/v1/system/models",
     summary:
-      "Switch a model off for the whole installation, or on again; runs of it fail free, or their fallbacks answer",
+      "Switch a model off for the whole installation, or on again; its runs use their fallbacks or fail free of charge",
     auth: BOTH,
     role: "operator",
     scope: "operator",
@@ -45,7 +45,7 @@ export const creditsAndModelsEndpoints = {
   testModel: {
     method: "POST",
     path: "/manage/v1/system/models/test",
-    summary: "Make one small call of a model and say how it went; the provider bills it, no account pays",
+    summary: "Make one small test call to a model and report the result; the provider bills it, and no account pays",
     auth: BOTH,
     role: "operator",
     scope: "operator",

@@ -6,7 +6,7 @@ export const keysEndpoints = {
   listKeys: {
     method: "GET",
     path: "/manage/v1/keys",
-    summary: "List the account's API keys, newest first, with terms, last use and the use of 30 days",
+    summary: "List the account's API keys, newest first, with their terms, last use, and usage over 30 days",
     ...ACCESS,
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -14,7 +14,7 @@ export const keysEndpoints = {
   createKey: {
     method: "POST",
     path: "/manage/v1/keys",
-    summary: "Create an API key, which is shown once",
+    summary: "Create an API key; it is shown once",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -23,7 +23,7 @@ export const keysEndpoints = {
   getKey: {
     method: "GET",
     path: "/manage/v1/keys/:keyId",
-    summary: "Retrieve an API key of the account",
+    summary: "Retrieve one of the account's API keys",
     ...ACCESS,
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -31,7 +31,7 @@ export const keysEndpoints = {
   updateKey: {
     method: "PATCH",
     path: "/manage/v1/keys/:keyId",
-    summary: "Change name, expiry, monthly cap or allowed prompts of an API key; null removes a term",
+    summary: "Change an API key's name, expiry, monthly cap, or allowed prompts; null removes a term",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -40,7 +40,7 @@ export const keysEndpoints = {
   rollKey: {
     method: "POST",
     path: "/manage/v1/keys/:keyId/roll",
-    summary: "Replace an API key by a new one, which is shown once; the old one stays valid for a while",
+    summary: "Roll an API key: replace it with a new one, shown once; the old key stays valid for a chosen time",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -49,7 +49,7 @@ export const keysEndpoints = {
   revokeKey: {
     method: "DELETE",
     path: "/manage/v1/keys/:keyId",
-    summary: "Revoke an API key; requests with it then return 401",
+    summary: "Revoke an API key; requests with it return 401 from then on",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],

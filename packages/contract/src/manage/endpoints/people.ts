@@ -4,21 +4,21 @@ export const peopleEndpoints = {
   getFeatures: {
     method: "GET",
     path: "/manage/v1/features",
-    summary: "What a page must know of the installation: ways in, whether there is mail, what authors earn",
+    summary: "Retrieve what pages need to know about the installation: sign-in methods, whether mail is set up, the author's share",
     auth: "none",
     errors: [],
   },
   getSession: {
     method: "GET",
     path: "/manage/v1/session",
-    summary: "Who is signed in, with accounts, roles and the features that are switched on",
+    summary: "Retrieve the signed-in person, with their accounts, roles, and enabled features",
     auth: ["token", "session"],
     errors: [],
   },
   listSessions: {
     method: "GET",
     path: "/manage/v1/sessions",
-    summary: "List where the person is signed in, the last used first; 200 at most",
+    summary: "List the person's sessions, most recently used first; at most 200",
     auth: "session",
     role: "member",
     errors: [],
@@ -26,7 +26,7 @@ export const peopleEndpoints = {
   endSession: {
     method: "DELETE",
     path: "/manage/v1/sessions/:sessionId",
-    summary: "Sign the person out of one browser",
+    summary: "End one of the person's sessions",
     auth: "session",
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -34,7 +34,7 @@ export const peopleEndpoints = {
   welcome: {
     method: "POST",
     path: "/manage/v1/welcome",
-    summary: "Sign in with a one-time code, or set up the person it was made for",
+    summary: "Sign in with a one-time code, or set up the person it was created for",
     auth: "none",
     responseHeaders: ["Set-Cookie"],
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -43,7 +43,7 @@ export const peopleEndpoints = {
   requestEmailChange: {
     method: "POST",
     path: "/manage/v1/session/email",
-    summary: "Ask for another email address of who is signed in; a link goes to the new one",
+    summary: "Request a change of the signed-in person's email address; a link is sent to the new address",
     auth: "session",
     role: "member",
     errors: ["VALIDATION_ERROR"],
@@ -52,7 +52,7 @@ export const peopleEndpoints = {
   confirmEmailChange: {
     method: "POST",
     path: "/manage/v1/session/email/confirm",
-    summary: "Take the new email address, by the code of the link that went to it",
+    summary: "Confirm a new email address with the code from the link",
     auth: "none",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",
@@ -60,7 +60,7 @@ export const peopleEndpoints = {
   listTokens: {
     method: "GET",
     path: "/manage/v1/tokens",
-    summary: "List the person's management tokens for the chosen account, newest first",
+    summary: "List the person's management tokens for the account, newest first",
     auth: "session",
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -68,7 +68,7 @@ export const peopleEndpoints = {
   createToken: {
     method: "POST",
     path: "/manage/v1/tokens",
-    summary: "Create a management token, which is shown once",
+    summary: "Create a management token; it is shown once",
     auth: "session",
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -77,7 +77,7 @@ export const peopleEndpoints = {
   revokeToken: {
     method: "DELETE",
     path: "/manage/v1/tokens/:tokenId",
-    summary: "Revoke a management token of the person",
+    summary: "Revoke one of the person's management tokens",
     auth: "session",
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],

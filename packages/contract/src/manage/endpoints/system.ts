@@ -7,20 +7,20 @@ export const systemEndpoints = {
   getSystem: {
     ...operator,
     path: "/manage/v1/system",
-    summary: "Workers, queue, failures of the last hour, storage and version",
+    summary: "Workers, queue, failures in the last hour, storage, and version",
     errors: [],
   },
   listInstallationRuns: {
     ...operator,
     path: "/manage/v1/system/runs",
     summary:
-      "Find runs of all accounts by id, request id, account, status, cause and model; of the last day by default",
+      "Find runs of all accounts by id, request id, account, status, cause, and model; the last day by default",
     errors: ["VALIDATION_ERROR"],
   },
   getInstallationRun: {
     ...operator,
     path: "/manage/v1/system/runs/:runId",
-    summary: "Why a run of any account ended as it did: cause, timeline and provider calls",
+    summary: "Explain how a run of any account ended: cause, timeline, and provider calls",
     isAudited: true,
     subject: "runId",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -28,7 +28,7 @@ export const systemEndpoints = {
   listModelHealth: {
     ...operator,
     path: "/manage/v1/system/models",
-    summary: "Calls, failures and times of each model in the last hour",
+    summary: "Each model's calls, failures, and response times in the last hour",
     errors: [],
   },
   getAccount: {

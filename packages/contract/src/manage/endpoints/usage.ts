@@ -4,7 +4,7 @@ export const usageEndpoints = {
   getUsage: {
     method: "GET",
     path: "/manage/v1/usage",
-    summary: "What the account's runs used, by day, key, prompt or model",
+    summary: "The account's usage by day, key, prompt, or model",
     isAlsoCsv: true,
     responseHeaders: ["X-Cut"],
     auth: ["token", "session"],
@@ -15,7 +15,7 @@ export const usageEndpoints = {
   getInstallationUsage: {
     method: "GET",
     path: "/manage/v1/system/usage",
-    summary: "What all accounts or one of them used, with the providers' cost",
+    summary: "Usage of all accounts or one account, with provider costs",
     isAlsoCsv: true,
     responseHeaders: ["X-Cut"],
     auth: ["token", "session"],
@@ -26,7 +26,7 @@ export const usageEndpoints = {
   getEarnings: {
     method: "GET",
     path: "/manage/v1/earnings",
-    summary: "What the account earned as an author, by prompt or day",
+    summary: "The account's earnings as an author, by prompt or day",
     isAlsoCsv: true,
     responseHeaders: ["X-Cut"],
     auth: ["token", "session"],
@@ -37,7 +37,7 @@ export const usageEndpoints = {
   grantCredits: {
     method: "POST",
     path: "/manage/v1/credits/grants",
-    summary: "Grant credits to an account, once for each Idempotency-Key",
+    summary: "Grant credits to an account, once per Idempotency-Key",
     auth: ["token", "session"],
     role: "operator",
     scope: "operator",
@@ -45,7 +45,7 @@ export const usageEndpoints = {
       {
         name: "Idempotency-Key",
         description:
-          "Required; 1 to 255 visible ASCII characters. The same key for the same account grants once, for ever.",
+          "Required. 1 to 255 visible ASCII characters. For each account, the same key grants credits only once, forever.",
         form: { pattern: /^[\x21-\x7e]{1,255}$/, rule: "must be 1 to 255 visible ASCII characters without spaces" },
       },
     ],

@@ -24,7 +24,7 @@ export const webhooksEndpoints = {
   getWebhook: {
     method: "GET",
     path: "/manage/v1/webhooks/:webhookId",
-    summary: "Retrieve a webhook of the account",
+    summary: "Retrieve one of the account's webhooks",
     ...ACCESS,
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -32,7 +32,7 @@ export const webhooksEndpoints = {
   updateWebhook: {
     method: "PATCH",
     path: "/manage/v1/webhooks/:webhookId",
-    summary: "Change address or events of a webhook, disable or enable it",
+    summary: "Change a webhook's address or events, or disable or enable it",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -41,7 +41,7 @@ export const webhooksEndpoints = {
   deleteWebhook: {
     method: "DELETE",
     path: "/manage/v1/webhooks/:webhookId",
-    summary: "Delete a webhook with its deliveries",
+    summary: "Delete a webhook and its deliveries",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -50,7 +50,7 @@ export const webhooksEndpoints = {
   rollWebhookSecret: {
     method: "POST",
     path: "/manage/v1/webhooks/:webhookId/roll",
-    summary: "Replace the secret of a webhook, which is shown once; for a day events are signed with both",
+    summary: "Replace a webhook's secret; the new one is shown once, and events are signed with both for a day",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -68,7 +68,7 @@ export const webhooksEndpoints = {
   listDeliveries: {
     method: "GET",
     path: "/manage/v1/webhooks/:webhookId/deliveries",
-    summary: "List the deliveries of a webhook of the last 30 days, newest first",
+    summary: "List a webhook's deliveries of the last 30 days, newest first",
     ...ACCESS,
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -76,7 +76,7 @@ export const webhooksEndpoints = {
   repeatDelivery: {
     method: "POST",
     path: "/manage/v1/webhooks/:webhookId/deliveries/:deliveryId/repeat",
-    summary: "Send an event to a webhook once more, with the same id",
+    summary: "Send an event to a webhook again, with the same id",
     ...ACCESS,
     role: "owner",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
@@ -85,7 +85,7 @@ export const webhooksEndpoints = {
   getCreditsAlert: {
     method: "GET",
     path: "/manage/v1/credits/alert",
-    summary: "Below how many credits the event credits.low is sent",
+    summary: "Retrieve the threshold below which the event credits.low is sent",
     ...ACCESS,
     role: "member",
     errors: [],
@@ -93,7 +93,7 @@ export const webhooksEndpoints = {
   setCreditsAlert: {
     method: "PUT",
     path: "/manage/v1/credits/alert",
-    summary: "Set below how many credits the event credits.low is sent, or that it is not",
+    summary: "Set the threshold below which the event credits.low is sent, or turn it off",
     ...ACCESS,
     role: "owner",
     errors: ["VALIDATION_ERROR"],

@@ -27,7 +27,7 @@ const moderated = {
   publishedAt: prompt.publishedAt,
 } as const;
 const parameters = { promptId: prompt.promptId };
-const reason = "The samples show people who did not agree to it.";
+const reason = "The samples show people without their consent.";
 
 export const marketplaceExamples: ExamplesOf<ShapesOf<typeof marketplaceSchemas>> = {
   searchMarketplace: {
@@ -52,7 +52,7 @@ export const marketplaceExamples: ExamplesOf<ShapesOf<typeof marketplaceSchemas>
           version: 3,
           title: prompt.title,
           publishedAt: prompt.publishedAt,
-          note: "Four lines in place of two.",
+          note: "Four lines instead of two.",
           isLatest: true,
           labels: ["production"],
         },
