@@ -1,13 +1,13 @@
 import type { CreateRunBody, OutputItem } from "./runs.ts";
 
-/** Limits of one batch. Its body is bounded as that of a single run is. */
+/** Limits of one batch. Its request body has the same size limit as a single run's. */
 export const BATCH_LIMITS = {
   itemsMax: 10_000,
   keyCodePointsMax: 255,
   nameCodePointsMax: 120,
 } as const;
 
-/** `paused`: nothing new is started until its cause is gone, or its owner resumes or cancels it. */
+/** `paused`: no item starts until the cause is gone, or the owner resumes or cancels the batch. */
 export const BATCH_STATUSES = ["running", "paused", "canceled", "finished"] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
@@ -25,13 +25,13 @@ export const BATCH_PAUSES = [
 ] as const;
 export type BatchPause = (typeof BATCH_PAUSES)[number];
 
-/** How an item has ended. */
+/** How an item ended. */
 export const BATCH_ITEM_STATUSES = ["succeeded", "failed", "canceled"] as const;
 export type BatchItemStatus = (typeof BATCH_ITEM_STATUSES)[number];
 
 export interface BatchItem {
   readonly inputs: CreateRunBody["inputs"];
-  /** The caller's own name for the item; no two items of a batch have the same. */
+  /** The caller's own name for the item, unique within the batch. */
   readonly key?: string | null | undefined;
 }
 
@@ -39,15 +39,15 @@ export interface CreateBatchBody {
   readonly promptVersionId: string;
   /** 1 to 10,000. */
   readonly items: readonly BatchItem[];
-  /** Of every run. */
+  /** Apply to every run. */
   readonly runOptions?: CreateRunBody["runOptions"];
-  /** Shown in lists, such as the name of the file that the items come from. */
+  /** Shown in lists; for example, the name of the file that the items come from. */
   readonly name?: string | null | undefined;
 }
 
 export interface BatchCounts {
   readonly total: number;
-  /** Items without a run so far; those of a canceled batch never get one. */
+  /** Items without a run so far. Once the batch is canceled, they never get one. */
   readonly notStarted: number;
   readonly queued: number;
   readonly running: number;
@@ -61,31 +61,31 @@ export interface Batch {
   readonly name: string | null;
   readonly promptVersionId: string;
   readonly batchStatus: BatchStatus;
-  /** Null unless it is paused. */
+  /** Null unless the batch is paused. */
   readonly pause: { readonly reason: BatchPause; readonly message: string } | null;
   readonly counts: BatchCounts;
   /** Charged so far. */
   readonly credits: number;
   /** ISO 8601, UTC, three decimals. */
   readonly createdAt: string;
-  /** When the last of its runs ended; null: something is still to come. */
+  /** When the batch's last run ended; null: the batch is not finished. */
   readonly finishedAt: string | null;
 }
 
-/** What became of one item. */
+/** The result of one item. */
 export interface BatchResult {
-  /** Its place in the request, from 0. */
+  /** Position in the request, from 0. */
   readonly index: number;
   readonly key: string | null;
   readonly status: BatchItemStatus;
-  /** Null: it could not be started; `outputs` says why. */
+  /** Null: the item could not be started; `outputs` says why. */
   readonly runId: string | null;
   readonly outputs: readonly OutputItem[];
   /** Null: free. */
   readonly credits: number | null;
 }
 
-/** Of an endpoint that answers JSON lines, or the same as CSV, instead of an envelope. */
+/** The response of an endpoint that returns JSON Lines or CSV instead of an envelope. */
 export interface ResultLines<Line = BatchResult> {
   readonly lines: readonly Line[];
 }

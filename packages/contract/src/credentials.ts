@@ -1,7 +1,7 @@
-/** What a caller shows to say who it is. */
+/** How a caller authenticates. */
 export type Credential = "apiKey" | "session" | "token";
 
-/** Who may call: who shows this credential, or one of several; `none`: everybody. */
+/** The credentials an endpoint accepts; `none`: it needs no authentication. */
 export type Auth = Credential | readonly Credential[] | "none";
 
 /** What a management token may be used for. */
@@ -16,11 +16,11 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Of a person in the chosen account, from the least to the most; an operator is one of the whole installation. */
+/** A person's role in the chosen account, in ascending order. An operator's role covers the whole installation. */
 export const ROLES = ["member", "owner", "operator"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** `data` of a 401 of the management API: what would be needed instead. */
+/** `data` of a 401 from the management API: the credential that would be needed instead. */
 export type Unauthorized =
   | { readonly reason: "SIGN_IN_REQUIRED" }
   | { readonly reason: "WRONG_CREDENTIAL"; readonly expected: readonly ("session" | "token")[] }

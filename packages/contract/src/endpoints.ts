@@ -6,11 +6,11 @@ import type { endpointSchemas } from "./schemas/endpoint-schemas.ts";
 export interface HeaderEntry {
   readonly name: string;
   readonly description: string;
-  /** Where there is one, a header sent twice or in another form is a 400; `rule` ends the sentence that says so. */
+  /** If set, a header sent twice or in another form is a 400; `rule` ends that error's message. */
   readonly form?: { readonly pattern: RegExp; readonly rule: string };
 }
 
-/** One endpoint without its schemas, which stand in `endpointSchemas` under the same name. */
+/** One endpoint without its schemas, which are in `endpointSchemas` under the same name. */
 export interface EndpointEntry {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: `/${string}`;
@@ -19,54 +19,54 @@ export interface EndpointEntry {
   /** `DEFAULT_BODY_BYTES_MAX` when absent. */
   readonly bodyBytesMax?: number;
   readonly headers?: readonly HeaderEntry[];
-  /** Response headers of a success beside those of every answer. */
+  /** Headers of a successful response, in addition to those that every response has. */
   readonly responseHeaders?: readonly string[];
-  /** Statuses of a success other than 200, and when they are sent. */
+  /** Success statuses other than 200, and when they are sent. */
   readonly otherStatuses?: Readonly<Record<number, string>>;
-  /** Members of a JSON body, about; `BODY_MEMBERS_MAX` when absent. */
+  /** Approximate maximum number of members in a JSON body; `BODY_MEMBERS_MAX` when absent. */
   readonly bodyMembersMax?: number;
-  /** Beside `SHARED_ERRORS`. */
+  /** In addition to `SHARED_ERRORS`. */
   readonly errors: readonly ErrorCode[];
-  /** True: a success is a stream of server-sent events, not an envelope; `data` describes them. */
+  /** True: a successful response is a stream of server-sent events, not an envelope; `data` describes the events. */
   readonly isStream?: boolean;
-  /** True: a success is JSON lines, or CSV where that is asked for, and no envelope; `data` has them as `lines`. */
+  /** True: a successful response is JSON Lines (or CSV on request), not an envelope; `data` has them as `lines`. */
   readonly isLines?: boolean;
-  /** True: after `format=csv` a success is CSV and no envelope. */
+  /** True: with `format=csv`, a successful response is CSV, not an envelope. */
   readonly isAlsoCsv?: boolean;
-  /** Media type of a success that is a file and no envelope; `data` is `Archive`. */
+  /** Media type of a successful response that is a file, not an envelope; `data` is `Archive`. */
   readonly file?: "application/gzip";
-  /** True: the specification does not list it. */
+  /** True: the endpoint is not part of the specification. */
   readonly isExtension?: boolean;
-  /** What a person or a token must be in the chosen account; absent: nothing is asked beyond the credential. */
+  /** The minimum role in the chosen account; absent: the credential alone is enough. */
   readonly role?: Role;
-  /** What a token must have been given; absent: no token has a part in it, or none is asked for. */
+  /** The scope that a token needs; absent: the endpoint accepts no tokens, or needs no scope. */
   readonly scope?: Scope;
-  /** True: the account needs a plan, as under /v1. An API key needs one everywhere. */
+  /** True: the account needs a plan, as under /v1. Requests with an API key always need one. */
   readonly needsPlan?: boolean;
   /**
-   * The path parameter, or the member of the answer or of the rows of its list, whose value the audit log shows as what a
-   * write was about.
+   * The path parameter, or the member of the response or of its list's rows, whose value the audit log shows as the
+   * subject of a write.
    */
   readonly subject?: string;
   /**
-   * Whether the audit log shows it; absent: as all but a GET. False: it changes nothing, since what it asks is too long for
-   * an address. True: a GET that reads too much to go unseen: an export, or
-   * by an operator what belongs to one account.
+   * Whether the audit log records it. Absent: everything except GET is recorded. False: a request that changes nothing
+   * but is too long for a URL. True: a GET that must leave a trace: an export, or an operator's read of one account's
+   * data.
    */
   readonly isAudited?: boolean;
 }
 
 export const DEFAULT_BODY_BYTES_MAX = 64 * 1024;
-/** A million members would cost the parser seconds; the largest request of a single run has about 300. */
+/** Parsing a million members would take seconds; the largest request for a single run has about 300. */
 export const BODY_MEMBERS_MAX = 10_000;
 
-/** The key of a create, whatever is created. */
+/** The form of an Idempotency-Key. */
 const IDEMPOTENCY_FORM = {
   pattern: /^[\x21-\x7e]{1,255}$/,
   rule: "must be 1 to 255 visible ASCII characters without spaces",
 };
 
-/** Errors that every endpoint with a credential may answer. */
+/** Errors that every endpoint with authentication may return. */
 export const SHARED_ERRORS: readonly ErrorCode[] = [
   "BAD_REQUEST_ERROR",
   "UNAUTHORIZED_ERROR",
@@ -76,7 +76,7 @@ export const SHARED_ERRORS: readonly ErrorCode[] = [
 ];
 
 /**
- * The prefix of each API with the credential asked for on its unknown paths: a stranger learns nothing of what exists.
+ * Each API's prefix, and the credential that its unknown paths require, so that strangers cannot find out what exists.
  */
 export const API_PREFIXES = { "/v1": "apiKey", "/manage/v1": ["token", "session"] } as const satisfies Record<
   string,
@@ -84,8 +84,8 @@ export const API_PREFIXES = { "/v1": "apiKey", "/manage/v1": ["token", "session"
 >;
 
 /**
- * Every endpoint of the interface: the server mounts this table, the client calls it, the docs and the OpenAPI
- * document print it. No schema stands here, since the client loads this table.
+ * Every endpoint of the API. The server mounts this table, the client calls it, and the docs and the OpenAPI
+ * document print it. It contains no schemas, because the client loads it.
  */
 export const ENDPOINTS = {
   createRun: {
@@ -93,13 +93,13 @@ export const ENDPOINTS = {
     path: "/v1/runs",
     summary: "Create a run of a published prompt version and wait for it",
     auth: "apiKey",
-    // 20 MiB of images are 26.7 MiB as Base64, and 28.1 MiB where it is wrapped with escaped line ends.
+    // 20 MiB of images are 26.7 MiB as Base64, or 28.1 MiB when wrapped with escaped line ends.
     bodyBytesMax: 32 * 1024 * 1024,
     headers: [
       {
         name: "Prefer",
         description:
-          "wait=N: wait at most N seconds, then 504. respond-async: answer at once, 202 unless the run has ended. stream: text events are wanted from the first word.",
+          "wait=N: wait at most N seconds, then return 504. respond-async: return immediately, with 202 unless the run has already ended. stream: send text events from the first word.",
       },
       {
         name: "Idempotency-Key",
@@ -162,7 +162,8 @@ export const ENDPOINTS = {
     headers: [
       {
         name: "Idempotency-Key",
-        description: "1 to 255 visible ASCII characters. The same key returns the same batch for as long as the batch exists.",
+        description:
+          "1 to 255 visible ASCII characters. The same key returns the same batch for as long as the batch exists.",
         form: IDEMPOTENCY_FORM,
       },
     ],
@@ -255,7 +256,12 @@ export const ENDPOINTS = {
     path: "/v1/resources",
     summary: "List the available models and their run options",
     auth: "apiKey",
-    headers: [{ name: "If-None-Match", description: "The ETag of an earlier response. If it still matches, the response is 304." }],
+    headers: [
+      {
+        name: "If-None-Match",
+        description: "The ETag of an earlier response. If it still matches, the response is 304.",
+      },
+    ],
     responseHeaders: ["ETag"],
     otherStatuses: { 304: "Not modified; only with If-None-Match" },
     errors: [],

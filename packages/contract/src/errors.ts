@@ -1,6 +1,6 @@
 /**
- * Every status word of the envelope. The set is closed (specification, "Errors"): one table that the server
- * answers from, the client throws from and the docs print.
+ * Every error status of the envelope. The set is closed (specification, "Errors"). The server
+ * responds from this table, the client throws from it, and the docs print it.
  */
 export const ERRORS = {
   BAD_REQUEST_ERROR: { httpStatus: 400, meaning: "Malformed request.", retry: "never" },
@@ -29,13 +29,13 @@ export const ERRORS = {
 interface ErrorEntry {
   readonly httpStatus: number;
   readonly meaning: string;
-  /** `poll`: never send the request again; read the run whose id stands in `data`. */
+  /** `poll`: do not send the request again; read the run whose id is in `data`. */
   readonly retry: "never" | "after-delay" | "backoff" | "poll";
 }
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Closed set of the codes an issue of a VALIDATION_ERROR may carry. */
+/** Codes that an issue of a VALIDATION_ERROR can have. The set is closed. */
 export const ISSUE_CODES = [
   "required",
   "invalid_type",
@@ -56,13 +56,15 @@ export const ISSUE_CODES = [
 export type IssueCode = (typeof ISSUE_CODES)[number];
 
 export interface Issue {
-  /** `body`, `query`, `path` or `header` first, then names and indexes: keys may hold dots and brackets. */
+  /**
+   * `body`, `query`, `path`, or `header`, then names and indexes. An array, because keys may contain dots and brackets.
+   */
   readonly path: readonly (string | number)[];
   readonly code: IssueCode;
   readonly message: string;
 }
 
-/** At most this many issues travel in one answer. */
+/** Maximum number of issues in one response. */
 export const ISSUES_MAX = 20;
 
 export interface SuccessEnvelope<Data> {

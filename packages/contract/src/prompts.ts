@@ -3,25 +3,25 @@ import type { ImageInput, OutputItem } from "./runs.ts";
 export const MODALITIES = ["text", "image", "video"] as const;
 export type Modality = (typeof MODALITIES)[number];
 
-/** One text input as a form needs it. The text behind a choice name is template and is never sent. */
+/** One text input, as a form needs it. The text behind a choice is part of the template and is never returned. */
 export interface TextInputField {
-  /** Display order from 0; JSON objects cannot carry it. */
+  /** Display order, from 0. JSON objects do not preserve it. */
   readonly position: number;
-  /** Values of every type are texts on the wire. */
+  /** Values of every type are sent as strings. */
   readonly type: "text" | "select" | "number" | "boolean" | "date" | "list";
   readonly label: string;
   readonly description: string;
   /** True exactly when `default` is null. */
   readonly required: boolean;
-  /** True: the empty string and blanks are real values. */
+  /** True: the empty string and white space are valid values. */
   readonly allowEmpty: boolean;
   readonly default: string | null;
-  /** Code points; null: only the general limit of 100 KiB. */
+  /** In code points; null: only the general limit of 100 KiB applies. */
   readonly maxLength: number | null;
   readonly options: readonly string[] | null;
-  /** How many choices, or items of a list. */
+  /** How many choices or list items a value can have. */
   readonly multiple: { readonly min: number; readonly max: number } | null;
-  /** Bounds of a number; absent: none. */
+  /** Bounds of a number; absent: no bound. */
   readonly min?: number | undefined;
   readonly max?: number | undefined;
 }
@@ -32,7 +32,7 @@ export interface ImageInputSlot {
   readonly description: string;
 }
 
-/** Input configuration of a prompt version: enough to build a form and a run, never the template. */
+/** Input configuration of a prompt version: everything needed to build a form and a run, never the template. */
 export interface PromptConfig {
   readonly textInputs: Readonly<Record<string, TextInputField>>;
   /** The i-th image of a run fills the i-th slot. */
@@ -43,22 +43,25 @@ export interface PromptConfig {
   readonly runOptions: Readonly<
     Record<string, { readonly default: string | null; readonly options: readonly string[] }>
   >;
-  /** `schema`: JSON Schema 2020-12 of the JSON that the text of the last output is; absent: any text. */
+  /** `schema`: JSON Schema 2020-12 of the last output's text, which is JSON; absent: any text. */
   readonly output: { readonly type: Modality; readonly schema?: Readonly<Record<string, unknown>> | undefined };
-  /** Present: its models may search the web, with words of the inputs. `creditsRequired` holds what searches may cost. */
+  /**
+   * Present: the models may search the web, with words from the inputs. `creditsRequired` includes the cost of
+   * searches.
+   */
   readonly webSearch?:
     | {
-        /** The most searches that one run pays for. */
+        /** Maximum number of searches that one run pays for. */
         readonly searchesMax: number;
       }
     | undefined;
   /** JSON Schema 2020-12 of the `inputs` member of a run. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
-  /** What one run with default options usually costs, rounded up; 0 when free. */
+  /** Typical cost of one run with default options, rounded up; 0 when free. */
   readonly estimatedCredits: number;
   /**
-   * Credits that must be available to create such a run with texts of up to 500 characters each: the most it can cost.
-   * What it did not cost is available again when it ends.
+   * Credits that must be available to create such a run with texts of up to 500 characters each: its maximum cost.
+   * Unused credits become available again when the run ends.
    */
   readonly creditsRequired: number;
 }
@@ -87,11 +90,11 @@ export interface SearchRow {
   readonly title: string;
   readonly description: string;
   readonly slug: string;
-  /** Model index of the catalogue: stable, never reused. */
+  /** The model's index in the catalogue: stable, never reused. */
   readonly model: number;
   /** 0 = text, 1 = image. */
   readonly modality: number;
-  /** Credits of one run with default options, rounded up; 0 when free. */
+  /** Typical cost of one run with default options, rounded up; 0 when free. */
   readonly estimatedCredits: number;
   readonly uses: number;
   readonly upVotes: number;
@@ -109,22 +112,22 @@ export interface NamedPrompt extends SlugVersion {
   readonly description: string;
 }
 
-/** GET /v1/prompt-slugs: several prompts at once, by their slugs or by a label. */
+/** GET /v1/prompt-slugs: several prompts at once, by slug or label. */
 export interface NamedPrompts {
-  /** In the order in which they were asked for; those of a label by slug. */
+  /** In the order of the request; prompts found by label are ordered by slug. */
   readonly rows: readonly NamedPrompt[];
-  /** Names that lead to no published prompt. */
+  /** Names that do not match a published prompt. */
   readonly missing: readonly string[];
 }
 
-/** GET /v1/prompt-slugs/:slug: the version that a slug, or a label of it, leads to. */
+/** GET /v1/prompt-slugs/:slug: the version that a slug or label refers to. */
 export interface SlugVersion extends PromptVersion {
   readonly slug: string;
-  /** As it was asked for; null: the latest version. */
+  /** The label in the request; null: the latest version. */
   readonly label: string | null;
 }
 
-/** The text inputs of a prompt with their keys, in the order of its form. */
+/** A prompt's text inputs with their keys, in display order. */
 export function orderedInputs({ textInputs }: Pick<PromptConfig, "textInputs">): [string, TextInputField][] {
   return Object.entries(textInputs).toSorted(([, a], [, b]) => a.position - b.position);
 }

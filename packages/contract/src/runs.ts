@@ -6,11 +6,11 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const OUTPUT_TYPES = ["text", "image", "video", "error"] as const;
 export interface OutputItem {
   readonly type: (typeof OUTPUT_TYPES)[number];
-  /** Text, an address valid for 24 hours, or the sentence that explains a failed step. */
+  /** Text, a URL valid for 24 hours, or the message that explains a failed step. */
   readonly data: string;
 }
 
-/** The shape that create and retrieve answer. */
+/** The shape that create and retrieve return. */
 export interface Run {
   readonly runId: string;
   /** Empty until the run is final. */
@@ -20,27 +20,27 @@ export interface Run {
   readonly tokens: number;
 }
 
-/** What GET /v1/runs/:runId/events sends, in this order: states, text while it is written, each output, and the end. */
+/** The events of GET /v1/runs/:runId/events, in order: states, text while it is written, each output, and the end. */
 export type RunEvent =
   | { readonly event: "status"; readonly data: { readonly runId: string; readonly runStatus: RunStatus } }
   | {
-      /** A preview: what counts comes with `output` and `done`. */
+      /** A preview. The final text comes with `output` and `done`. */
       readonly event: "text";
-      /** Sent back as Last-Event-ID: text continues behind it. */
+      /** Send it back as Last-Event-ID, and text continues after it. */
       readonly id: string;
       readonly data: {
-        /** Place among the run's outputs. */
+        /** Position among the run's outputs. */
         readonly index: number;
-        /** Number of the model call that writes it. A higher one than before: forget the text of this output. */
+        /** Number of the model call that writes the text. If it increases, discard this output's text so far. */
         readonly call: number;
         readonly text: string;
       };
     }
   | { readonly event: "output"; readonly data: OutputItem & { readonly index: number } }
-  /** The run as GET /v1/runs/:runId answers it; the stream ends behind it. */
+  /** The run as GET /v1/runs/:runId returns it; the stream ends after it. */
   | { readonly event: "done"; readonly data: Run };
 
-/** Of an endpoint that answers server-sent events instead of an envelope. */
+/** The response of an endpoint that returns server-sent events instead of an envelope. */
 export interface EventStream {
   readonly events: readonly RunEvent[];
 }
@@ -51,18 +51,18 @@ export interface BatchOfRun {
   readonly name: string | null;
 }
 
-/** The shape of one row of the run list. */
+/** One row of the run list. */
 export interface RunListRow {
   readonly runId: string;
   readonly promptVersionId: string;
   readonly outputs: readonly OutputItem[];
   readonly runStatus: RunStatus;
-  /** Null exactly when the run is free; else 0 until the run has succeeded. */
+  /** Null if the run is free; otherwise 0 until the run succeeds. */
   readonly credits: number | null;
   readonly runName: string;
   /** ISO 8601, UTC, three decimals. */
   readonly createdAt: string;
-  /** There alone where `include` asks for it. Null: it belongs to no batch. */
+  /** Only present if `include` asks for it. Null: the run does not belong to a batch. */
   readonly batch?: BatchOfRun | null | undefined;
 }
 
@@ -79,7 +79,7 @@ export interface CreateRunBody {
     readonly textInputs?: Readonly<Record<string, string>> | null | undefined;
     readonly imageInputs?: readonly ImageInput[] | null | undefined;
   };
-  /** Keys and values as GET /v1/resources lists them for the model; values are strings even when numeric. */
+  /** Keys and values as GET /v1/resources lists them for the model; values are strings, even numbers. */
   readonly runOptions?: Readonly<Record<string, string>> | null | undefined;
 }
 
@@ -89,6 +89,6 @@ export interface ListRunsQuery extends PageQuery {
   readonly since?: number | undefined;
   /** Unix time in seconds or milliseconds, exclusive. */
   readonly until?: number | undefined;
-  /** More about each run: the batch that it belongs to. */
+  /** Adds details to each run: the batch that it belongs to. */
   readonly include?: "batch" | undefined;
 }

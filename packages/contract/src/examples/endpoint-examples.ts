@@ -2,11 +2,11 @@ import type { EndpointShapes } from "../endpoints.ts";
 import type { ErrorCode } from "../errors.ts";
 
 /*
- * Examples for the OpenAPI document: a request of each endpoint as a caller writes it, and the answer to it.
+ * Examples for the OpenAPI document: for each endpoint, a request as a caller writes it, and the response.
  */
 
 interface EndpointExample<Shape extends { readonly body: unknown; readonly data: unknown }> {
-  /** Path parameters, query parameters and request headers, as they are sent. */
+  /** Path parameters, query parameters, and request headers, as sent. */
   readonly parameters?: Readonly<Record<string, string | number>>;
   readonly bodies?: Readonly<Record<string, Shape["body"]>>;
   readonly data: Shape["data"];
@@ -22,7 +22,7 @@ const PROMPT_ID = "019a0c11-52d0-7c0e-9a55-0f6f1c2b7e90";
 const VERSION_ID = "019a0c11-52d4-7b18-8f3d-6a9d04c1e2b7";
 const HASH = "ebGYfUmEjkaiIcy0CxaEBTf6VAvJlGo8bZH4qZVvR-U";
 
-/** Examples name a prompt of the seed marketplace, so that a fresh server answers them. */
+/** The examples use a prompt from the seed marketplace, so that they work on a fresh server. */
 const DESCRIPTION = "Writes a two-line poem for the label of a tea, a candle or a jar of jam, in the mood you choose.";
 
 const BATCH_ID = "019a1f90-6c02-7e4f-9b1d-3d8e5f20a7c4";
@@ -249,7 +249,7 @@ export const ENDPOINT_EXAMPLES: ExamplesOf<EndpointShapes> = {
   getCredits: { data: { credits: 4_998 } },
 };
 
-/** Error envelopes of each code, without their `status`. */
+/** Error envelopes for each code, without their `status`. */
 export const ERROR_EXAMPLES: {
   readonly [Code in ErrorCode]: Readonly<Record<string, { readonly message: string; readonly data: unknown }>>;
 } = {

@@ -1,10 +1,10 @@
 /**
- * The request header that chooses among a person's accounts, by id. Absent: the personal account. A write with a session
- * cookie must carry it, since no page of another origin can send a header of its own making.
+ * The request header that selects one of a person's accounts by id. Absent: the personal account. A write with a
+ * session cookie must send it, because a page of another origin cannot send custom headers.
  */
 export const ACCOUNT_HEADER = "Promptd-Account";
 
-/** The same in the query, where a browser sends no header of ours: links to downloads, and EventSource. */
+/** The same as a query parameter, for requests on which a browser cannot send our header: downloads and EventSource. */
 export const ACCOUNT_QUERY = "account";
 
 /** An account as operators see it. */
@@ -13,19 +13,19 @@ export interface AccountOfInstallation {
   readonly email: string;
   readonly name: string | null;
   readonly plan: "pro" | "none";
-  /** When the plan ends or ended; null: it has no end, or there never was one. */
+  /** When the plan ends or ended; null: it has no end, or there never was a plan. */
   readonly planUntil: string | null;
   readonly createdAt: string;
 }
 
-/** The same in a list, with what it can spend now. */
+/** An account in a list, with the credits it can spend now. */
 export interface ListedAccount extends AccountOfInstallation {
   readonly available: number;
-  /** It starts no runs that cost credits. */
+  /** A frozen account cannot start runs that cost credits. */
   readonly isFrozen: boolean;
 }
 
-/** What callers and members see of an account; the marketplace shows it as the author of its prompts. */
+/** The account's name. The marketplace shows it as the author of the account's prompts. */
 export interface AccountName {
   readonly name: string;
 }
@@ -42,28 +42,28 @@ export interface PlanChange {
 
 export interface FreezeChange {
   readonly isFrozen: boolean;
-  /** Why; recorded forever. */
+  /** Recorded forever. */
   readonly reason: string;
 }
 
-/** Deletes an account for good. */
+/** Permanently deletes an account. */
 export interface AccountDeletion {
-  /** The email address of the account, typed once more. */
+  /** The account's email address, typed again. */
   readonly confirm: string;
-  /** `remove`: unpublished, with every template gone; `keep`: published on, without a name. */
+  /** `remove`: unpublishes the prompts and deletes their templates; `keep`: they stay published, without a name. */
   readonly prompts: "remove" | "keep";
 }
 
 export interface DeletedAccount {
   readonly accountId: string;
   readonly prompts: AccountDeletion["prompts"];
-  /** From then on nobody acts in it. */
+  /** From then on, nobody can act in the account. */
   readonly askedAt: string;
-  /** When all was gone; null: the server is at it. */
+  /** When the deletion was complete; null: it is in progress. */
   readonly finishedAt: string | null;
 }
 
-/** Of an endpoint that answers a file instead of an envelope. */
+/** The response of an endpoint that returns a file instead of an envelope. */
 export interface Archive {
   readonly isFile: true;
 }

@@ -1,28 +1,28 @@
 export interface ManagedCredits {
-  /** What can be spent now. */
+  /** Credits that can be spent now. */
   readonly available: number;
   /** Set aside for runs in progress. */
   readonly held: number;
-  /** What the journal adds up to; expired credits that are not written off yet are in it. */
+  /** The journal's total, including expired credits that are not written off yet. */
   readonly posted: number;
   readonly frozen: { readonly since: string; readonly reason: string | null } | null;
 }
 
 export const JOURNAL_KINDS = ["grant", "hold", "capture", "release", "expire", "adjust", "earn"] as const;
 
-/** A row of the ledger's journal, as it was written; none ever changes. */
+/** A row of the ledger's journal. Rows never change. */
 export interface JournalEntry {
   readonly entryId: string;
   readonly at: string;
   readonly kind: (typeof JOURNAL_KINDS)[number];
-  /** Credits, never negative; `kind` says in which direction they went. */
+  /** Credits, never negative. `kind` says in which direction they moved. */
   readonly amount: number;
-  /** Posted less held after it. */
+  /** Posted minus held credits after this entry. */
   readonly creditsAfter: number;
   readonly runId: string | null;
-  /** Title of the prompt when that run was created. */
+  /** The prompt's title when the run was created. */
   readonly title: string | null;
-  /** Why, as whoever gave or adjusted them wrote. */
+  /** The reason given by the person who granted or adjusted the credits. */
   readonly reason: string | null;
   /** When granted credits expire; null: never. */
   readonly expiresAt: string | null;
@@ -34,7 +34,7 @@ export interface NewGrant {
   readonly amount: number;
   /** Recorded in the journal. */
   readonly reason?: string | undefined;
-  /** ISO 8601, to come; never when absent. */
+  /** ISO 8601, in the future; absent or null: never. */
   readonly expiresAt?: string | null | undefined;
 }
 
@@ -43,8 +43,8 @@ export interface Grant {
   readonly amount: number;
   /** ISO 8601; null: never. */
   readonly expiresAt: string | null;
-  /** True: the Idempotency-Key had granted them before, and nothing was granted now. */
+  /** True: an earlier request with the same Idempotency-Key granted them; nothing was granted now. */
   readonly isRepeated: boolean;
-  /** What the account can spend now. */
+  /** Credits that the account can spend now. */
   readonly credits: number;
 }

@@ -14,8 +14,8 @@ import { webhooksEndpoints } from "./endpoints/webhooks.ts";
 import type { manageSchemas } from "./schemas.ts";
 
 /**
- * Every endpoint of the management API, by resource: the server mounts this table, the client calls it, the docs and
- * /manage/openapi.json print it. No schema stands here, since the client loads this table.
+ * Every endpoint of the management API, by resource. The server mounts this table, the client calls it, and the docs
+ * and /manage/openapi.json print it. It contains no schemas, because the client loads it.
  */
 export const MANAGE_ENDPOINTS = {
   ...peopleEndpoints,

@@ -13,7 +13,7 @@ import { runsExamples } from "./examples/runs.ts";
 import { webhooksExamples } from "./examples/webhooks.ts";
 import { ERROR_EXAMPLES, type ExamplesOf } from "../examples/endpoint-examples.ts";
 
-/** Of each endpoint of the management API: a request as a caller writes it, and the answer to it. */
+/** For each endpoint of the management API: a request as a caller writes it, and the response. */
 export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>> = {
   ...peopleExamples,
   ...passkeysExamples,
@@ -29,7 +29,7 @@ export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>>
   ...systemExamples,
 };
 
-/** Error envelopes of each code, without their `status`. */
+/** Error envelopes for each code, without their `status`. */
 export const MANAGE_ERROR_EXAMPLES = {
   ...ERROR_EXAMPLES,
   UNAUTHORIZED_ERROR: {

@@ -1,7 +1,7 @@
 import type { Scope } from "../credentials.ts";
 import type { RecentUsage } from "./usage.ts";
 
-/** An API key as it is listed; nothing can show it whole again. */
+/** An API key in a list. The whole key cannot be shown again. */
 export interface Key {
   readonly keyId: string;
   readonly name: string;
@@ -12,11 +12,11 @@ export interface Key {
   /** Null: never. */
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
-  /** At most a minute late; null: never. */
+  /** Up to a minute late; null: never used. */
   readonly lastUsedAt: string | null;
-  /** Credits that its runs may take in a calendar month (UTC); null: as many as the account has. */
+  /** Credits that the key's runs may spend per calendar month (UTC); null: no limit. */
   readonly monthlyCap: number | null;
-  /** What its runs hold and have paid this month, with those of the keys it was rolled from or into. */
+  /** Credits that the key's runs hold or paid this month, including keys it was rolled from or into. */
   readonly usedThisMonth: number;
   /** The prompts it may run; null: all. */
   readonly promptIds: readonly string[] | null;
@@ -27,7 +27,7 @@ export const KEY_STATES = ["valid", "expired", "revoked"] as const;
 export type KeyState = (typeof KEY_STATES)[number];
 
 export interface CreatedKey extends Key {
-  /** The whole key, for the only time. */
+  /** The whole key. It is shown only this once. */
   readonly apiKey: string;
 }
 
@@ -35,7 +35,7 @@ export interface NewKeyBody extends Partial<Omit<KeyChanges, "name">> {
   readonly name: string;
 }
 
-/** What is absent stays as it is. */
+/** Absent members stay unchanged. */
 export interface KeyChanges {
   readonly name?: string | undefined;
   /** ISO 8601; null: never. */
@@ -50,42 +50,42 @@ export interface RolledKey extends CreatedKey {
   readonly oldKeyExpiresAt: string;
 }
 
-/** A program that asks for access by OAuth, such as a host of agents or the command line; it has registered itself. */
+/** A program that requests access through OAuth, such as an agent host or the command line. It registered itself. */
 export interface Client {
-  /** As the program calls itself. */
+  /** The program's name for itself. */
   readonly name: string;
-  /** Where the browser goes with the outcome. */
+  /** Where the browser is sent with the outcome. */
   readonly redirectUri: string;
 }
 
-/** In place of an address: no browser can lead back to the program, so the person carries the code there. */
+/** Replaces an address if no browser can return to the program: the person copies the code there. */
 export const CARRIED_CODE = "urn:ietf:wg:oauth:2.0:oob";
 
-/** What the program asked with. */
+/** The parameters of the program's request. */
 export interface ClientRequest {
   readonly clientId: string;
   readonly redirectUri: string;
-  /** Of PKCE, by the method S256. */
+  /** The PKCE challenge, with method S256. */
   readonly codeChallenge: string;
-  /** Given back to the program as it came. */
+  /** Returned to the program unchanged. */
   readonly state?: string | undefined;
 }
 
 export interface ClientAuthorizationBody extends ClientRequest {
-  /** Of the API key that the program gets; null: no cap. */
+  /** The monthly cap of the program's API key; null: no cap. */
   readonly monthlyCap: number | null;
   /** After which the key expires. */
   readonly days: number;
 }
 
 export interface ClientTokenBody extends ClientRequest {
-  /** Of the management token that the program gets. */
+  /** The scopes of the program's management token. */
   readonly scopes: readonly Scope[];
   /** After which the token expires. */
   readonly days: number;
 }
 
 export interface ClientAuthorization {
-  /** The redirect address with a code in it, which works once, within a minute; ten minutes where a person carries it. */
+  /** The redirect address with a code that works once, for one minute, or ten minutes if a person copies it. */
   readonly redirectTo: string;
 }

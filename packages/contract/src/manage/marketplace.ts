@@ -6,37 +6,37 @@ export const MARKETPLACE_SORTS = ["popular", "newest", "featured", "price"] as c
 export interface MarketplaceQuery {
   readonly q?: string | undefined;
   /**
-   * Without `q`: the most used first, the newest, those that operators feature and then the most used, or the cheapest.
-   * With `q` the best match is first, whatever this says.
+   * Order without `q`: most used, newest, featured (then most used), or cheapest first.
+   * With `q`, the best match always comes first.
    */
   readonly sort?: (typeof MARKETPLACE_SORTS)[number] | undefined;
   readonly modality?: Modality | undefined;
   readonly model?: string | undefined;
   readonly tag?: string | undefined;
-  /** 1 to 50; 50 when absent. */
+  /** 1 to 50; default 50. */
   readonly limit?: number | undefined;
-  /** The promptId of the last row of the page before. */
+  /** The promptId of the previous page's last row. */
   readonly startingAfter?: string | undefined;
 }
 
-/** A prompt of the marketplace as a card shows it; its cover comes from its samples. */
+/** A marketplace prompt as its card shows it. The cover comes from its samples. */
 export interface MarketplaceRow extends SearchRow {
-  /** Shown name; null: the author has given none. */
+  /** The author's display name; null: the author has none. */
   readonly author: string | null;
   readonly tags: readonly string[];
   readonly isFeatured: boolean;
 }
 
-/** With everything that its page shows. */
+/** A prompt with everything that its page shows. */
 export interface MarketplacePrompt extends MarketplaceRow {
   readonly labels: OwnPromptRow["labels"];
-  /** Of the person who asks. */
+  /** The requesting person's vote. */
   readonly vote: Vote;
-  /** True: the account has written it, and may edit it. */
+  /** True: the account owns the prompt and can edit it. */
   readonly isOwn: boolean;
 }
 
-/** A published version as everybody sees it. */
+/** A published version, as everybody sees it. */
 export interface MarketplaceVersion {
   readonly promptVersionId: string;
   readonly version: number;
@@ -68,6 +68,6 @@ export interface ModeratedPrompt {
 
 export interface ModerationBody {
   readonly isBlocked: boolean;
-  /** The author reads it; required to block. */
+  /** Shown to the author; required to block. */
   readonly reason?: string | undefined;
 }

@@ -1,17 +1,17 @@
 import type { MemberRole } from "./people.ts";
 
-/** Somebody who may act in the account. */
+/** A member of the account. */
 export interface Member {
   readonly personId: string;
   readonly name: string;
   readonly email: string;
   readonly role: MemberRole;
-  /** True: the account was made for this person, who cannot leave it. */
+  /** True: it is this person's personal account, which they cannot leave. */
   readonly isPersonal: boolean;
   readonly since: string;
 }
 
-/** What the own account of somebody invited to the installation begins with; null: what everybody new gets. */
+/** The initial plan and credits of the invited person's account; null: the installation's defaults. */
 export interface InvitationTerms {
   readonly plan: "pro" | "none" | null;
   readonly credits: number | null;
@@ -20,7 +20,7 @@ export interface InvitationTerms {
 export interface Invitation extends InvitationTerms {
   readonly invitationId: string;
   readonly email: string;
-  /** Null: an invitation to the installation alone, with an account of one's own. */
+  /** Null: an invitation to the installation only, with a personal account. */
   readonly accountId: string | null;
   readonly role: MemberRole;
   readonly createdAt: string;
@@ -30,13 +30,13 @@ export interface Invitation extends InvitationTerms {
 }
 
 export interface CreatedInvitation extends Invitation {
-  /** Whoever opens it may accept the invitation; shown this once. Null: it goes to the address by mail, to nobody else. */
+  /** Anyone who opens the link can accept the invitation; shown only this once. Null: the link is sent by mail only. */
   readonly link: string | null;
 }
 
-/** To the installation, as operators alone see it. */
+/** An invitation to the installation; only operators see it. */
 export interface PersonInvitation extends Invitation {
-  /** True: somebody with this address is here already, and who accepts adds to the account that they have. */
+  /** True: a person with this address already exists, and accepting adds to their account. */
   readonly hasPerson: boolean;
 }
 
@@ -44,9 +44,9 @@ export interface CreatedPersonInvitation extends CreatedInvitation, PersonInvita
 
 export interface NewPersonInvitation {
   readonly email: string;
-  /** Absent: what everybody new gets. */
+  /** Absent: the installation's default. */
   readonly plan?: "pro" | "none" | undefined;
-  /** Absent: what everybody new gets. */
+  /** Absent: the installation's default. */
   readonly credits?: number | undefined;
 }
 
@@ -55,20 +55,20 @@ export interface NewInvitation {
   readonly role: MemberRole;
 }
 
-/** What an invitation says of itself to who opens it. */
+/** What an invitation shows to the person who opens it. */
 export interface InvitationOffer {
   readonly email: string;
-  /** Shown name of the account; null: the installation alone, with an account of one's own. */
+  /** The account's display name; null: an invitation to the installation only, with a personal account. */
   readonly account: string | null;
   readonly invitedBy: string;
 }
 
-/** What the code of an invitation led to. */
+/** The result of opening an invitation. */
 export type Accepted =
   | { readonly kind: "signed_in"; readonly personId: string; readonly accountId: string | null }
-  /** Somebody new: a name and a password are asked for. */
+  /** A new person: ask for a name and a password. */
   | ({ readonly kind: "set_up" } & InvitationOffer)
-  /** Somebody with this address is here already: sign in, then join. */
+  /** A person with this address already exists: sign in, then join. */
   | ({ readonly kind: "sign_in" } & InvitationOffer);
 
 /** A person as operators see them. */
@@ -78,13 +78,15 @@ export interface PersonOfInstallation {
   readonly email: string;
   readonly isOperator: boolean;
   readonly isFrozen: boolean;
-  /** When they last asked for a new password where no mail is sent; null: they have not, or have got a link since. */
+  /**
+   * When they last requested a new password on an installation without mail; null: never, or they have a link by now.
+   */
   readonly linkAskedAt: string | null;
   readonly createdAt: string;
 }
 
 export interface PersonChanges {
-  /** By which they sign in; their own account is called by it too. */
+  /** The address they sign in with; it also identifies their personal account. */
   readonly email?: string | undefined;
   readonly isOperator?: boolean | undefined;
   readonly isFrozen?: boolean | undefined;

@@ -4,15 +4,15 @@ import type { Role, Scope } from "../credentials.ts";
 export type MemberRole = Exclude<Role, "operator">;
 export const MEMBER_ROLES = ["member", "owner"] as const satisfies readonly MemberRole[];
 
-/** Who sends the request, and what it may do. */
+/** The requesting person or token, and what it may do. */
 export interface SessionInfo {
-  /** Which credential was sent. */
+  /** The credential that was sent. */
   readonly credential: "session" | "token";
   readonly person: Person;
   /** The chosen account. */
   readonly accountId: string;
   readonly accounts: readonly AccountOfPerson[];
-  /** What the token may be used for; null: a session, which may do all that the person may. */
+  /** The token's scopes; null: a session, which may do everything the person may. */
   readonly scopes: readonly Scope[] | null;
   readonly features: Features;
 }
@@ -26,59 +26,62 @@ export interface Person {
 
 export interface AccountOfPerson {
   readonly accountId: string;
-  /** Shown name of the account: its display name, its user name, or its email address. */
+  /** The account's display name, user name, or email address. */
   readonly name: string;
-  /** Its email address, by which operators find it and its deletion is confirmed. */
+  /** Its email address: operators find the account by it, and a deletion is confirmed with it. */
   readonly email: string;
   readonly role: MemberRole;
-  /** True: made for this person alone. */
+  /** True: this person's personal account. */
   readonly isPersonal: boolean;
   readonly hasPlan: boolean;
 }
 
-/** What this installation has switched on, as far as a page must know it. */
+/** The installation's features, as far as pages need to know them. */
 export interface Features {
   readonly signUp: "off" | "invite" | "open";
-  /** Names of the sign-in services that have settings, such as `github`. */
+  /** The configured sign-in services, such as `github`. */
   readonly signInWith: readonly string[];
-  /** What people call the service `oidc`, such as the name of a company; null: it has no settings. */
+  /** Display name of the service `oidc`, such as a company's name; null: it is not configured. */
   readonly oidcName: string | null;
-  /** True: browsers can make and use passkeys at the address of this server. */
+  /** True: browsers can create and use passkeys at this server's address. */
   readonly passkeys: boolean;
-  /** True: invitations and resets go out by mail; false: the links of invitations are shown to those who invite, and operators make sign-in links. */
+  /**
+   * True: invitations and password resets are sent by mail. False: invitation links are shown to the inviter, and
+   * operators create sign-in links.
+   */
   readonly mail: boolean;
-  /** What the account of a new person begins with. */
+  /** A new person's initial plan and credits. */
   readonly newAccounts: { readonly plan: "pro" | "none"; readonly credits: number };
-  /** What authors earn of what others pay for runs of their prompts, where an operator has set no other share for one. */
+  /** The author's share of what others pay for runs of a prompt, unless an operator has set another share for it. */
   readonly authorSharePercent: number;
 }
 
-/** Where a person is signed in. What would open it, its token, is in the cookie alone. */
+/** A person's session. Its token is only in the cookie. */
 export interface ListedSession {
   readonly sessionId: string;
-  /** True: the request comes from it. */
+  /** True: it is the session of this request. */
   readonly isThis: boolean;
-  /** From where it began; null: nobody knows. */
+  /** The address the session started from; null: unknown. */
   readonly address: string | null;
-  /** What the browser calls itself; null: nothing. */
+  /** The browser's user agent; null: none. */
   readonly userAgent: string | null;
   readonly createdAt: string;
-  /** To the day: a session that goes on is renewed once a day. */
+  /** Accurate to the day: an active session is renewed once a day. */
   readonly lastUsedAt: string;
 }
 
 export interface EmailChangeRequest {
   readonly email: string;
-  /** Of who is signed in, when they have one. */
+  /** The signed-in person's current password, if they have one. */
   readonly password?: string | undefined;
 }
 
-/** A link has gone to the new address. Until it is opened, the person signs in by the one before. */
+/** A link was sent to the new address. Until it is opened, the person signs in with the old address. */
 export interface RequestedEmailChange {
   readonly personId: string;
-  /** The new one. */
+  /** The new address. */
   readonly email: string;
-  /** When the link ends. */
+  /** When the link expires. */
   readonly expiresAt: string;
 }
 
@@ -87,7 +90,7 @@ export interface ChangedEmail {
   readonly email: string;
 }
 
-/** A management token as it is listed; nothing can show it whole again. */
+/** A management token in a list. The whole token cannot be shown again. */
 export interface Token {
   readonly tokenId: string;
   readonly name: string;
@@ -102,7 +105,7 @@ export interface Token {
 }
 
 export interface CreatedToken extends Token {
-  /** The whole token, for the only time. */
+  /** The whole token. It is shown only this once. */
   readonly token: string;
 }
 
@@ -113,17 +116,19 @@ export interface NewToken {
   readonly expiresInDays: number;
 }
 
-/** Somebody who waits for an operator to make them a link to a new password, where no mail is sent. */
+/** A person on an installation without mail who waits for an operator to create a password link. */
 export interface AskedLink {
   readonly personId: string;
   readonly email: string;
   readonly askedAt: string;
 }
 
-/** What a one-time code led to. */
+/** The result of opening a one-time link. */
 export type Welcome =
   | { readonly kind: "signed_in"; readonly personId: string }
-  /** The code is good, and waits for an email address and a password; `email` is set where it is decided already. */
+  /**
+   * The code is valid; the person must choose an email address and a password. `email` is set if it is already decided.
+   */
   | { readonly kind: "set_up"; readonly email: string | null };
 
 export interface WelcomeBody {
@@ -133,31 +138,33 @@ export interface WelcomeBody {
   readonly name?: string | undefined;
 }
 
-/** One write: who did what, on what, from where, when, and how it ended. */
+/** One audited action: who did what to which subject, from where, when, and with what outcome. */
 export interface AuditEntry {
   readonly auditId: string;
   readonly at: string;
-  /** By what they were admitted; `none`: by nothing yet, as at a sign-in. */
+  /** The credential that admitted them; `none`: none yet, as during a sign-in. */
   readonly actor: "session" | "token" | "terminal" | "none";
-  /** With the actor `none`: who came in, or whose password was wrong. Null: nobody is known. */
+  /** With actor `none`: the person who signed in, or whose password was wrong. Null: unknown. */
   readonly personId: string | null;
   readonly email: string | null;
   readonly tokenId: string | null;
   readonly accountId: string | null;
-  /** Name of the endpoint or of the operator's command. */
+  /** Name of the endpoint or operator command. */
   readonly action: string;
-  /** What it was about: an ID, a model, or several IDs with commas between them. */
+  /** The subject: an id, a model, or several comma-separated ids. */
   readonly subject: string | null;
-  /** The subject by the names of today: the title of a prompt, the email of a person. Null: it has none, or none any more. */
+  /**
+   * The subject's current name, such as a prompt's title or a person's email. Null: it has none, or no longer exists.
+   */
   readonly subjectName: string | null;
-  /** Address of the peer; null: the operator's terminal. */
+  /** The client's IP address; null: the operator's terminal. */
   readonly address: string | null;
   readonly requestId: string | null;
-  /** `SUCCESS` or the code of the error. */
+  /** `SUCCESS` or the error code. */
   readonly outcome: string;
 }
 
-/** A passkey as it is listed. */
+/** A passkey in a list. */
 export interface Passkey {
   readonly passkeyId: string;
   readonly name: string;
@@ -177,11 +184,11 @@ export interface CredentialOptions {
 
 export interface NewPasskey {
   readonly name: string;
-  /** `toJSON()` of what `navigator.credentials.create` gave. */
+  /** `toJSON()` of the result of `navigator.credentials.create`. */
   readonly response: CredentialJson;
 }
 
 export interface PasskeySignIn {
-  /** `toJSON()` of what `navigator.credentials.get` gave. */
+  /** `toJSON()` of the result of `navigator.credentials.get`. */
   readonly response: CredentialJson;
 }

@@ -11,42 +11,42 @@ export type PromptState = (typeof PROMPT_STATES)[number];
 export interface PromptLabel {
   readonly label: string;
   readonly promptVersionId: string;
-  /** Number of the version. */
+  /** Version number. */
   readonly version: number;
 }
 
-/** A version that names a model with a known end. */
+/** A version that uses a model with a known end date. */
 export interface ModelEnding {
   readonly promptVersionId: string;
   readonly version: number;
   readonly isLatest: boolean;
   readonly model: string;
-  /** The day on which it ends, or has ended, `YYYY-MM-DD`. */
+  /** The model's end date, `YYYY-MM-DD`. */
   readonly retiresAt: string;
   readonly successor: string | null;
 }
 
 export interface DraftState {
-  /** Rises by one with every save. Send it back, so that nobody overwrites what somebody else has saved. */
+  /** Increases by one with every save. Send it back, so that nobody overwrites another person's changes. */
   readonly revision: number;
   readonly savedAt: string;
-  /** Name of the person who saved it last; null: not known any more. */
+  /** Name of the person who saved it last; null: no longer known. */
   readonly savedBy: string | null;
-  /** The latest version when the draft was begun; null: there was none. */
+  /** The latest version when the draft was started; null: there was none. */
   readonly baseVersionId: string | null;
 }
 
-/** A prompt of the account, as a list shows it. */
+/** One of the account's prompts, in a list. */
 export interface OwnPromptRow {
   readonly promptId: string;
-  /** Of the latest version, or of the draft where there is no version. */
+  /** From the latest version, or from the draft if there is no version. */
   readonly title: string;
   readonly state: PromptState;
   /** Null until it is published. */
   readonly slug: string | null;
-  /** Null: there is no draft, so the latest version says all. */
+  /** Null: there is no draft; the latest version is current. */
   readonly draft: DraftState | null;
-  /** Null: it was never published. */
+  /** Null: never published. */
   readonly latest: {
     readonly promptVersionId: string;
     readonly version: number;
@@ -57,25 +57,25 @@ export interface OwnPromptRow {
     readonly estimatedCredits: number;
     readonly creditsRequired: number;
   } | null;
-  /** How many versions were published. */
+  /** Number of published versions. */
   readonly versions: number;
   readonly labels: readonly PromptLabel[];
   readonly uses: number;
   readonly upVotes: number;
   readonly last30Days: RecentUseOfPrompt;
-  /** Why an operator has unpublished it, and when; null: none has. */
+  /** Why and when an operator blocked it; null: it is not blocked. */
   readonly moderation: { readonly at: string; readonly reason: string } | null;
   readonly isFeatured: boolean;
-  /** The newest 20 of its versions that name a model with a known end, newest first. */
+  /** The newest 20 versions that use a model with a known end date, newest first. */
   readonly endingModels: readonly ModelEnding[];
 }
 
 export interface OwnPrompt extends OwnPromptRow {
-  /** The text of the draft, or where there is none of the latest version: what an editor shows. */
+  /** The text that an editor shows: the draft's, or the latest version's if there is no draft. */
   readonly source: string;
-  /** In percent of what others pay for a run; null: the installation's. */
+  /** In percent of what others pay for a run; null: the installation's share. */
   readonly authorSharePercent: number | null;
-  /** The run that callers see as what the prompt makes; null: they see the first sample of its file. */
+  /** The run that callers see as the prompt's sample; null: they see the first sample of the prompt file. */
   readonly sample: PromptSample | null;
 }
 
@@ -83,103 +83,106 @@ export interface PromptSample {
   readonly runId: string;
   readonly takenAt: string;
   readonly textInputs: Readonly<Record<string, string>>;
-  /** A text, or the address of a picture or a video that is stored with the prompt. */
+  /** Text, or the address of a picture or video stored with the prompt. */
   readonly output: OutputItem;
 }
 
 export interface PromptSampleBody {
-  /** A run of this prompt or of its draft that has succeeded, of the same account. */
+  /** A succeeded run of this prompt or its draft, from the same account. */
   readonly runId: string;
 }
 
 export interface ListPromptsQuery extends PageQuery {
   readonly state?: PromptState | undefined;
-  /** Part of the title or of the slug, in any case. */
+  /** Part of the title or slug, case-insensitive. */
   readonly q?: string | undefined;
 }
 
 export interface DraftSave {
-  /** The text of a prompt file, finished or not. */
+  /** A prompt file's text, complete or not. */
   readonly source: string;
-  /** Of the draft that was edited; 0: there was none. */
+  /** The revision that was edited; 0: there was no draft. */
   readonly revision: number;
 }
 
 /** One thing wrong with a prompt file. */
 export interface PromptFileFault {
-  /** From 1; null: it has no single line. */
+  /** From 1; null: the fault has no single line. */
   readonly line: number | null;
-  /** From 1; null: not known. */
+  /** From 1; null: unknown. */
   readonly column: number | null;
   /** Dotted path of the field, such as `inputs.topic.maxLength`. */
   readonly field: string;
   readonly code: string;
   /** What is wrong and what was expected. */
   readonly message: string;
-  /** The piece of the file that is meant. */
+  /** The part of the file that is at fault. */
   readonly excerpt: string | null;
 }
 
 /** In credits. */
 export interface PriceOfPrompt {
-  /** With default options and inputs of usual length. */
+  /** With default options and inputs of typical length. */
   readonly typical: number;
-  /** What must be available to create a run: the most it can cost. */
+  /** Credits that must be available to create a run: its maximum cost. */
   readonly most: number;
 }
 
 export interface CheckedPrompt {
   readonly title: string;
   readonly slug: string;
-  /** The prompt that it would change: the one it names, else yours of its slug, else your only unpublished draft of its title. */
+  /**
+   * The prompt that the file would change: the prompt it names, else your prompt with its slug, else your only
+   * unpublished draft with its title.
+   */
   readonly promptId: string | null;
   /** What callers will see. */
   readonly config: PromptConfig;
   readonly price: PriceOfPrompt;
-  /** Sentences; they do not stop publishing. */
+  /** Warnings do not prevent publishing. */
   readonly warnings: readonly string[];
-  /** What is good to know and asks for nothing, such as what a role stands for now. */
+  /** Information that needs no action, such as the model a role currently stands for. */
   readonly notes: readonly string[];
   readonly tests: readonly PromptTestCase[];
 }
 
-/** A sample or a test of the file: inputs, and whether something is expected of the output. */
+/** A sample or test in the file: its inputs, and whether it has expectations of the output. */
 export interface PromptTestCase {
   readonly name: string;
   readonly textInputs: Readonly<Record<string, string>>;
   readonly runOptions: Readonly<Record<string, string>>;
-  /** How many images it takes; a test run must bring them. */
+  /** Number of images; a test run must send them. */
   readonly images: number;
-  /** Kinds of what is expected, such as `contains`. */
+  /** Kinds of expectations, such as `contains`. */
   readonly expects: readonly string[];
 }
 
 export interface PromptFileCheck {
-  /** Prompts without a fault, in the order of the file. */
+  /** Prompts without faults, in file order. */
   readonly prompts: readonly CheckedPrompt[];
-  /** By line. Empty: the file can be published. */
+  /** Ordered by line. Empty: the file can be published. */
   readonly faults: readonly PromptFileFault[];
-  /** The faults as an author reads them, one a line. */
+  /** The faults as text for the author, one per line. */
   readonly message: string;
-  /** Whether the account pays for test runs, and for runs of its own prompts, on this server. */
+  /** Whether the account pays for test runs and runs of its own prompts on this server. */
   readonly testRuns: "free" | "charged";
 }
 
 export interface PreviewBody {
   readonly source: string;
-  /** Title or slug of the prompt; needed where the file has several. */
+  /** Title or slug of the prompt; required if the file has several. */
   readonly title?: string | undefined;
   readonly textInputs?: Readonly<Record<string, string>> | null | undefined;
   readonly runOptions?: Readonly<Record<string, string>> | null | undefined;
-  /** Texts of earlier steps by id; one that is absent stands as `[output of step "id"]`. */
+  /** Outputs of earlier steps by id; a missing one appears as `[output of step "id"]`. */
   readonly stepOutputs?: Readonly<Record<string, string>> | null | undefined;
 }
 
 export interface PromptPreview {
   readonly title: string;
-  /** What is wrong with the inputs; a run would be refused with these, and there are no steps. */
+  /** What is wrong with the inputs. A run with these inputs would be rejected, and there are no steps. */
   readonly issues: readonly Issue[];
-  /** Keys without effect. */
+  /** Keys that have no effect. */
   readonly ignored: readonly string[];
   readonly steps: readonly {
     readonly id: string;
@@ -192,7 +195,7 @@ export interface PromptPreview {
     readonly messages: readonly {
       readonly role: "system" | "user" | "assistant";
       readonly text: string;
-      /** Labels of the images that go with it, in order. */
+      /** Labels of the message's images, in order. */
       readonly images: readonly string[];
     }[];
   }[];
@@ -200,11 +203,11 @@ export interface PromptPreview {
 }
 
 export interface PublishBody {
-  /** Of the draft that is meant. */
+  /** The draft's revision. */
   readonly revision: number;
-  /** The latest version that the author has seen; null: there is none. */
+  /** The latest version that the author saw; null: there was none. */
   readonly baseVersionId: string | null;
-  /** What changed; callers see it beside the version. */
+  /** What changed. Callers see it next to the version. */
   readonly note?: string | undefined;
 }
 
@@ -214,20 +217,20 @@ export interface PromptPublication {
   readonly version: number;
   readonly slug: string;
   readonly title: string;
-  /** `unchanged`: its latest version says the same, so no new one was made. */
+  /** `unchanged`: the latest version is identical, so no new version was created. */
   readonly outcome: "created" | "changed" | "unchanged";
-  /** Sentences an author should read. */
+  /** Warnings for the author. */
   readonly warnings: readonly string[];
 }
 
 export interface OwnVersionRow {
   readonly promptVersionId: string;
-  /** 1 for the first. */
+  /** Starts at 1. */
   readonly version: number;
   readonly title: string;
   readonly model: string;
   readonly publishedAt: string;
-  /** Name of the person; null: not known, or it was published at the operator's terminal. */
+  /** Name of the person; null: unknown, or published from the operator's terminal. */
   readonly publishedBy: string | null;
   readonly note: string | null;
   readonly isLatest: boolean;
@@ -238,32 +241,32 @@ export interface OwnVersionRow {
 }
 
 export interface OwnVersion extends OwnVersionRow {
-  /** The prompt file, as it was published, or one that publishes the same. */
+  /** The prompt file as published, or an equivalent file. */
   readonly source: string;
   readonly config: PromptConfig;
 }
 
 export interface DiffQuery {
-  /** A promptVersionId; the latest version when absent. */
+  /** A promptVersionId; default: the latest version. */
   readonly from?: string | undefined;
-  /** A promptVersionId; the draft when absent. */
+  /** A promptVersionId; default: the draft. */
   readonly to?: string | undefined;
 }
 
 export interface FieldChange {
   /** Dotted path, such as `inputs.topic.default`. */
   readonly field: string;
-  /** Null: it was not there. */
+  /** Null: the field did not exist. */
   readonly before: unknown;
   readonly after: unknown;
 }
 
 export const FIT_KINDS = ["input_required", "input_unknown", "value_refused", "images", "option_refused"] as const;
 
-/** A way in which inputs that fitted before would no longer fit, or would have no effect. */
+/** A change that makes previously valid inputs invalid or ineffective. */
 export interface BreakingChange {
   readonly kind: (typeof FIT_KINDS)[number];
-  /** The input or the run option; empty for images. */
+  /** The input or run option; empty for images. */
   readonly name: string;
   readonly message: string;
 }
@@ -284,18 +287,18 @@ export interface OwnPromptDiff {
   readonly inputs: readonly FieldChange[];
   readonly options: readonly FieldChange[];
   readonly texts: readonly TextChange[];
-  /** Null where a model of that version is not in the catalogue. */
+  /** Null if one of the version's models is not in the catalogue. */
   readonly price: { readonly before: PriceOfPrompt | null; readonly after: PriceOfPrompt | null };
-  /** Empty: what callers send now still fits. */
+  /** Empty: requests that callers send today stay valid. */
   readonly conflicts: readonly BreakingChange[];
 }
 
 export const PROMPT_USE_DIMENSIONS = ["day", "version"] as const;
 
-/** Runs of a prompt that ended, today's included, whoever made them; test runs are not among them. */
+/** All callers' finished runs of a prompt, including today's. Test runs are excluded. */
 export type PromptUsageReport = Report<PromptUsageRow>;
 
-/** A dimension that was not asked by is null. */
+/** Dimensions that were not requested are null. */
 export interface PromptUsageRow {
   readonly day: string | null;
   readonly promptVersionId: string | null;
@@ -308,28 +311,28 @@ export interface PromptUsageRow {
 }
 
 export interface TestRunBody {
-  /** Of the draft that is meant. */
+  /** The draft's revision. */
   readonly revision: number;
-  /** Name of a test or a sample of the draft: its inputs are taken where none are sent. */
+  /** Name of one of the draft's tests or samples. Its inputs are used for inputs that are not sent. */
   readonly test?: string | undefined;
-  /** Executes the draft in place of its own model; options that it does not have are left out. */
+  /** Runs the draft in place of the draft's own model. Options that this model does not support are dropped. */
   readonly model?: string | undefined;
   readonly inputs?: CreateRunBody["inputs"] | undefined;
   readonly runOptions?: CreateRunBody["runOptions"] | undefined;
 }
 
-/** What became of a test run, and of what its test expects. */
+/** The result of a test run and of its test's expectations. */
 export interface TestRunResult {
   readonly run: Run;
-  /** What callers would pay for runs of this text with the model of this run. */
+  /** What callers would pay for a run of this text with this model. */
   readonly price: PriceOfPrompt;
   /** Null: no test was named, or the run is not final. */
   readonly test: {
     readonly name: string;
     readonly passed: boolean;
-    /** What was expected and did not hold. */
+    /** The expectations that were not met. */
     readonly failures: readonly string[];
-    /** What only `promptd prompt test` checks, with a model. */
+    /** Expectations that only `promptd prompt test` checks, with a model. */
     readonly unchecked: readonly string[];
   } | null;
 }

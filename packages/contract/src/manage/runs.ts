@@ -1,31 +1,31 @@
 import type { BatchOfRun, ListRunsQuery, OutputItem, RunStatus } from "../runs.ts";
 
-/** A run as a list of the console shows it, without what it generated. */
+/** A run in a console list, without its outputs. */
 export interface ManagedRunRow {
   readonly runId: string;
   readonly runStatus: RunStatus;
-  /** Title of the prompt when the run was created. */
+  /** The prompt's title when the run was created. */
   readonly title: string;
   readonly promptId: string;
   readonly promptVersionId: string;
-  /** True: a test run of a draft, of which only the account knows; its slug leads nowhere. */
+  /** True: a test run of a draft. Only the account can see it, and its slug has no page. */
   readonly isTest: boolean;
   readonly slug: string;
   readonly model: string;
-  /** Null: the run is free; else 0 until it has succeeded. */
+  /** Null: the run is free; otherwise 0 until it succeeds. */
   readonly credits: number | null;
-  /** How often a worker has taken it. */
+  /** Number of attempts so far. */
   readonly attempts: number;
   readonly createdAt: string;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
-  /** The sentence of the first error; null unless it failed. */
+  /** The first error message; null unless the run failed. */
   readonly error: string | null;
-  /** The API key that asked for it; null: a person did. */
+  /** The API key that created the run; null: a person did. */
   readonly keyId: string | null;
   /** The request that created it. */
   readonly requestId: string | null;
-  /** The batch that it belongs to. */
+  /** The run's batch. */
   readonly batch: BatchOfRun | null;
 }
 
@@ -34,53 +34,55 @@ export interface ListManagedRunsQuery extends Omit<ListRunsQuery, "include"> {
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
   readonly requestId?: string | undefined;
-  /** Part of the sentence of an error, in any case. */
+  /** Part of an error message, case-insensitive. */
   readonly error?: string | undefined;
 }
 
-/** As for a list, but all that there are. */
+/** The same filters as for a list, but without pages. */
 export interface ExportRunsQuery extends Omit<ListManagedRunsQuery, "limit" | "startingAfter" | "endingBefore"> {
-  /** JSON lines when absent. */
+  /** Default: JSON Lines. */
   readonly format?: "jsonl" | "csv" | undefined;
-  /** The account in place of the header, for a link. */
+  /** The account id; replaces the header in a link. */
   readonly account?: string | undefined;
 }
 
-/** One moment of a run's life. */
+/** One event in a run's timeline. */
 export interface RunMoment {
   readonly at: string;
   readonly event: "created" | "started" | "call" | "finished";
   /** Number of the attempt; 0 before the first. */
   readonly attempt: number;
-  /** Of a call: when it ended; null: it has not, or nobody knows. */
+  /** For a call: when it ended; null: not yet, or unknown. */
   readonly endedAt: string | null;
-  /** Of a call: `succeeded`, `failed`, or null while it is open; of the end: the run's status. */
+  /** For a call: `succeeded`, `failed`, or null while it is open. For the end: the run's status. */
   readonly outcome: string | null;
 }
 
-/** What the ids of a run stand for. */
+/** Names for a run's ids. */
 export interface NamesOfRun {
-  /** Number of the prompt version; null: a test run of a draft. */
+  /** The prompt version's number; null: a test run of a draft. */
   readonly version: number | null;
-  /** Name of the API key; null: a person asked for it. */
+  /** Name of the API key; null: a person created the run. */
   readonly keyName: string | null;
 }
 
 export interface ManagedRun extends ManagedRunRow, NamesOfRun {
-  /** True: the account has written the prompt. */
+  /** True: the account owns the prompt. */
   readonly isOwnPrompt: boolean;
   readonly outputs: readonly OutputItem[];
   readonly inputs: {
     readonly textInputs: Readonly<Record<string, string>>;
-    /** How many images were sent. */
+    /** Number of images sent. */
     readonly images: number;
   };
   readonly runOptions: Readonly<Record<string, string>>;
-  /** The fallback that answered in place of `model`, and whose price was charged; null: `model` itself, or nothing yet. */
+  /**
+   * The fallback that answered instead of `model` and whose price was charged; null: `model` itself, or no answer yet.
+   */
   readonly answeredBy: string | null;
   readonly timeline: readonly RunMoment[];
   readonly receipt: {
-    /** Credits set aside when it was created; null: a free run. */
+    /** Credits held when the run was created; null: a free run. */
     readonly held: number | null;
     readonly charged: number;
     readonly givenBack: number;

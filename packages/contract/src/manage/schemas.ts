@@ -15,7 +15,7 @@ import { webhooksSchemas } from "./schemas/webhooks.ts";
 export { MANAGE_ERROR_SCHEMAS } from "./schemas/errors.ts";
 export { shownNameField } from "./schemas/request-fields.ts";
 
-/** By the names of MANAGE_ENDPOINTS. */
+/** Keyed by the names in MANAGE_ENDPOINTS. */
 export const manageSchemas = {
   ...peopleSchemas,
   ...passkeysSchemas,

@@ -5,20 +5,20 @@ import type { Member } from "./members.ts";
 import type { AskedLink } from "./people.ts";
 import type { ManagedRun, ManagedRunRow, NamesOfRun } from "./runs.ts";
 
-/** What a model is to this installation, and what it costs. */
+/** A model's state on this installation, and its price. */
 export interface ManagedModel {
   readonly model: string;
   readonly modality: string;
   readonly provider: string;
   readonly status: string;
-  /** The day on which it ends or has ended; null: no end is known. */
+  /** The model's end date; null: none is known. */
   readonly retiresAt: string | null;
   readonly successor: string | null;
-  /** Runs of it can be made: its provider is configured, and no operator has switched it off. */
+  /** The model can run: its provider is configured, and no operator has switched it off. */
   readonly enabled: boolean;
-  /** An operator has switched it off. */
+  /** An operator switched the model off. */
   readonly isOff: boolean;
-  /** Credits before the operator's factor; "" when free. */
+  /** In credits, before the operator's factor; "" when free. */
   readonly price: string;
 }
 
@@ -27,13 +27,13 @@ export interface ModelSwitchBody {
   readonly isOff: boolean;
 }
 
-/** What became of the mails that were to be sent. */
+/** The state of outgoing mail. */
 export interface MailState {
   /** Not delivered yet. */
   readonly waiting: number;
   /** Given up in the last seven days. */
   readonly givenUp: number;
-  /** What the mail server said last when it did not take a mail; null: it took all. */
+  /** The mail server's most recent rejection; null: it accepted all mail. */
   readonly lastFault: { readonly text: string; readonly at: string } | null;
 }
 
@@ -48,25 +48,27 @@ export interface SystemState {
     readonly isDraining: boolean;
     readonly startedAt: string;
     readonly heartbeatAt: string;
-    /** Runs it works on. */
+    /** Runs that the worker executes. */
     readonly running: number;
   }[];
   readonly queue: {
-    /** Runs that wait for a worker, counted up to 10,000. */
+    /** Runs waiting for a worker, counted up to 10,000. */
     readonly waiting: number;
-    /** When the longest waiting one was created; null: none waits. */
+    /** When the longest-waiting run was created; null: no run waits. */
     readonly oldestAt: string | null;
     readonly running: number;
   };
-  /** Runs of the last hour that failed, by cause, most first. */
+  /** Failed runs in the last hour by cause, most frequent first. */
   readonly failures: readonly { readonly cause: string; readonly model: string; readonly runs: number }[];
   readonly mail: MailState;
-  /** Who has asked for a new password in the last seven days and has no link yet, the longest first; 20 at most. */
+  /**
+   * People who requested a new password in the last seven days and have no link yet, longest waiting first; at most 20.
+   */
   readonly askedLinks: readonly AskedLink[];
-  /** Operators who came by a link and have no password, passkey or sign-in service; 20 at most. */
+  /** Operators who signed in with a link and have no password, passkey, or sign-in service; at most 20. */
   readonly operatorsWithoutSignIn: readonly { readonly personId: string; readonly email: string }[];
   readonly storage: {
-    /** Bytes of the database. */
+    /** Database size in bytes. */
     readonly databaseBytes: number;
   };
 }
@@ -75,27 +77,27 @@ export interface ModelTestBody {
   readonly model: string;
 }
 
-/** How one small call of a model went. */
+/** The result of one test call. */
 export interface ModelTest {
   readonly model: string;
   readonly isAnswered: boolean;
   readonly tookMs: number;
-  /** What the provider takes for it, by the prices of the catalogue; no account pays it. */
+  /** What the provider charges at catalogue prices. No account pays it. */
   readonly costCredits: number;
-  /** The beginning of its answer. */
+  /** The start of the model's answer. */
   readonly text: string | null;
   readonly pictureBytes: number | null;
-  /** Why it failed, in one word: as in `outcome` of a call, or `refused`; null: it answered. */
+  /** Why the call failed, in one word: as in a call's `outcome`, or `refused`; null: it succeeded. */
   readonly cause: string | null;
   readonly httpStatus: number | null;
   readonly providerCode: string | null;
 }
 
-/** A run as operators find it, of whichever account: what became of it and why, never what was asked or made. */
+/** A run of any account, as operators see it: its outcome and cause, never its inputs or outputs. */
 export interface InstallationRunRow extends ManagedRunRow {
   readonly accountId: string;
   readonly accountEmail: string;
-  /** Why it failed, in one word for the operator; null unless it failed. */
+  /** Why the run failed, in one word for the operator; null unless it failed. */
   readonly cause: string | null;
 }
 
@@ -108,18 +110,18 @@ export interface CallOfRun {
   readonly model: string;
   readonly provider: string;
   readonly sentAt: string;
-  /** Null: it has not ended, or nobody knows. */
+  /** Null: not ended, or unknown. */
   readonly endedAt: string | null;
-  /** `text`, `image`, `video`, `refused` or the cause of its failure; null while it is open. */
+  /** `text`, `image`, `video`, `refused`, or the cause of failure; null while the call is open. */
   readonly outcome: string | null;
   readonly httpStatus: number | null;
-  /** The provider's own code and id, for a question to its support. */
+  /** The provider's own error code and request id, for its support. */
   readonly providerCode: string | null;
   readonly providerRequestId: string | null;
 }
 
 export interface InstallationRun extends InstallationRunRow, NamesOfRun {
-  /** More of the cause, such as the host of an image that could not be fetched, and why; null: nothing more is known. */
+  /** Details of the cause, such as the host of an image that could not be fetched, and why; null: none are known. */
   readonly causeDetail: string | null;
   readonly runOptions: Readonly<Record<string, string>>;
   readonly timeline: ManagedRun["timeline"];
@@ -128,20 +130,20 @@ export interface InstallationRun extends InstallationRunRow, NamesOfRun {
 }
 
 export interface ListInstallationRunsQuery extends Omit<ListRunsQuery, "include"> {
-  /** Of a run, or of the request that created it. */
+  /** The id of a run, or of the request that created it. */
   readonly id?: string | undefined;
   readonly accountId?: string | undefined;
   readonly model?: string | undefined;
   readonly cause?: string | undefined;
 }
 
-/** What calls of a model came to in the last hour. */
+/** A model's calls in the last hour. */
 export interface ModelHealth {
   readonly model: string;
   readonly calls: number;
-  /** Refusals of an input and canceled calls are not failures of the model. */
+  /** Rejected inputs and canceled calls do not count as failures. */
   readonly failed: number;
-  /** Of calls that went well; null: none did. */
+  /** Of successful calls; null: there were none. */
   readonly medianMs: number | null;
   /** The last failure; null: there was none. */
   readonly lastFailure: {
@@ -150,11 +152,11 @@ export interface ModelHealth {
     readonly httpStatus: number | null;
     readonly providerCode: string | null;
   } | null;
-  /** By five minutes, the oldest first: 12 of them. */
+  /** 12 intervals of five minutes, oldest first. */
   readonly history: readonly { readonly calls: number; readonly failed: number }[];
 }
 
-/** An account with what an operator must know before changing anything. */
+/** An account with everything an operator needs to know before changing it. */
 export interface AccountDetail extends AccountOfInstallation {
   readonly credits: ManagedCredits;
   readonly members: readonly Member[];
@@ -162,8 +164,8 @@ export interface AccountDetail extends AccountOfInstallation {
 
 /** What a run would cost. */
 export interface RunQuote {
-  /** Credits that a run like this usually costs; 0 when free. */
+  /** Typical cost of such a run in credits; 0 when free. */
   readonly estimate: number;
-  /** Credits that are set aside for it; null: it is free. */
+  /** Credits that would be held; null: the run is free. */
   readonly hold: number | null;
 }

@@ -1,39 +1,39 @@
-/** What usage can be asked by. `account` is for operators. */
+/** Dimensions of usage. `account` is for operators only. */
 export const USAGE_DIMENSIONS = ["day", "key", "prompt", "model", "account"] as const;
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
-/** Of runs that ended in the last 30 days, today (UTC) included. */
+/** Usage of runs that ended in the last 30 days, including today (UTC). */
 export interface RecentUsage {
   readonly runs: number;
   readonly failed: number;
-  /** What was paid for them. */
+  /** Credits paid for them. */
   readonly credits: number;
 }
 
-/** The same for authors, of a prompt or a version, whoever ran it; test runs are not among them. */
+/** The same for authors: a prompt's or version's runs by all callers. Test runs are excluded. */
 export interface RecentUseOfPrompt extends RecentUsage {
   readonly succeeded: number;
   /**
-   * Without those that say nothing of the prompt, which are among `runs` alone: canceled by their caller, with an image
-   * or a length that the model does not take, or declined by it.
+   * Excludes failures that say nothing about the prompt, which only `runs` counts: canceled by the caller, an image
+   * or length that the model does not accept, or declined by the model.
    */
   readonly failed: number;
 }
 
-/** A table that is also answered as CSV. */
+/** A table that is also available as CSV. */
 export interface Report<Row> {
   /** First and last day, UTC. */
   readonly from: string;
   readonly to: string;
   readonly rows: readonly Row[];
-  /** True: there are more rows than one answer has. Ask for less time, or by less. */
+  /** True: there are more rows than fit in one response. Request a shorter period or fewer dimensions. */
   readonly isCut: boolean;
 }
 
-/** Sums over runs that ended, today's included. */
+/** Totals of finished runs, including today's. */
 export type UsageReport = Report<UsageRow>;
 
-/** A dimension that was not asked by is null. */
+/** Dimensions that were not requested are null. */
 export interface UsageRow {
   readonly day: string | null;
   /** Null also for runs without a key. */
@@ -41,7 +41,7 @@ export interface UsageRow {
   readonly keyName: string | null;
   readonly promptId: string | null;
   readonly promptSlug: string | null;
-  /** Of its latest version. */
+  /** The latest version's title. */
   readonly promptTitle: string | null;
   readonly model: string | null;
   readonly accountId: string | null;
@@ -51,15 +51,15 @@ export interface UsageRow {
   readonly credits: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** What providers charge at the catalogue's prices; 1,000,000 are one credit. Null: only an operator sees it. */
+  /** What providers charge at catalogue prices; 1,000,000 equals one credit. Null unless an operator asks. */
   readonly costMicro: number | null;
 }
 
-/** What others paid for runs of the account's prompts, and what the account earned of it. */
+/** What others paid for runs of the account's prompts, and what the account earned. */
 export type EarningsReport = Report<EarningsRow>;
 
 export interface EarningsRow {
-  /** Null unless asked by day. */
+  /** Null unless requested by day. */
   readonly day: string | null;
   readonly promptId: string;
   readonly promptSlug: string;

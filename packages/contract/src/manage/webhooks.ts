@@ -1,10 +1,10 @@
 import type { OutputItem, RunStatus } from "../runs.ts";
 
-/** What a webhook can ask for. */
+/** Event types that a webhook can subscribe to. */
 export const WEBHOOK_EVENTS = ["run.finished", "credits.low", "prompt.model_retiring"] as const;
 export type WebhookEventName = (typeof WEBHOOK_EVENTS)[number];
 
-/** Sent when somebody asks for a test. */
+/** Sent when somebody requests a test. */
 export const WEBHOOK_TEST = "webhook.test";
 
 /** An address of the account's that events are sent to. */
@@ -15,67 +15,69 @@ export interface Webhook {
   readonly createdAt: string;
   /** Null: it is enabled. */
   readonly disabledAt: string | null;
-  /** Why it is disabled, as a sentence; null: it is enabled. */
+  /** Why the webhook is disabled, for display; null: it is enabled. */
   readonly disabledReason: string | null;
-  /** Since when no delivery has succeeded; null: the last one did, or there was none. */
+  /** Since when deliveries have been failing; null: the last one succeeded, or there was none. */
   readonly failingSince: string | null;
-  /** Until then events are signed with the secret before the last roll as well; null: with one secret. */
+  /** Until then, events are also signed with the previous secret; null: only with the current one. */
   readonly previousSecretUntil: string | null;
 }
 
 export interface CreatedWebhook extends Webhook {
-  /** `whsec_…`, for the only time: who has it can verify events, and sign some. */
+  /** `whsec_…`, shown only this once. Anyone who has it can verify and forge events. */
   readonly secret: string;
 }
 
 export interface NewWebhook {
-  /** https, on port 443, of a public host; any http or https address where the installation allows private ones. */
+  /**
+   * An https address of a public host on port 443; any http or https address if the installation allows private ones.
+   */
   readonly url: string;
   readonly events: readonly WebhookEventName[];
 }
 
-/** What is absent stays as it is. */
+/** Absent members stay unchanged. */
 export interface WebhookChanges {
   readonly url?: string | undefined;
   readonly events?: readonly WebhookEventName[] | undefined;
-  /** False: no events are recorded for it, and those that wait are given up. */
+  /** False: no events are recorded, and pending deliveries are given up. */
   readonly isEnabled?: boolean | undefined;
 }
 
 export const DELIVERY_STATES = ["pending", "delivered", "failed"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** One event for one webhook, with what became of it. */
+/** One event for one webhook, and the state of its delivery. */
 export interface Delivery {
-  /** The header `webhook-id` of each attempt. */
+  /** The `webhook-id` header of each attempt. */
   readonly deliveryId: string;
   readonly event: WebhookEventName | typeof WEBHOOK_TEST;
-  /** Of `run.finished`; null: of another event. */
+  /** The run of `run.finished`; null for other events. */
   readonly runId: string | null;
   readonly state: DeliveryState;
   readonly createdAt: string;
   readonly attempts: number;
-  /** Null: it is being sent, or is not pending. */
+  /** Null: being sent, or not pending. */
   readonly nextAttemptAt: string | null;
-  /** Null: never yet. */
+  /** Null: not yet. */
   readonly lastAttemptAt: string | null;
-  /** What the receiver answered to the last attempt; null: it has not answered. */
+  /** The receiver's response status of the last attempt; null: no response. */
   readonly statusCode: number | null;
-  /** Why the last attempt did not succeed; null: it did, or there was none. */
+  /** Why the last attempt failed; null: it succeeded, or there was none. */
   readonly fault: string | null;
   /** Of the last attempt. */
   readonly durationMs: number | null;
 }
 
-/** When `credits.low` is sent: once the credits that can be spent are fewer than `below`, until they are not. */
+/** When `credits.low` is sent: once, when the available credits drop below `below`. */
 export interface CreditsAlert {
   /** Null: never. */
   readonly below: number | null;
-  /** True: they were, when they were last compared. */
+  /** True: the credits were below the threshold at the last check. */
   readonly isLow: boolean;
 }
 
-/** The body of a request to a webhook. New members and new types of events may come: ignore what you do not know. */
+/** The body of a webhook request. New members and event types may be added: ignore unknown ones. */
 export type WebhookEvent =
   | EventOf<"run.finished", FinishedRunData>
   | EventOf<"credits.low", CreditsLowData>
@@ -84,7 +86,7 @@ export type WebhookEvent =
 
 interface EventOf<Type extends string, Data> {
   readonly type: Type;
-  /** When it happened, ISO 8601. */
+  /** When the event happened, ISO 8601. */
   readonly timestamp: string;
   readonly data: Data;
 }
@@ -96,18 +98,18 @@ export interface FinishedRunData {
   readonly runName: string;
   /** Charged; null: a free run. */
   readonly credits: number | null;
-  /** Such as `canceled`; null: it succeeded. */
+  /** Such as `canceled`; null: the run succeeded. */
   readonly reason: string | null;
   readonly createdAt: string;
   readonly finishedAt: string;
-  /** As `GET /v1/runs/:runId` shows them; null: they are larger than an event may be, read them there. */
+  /** As `GET /v1/runs/:runId` returns them; null: too large for an event, so read them there. */
   readonly outputs: readonly OutputItem[] | null;
 }
 
 export interface CreditsLowData {
-  /** That can be spent. */
+  /** Credits that can be spent. */
   readonly available: number;
-  /** The threshold of the account. */
+  /** The account's threshold. */
   readonly below: number;
 }
 
@@ -117,8 +119,8 @@ export interface ModelRetiringData {
   readonly slug: string;
   readonly title: string;
   readonly model: string;
-  /** The first day (UTC) on which runs are refused. */
+  /** The first day (UTC) on which runs are rejected. */
   readonly retiresAt: string;
-  /** Null: none is named. */
+  /** Null: there is no replacement. */
   readonly successor: string | null;
 }

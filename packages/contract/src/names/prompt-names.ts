@@ -1,26 +1,26 @@
-/** Every id is a UUID, in small or capital letters. No slug has this form. */
+/** Every id is a UUID, in lower or upper case. Slugs never have this form. */
 export const ID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Of a prompt; capitals are read as small letters. */
+/** A prompt's slug; upper case is converted to lower case. */
 export const SLUG_FORM = /^[A-Za-z0-9-]{1,140}$/;
 
-/** Of a version: one that its author has set, or `latest`. */
+/** A version's label: one that its author set, or `latest`. */
 export const LABEL_FORM = /^[a-z][a-z0-9-]{0,39}$/;
 
-/** A slug alone, or with a label behind an @. */
+/** A slug, optionally followed by @ and a label. */
 export const SLUG_NAME_FORM = /^[A-Za-z0-9-]{1,140}(@[a-z][a-z0-9-]{0,39})?$/;
 
-/** What callers name a prompt by: its id or that of a version, or its slug with or without a label (`slug@label`). */
+/** How callers refer to a prompt: a prompt id, a version id, a slug, or a slug with a label (`slug@label`). */
 export interface ParsedPromptName {
   readonly isId: boolean;
-  /** What stands before the @; of an id, the id. */
+  /** The part before the @, or the whole id. */
   readonly slug: string;
   /** Undefined: the latest version. */
   readonly label: string | undefined;
 }
 
-/** Whether an id, a slug or a label exists, and has a valid form, is for the server to say. */
+/** Does not check whether the id, slug, or label is valid or exists; the server does. */
 export function parsePromptName(name: string): ParsedPromptName {
-  const [slug = "", label] = name.split(/@([^]*)/); // at the first one; what follows it stays whole
+  const [slug = "", label] = name.split(/@([^]*)/); // at the first @ only
   return { isId: ID_FORM.test(name), slug, label };
 }

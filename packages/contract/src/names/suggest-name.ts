@@ -1,7 +1,7 @@
-/** Of names that are much alike, such as emails: with more slips of the hand it is another name. */
+/** For names that are much alike, such as emails: with more typos, it is probably another name. */
 export const SLIPS_MAX = 2;
 
-/** The known name closest to what was typed, when it is close enough to be a slip of the hand; else null. */
+/** The known name closest to what was typed, if it is close enough to be a typo; otherwise null. */
 export function suggestName(
   typed: string,
   known: readonly string[],
@@ -10,7 +10,7 @@ export function suggestName(
   let best: string | null = null;
   let bestDistance = limit + 1;
   for (const name of known) {
-    // Names differ by no less than their lengths do. A caller's own name may have any length.
+    // Names differ by at least the difference of their lengths, and a caller's name can have any length.
     if (Math.abs(typed.length - name.length) >= bestDistance) continue;
     const distance = editDistance(typed, name);
     if (distance < bestDistance) {
@@ -21,7 +21,7 @@ export function suggestName(
   return best;
 }
 
-/** Levenshtein distance with two neighbouring letters swapped counted as one slip ("serach"). */
+/** Levenshtein distance that counts two swapped neighboring letters as one typo ("serach"). */
 export function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -1,27 +1,27 @@
 import { printable } from "../printable-text.ts";
 import { suggestName } from "./suggest-name.ts";
 
-/** Of the name of an input, in code points. A longer one is no slip of the hand. */
+/** Maximum length of an input name, in code points. A longer name is not a typo. */
 export const INPUT_NAME_LENGTH_MAX = 100;
 
-/** Of inputs, and of options: as many as an error has issues. */
+/** Maximum number of names reported, for inputs and for options: as many as an error has issues. */
 const NAMED_MAX = 20;
 
-/** Names of the inputs and options that a run is given. */
+/** The names of a run's inputs and options. */
 export interface GivenNames {
   readonly inputs: readonly string[];
   readonly options: readonly string[];
 }
 
-/** What a prompt takes, by name; its config is such. */
+/** The inputs and options that a prompt has, by name. A config has this shape. */
 export interface KnownNames {
   readonly textInputs: object;
   readonly runOptions: object;
 }
 
 /**
- * A sentence for each name that the prompt does not have, with what was meant or what it takes: of inputs and of options
- * the first twenty. The server ignores such names, and the run is paid for without them.
+ * A message for each name that the prompt does not have, with the likely intended name or the known names: the
+ * first twenty inputs and options each. The server ignores such names, and the run is charged without them.
  */
 export function describeUnknownNames(
   { textInputs, runOptions }: KnownNames,
@@ -48,7 +48,7 @@ function describe(what: "input" | "option", given: readonly string[], known: rea
     });
 }
 
-/** A name of the prompt: cut, it could not be given as an input. */
+/** One of the prompt's names, uncut: a shortened name could not be used as an input. */
 function whole(name: string): string {
   return printable(name, Number.POSITIVE_INFINITY);
 }

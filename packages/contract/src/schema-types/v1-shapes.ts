@@ -2,11 +2,11 @@ import type { z } from "zod";
 import type { EndpointSchemas, endpointSchemas } from "../schemas/endpoint-schemas.ts";
 
 /*
- * The types that need zod stand in this folder alone: the package of the client has its own text of them, without zod,
- * written when it is built (scripts/client-types.ts).
+ * Only this folder has types that need zod. The client package has its own copy of them without zod,
+ * generated when it is built (scripts/client-types.ts).
  */
 
-/** What each endpoint takes and answers, read from its schemas. Types only: nothing of a schema is loaded. */
+/** Each endpoint's request and response types, inferred from its schemas. Types only: no schema is loaded. */
 export type ShapesOf<Schemas extends Readonly<Record<string, EndpointSchemas>>> = {
   readonly [N in keyof Schemas]: {
     readonly params: z.output<Schemas[N]["params"]>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /*
- * Answers: strict objects with exactly the specified members, used by tests, clients and the OpenAPI document.
+ * Responses: strict objects with exactly the specified members, used by tests, clients, and the OpenAPI document.
  */
 
 /** UTC, always three decimals. */
@@ -9,7 +9,7 @@ export const timeSchema = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
   .meta({ format: "date-time" });
-/** Emitted in lower case. */
+/** Returned in lower case. */
 export const idSchema = z
   .guid()
   .refine((id) => id === id.toLowerCase(), "ids are emitted in lower case")

@@ -17,7 +17,7 @@ import {
 } from "../batches.ts";
 import type { Page, PageQuery } from "../pages.ts";
 
-/** A caller's own short text; absent, null and "" are equal. */
+/** A short text of the caller's; absent, null, and "" are equivalent. */
 function nameField(name: string, lengthMax: number): z.ZodType<string | null> {
   const schema = { type: ["string", "null"], maxLength: lengthMax };
   return defineField<string | null>(schema, (payload) => {
@@ -37,8 +37,8 @@ function nameField(name: string, lengthMax: number): z.ZodType<string | null> {
 }
 
 /**
- * One item, checked apart from the others: ten thousand at once would keep the event loop of the server. What its
- * inputs must be is checked against the prompt.
+ * One item, checked on its own: checking ten thousand at once would block the server's event loop. Its
+ * inputs are checked against the prompt later.
  */
 export const batchItemSchema = z.object(
   { inputs: createRunInputsSchema, key: nameField("key", BATCH_LIMITS.keyCodePointsMax) },
@@ -64,7 +64,7 @@ const ITEM_SCHEMA = {
   required: ["inputs"],
 };
 
-/** Only that it is a list, and how long: `batchItemSchema` checks what is in it. */
+/** Checks only that it is a list, and its length; `batchItemSchema` checks the items. */
 const itemsField = defineField<readonly BatchItem[]>(
   { type: "array", items: ITEM_SCHEMA, minItems: 1, maxItems: BATCH_LIMITS.itemsMax },
   (payload) => {
@@ -144,5 +144,5 @@ export const batchResultSchema = z.strictObject({
   credits: countSchema.nullable(),
 }) satisfies z.ZodType<BatchResult>;
 
-/** In the order in which they are sent, a line each. */
+/** In the order in which they are sent, one per line. */
 export const resultLinesSchema: z.ZodType<ResultLines> = z.strictObject({ lines: z.array(batchResultSchema) });

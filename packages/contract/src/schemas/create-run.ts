@@ -26,7 +26,7 @@ export const IMAGE_INPUTS_SCHEMA = {
   maxItems: REQUEST_LIMITS.imagesMax,
 };
 
-/** Only the form: what a picture or an address must be is checked where images are read. Extra members are dropped. */
+/** Checks only the form: pictures and addresses are checked when images are read. Extra members are dropped. */
 const imageInputsField = defineField<readonly ImageInput[]>(IMAGE_INPUTS_SCHEMA, (payload) => {
   const given = payload.value ?? [];
   if (!Array.isArray(given)) {

@@ -25,8 +25,8 @@ import { runEventStreamSchema, runSchema } from "./runs.ts";
 import { uuidField } from "./request-fields.ts";
 
 /*
- * The table of all schemas. Parsing a request also normalises it: UUIDs to lower case, keys to NFC, absent and null to
- * empty, numbers out of query strings.
+ * The table of all schemas. Parsing a request also normalizes it: UUIDs to lower case, keys to NFC, absent and null to
+ * empty, query strings to numbers.
  */
 
 export * from "./answer-fields.ts";
@@ -48,7 +48,7 @@ export { REQUEST_LIMITS } from "./request-limits.ts";
 export * from "./runs.ts";
 export { searchResultSchema, searchRowMembers, searchRowSchema } from "./search-prompts.ts";
 
-/** Schemas of one endpoint; `body` is null where any body is ignored. */
+/** Schemas of one endpoint; `body` is null if the endpoint ignores its body. */
 export interface EndpointSchemas {
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
@@ -60,7 +60,7 @@ const none = z.object({});
 const runId = z.object({ runId: uuidField("runId") });
 const batchId = z.object({ batchId: uuidField("batchId") });
 
-/** By the names of ENDPOINTS. */
+/** Keyed by the names in ENDPOINTS. */
 export const endpointSchemas = {
   createRun: { params: none, query: none, body: createRunBodySchema, data: runSchema },
   getRun: { params: runId, query: none, body: null, data: runSchema },

@@ -42,7 +42,7 @@ const tooManySchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("SERVER_BUSY") }),
 ]);
 
-/** One error envelope per code, with the context its `data` may hold. */
+/** One error envelope per code, with what its `data` can contain. */
 export const ERROR_SCHEMAS = {
   BAD_REQUEST_ERROR: errorOf("BAD_REQUEST_ERROR", tooLargeSchema.nullable()),
   UNAUTHORIZED_ERROR: errorOf("UNAUTHORIZED_ERROR", z.null()),
@@ -58,7 +58,7 @@ export const ERROR_SCHEMAS = {
   GATEWAY_TIMEOUT_ERROR: errorOf("GATEWAY_TIMEOUT_ERROR", z.strictObject({ runId: idSchema })),
 } as const;
 
-/** Of the management API, which says with a 401 what would be needed instead. */
+/** The management API's 401, which says what credential would be needed instead. */
 export const unauthorizedSchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("SIGN_IN_REQUIRED") }),
   z.strictObject({ reason: z.literal("WRONG_CREDENTIAL"), expected: z.array(z.enum(["session", "token"])) }),
@@ -92,7 +92,7 @@ interface RawIssue {
 
 /** Turns an issue of a request schema (parsed with `reportInput: true`) into the form that is sent. */
 export function toIssue(root: "body" | "query" | "path", issue: RawIssue): Issue {
-  // Half of a surrogate pair is in no Unicode text: a caller's parser would refuse the whole answer for it.
+  // A lone surrogate is not valid Unicode: a caller's parser would reject the whole response.
   const path = [root, ...issue.path.map((step) => (typeof step === "number" ? step : String(step).toWellFormed()))];
   return { path, code: issueCode(issue), message: issue.message };
 }

@@ -10,10 +10,10 @@ import { outputItemSchema } from "./runs.ts";
 const TIME_FORM = /^[0-9]{1,16}$/;
 /** The last moment a JavaScript Date can hold. */
 const TIME_MS_MAX = 8_640_000_000_000_000;
-/** From here on a time is milliseconds (3 March 1973 as milliseconds, the year 5138 as seconds). */
+/** From this value on, a time is in milliseconds (March 3, 1973 in milliseconds, the year 5138 in seconds). */
 const MILLISECONDS_FROM = 100_000_000_000;
 
-/** Milliseconds of `since` and `until`, which existing clients send in either unit. */
+/** Converts `since` and `until` to milliseconds. Existing clients send either unit. */
 export function unixTimeMs(time: number): number {
   return time >= MILLISECONDS_FROM ? time : time * 1000;
 }
@@ -53,7 +53,7 @@ export function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[
   }
 }
 
-/** Which runs, and which page of them. */
+/** Which runs to list, and which page. */
 export const runsFilter = {
   ...pageMembers,
   status: statusField,
@@ -73,7 +73,7 @@ const includeField = defineField<"batch" | undefined>(INCLUDE_SCHEMA, (payload) 
   report(payload, { code: "invalid_value", message: `include must be batch, got ${quoteText(given)}.` });
 }).optional();
 
-/** Reads the raw texts of a query string: no coercion, which would take `1e1`, `0x10` and the empty string for numbers. */
+/** Reads the query string's raw values. Coercion would accept `1e1`, `0x10`, and the empty string as numbers. */
 export const listRunsQuerySchema = z
   .object({ ...runsFilter, include: includeField })
   .check(checkListQuery) satisfies z.ZodType<ListRunsQuery>;

@@ -9,6 +9,6 @@ export const meSchema = z.strictObject({
 });
 
 export const creditsSchema = z.strictObject({
-  /** What can be spent now: granted, minus spent, minus held by runs in progress, minus expired. */
+  /** Credits that can be spent now: granted minus spent, minus held by runs in progress, minus expired. */
   credits: z.int(),
 });

@@ -8,7 +8,7 @@ import { REQUEST_LIMITS } from "./request-limits.ts";
 
 export const getPromptQuerySchema = z.object({ versionId: uuidField("versionId").optional() });
 
-/** Of a prompt: letters, digits and hyphens; capitals are read as small letters. */
+/** A prompt's slug: letters, digits, and hyphens; upper case is converted to lower case. */
 export const slugField = defineField<string>({ type: "string", pattern: SLUG_FORM.source }, (payload) => {
   const given = rawText(payload) ?? "";
   payload.value = given.toLowerCase();
@@ -17,7 +17,7 @@ export const slugField = defineField<string>({ type: "string", pattern: SLUG_FOR
   report(payload, { code: "invalid_value", message });
 });
 
-/** Of a prompt's version: one that its author has set, or `latest`. */
+/** A version's label: one that its author set, or `latest`. */
 export const labelQueryField = defineField<string>({ type: "string", pattern: LABEL_FORM.source }, (payload) => {
   const given = rawText(payload) ?? "";
   if (LABEL_FORM.test(given)) return;
@@ -27,9 +27,12 @@ export const labelQueryField = defineField<string>({ type: "string", pattern: LA
 
 export const labelQuerySchema = z.object({ label: labelQueryField.optional() });
 
-/** A comma list; a name that stands in it twice counts once. */
+/** A comma-separated list; duplicates count once. */
 const slugsField = defineField<string | undefined>(
-  { type: "string", description: `Up to ${REQUEST_LIMITS.slugsMax} slugs, each optionally with @label, separated by commas.` },
+  {
+    type: "string",
+    description: `Up to ${REQUEST_LIMITS.slugsMax} slugs, each optionally with @label, separated by commas.`,
+  },
   (payload) => {
     const given = rawText(payload);
     if (given === undefined) return;
@@ -45,7 +48,7 @@ const slugsField = defineField<string | undefined>(
   },
 ).optional();
 
-/** Names of a comma list, in small letters. */
+/** The names in a comma-separated list, in lower case. */
 export function slugNames(list: string): string[] {
   return [...new Set(list.split(",").map((name) => name.trim().toLowerCase()))].filter((name) => name !== "");
 }

@@ -5,7 +5,7 @@ import { describeType, quoteText } from "../printable-text.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 
 /*
- * Fields of request schemas: each is checked by our own rule, so that every issue carries its code and the sentence the
+ * Fields of request schemas. Each is checked by our own rule, so that every issue has its code and the message that the
  * caller reads. `meta` gives the JSON Schema of a defineField, since a rule in code has none.
  */
 
@@ -20,7 +20,7 @@ export interface CheckPayload {
   issues: unknown[];
 }
 
-/** `continue` keeps zod going after the first issue: all problems of a request are reported at once. */
+/** `continue` lets zod go on after the first issue, so that all problems of a request are reported at once. */
 export function report(payload: CheckPayload, fault: Fault): void {
   const { code, message, path = [] } = fault;
   payload.issues.push({
@@ -35,12 +35,12 @@ export function report(payload: CheckPayload, fault: Fault): void {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A field with its own rule: `check` may replace the value, and reports its faults itself. */
+/** A field with its own rule: `check` may replace the value, and reports faults itself. */
 export function defineField<Value>(schema: JsonSchema, check: (payload: CheckPayload) => void): z.ZodType<Value> {
   return z.custom<Value>().check(check).meta(schema);
 }
 
-/** Issue for a character PostgreSQL cannot store: U+0000, or half of a surrogate pair. Null when the text is sound. */
+/** Issue for a character that PostgreSQL cannot store: U+0000 or a lone surrogate. Null when the text is valid. */
 export function textFault(what: string, text: string): Fault | null {
   if (text.includes("\u0000")) {
     return { code: "invalid_text", message: `${what} contains the character U+0000, which is not allowed.` };
@@ -58,7 +58,7 @@ function requireString(payload: CheckPayload, name: string): string | null {
   return null;
 }
 
-/** Any 8-4-4-4-12 form: `z.uuid()` refuses well-formed ids of no RFC version, which must give 404 and not 422. */
+/** Any 8-4-4-4-12 form: `z.uuid()` rejects well-formed ids without an RFC version, which must return 404, not 422. */
 export function uuidField(name: string): z.ZodType<string> {
   return defineField<string>({ type: "string", format: "uuid" }, (payload) => {
     const value = requireString(payload, name);
@@ -90,7 +90,7 @@ const limitField = defineField<number | undefined>(
   },
 ).optional();
 
-/** Of the query of a list: which page of it. */
+/** Query parameters that select a page of a list. */
 export const pageMembers = {
   limit: limitField,
   startingAfter: uuidField("startingAfter").optional(),

@@ -1,4 +1,4 @@
-/** Limits of one request, in UTF-8 bytes and counts (specification, "Limits", and decided with the interface). */
+/** Limits of one request, in UTF-8 bytes and counts (specification, "Limits", and API design). */
 export const REQUEST_LIMITS = {
   textBytesMax: 100 * 1024,
   textBytesMaxTotal: 1024 * 1024,

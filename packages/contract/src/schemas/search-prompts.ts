@@ -9,7 +9,7 @@ import { outputItemSchema } from "./runs.ts";
 
 const CONTROLS = /\p{Cc}/gu;
 
-/** No maxLength: a text that is longer before it is trimmed is accepted. */
+/** Has no maxLength: a text that is too long only before trimming is accepted. */
 const SEARCH_TEXT_SCHEMA = {
   type: "string",
   minLength: 1,
@@ -35,7 +35,7 @@ export const searchTextField = defineField<string>(SEARCH_TEXT_SCHEMA, (payload)
   }
 });
 
-/** One page of the best, without a cursor: the specification has no pages for search. */
+/** One page of the best results, without a cursor: the specification has no pages for search. */
 export const searchPromptsQuerySchema = z.object({ q: searchTextField });
 
 const imageInputSchema = z.discriminatedUnion("type", [

@@ -5,11 +5,14 @@ import { defineField, report, textFault, type CheckPayload, type Fault } from ".
 
 interface TextRecordNames {
   readonly field: string;
-  /** "Text input", "Run option": begins the sentence about one entry. */
+  /** "Text input" or "Run option": starts the message about one entry. */
   readonly entry: string;
 }
 
-/** Record of caller's texts. Absent, null and {} are equal; keys come out in NFC, since names are matched so. */
+/**
+ * A record of the caller's texts. Absent, null, and {} are equivalent. Keys become NFC, because names are matched in
+ * NFC.
+ */
 export function textRecordField(names: TextRecordNames): z.ZodType<Readonly<Record<string, string>>> {
   const schema = { type: ["object", "null"], additionalProperties: { type: "string" } };
   return defineField<Readonly<Record<string, string>>>(schema, (payload) => {
@@ -51,7 +54,7 @@ function checkTextRecord(payload: CheckPayload, entries: [string, unknown][], na
   return checked;
 }
 
-/** Sentences are made only for entries at fault: this runs for every text of every run. */
+/** Builds messages only for invalid entries: this runs for every text of every run. */
 function entryFault(entry: string, key: string, value: unknown): Fault | null {
   const what = () => `${entry} ${quoteText(key)}`;
   if (typeof value !== "string") {
@@ -73,7 +76,7 @@ function kibibytes(bytes: number): string {
   return `${(Math.ceil((bytes * 10) / 1024) / 10).toLocaleString("en-US")} KiB`;
 }
 
-/** Length in UTF-8 of a well-formed text; counts no further than `stopAt` needs. */
+/** UTF-8 length of a well-formed text; stops counting at `stopAt`. */
 function utf8Length(text: string, stopAt: number): number {
   if (text.length * 3 <= stopAt) return text.length;
   let bytes = 0;

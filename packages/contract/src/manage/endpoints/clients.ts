@@ -1,6 +1,6 @@
 import type { EndpointEntry } from "../../endpoints.ts";
 
-/** Programs that ask for access by OAuth, and the person who decides. */
+/** Programs that request access through OAuth, and the person who decides. */
 export const clientsEndpoints = {
   showClient: {
     method: "GET",

@@ -4,7 +4,7 @@ const BOTH = ["token", "session"] as const;
 const reading = { auth: BOTH, role: "member", scope: "prompts:read" } as const;
 const operator = { auth: BOTH, role: "operator", scope: "operator" } as const;
 
-/** What everybody sees of published prompts, votes on them, and what operators decide about them. */
+/** Published prompts as everybody sees them, votes, and operators' decisions. */
 export const marketplaceEndpoints = {
   searchMarketplace: {
     ...reading,
@@ -63,7 +63,8 @@ export const marketplaceEndpoints = {
     ...operator,
     method: "PUT",
     path: "/manage/v1/system/prompts/:promptId/author-share",
-    summary: "Set the author's share of a prompt, in percent of the price of others' runs; null uses the installation's share",
+    summary:
+      "Set the author's share of a prompt, in percent of the price of others' runs; null uses the installation's share",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "promptId",
   },

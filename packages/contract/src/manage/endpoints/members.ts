@@ -3,7 +3,7 @@ import type { EndpointEntry } from "../../endpoints.ts";
 const BOTH = ["token", "session"] as const;
 const operator = { auth: BOTH, role: "operator", scope: "operator" } as const;
 
-/** Who may come in, and what they may do: members and invitations of an account, people and accounts of the installation. */
+/** Members and invitations of an account, and the people and accounts of the installation. */
 export const membersEndpoints = {
   listMembers: {
     method: "GET",
@@ -60,7 +60,8 @@ export const membersEndpoints = {
   createInvitation: {
     method: "POST",
     path: "/manage/v1/invitations",
-    summary: "Invite a person to the account, by mail or with the link in the response; it replaces any earlier invitation",
+    summary:
+      "Invite a person to the account, by mail or with the link in the response; it replaces any earlier invitation",
     auth: "session",
     role: "owner",
     errors: ["VALIDATION_ERROR"],
@@ -174,7 +175,7 @@ export const membersEndpoints = {
   },
   updatePerson: {
     ...operator,
-    auth: "session", // a leaked token makes nobody an operator
+    auth: "session", // a leaked token must not make anybody an operator
     method: "PATCH",
     path: "/manage/v1/people/:personId",
     summary: "Change a person's email address, make or unmake them an operator, freeze or unfreeze their access",
@@ -183,7 +184,7 @@ export const membersEndpoints = {
   },
   signOutPerson: {
     ...operator,
-    auth: "session", // as what is done to a person
+    auth: "session", // like every change of a person
     method: "POST",
     path: "/manage/v1/people/:personId/sign-out",
     summary: "End all of a person's sessions; the person can sign in again, and tokens and API keys stay valid",
@@ -192,7 +193,7 @@ export const membersEndpoints = {
   },
   createSignInLink: {
     ...operator,
-    auth: "session", // a leaked token becomes nobody's session
+    auth: "session", // a leaked token must not become a session
     method: "POST",
     path: "/manage/v1/people/:personId/sign-in-link",
     summary: "Create a link with which a person signs in once and sets a new password",

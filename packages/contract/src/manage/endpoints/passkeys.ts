@@ -2,7 +2,7 @@ import type { EndpointEntry } from "../../endpoints.ts";
 
 const own = { auth: "session", role: "member" } as const;
 
-/** Passkeys of who is signed in, and the sign-in with one. */
+/** The signed-in person's passkeys, and signing in with a passkey. */
 export const passkeysEndpoints = {
   listPasskeys: {
     ...own,

@@ -4,7 +4,8 @@ export const peopleEndpoints = {
   getFeatures: {
     method: "GET",
     path: "/manage/v1/features",
-    summary: "Retrieve what pages need to know about the installation: sign-in methods, whether mail is set up, the author's share",
+    summary:
+      "Retrieve what pages need to know about the installation: sign-in methods, whether mail is set up, the author's share",
     auth: "none",
     errors: [],
   },

@@ -4,10 +4,10 @@ const BOTH = ["token", "session"] as const;
 const reading = { auth: BOTH, role: "member", scope: "prompts:read" } as const;
 const writing = { auth: BOTH, role: "member", scope: "prompts:write" } as const;
 
-/** A prompt file has a million characters at most, and JSON writes some of them with six. */
+/** A prompt file can have a million characters, and JSON escapes some of them as six. */
 const FILE_BODY_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The prompts of the account, from the first draft to what is used of each version. */
+/** The account's prompts, from the first draft to the usage of each version. */
 export const promptsEndpoints = {
   listPrompts: {
     ...reading,
@@ -99,7 +99,8 @@ export const promptsEndpoints = {
     ...reading,
     method: "GET",
     path: "/manage/v1/prompts/:promptId/diff",
-    summary: "Compare two versions, or a version and the draft, and report which callers' requests would no longer be valid",
+    summary:
+      "Compare two versions, or a version and the draft, and report which callers' requests would no longer be valid",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
   },
   getPromptUsage: {

@@ -3,7 +3,7 @@ import { ENDPOINTS, type EndpointEntry } from "../../endpoints.ts";
 const BOTH = ["token", "session"] as const;
 const reading = { auth: BOTH, role: "member" } as const;
 
-/** Runs. What creates and cancels is the same as under /v1, for a person. */
+/** Runs. A person creates and cancels them as under /v1. */
 export const runsEndpoints = {
   createRun: {
     ...ENDPOINTS.createRun,

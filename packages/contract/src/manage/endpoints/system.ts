@@ -2,7 +2,7 @@ import type { EndpointEntry } from "../../endpoints.ts";
 
 const operator = { auth: ["token", "session"], role: "operator", scope: "operator", method: "GET" } as const;
 
-/** What operators see of the installation and of its accounts, runs and models. */
+/** The installation with its accounts, runs, and models, as operators see them. */
 export const systemEndpoints = {
   getSystem: {
     ...operator,
@@ -13,8 +13,7 @@ export const systemEndpoints = {
   listInstallationRuns: {
     ...operator,
     path: "/manage/v1/system/runs",
-    summary:
-      "Find runs of all accounts by id, request id, account, status, cause, and model; the last day by default",
+    summary: "Find runs of all accounts by id, request id, account, status, cause, and model; the last day by default",
     errors: ["VALIDATION_ERROR"],
   },
   getInstallationRun: {

@@ -2,7 +2,7 @@ import type { EndpointEntry } from "../../endpoints.ts";
 
 const ACCESS = { auth: ["token", "session"], scope: "webhooks:write" } as const;
 
-/** Where an account's events are sent, and what became of them. */
+/** Where an account's events are sent, and their deliveries. */
 export const webhooksEndpoints = {
   listWebhooks: {
     method: "GET",

@@ -25,7 +25,7 @@ const journalSchema: z.ZodType<JournalEntry> = z.strictObject({
   expiresAt: timeSchema.nullable(),
 });
 
-/** Rows of the journal have numbers: they are in the order of their bookings. */
+/** Journal rows are numbered in the order in which they were written. */
 function entryField(name: string) {
   return defineField<string | undefined>({ type: "string", pattern: "^\\d{1,18}$" }, (payload) => {
     const { value } = payload;

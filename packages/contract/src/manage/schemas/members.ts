@@ -117,7 +117,7 @@ const newInvitationSchema = z.object({
   email: emailField,
   role: wordField("role", MEMBER_ROLES),
 }) satisfies z.ZodType<NewInvitation>;
-/** As many as the setting for everybody new takes. */
+/** The same limit as the setting for new people. */
 const CREDITS_MAX = 1_000_000_000;
 const newPersonInvitationSchema = z.object({
   email: emailField,

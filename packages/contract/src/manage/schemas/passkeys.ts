@@ -16,7 +16,7 @@ const passkeySchema: z.ZodType<Passkey> = z.strictObject({
 
 const optionsSchema: z.ZodType<CredentialOptions> = z.strictObject({ options: z.record(z.string(), z.unknown()) });
 
-/** What a browser gives is checked by its signature; here it has to be an object. */
+/** The browser's data is verified by its signature; here it only has to be an object. */
 const credentialField = defineField<CredentialJson>({ type: "object", additionalProperties: true }, (payload) => {
   const { value } = payload;
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return;

@@ -5,7 +5,7 @@ import { promptConfigSchema } from "../../schemas/prompts.ts";
 import { FIT_KINDS, type OwnPromptDiff, type PromptFileCheck, type PromptPreview } from "../prompts.ts";
 
 /*
- * What is said of the text of a prompt file.
+ * Reports about a prompt file's text.
  */
 
 const texts = z.record(z.string(), z.string());

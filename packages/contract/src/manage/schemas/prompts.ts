@@ -171,7 +171,7 @@ const runId = z.object({ ...promptId.shape, runId: uuidField("runId") });
 const revision = integerField("revision", [0, REVISION_MAX]);
 const note = textField("note", NOTE_MAX).optional();
 
-/** The latest version always has it, so nobody sets it. */
+/** The latest version always has this label, so nobody can set it. */
 const LABEL_OF_LATEST = "latest";
 
 const labelField = labelQueryField.check((payload) => {

@@ -7,15 +7,15 @@ import { ACCOUNT_QUERY } from "../accounts.ts";
 import type { Page } from "../../pages.ts";
 
 /*
- * Fields that requests of the management API share. Like those of /v1 each reports its faults in our own words.
+ * Fields that management API requests share. As under /v1, each reports faults in our own words.
  */
 
 export const none = z.object({});
 
-/** The account in the query (ACCOUNT_QUERY); admission reads it. */
+/** The account as a query parameter (ACCOUNT_QUERY). Admission reads it. */
 export const accountQuery = z.object({ [ACCOUNT_QUERY]: uuidField(ACCOUNT_QUERY).optional() });
 
-/** A text of a body, trimmed, of 1 to `max` characters, one of them visible. */
+/** A trimmed text of 1 to `max` characters, at least one of them visible. */
 export function textField(name: string, max: number): z.ZodType<string> {
   return defineField<string>({ type: "string", minLength: 1, maxLength: max }, (payload) => {
     const { value } = payload;
@@ -44,7 +44,7 @@ export function textField(name: string, max: number): z.ZodType<string> {
   });
 }
 
-/** What a person, an account, a key or a token is called: others read it beside their own words. */
+/** The name of a person, account, key, or token. Others see it next to their own text. */
 export function nameField(name: string, max: number): z.ZodType<string> {
   const schema = { type: "string", minLength: 1, maxLength: max } as const;
   return textField(name, max)
@@ -58,10 +58,10 @@ export function nameField(name: string, max: number): z.ZodType<string> {
     .meta(schema);
 }
 
-/** `https://…`, `www.…`: mail programs make links of them. */
+/** `https://…`, `www.…`: mail programs turn them into links. */
 const WEB_ADDRESS = /:\/\/|\bwww\./i;
 
-/** The name of a person or an account, which stands in mails to strangers and beside public prompts. */
+/** The name of a person or account. It appears in mails to strangers and next to public prompts. */
 export function shownNameField(name: string, max: number): z.ZodType<string> {
   const schema = { type: "string", minLength: 1, maxLength: max } as const;
   return nameField(name, max)
@@ -75,7 +75,7 @@ export function shownNameField(name: string, max: number): z.ZodType<string> {
 
 const SOURCE_LENGTH_MAX = 1024 * 1024;
 
-/** The text of a prompt file, as it is: an author's editor shows it again. */
+/** A prompt file's text, unchanged: the author's editor shows it again. */
 export function sourceField(name: string): z.ZodType<string> {
   return defineField<string>({ type: "string", maxLength: SOURCE_LENGTH_MAX }, (payload) => {
     const { value } = payload;
@@ -117,7 +117,7 @@ export const emailField = defineField<string>(
 
 const PASSWORD_LENGTH_MAX = 128;
 
-/** A password, as it is typed: one that were trimmed here would not be the one of the next sign-in. */
+/** A password exactly as typed: a trimmed one would not match at the next sign-in. */
 export const passwordField = defineField<string>({ type: "string", maxLength: PASSWORD_LENGTH_MAX }, (payload) => {
   const { value } = payload;
   if (typeof value !== "string") {
@@ -134,7 +134,7 @@ export const passwordField = defineField<string>({ type: "string", maxLength: PA
   }
 });
 
-/** One of several words. */
+/** One of several fixed values. */
 export function wordField<const Word extends string>(name: string, words: readonly Word[]): z.ZodType<Word> {
   return defineField<Word>({ type: "string", enum: [...words] }, (payload) => {
     const { value } = payload;
@@ -146,7 +146,7 @@ export function wordField<const Word extends string>(name: string, words: readon
   });
 }
 
-/** A whole number of a body. */
+/** An integer in a body. */
 export function integerField(name: string, [min, max]: readonly [min: number, max: number]): z.ZodType<number> {
   return defineField<number>({ type: "integer", minimum: min, maximum: max }, (payload) => {
     const { value } = payload;
@@ -172,17 +172,17 @@ export function booleanField(name: string): z.ZodType<boolean> {
   });
 }
 
-/** A year as PostgreSQL reads it, from 0001 to 9999: it has no year 0, and later ones are written with a sign. */
+/** A year that PostgreSQL accepts, 0001 to 9999. It has no year 0, and later years need a sign. */
 const YEAR_FORM = /^(?!0000)\d{4}-/;
 
-/** In ISO 8601; null: no moment, or not of these years. */
+/** In ISO 8601; null: not a valid time, or outside these years. */
 function utcOf(text: string): string | null {
   const ms = Date.parse(text);
   const utc = Number.isNaN(ms) ? "" : new Date(ms).toISOString();
   return YEAR_FORM.test(utc) ? utc : null;
 }
 
-/** A day of the calendar. */
+/** A calendar day. */
 export function dayField(name: string): z.ZodType<string> {
   return defineField<string>({ type: "string", format: "date" }, (payload) => {
     const { value } = payload;
@@ -193,7 +193,7 @@ export function dayField(name: string): z.ZodType<string> {
   });
 }
 
-/** A moment in ISO 8601 with its offset; undefined and null: none. Becomes UTC with three decimals. */
+/** A time in ISO 8601 with an offset; undefined or null: none. Converted to UTC with three decimals. */
 export function momentField(name: string): z.ZodType<string | null | undefined> {
   return defineField<string | null | undefined>({ type: ["string", "null"], format: "date-time" }, (payload) => {
     const { value } = payload;
@@ -206,10 +206,10 @@ export function momentField(name: string): z.ZodType<string | null | undefined> 
   });
 }
 
-/** The query of a list: which page of it. */
+/** Query parameters that select a page of a list. */
 export const pageQuery = z.object(pageMembers);
 
-/** The answer of a list. */
+/** A page of a list. */
 export function pageOf<Row extends z.ZodType>(row: Row): z.ZodType<Page<z.output<Row>>> {
   return z.strictObject({ rows: z.array(row).max(REQUEST_LIMITS.pageMax), hasMore: z.boolean() });
 }

@@ -55,7 +55,7 @@ const earningsSchema: z.ZodType<EarningsReport> = z.strictObject({
   isCut: z.boolean(),
 });
 
-/** A comma list of some of the dimensions, each once. */
+/** A comma-separated list of dimensions without duplicates. */
 function dimensionsField(allowed: readonly UsageDimension[]): z.ZodType<string> {
   const schema = { type: "string", default: "day", pattern: `^(${allowed.join("|")})(,(${allowed.join("|")}))*$` };
   return defineField<string>(schema, (payload) => {
