@@ -231,7 +231,7 @@ test("a column of the name of an image slot holds addresses or paths beside the 
   expect(wrong.error).toContain('The prompt has no image "foto". Its images: Photo.');
   await writeFile(join(home, "near.csv"), "Portrait,Phot\ncat.png,cat.png\n");
   const near = await promptd(["run", "portrait", "--batch", "near.csv"]);
-  expect(near.error).toContain('The prompt has no input "Portrait". It takes: Photo.');
+  expect(near.error).toContain('The prompt has no input "Portrait". Its inputs: Photo.');
   expect(near.error).toContain('The prompt has no input "Phot". Did you mean "Photo"?');
 });
 

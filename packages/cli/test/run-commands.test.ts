@@ -142,7 +142,7 @@ describe("run", () => {
     const { code, stdout, stderr } = await run("run", VERSION, "tune=calm", "shape=round", "-o", "qualty=high");
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toBe(`The prompt has no input "tune". Did you mean "tone"?
-The prompt has no input "shape". It takes: tone, Child's Age.
+The prompt has no input "shape". Its inputs: tone, Child's Age.
 The prompt has no option "qualty". Did you mean "quality"?
 Nothing was sent, and nothing was charged.
 `);

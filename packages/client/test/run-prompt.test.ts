@@ -71,13 +71,13 @@ describe("client.run", () => {
     const { client, seen } = await setup([success(run("succeeded"))]);
     const given = { inputs: { topic: "tea" }, runOptions: { quality: "high" } };
     await expect(client.run(VERSION, given)).rejects.toThrow(
-      'run() takes no "runOptions". It takes: inputs, images, options, signal, onProgress, idempotencyKey, retryForMs.',
+      'run() does not accept "runOptions". It accepts: inputs, images, options, signal, onProgress, idempotencyKey, retryForMs.',
     );
     await expect(client.runBatch(VERSION, [given])).rejects.toThrow(
-      'An item of runBatch() takes no "runOptions". It takes: inputs, images, key.',
+      'An item of runBatch() does not accept "runOptions". It accepts: inputs, images, key.',
     );
     await expect(client.runBatch(VERSION, [{}], given as object)).rejects.toThrow(
-      'runBatch() takes no "inputs". It takes: options, name, signal, onProgress, idempotencyKey, retryForMs.',
+      'runBatch() does not accept "inputs". It accepts: options, name, signal, onProgress, idempotencyKey, retryForMs.',
     );
     expect(seen).toEqual([]);
   });

@@ -36,14 +36,14 @@ export function describeUnknownNames(
 function describe(what: "input" | "option", given: readonly string[], known: readonly string[]): string[] {
   const has = new Set(known);
   const lower = known.map((name) => name.toLowerCase());
-  const takes = known.length === 0 ? `It takes no ${what}s.` : `It takes: ${known.map(whole).join(", ")}.`;
+  const names = known.length === 0 ? `It has no ${what}s.` : `Its ${what}s: ${known.map(whole).join(", ")}.`;
   return given
     .filter((name) => !has.has(name))
     .slice(0, NAMED_MAX)
     .map((name) => {
       const suggested = name.length > INPUT_NAME_LENGTH_MAX ? null : suggestName(name.toLowerCase(), lower);
       const meant = known[lower.indexOf(suggested ?? "")];
-      const hint = meant === undefined ? takes : `Did you mean "${whole(meant)}"?`;
+      const hint = meant === undefined ? names : `Did you mean "${whole(meant)}"?`;
       return `The prompt has no ${what} "${printable(name)}". ${hint}`;
     });
 }

@@ -74,7 +74,7 @@ const itemsField = defineField<readonly BatchItem[]>(
     else if (!Array.isArray(value)) {
       report(payload, { code: "invalid_type", message: `items must be an array, got ${describeType(value)}.` });
     } else if (value.length === 0) {
-      report(payload, { code: "required", message: `items is empty. Give 1 to ${max} items.` });
+      report(payload, { code: "required", message: `items is empty. Provide 1 to ${max} items.` });
     } else if (value.length > BATCH_LIMITS.itemsMax) {
       const given = value.length.toLocaleString("en-US");
       report(payload, { code: "too_many", message: `items has ${given} items; at most ${max} are accepted.` });

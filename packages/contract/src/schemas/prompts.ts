@@ -13,7 +13,7 @@ export const slugField = defineField<string>({ type: "string", pattern: SLUG_FOR
   const given = rawText(payload) ?? "";
   payload.value = given.toLowerCase();
   if (SLUG_FORM.test(given)) return;
-  const message = `slug must be letters a-z, digits and hyphens, such as tea-poem, got ${quoteText(given)}.`;
+  const message = `slug must consist of letters a-z, digits, and hyphens, such as tea-poem, got ${quoteText(given)}.`;
   report(payload, { code: "invalid_value", message });
 });
 
@@ -21,7 +21,7 @@ export const slugField = defineField<string>({ type: "string", pattern: SLUG_FOR
 export const labelQueryField = defineField<string>({ type: "string", pattern: LABEL_FORM.source }, (payload) => {
   const given = rawText(payload) ?? "";
   if (LABEL_FORM.test(given)) return;
-  const message = `label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got ${quoteText(given)}.`;
+  const message = `label must be 1 to 40 letters a-z, digits, and hyphens, starting with a letter, got ${quoteText(given)}.`;
   report(payload, { code: "invalid_value", message });
 });
 
@@ -40,9 +40,9 @@ const slugsField = defineField<string | undefined>(
     const wrong = names.find((name) => !SLUG_NAME_FORM.test(name));
     const { slugsMax: max } = REQUEST_LIMITS;
     if (names.length > max) {
-      report(payload, { code: "too_many", message: `slugs takes ${max} names at most, got ${names.length}.` });
+      report(payload, { code: "too_many", message: `slugs accepts at most ${max} names, got ${names.length}.` });
     } else if (names.length === 0 || wrong !== undefined) {
-      const message = `slugs must be a comma list of slugs such as tea-poem,cat-poem@production, got ${quoteText(wrong ?? given)}.`;
+      const message = `slugs must be a comma-separated list of slugs such as tea-poem,cat-poem@production, got ${quoteText(wrong ?? given)}.`;
       report(payload, { code: "invalid_value", message });
     }
   },

@@ -46,7 +46,7 @@ export function textFault(what: string, text: string): Fault | null {
     return { code: "invalid_text", message: `${what} contains the character U+0000, which is not allowed.` };
   }
   if (text.isWellFormed()) return null;
-  return { code: "invalid_text", message: `${what} contains half of a surrogate pair, which is not a character.` };
+  return { code: "invalid_text", message: `${what} contains a lone surrogate, which is not a valid character.` };
 }
 
 function requireString(payload: CheckPayload, name: string): string | null {

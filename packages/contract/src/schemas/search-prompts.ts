@@ -29,7 +29,7 @@ export const searchTextField = defineField<string>(SEARCH_TEXT_SCHEMA, (payload)
   const { searchCodePointsMax: max } = REQUEST_LIMITS;
   const length = Array.from(text).length; // no longer than the request line
   if (length === 0) {
-    report(payload, { code: "required", message: `q is required: give 1 to ${max} characters to search for.` });
+    report(payload, { code: "required", message: `q is required. Provide 1 to ${max} characters to search for.` });
   } else if (length > max) {
     report(payload, { code: "too_long", message: `q must have at most ${max} characters, got ${length}.` });
   }

@@ -40,7 +40,7 @@ function checkTextRecord(payload: CheckPayload, entries: [string, unknown][], na
     if (fault !== null) report(payload, { ...fault, path: [key] });
     const name = key.normalize("NFC");
     if (Object.hasOwn(checked, name)) {
-      const message = `${names.entry} ${quoteText(name)} is given twice: two keys are equal after Unicode normalisation.`;
+      const message = `${names.entry} ${quoteText(name)} is given twice: two keys are equal after Unicode normalization.`;
       report(payload, { code: "conflict", message, path: [key] });
     }
     if (typeof value !== "string") continue;
@@ -48,7 +48,7 @@ function checkTextRecord(payload: CheckPayload, entries: [string, unknown][], na
     bytes += utf8Length(value, 0);
   }
   if (bytes > textBytesMaxTotal) {
-    const message = `${names.field} is ${kibibytes(bytes)} in all; the limit is 1,024 KiB.`;
+    const message = `${names.field} is ${kibibytes(bytes)} in total; the limit is 1,024 KiB.`;
     report(payload, { code: "too_long", message });
   }
   return checked;

@@ -33,7 +33,7 @@ function malformedName(name: string): string {
 }
 
 function malformedLabel(label: string): string {
-  return `The label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got "${printable(label)}". It chooses no prompt.`;
+  return `The label must be 1 to 40 letters a-z, digits, and hyphens, starting with a letter, got "${printable(label)}". It chooses no prompt.`;
 }
 
 export function isEmpty({ names, label }: Pick<PromptChoice, "names" | "label">): boolean {

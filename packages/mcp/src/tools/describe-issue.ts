@@ -26,7 +26,7 @@ export function describeIssue(tool: string, takes: readonly string[], issue: z.c
 
 function describeUnknown(tool: string, takes: readonly string[], key: string): string {
   const meant = suggestName(key, takes);
-  const hint = meant === null ? `It takes: ${takes.join(", ")}.` : `Did you mean "${meant}"?`;
+  const hint = meant === null ? `Its arguments: ${takes.join(", ")}.` : `Did you mean "${meant}"?`;
   return `${tool} has no argument ${quoteText(key)}. ${hint}`;
 }
 

@@ -11,7 +11,7 @@ import { readImage } from "./image-arguments.ts";
 import { runPromptTool, type RunArguments } from "./run-tool.ts";
 
 /**
- * The tools of prompts by their names: the slug, cut to what hosts take, with a number where that is taken.
+ * Maps tool names to prompts: the slug, cut to the length that hosts accept, with a number if the name is taken.
  * @param reserved the names of other tools.
  */
 export function nameTools(
@@ -75,15 +75,15 @@ async function readArguments(
 }
 
 function unknownArgument(name: string, known: readonly string[]): string {
-  const takes = known.length === 0 ? "It takes none." : `It takes: ${known.join(", ")}.`;
-  return `The prompt has no argument ${JSON.stringify(name)}. ${takes} Nothing was run.`;
+  const names = known.length === 0 ? "It has no arguments." : `Its arguments: ${known.join(", ")}.`;
+  return `The prompt has no argument ${JSON.stringify(name)}. ${names} Nothing was run.`;
 }
 
-/** @throws RangeError for what is neither a text, a number, a boolean nor a list of them. */
+/** @throws RangeError if the value is not a string, a number, a boolean, or a list of them. */
 export function readValue(name: string, value: unknown): InputValue {
   if (isPlain(value)) return value;
   if (Array.isArray(value) && value.every(isPlain)) return value.map(String);
-  throw new RangeError(`${JSON.stringify(name)} must be a text, a number, a boolean or a list of texts.`);
+  throw new RangeError(`${JSON.stringify(name)} must be a string, a number, a boolean, or a list of strings.`);
 }
 
 function isPlain(value: unknown): value is string | number | boolean {

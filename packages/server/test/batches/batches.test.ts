@@ -140,7 +140,7 @@ describe("items that cannot be run", () => {
 
   test.each([
     ["no items", {}, "required body.items", "items is required."],
-    ["an empty list", { items: [] }, "required body.items", "items is empty. Give 1 to 10,000 items."],
+    ["an empty list", { items: [] }, "required body.items", "items is empty. Provide 1 to 10,000 items."],
     ["no list", { items: "a" }, "invalid_type body.items", "items must be an array, got a string."],
     [
       "a text as an item",

@@ -104,7 +104,7 @@ describe.each(WAYS)("over %s", (way) => {
     const prompts = "directed,poem-for-agents@latest";
     const client = await connectOnce(way, { ...to, prompts, label: "Production!" });
     const fault =
-      'The label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got "Production!". It chooses no prompt.';
+      'The label must be 1 to 40 letters a-z, digits, and hyphens, starting with a letter, got "Production!". It chooses no prompt.';
     expect(client.getInstructions()).toContain(fault);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(3)).toEqual(["get_run", "poem-for-agents_latest"]);
@@ -179,11 +179,11 @@ describe.each(WAYS)("over %s", (way) => {
     ]);
     expect(await answerTo({ prompt: "poem-for-agents", inputs: { thing: "tea" } })).toEqual([
       true,
-      `The prompt has no input "thing". It takes: The Thing's name, mood, lines. Nothing was run.`,
+      `The prompt has no input "thing". Its inputs: The Thing's name, mood, lines. Nothing was run.`,
     ]);
     expect(await answerTo({ prompt: "poem-for-agents", inputs: { ["mood".repeat(50_000)]: "Loud" } })).toEqual([
       true,
-      `The prompt has no input "${"mood".repeat(10)}…". It takes: The Thing's name, mood, lines. Nothing was run.`,
+      `The prompt has no input "${"mood".repeat(10)}…". Its inputs: The Thing's name, mood, lines. Nothing was run.`,
     ]);
     expect(await answerTo({ prompt: "poem-for-agents" })).toEqual([true, `Text input "The Thing's name" is required.`]);
     expect(await answerTo({})).toEqual([true, "prompt is required. Nothing was run."]);
@@ -197,7 +197,7 @@ describe.each(WAYS)("over %s", (way) => {
     [
       "search_prompts",
       { query: "tea", limit: 50, page: 2 },
-      'limit must be an integer from 1 to 20, got 50. search_prompts has no argument "page". It takes: query, limit.',
+      'limit must be an integer from 1 to 20, got 50. search_prompts has no argument "page". Its arguments: query, limit.',
     ],
     ["show_prompt", { prompt: 7 }, "prompt must be the slug or the id of a prompt, got 7."],
     ["get_run", { runId: null }, "runId must be the id of a run, got null."],

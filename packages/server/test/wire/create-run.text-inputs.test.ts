@@ -156,7 +156,7 @@ describe("keys", () => {
     expect(answer.httpStatus).toBe(422);
     expect(issuesOf(answer)).toMatchObject([{ code: "conflict" }]);
     expect(errorOf(answer).message).toBe(
-      'Text input "caf\u00e9" is given twice: two keys are equal after Unicode normalisation.',
+      'Text input "caf\u00e9" is given twice: two keys are equal after Unicode normalization.',
     );
   });
 

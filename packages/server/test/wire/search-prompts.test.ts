@@ -173,7 +173,11 @@ describe("q", () => {
       const answer = await get(caller.client, `/v1/prompts/publish${query}`);
       expect(answer.httpStatus).toBe(422);
       expect(issuesOf(answer)).toEqual([
-        { path: ["query", "q"], code: "required", message: "q is required: give 1 to 200 characters to search for." },
+        {
+          path: ["query", "q"],
+          code: "required",
+          message: "q is required. Provide 1 to 200 characters to search for.",
+        },
       ]);
     },
   );

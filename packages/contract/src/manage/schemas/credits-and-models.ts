@@ -30,7 +30,7 @@ function entryField(name: string) {
   return defineField<string | undefined>({ type: "string", pattern: "^\\d{1,18}$" }, (payload) => {
     const { value } = payload;
     if (value === undefined || (typeof value === "string" && /^\d{1,18}$/.test(value))) return;
-    report(payload, { code: "invalid_value", message: `${name} must be the entryId of a row of the journal.` });
+    report(payload, { code: "invalid_value", message: `${name} must be the entryId of a journal row.` });
   }).optional();
 }
 

@@ -43,7 +43,7 @@ const promptIdsField = defineField<readonly string[] | null | undefined>(
       payload.value = [...new Set(value.map((id: string) => id.toLowerCase()))];
       return;
     }
-    const message = `promptIds must be a list of 1 to ${PROMPTS_MAX} UUIDs of prompts, or null for all prompts.`;
+    const message = `promptIds must be a list of 1 to ${PROMPTS_MAX} prompt UUIDs, or null for all prompts.`;
     report(payload, { code: "invalid_value", message });
   },
 );

@@ -39,7 +39,7 @@ export function textField(name: string, max: number): z.ZodType<string> {
     else if (length > max) {
       report(payload, { code: "too_long", message: `${name} must have at most ${max} characters, got ${length}.` });
     } else if (!isVisible(text)) {
-      report(payload, { code: "invalid_value", message: `${name} must have a character that can be seen.` });
+      report(payload, { code: "invalid_value", message: `${name} must contain a visible character.` });
     }
   });
 }
@@ -52,7 +52,7 @@ export function nameField(name: string, max: number): z.ZodType<string> {
       const isSound = payload.issues.length === 0 && typeof payload.value === "string";
       const found = isSound ? steeringCharacter(payload.value) : null;
       if (found === null) return;
-      const message = `${name} contains ${found}, a character that cannot be seen and changes how the text around it reads. Leave it out.`;
+      const message = `${name} contains ${found}, an invisible character that changes how the surrounding text reads. Remove it.`;
       report(payload, { code: "invalid_text", message });
     })
     .meta(schema);
@@ -67,7 +67,7 @@ export function shownNameField(name: string, max: number): z.ZodType<string> {
   return nameField(name, max)
     .check((payload) => {
       if (payload.issues.length > 0 || !WEB_ADDRESS.test(payload.value)) return;
-      const message = `${name} must not contain a web address: it stands in mails and beside prompts, where readers would take it for ours. Leave the address out.`;
+      const message = `${name} must not contain a web address. It appears in mails and next to prompts, where readers would take the address for ours. Remove it.`;
       report(payload, { code: "invalid_text", message });
     })
     .meta(schema);
@@ -200,7 +200,7 @@ export function momentField(name: string): z.ZodType<string | null | undefined> 
     if (value === undefined || value === null) return;
     const utc = typeof value === "string" && /T.*(Z|[+-]\d\d:\d\d)$/.test(value) ? utcOf(value) : null;
     if (utc === null) {
-      const message = `${name} must be a moment such as 2026-12-31T23:59:59Z.`;
+      const message = `${name} must be a time such as 2026-12-31T23:59:59Z.`;
       report(payload, { code: "invalid_value", message });
     } else payload.value = utc;
   });

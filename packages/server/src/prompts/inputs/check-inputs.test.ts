@@ -75,7 +75,7 @@ describe("messages", () => {
   test("a missing input that was misspelt is found again", () => {
     const given = { text: { Topc: "frost", "a key of another prompt": "x" } };
     expect(invalid(check(TEA_POEM, given).issues).message).toBe(
-      'Text input "topic" is required. The prompt has no input "Topc". Did you mean "topic"? The prompt has no input "a key of another prompt". It takes: topic, Child\'s Age, tone.',
+      'Text input "topic" is required. The prompt has no input "Topc". Did you mean "topic"? The prompt has no input "a key of another prompt". Its inputs: topic, Child\'s Age, tone.',
     );
   });
 
