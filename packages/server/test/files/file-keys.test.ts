@@ -41,11 +41,11 @@ describe("a process that starts", () => {
     expect(await start(FIRST)).toEqual(ring);
   });
 
-  test("for the first time with a secret from elsewhere beside its own opens nothing with that", async () => {
+  test("for the first time with a foreign previous secret opens nothing with that", async () => {
     expect(await start(FIRST, SECOND)).toEqual({ current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: [] });
   });
 
-  test("with a strange secret is told what to do, and changes nothing", async () => {
+  test("with an unknown secret is told what to do, and changes nothing", async () => {
     await start(FIRST);
     const told = new Error(
       `The server secret does not match the one that this database knows. Nothing was changed.
@@ -58,7 +58,7 @@ If the old secret is lost, delete all rows from the table file_keys. URLs of exi
     expect(await start(FIRST)).toMatchObject({ current: { keyId: 1 } });
   });
 
-  test("makes no secret file where the database knows a secret, unless it follows the one before", async () => {
+  test("creates no secret file if the database knows a secret, unless it follows the previous one", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "promptd-secret-"));
     onTestFinished(() => rm(dataDir, { recursive: true }));
     const read = () => readFileSecrets(db, readConfig({ PROMPTD_DATA_DIR: dataDir }), createLog("silent"));
@@ -83,18 +83,18 @@ describe("after a rotation", () => {
     await clockAt(START_MS);
   });
 
-  test("the secret before opens files for as long as one may live, counted from the rotation, not from a later start", async () => {
+  test("the previous secret opens files for one file lifetime, counted from the rotation, not from a later start", async () => {
     expect(await start(SECOND, FIRST)).toEqual(rotated);
     await clockAt(START_MS + 5 * DAY_MS);
     expect(await start(SECOND, FIRST)).toEqual(rotated);
   });
 
-  test("the secret before opens nothing in a process that was not given it", async () => {
+  test("the previous secret opens nothing in a process that was not given it", async () => {
     await start(SECOND, FIRST);
     expect(await start(SECOND)).toEqual({ ...rotated, previous: [] });
   });
 
-  test("that is rolled back, the first secret opens what it signed before, and the other one what it signed since", async () => {
+  test("that is rolled back, the first secret opens what it signed before, and the second what it signed since", async () => {
     await start(SECOND, FIRST);
     await clockAt(START_MS + 1_000);
     expect(await start(FIRST, SECOND)).toEqual({
@@ -114,7 +114,7 @@ describe("after a rotation", () => {
   });
 });
 
-test("a secret is known in either of its readings, and signs with the one the database knows", async () => {
+test("a secret is recognized in either of its readings, and signs with the one that the database knows", async () => {
   const text = FIRST.toString("base64url");
   const open = (current: SecretReadings, previous: readonly Buffer[] = []) =>
     registerFileKeys(db, { current, previous }, DAY_SECONDS);

@@ -14,7 +14,7 @@ test.each([
   { accounts: 1, fetches: 8 },
   { accounts: 4, fetches: 28 },
 ])(
-  "while the image hosts of $accounts say nothing they have $fetches fetches, and others have theirs at once",
+  "while the image hosts of $accounts are silent, those have $fetches fetches, and others are served at once",
   async (slow) => {
     const times = { headersMs: 60_000, totalMs: 60_000 };
     const files = await openFiles(rig, { fetch: { network: rig.host.network, trusted: rig.host.cert, times } });
@@ -38,7 +38,7 @@ test.each([
   },
 );
 
-test("a host that fails for one account is fetched from for another as before", async () => {
+test("a host that fails for one account is still used for another", async () => {
   const files = await openFiles(rig);
   rig.host.routes.set("/broken", (_request, response) => response.writeHead(500).end());
   rig.host.routes.set("/quick", (_request, response) => response.writeHead(200).end(rig.png));
@@ -48,7 +48,7 @@ test("a host that fails for one account is fetched from for another as before", 
   expect(await files.loadImages([url("/quick")], QUICK, never)).toMatchObject({ kind: "loaded" });
 });
 
-test("while an input image of an account is decoded, its generated images are stored as ever", async () => {
+test("while an account's input image is decoded, its generated images are stored as usual", async () => {
   const files = await openFiles(rig);
   const side = 6_000;
   const large = writePng({ width: side, height: side, depth: 8, colour: 6 }, Buffer.alloc((4 * side + 1) * side));

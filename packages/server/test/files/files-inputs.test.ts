@@ -11,7 +11,7 @@ import { until } from "../support/promptd-process.ts";
 const rig = useFiles();
 
 describe("image inputs", () => {
-  test("Base64 becomes a blob and a reference, an address stays one in its parsed form", async () => {
+  test("Base64 becomes a blob and a reference; an address stays an address, in its parsed form", async () => {
     const files = await openFiles(rig);
     const wrapped = (rig.png.toString("base64").match(/.{1,76}/g) ?? []).join("\r\n");
     const stored = await files.storeInputImages([
@@ -36,7 +36,7 @@ describe("image inputs", () => {
     ]);
   });
 
-  test("are loaded in their order, fetched or read", async () => {
+  test("are loaded in order, fetched or read", async () => {
     const files = await openFiles(rig);
     const blue = await sharp({ create: { width: 20, height: 10, channels: 4, background: "#0000ff80" } })
       .webp()
@@ -52,7 +52,7 @@ describe("image inputs", () => {
 
   const url = (path: string): StoredImage => ({ type: "url", url: `https://images.example.org${path}` });
 
-  test("that cannot be fetched give one sentence for every cause", async () => {
+  test("that cannot be fetched get the same message for every cause", async () => {
     const files = await openFiles(rig);
     const impatient = await openFiles(rig, {
       fetch: { network: rig.host.network, trusted: rig.host.cert, times: { headersMs: 200 } },
@@ -83,7 +83,7 @@ describe("image inputs", () => {
     }
   });
 
-  test("that are too large or no image say so", async () => {
+  test("that are too large or not an image say so", async () => {
     const files = await openFiles(rig);
     rig.host.routes.set("/large", (_request, response) =>
       response.writeHead(200).end(Buffer.alloc(10 * 1_048_576 + 1)),
@@ -104,7 +104,7 @@ describe("image inputs", () => {
     );
   });
 
-  test("over 20 MiB together are refused, fetched ones counted as well", async () => {
+  test("over 20 MiB in total are refused, including fetched images", async () => {
     const files = await openFiles(rig);
     const large = Buffer.concat([rig.png, Buffer.alloc(9 * 1_048_576)]);
     rig.host.routes.set("/large", (_request, response) => response.writeHead(200).end(large));
@@ -116,14 +116,14 @@ describe("image inputs", () => {
     });
   });
 
-  test("whose blob is missing are an outage and not the caller's fault", async () => {
+  test("whose blob is missing are an outage, not the caller's fault", async () => {
     const files = await openFiles(rig);
     const [file] = await storeInput(files, rig.png);
     for (const name of await listBlobs(rig)) await unlink(blobPath(rig, name));
     await expect(files.loadImages([file as StoredImage], LIMITS, never)).rejects.toThrow("Do all processes share");
   });
 
-  test("are given up when the run is", async () => {
+  test("are abandoned when the run is", async () => {
     const files = await openFiles(rig);
     const stop = new AbortController();
     rig.host.routes.set("/silent", () => stop.abort(new Error("canceled")));
@@ -131,7 +131,7 @@ describe("image inputs", () => {
     await expect(files.loadImages([url("/silent")], LIMITS, stop.signal)).rejects.toThrow("canceled");
   });
 
-  test("of which one cannot be stored leave none of the others behind", async () => {
+  test("leave nothing behind if one of them cannot be stored", async () => {
     const files = await openFiles(rig);
     const image = { type: "base64", base64: rig.png.toString("base64") } as const;
     enableFaults("blob.after_rename:throw@3");
@@ -139,7 +139,7 @@ describe("image inputs", () => {
     await until(async () => (await listBlobs(rig)).length === 1); // whose bytes had arrived when its own writing failed: for the sweep
   });
 
-  test("no images load as none", async () => {
+  test("no images load as an empty list", async () => {
     const files = await openFiles(rig);
     expect(await files.storeInputImages([])).toEqual([]);
     await rig.db.tx((tx) => files.recordInputs(tx, OWNER, []));

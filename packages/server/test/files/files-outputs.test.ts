@@ -22,7 +22,7 @@ import { writePng } from "./png-bytes.ts";
 const rig = useFiles();
 
 describe("a generated image", () => {
-  test("is durable under its id, and has one address for 24 hours from its generation", async () => {
+  test("is durable under its id, and has one address for 24 hours after its generation", async () => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     const expires = Math.floor(rig.nowMs / 1_000) + DAY_SECONDS;
@@ -38,7 +38,7 @@ describe("a generated image", () => {
     expect(await listBlobs(rig)).toEqual([stored.fileId]);
   });
 
-  test("is recorded with the run's last transaction, once, however often that is sent", async () => {
+  test("is recorded with the run's last transaction, once, however often that is repeated", async () => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     await recordOutputs(rig, files, [stored]);
@@ -62,7 +62,7 @@ describe("a generated image", () => {
     ]);
   });
 
-  test("is answered with its type, its remaining life and nothing that lets it act as a page", async () => {
+  test("is served with its type, its remaining lifetime, and nothing that lets it act as a page", async () => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     rig.nowMs += 1_000_000;
@@ -84,7 +84,7 @@ describe("a generated image", () => {
     expect("body" in answer && (await sharp(answer.body ?? Buffer.alloc(0)).metadata()).width).toBe(60);
   });
 
-  test("is answered to HEAD with the same headers and no body", async () => {
+  test("responds to HEAD with the same headers and no body", async () => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     const [head, whole] = [await getFile(files, stored.url, { method: "HEAD" }), await getFile(files, stored.url)];
@@ -104,7 +104,7 @@ describe("a generated image", () => {
     ["bytes=a-b", 200, 0, null],
     ["items=0-3", 200, 0, null],
     ["bytes=99999999999999999999-", 200, 0, null],
-  ])("range %s is answered %i", async (range, status, start, end) => {
+  ])("range %s returns %i", async (range, status, start, end) => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     const whole = await getFile(files, stored.url);
@@ -119,7 +119,7 @@ describe("a generated image", () => {
     expect(part.headers["Content-Range"]).toBe(status === 206 ? shown : undefined);
   });
 
-  test("is not sent again to a caller who names its tag, and not in parts to one who has parts of another", async () => {
+  test("is not sent again to a caller who sends its tag, nor in parts to one who has parts of another file", async () => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     const tag = `"${stored.fileId}"`;
@@ -135,7 +135,7 @@ describe("a generated image", () => {
     expect((await getFile(files, stored.url, { range: "bytes=0-3", ifRange: '"other"' })).status).toBe(200);
   });
 
-  test("expires at its second and says so for ever, also when its bytes and its row are gone", async () => {
+  test("expires at its exact second and says so forever, even when its bytes and row are gone", async () => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     rig.nowMs = stored.expiresAtMs - 1_000;
@@ -160,7 +160,7 @@ describe("a generated image", () => {
     [5_400, "90 minutes"],
     [1, "1 second"],
     [172_800, "48 hours"],
-  ])("with a life of %i seconds its end speaks of %s", async (ttlSeconds, words) => {
+  ])("with a lifetime of %i seconds its expiry message says %s", async (ttlSeconds, words) => {
     const files = await openFiles(rig, { ttlSeconds });
     const stored = await storeImage(files, rig.png);
     rig.nowMs += ttlSeconds * 1_000;
@@ -169,7 +169,7 @@ describe("a generated image", () => {
     });
   });
 
-  test("is unknown with one text for a bad signature, a wrong ending, an unknown id and lost bytes", async () => {
+  test("is unknown, with one message for a bad signature, a wrong extension, an unknown id, and lost bytes", async () => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     const other = await storeImage(files, rig.png);
@@ -194,7 +194,7 @@ describe("a generated image", () => {
     }
   });
 
-  test("is unknown when a link stands in its place", async () => {
+  test("is unknown if a symbolic link is in its place", async () => {
     const files = await openFiles(rig);
     const stored = await storeImage(files, rig.png);
     await writeFile(join(rig.dataDir, "private"), "private");
@@ -212,7 +212,7 @@ describe("a generated image", () => {
       writePng({ width: 50_000, height: 50_000, depth: 1, colour: 0 }, Buffer.alloc(100)),
       "is too large",
     ],
-  ])("that is %s is refused with a sentence and not stored", async (_name, bytes, words) => {
+  ])("that is %s is refused with a message and not stored", async (_name, bytes, words) => {
     const files = await openFiles(rig);
     const refused = await files.storeOutput(
       { accountId: "a", bytes, mediaType: "image/png", modality: "image" },
@@ -271,7 +271,7 @@ describe("a video that a prompt shows", () => {
     return stored.kind === "stored" ? stored.url : "";
   };
 
-  test("is a copy of a run's, of 20 MiB at most", async () => {
+  test("is a copy of a run's video, of at most 20 MiB", async () => {
     const files = await openFiles(rig);
     const { accountId } = OWNER;
     const url = await videoOf(files, 20 * 1_048_576);

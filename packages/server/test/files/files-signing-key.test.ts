@@ -14,7 +14,7 @@ describe("the signing key", () => {
     expect((await storeImage(again, rig.png)).keyId).toBe(1);
   });
 
-  test("after a rotation signs with a new number; the one before opens its files until they expire", async () => {
+  test("signs with a new number after a rotation; the previous key opens its files until they expire", async () => {
     const stored = await storeImage(await openFiles(rig), rig.png);
     const rotated = await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
     const fresh = await storeImage(rotated, rig.png);
@@ -26,14 +26,14 @@ describe("the signing key", () => {
     expect((await getFile(rotated, stored.url)).status).toBe("GONE_ERROR");
   });
 
-  test("that was dropped opens nothing", async () => {
+  test("opens nothing once it is dropped", async () => {
     const stored = await storeImage(await openFiles(rig), rig.png);
     await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
     const dropped = await openFiles(rig, { secret: [NEXT] });
     expect((await getFile(dropped, stored.url)).status).toBe("NOT_FOUND_ERROR");
   });
 
-  test("that this database does not know is refused, and changes nothing", async () => {
+  test("is refused if this database does not know it, and changes nothing", async () => {
     await openFiles(rig);
     await expect(openFiles(rig, { secret: [NEXT] })).rejects.toThrow("does not match the one that this database knows");
     await expect(openFiles(rig, { secret: [NEXT], previousSecrets: [Buffer.alloc(32, 3)] })).rejects.toThrow(
@@ -42,7 +42,7 @@ describe("the signing key", () => {
     expect(await rig.db.query("select id from file_keys")).toEqual([{ id: 1 }]);
   });
 
-  test("from before a rotation is refused without the newer one beside it", async () => {
+  test("from before a rotation is refused unless the newer secret is also set", async () => {
     const stored = await storeImage(await openFiles(rig), rig.png);
     await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
     await expect(openFiles(rig, { secret: [SECRET] })).rejects.toThrow(
@@ -53,7 +53,7 @@ describe("the signing key", () => {
     expect((await getFile(back, stored.url)).status).toBe(200);
   });
 
-  test("is registered once by processes that start together", async () => {
+  test("is registered once when processes start together", async () => {
     await Promise.all(Array.from({ length: 6 }, () => openFiles(rig)));
     expect(await rig.db.query("select id from file_keys")).toEqual([{ id: 1 }]);
     await Promise.all(Array.from({ length: 6 }, () => openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] })));

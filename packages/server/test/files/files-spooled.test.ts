@@ -40,7 +40,7 @@ async function read(files: Files, address: string): Promise<Buffer> {
 }
 
 describe("a spooled video", () => {
-  test("becomes a file of the store with the size and the hash of its bytes", async () => {
+  test("becomes a stored file with the size and hash of its bytes", async () => {
     const files = await open();
     const stored = await store(files, await files.spool.write(inPieces(MP4)));
     if (stored.kind !== "stored") throw new Error(stored.message);
@@ -52,7 +52,7 @@ describe("a spooled video", () => {
     expect(await incoming()).toEqual([]);
   });
 
-  test("is uploaded to a bucket, again when the bucket fails once, and then gone from this machine", async () => {
+  test("is uploaded to a bucket, again if the bucket fails once, and then removed from this machine", async () => {
     const bucket = await startBucketServer();
     try {
       let failures = 1;
@@ -76,14 +76,14 @@ describe("a spooled video", () => {
   test.each([
     ["no video", Buffer.from("<html>not a video</html>"), "cannot be read."],
     ["empty", Buffer.alloc(0), "cannot be read."],
-  ])("that is %s is refused and gone", async (_name, bytes, words) => {
+  ])("that is %s is refused and removed", async (_name, bytes, words) => {
     const files = await open();
     const spooled = await files.spool.write(inPieces(bytes));
     expect(await store(files, spooled)).toMatchObject({ kind: "refused", message: expect.stringContaining(words) });
     expect(await incoming()).toEqual([]);
   });
 
-  test("of a cancelled run is not stored, and gone", async () => {
+  test("of a canceled run is removed, not stored", async () => {
     const files = await open();
     const content = await files.spool.write(inPieces(MP4));
     const reason = new Error("cancelled");
@@ -93,7 +93,7 @@ describe("a spooled video", () => {
     expect(await incoming()).toEqual([]);
   });
 
-  test("that breaks off on its way in leaves nothing", async () => {
+  test("that breaks off while arriving leaves nothing behind", async () => {
     const files = await open();
     const reason = new Error("the connection broke");
     async function* broken(): AsyncGenerator<Uint8Array> {
@@ -104,7 +104,7 @@ describe("a spooled video", () => {
     expect(await incoming()).toEqual([]);
   });
 
-  test("whose process died is swept when it is old, and stays when it is not", async () => {
+  test("whose process died is swept once it is old, and stays until then", async () => {
     const files = await open();
     const [old, fresh] = [await files.spool.write(inPieces(MP4)), await files.spool.write(inPieces(MP4))];
     const threeHoursAgo = systemClock.nowMs() / 1_000 - 3 * 3_600;
@@ -115,7 +115,7 @@ describe("a spooled video", () => {
 });
 
 describe("a guarded fetch into a file", () => {
-  test("takes what arrives, ends at its limit, and passes a full disk on as what it is", async () => {
+  test("writes what arrives, stops at its limit, and reports a full disk as such", async () => {
     const host = await startImageHost();
     try {
       host.routes.set("/v.mp4", (_request, response) => response.end(MP4));

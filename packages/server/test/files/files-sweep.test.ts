@@ -71,7 +71,7 @@ describe("the sweeper", () => {
   });
 
   test.each(["file.after_mark", "file.after_unlink"])(
-    "broken off at %s, the next turn ends the work",
+    "if interrupted at %s, is completed by the next sweep",
     async (point) => {
       const files = await openFiles(rig);
       const stored = await storeImage(files, rig.png);
@@ -84,7 +84,7 @@ describe("the sweeper", () => {
     },
   );
 
-  test("passes over a file that cannot be removed, and tries it again at its next turn", async () => {
+  test("skips a file that cannot be removed, and retries it at the next sweep", async () => {
     const files = await openFiles(rig);
     const stored = [];
     for (let i = 0; i < 3; i += 1) stored.push(await storeImage(files, rig.png));
@@ -101,7 +101,7 @@ describe("the sweeper", () => {
     expect(await states()).toEqual([removed, removed, removed]);
   });
 
-  test("goes on behind more undeletable files than one turn tries", async () => {
+  test("continues past more undeletable files than one sweep tries", async () => {
     const accountId = OWNER.accountId;
     await rig.db.query(
       `insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, generated_at, expires_at)
@@ -131,7 +131,7 @@ describe("the sweeper", () => {
   test.each([
     ["files-expiry", 0],
     ["files-orphans", 1],
-  ])("%s ends between two files when the process stops, and the next turn goes on", async (_, index) => {
+  ])("%s stops between two files when the process stops, and the next sweep continues", async (_, index) => {
     const files = await openFiles(rig);
     await sweepFiles(files, "files-orphans");
     const stored = await Promise.all([1, 2, 3].map(() => storeImage(files, rig.png)));
@@ -151,7 +151,7 @@ describe("the sweeper", () => {
     expect(await states()).toEqual(index === 0 ? stored.map(() => ({ marked: true, removed: true })) : []);
   });
 
-  test("two turns at once do the work once between them", async () => {
+  test("two concurrent sweeps do the work once between them", async () => {
     const files = await openFiles(rig);
     const stored = await Promise.all(Array.from({ length: 12 }, () => storeImage(files, rig.png)));
     await recordOutputs(rig, files, stored);
@@ -180,7 +180,7 @@ describe("the sweeper", () => {
     for (const name of await listBlobs(rig)) await utimes(blobPath(rig, name), ms / 1_000, ms / 1_000);
   };
 
-  test("removes a blob whose transaction never came, after two hours, and no other", async () => {
+  test("removes a blob whose transaction never committed, after two hours, and no other blob", async () => {
     const files = await openFiles(rig);
     await sweepFiles(files, "files-orphans");
     const recorded = await storeImage(files, rig.png);
@@ -198,7 +198,7 @@ describe("the sweeper", () => {
     expect(await listBlobs(rig)).toEqual([recorded.fileId]);
   });
 
-  test("removes the other orphans where something cannot be removed", async () => {
+  test("removes the other orphans if something cannot be removed", async () => {
     const files = await openFiles(rig);
     await sweepFiles(files, "files-orphans");
     for (let i = 0; i < 3; i += 1) await storeImage(files, rig.png);
@@ -220,7 +220,7 @@ describe("the sweeper", () => {
     expect(await listBlobs(rig)).toEqual([stuck]);
   });
 
-  test("keeps a blob that only looks old: by the maker's clock, or by the store's", async () => {
+  test("keeps a blob that only looks old, by its creator's clock or by the store's", async () => {
     const files = await openFiles(rig);
     await sweepFiles(files, "files-orphans");
     const start = rig.nowMs;
@@ -235,7 +235,7 @@ describe("the sweeper", () => {
     expect(await listBlobs(rig)).toHaveLength(2);
   });
 
-  test("removes what an interrupted write left, and leaves strange files alone", async () => {
+  test("removes leftovers of interrupted writes, and leaves unknown files alone", async () => {
     const files = await openFiles(rig);
     const partial = join(rig.dataDir, "files", "partial", `${OWNER.runId}.0123`);
     const strange = join(rig.dataDir, "files", "ab", "cd", "notes.txt");
@@ -251,7 +251,7 @@ describe("the sweeper", () => {
   });
 });
 
-test("with a bucket in place of the disk, files live the same life", async () => {
+test("treats files in a bucket like files on disk", async () => {
   const bucket = await startBucketServer();
   try {
     const files = await openFiles(rig, { bucket: bucket.options });

@@ -77,7 +77,7 @@ beforeEach(async () => {
 });
 
 describe("the sweep of orphans", () => {
-  test("removes nothing for an empty database that is started on the files of another", async () => {
+  test("removes nothing for an empty database that is started on another installation's files", async () => {
     const files = await openFiles(rig, { log });
     const made = await fill(files);
     const astray = await openFiles(other, { log });
@@ -94,7 +94,7 @@ describe("the sweep of orphans", () => {
     expect([await blobs(), told.length]).toEqual([made.slice(1), 2]);
   });
 
-  test("goes on after it died between its two notes of a turn, twice in a row", async () => {
+  test("continues after dying between its two records, twice in a row", async () => {
     const files = await openFiles(rig, { log });
     await sweep(files);
     const before = await readFile(markPath());
@@ -107,7 +107,7 @@ describe("the sweep of orphans", () => {
     expect([await blobs(), told]).toEqual([made.slice(1), []]);
   });
 
-  test("stops in the original and in a copy that share the files, before it has removed what only one of them knows", async () => {
+  test("stops in the original and in a copy that share files, before removing what only one of them knows", async () => {
     const files = await openFiles(rig, { log });
     await sweep(files);
     await writeRow(other, await readRow(rig));
@@ -125,7 +125,7 @@ describe("the sweep of orphans", () => {
     expect([await blobs(), told.length]).toEqual([made.slice(1), 3]);
   });
 
-  test("waits for the operator's word in a database that was restored from an older backup", async () => {
+  test("waits for the operator in a database that was restored from an older backup", async () => {
     const files = await openFiles(rig, { log });
     await sweep(files);
     const backup = await readRow(rig);
@@ -141,7 +141,7 @@ describe("the sweep of orphans", () => {
     expect([await blobs(), told.length]).toEqual([made.slice(1), 1]);
   });
 
-  test("takes files that have lost their mark, where the database has rows for them", async () => {
+  test("adopts files that lost their mark if the database has rows for them", async () => {
     const files = await openFiles(rig, { log });
     await sweep(files);
     const made = await fill(files);
@@ -151,7 +151,7 @@ describe("the sweep of orphans", () => {
     expect(await readFile(markPath(), "utf8")).toContain((await readRow(rig))[0]?.installation_id);
   });
 
-  test("goes on in a copy of an installation that has the files copied too", async () => {
+  test("continues in a copy of an installation whose files were copied too", async () => {
     const files = await openFiles(rig, { log });
     await sweep(files);
     await writeRow(other, await readRow(rig));
@@ -180,7 +180,7 @@ describe("in a bucket", () => {
   });
   afterAll(() => bucket.close());
 
-  test("two installations keep their files under one prefix: only the first sweeps", async () => {
+  test("with two installations under one prefix, only the first sweeps", async () => {
     const [files, astray] = await Promise.all(
       [rig, other].map((each) => openFiles(each, { bucket: bucket.options, log })),
     );

@@ -70,7 +70,7 @@ describe("public addresses", () => {
     expect(rig.host.attempts[0]).toEqual({ addresses: [address], port: 443 });
   });
 
-  test("a name with public answers only is fetched, pinned to exactly these answers", async () => {
+  test("a name with only public addresses is fetched, pinned to exactly these addresses", async () => {
     const answers = [PUBLIC_ADDRESS, "2606:4700:4700::1111"];
     rig.host.names.set("images.example.org", answers);
     expect(await fetchFrom(rig, "https://images.example.org/cat.png")).toEqual({ kind: "fetched", content: rig.png });
@@ -88,7 +88,7 @@ describe("rebinding", () => {
     };
   };
 
-  test("a name that turns private for the hop after a redirect is refused", async () => {
+  test("a name that becomes private for the hop after a redirect is refused", async () => {
     rig.host.names.set("images.example.org", publicFirst());
     redirectTo(rig, "https://images.example.org/cat.png");
     expect(await fetchFrom(rig, "https://images.example.org/away")).toMatchObject({
@@ -98,7 +98,7 @@ describe("rebinding", () => {
     expect(rig.host.attempts).toHaveLength(1);
   });
 
-  test("a name that turns private for the retry is refused", async () => {
+  test("a name that becomes private for the retry is refused", async () => {
     rig.host.names.set("images.example.org", publicFirst());
     rig.host.routes.set("/broken", (_request, response) => response.writeHead(503).end());
     expect(await fetchFrom(rig, "https://images.example.org/broken")).toMatchObject({
@@ -115,7 +115,7 @@ describe("rebinding", () => {
     expect([rig.host.attempts, rig.host.questions]).toEqual([[], []]);
   });
 
-  test("a socket that reached a private address gets no byte, whatever the name resolved to", async () => {
+  test("a socket that reached a private address gets no bytes, whatever the name resolved to", async () => {
     const received: Buffer[] = [];
     const closed = Promise.withResolvers<void>();
     const server = createServer((socket) => {
@@ -134,7 +134,7 @@ describe("rebinding", () => {
   });
 });
 
-test("no variable of the environment leads a fetch through a proxy or opens private addresses", async () => {
+test("no environment variable routes a fetch through a proxy or allows private addresses", async () => {
   const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY", "NODE_USE_ENV_PROXY", "NODE_EXTRA_CA_CERTS"];
   const before = names.map((name) => [name, process.env[name]] as const);
   for (const name of names) process.env[name] = "http://127.0.0.1:9";

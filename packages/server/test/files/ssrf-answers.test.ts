@@ -16,13 +16,13 @@ describe("redirects", () => {
     rig.host.routes.set(`/${length}`, (_request, response) => response.writeHead(200).end(rig.png));
   };
 
-  test("three are followed", async () => {
+  test("three redirects are followed", async () => {
     chain(3);
     expect(await fetchFrom(rig, "https://images.example.org/0")).toEqual({ kind: "fetched", content: rig.png });
     expect(rig.host.questions).toHaveLength(4); // every hop is resolved and checked again
   });
 
-  test("a fourth is refused", async () => {
+  test("a fourth redirect is refused", async () => {
     chain(4);
     expect(await fetchFrom(rig, "https://images.example.org/0")).toMatchObject({ kind: "refused", fault: "redirect" });
     expect(rig.host.requests).toEqual(["/0", "/1", "/2", "/3"]);
@@ -43,7 +43,7 @@ describe("redirects", () => {
     ["a file", "file:///etc/passwd"],
     ["data", "data:image/png;base64,iVBORw0KGgo="],
     ["another scheme", "gopher://images.example.org/"],
-  ])("one to %s is refused", async (_name, location) => {
+  ])("a redirect to %s is refused", async (_name, location) => {
     redirectTo(rig, location);
     expect(await fetchFrom(rig, "https://images.example.org/away")).toMatchObject({
       kind: "refused",
@@ -61,7 +61,7 @@ describe("redirects", () => {
   });
 });
 
-describe("hostile answers", () => {
+describe("hostile responses", () => {
   const shortTimes = { connectMs: 400, headersMs: 400, totalMs: 600 };
 
   test("an endless body is cut at the limit", async () => {
@@ -96,7 +96,7 @@ describe("hostile answers", () => {
     });
   });
 
-  test("a body of exactly the limit is taken", async () => {
+  test("a body of exactly the limit is accepted", async () => {
     rig.host.routes.set("/exact", (_request, response) => response.writeHead(200).end(Buffer.alloc(BYTES_MAX, 1)));
     const outcome = await fetchFrom(rig, "https://images.example.org/exact");
     expect(outcome.kind === "fetched" && outcome.content.length).toBe(BYTES_MAX);
@@ -126,7 +126,7 @@ describe("hostile answers", () => {
     },
   );
 
-  test("no compression is asked for, and no cookie, credential or referrer is sent", async () => {
+  test("no compression is requested, and no cookie, credential, or referrer is sent", async () => {
     const sent = Promise.withResolvers<Record<string, unknown>>();
     rig.host.routes.set("/look", (request, response) => {
       sent.resolve(request.headers);
@@ -136,7 +136,7 @@ describe("hostile answers", () => {
     expect(Object.keys(await sent.promise).sort()).toEqual(["accept", "connection", "host", "user-agent"]);
   });
 
-  test("a trickle is ended by the total time, however alive the connection is", async () => {
+  test("a trickle is ended by the total time limit, however active the connection is", async () => {
     rig.host.routes.set("/trickle", (_request, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write("x"), 20);
@@ -160,7 +160,7 @@ describe("hostile answers", () => {
         response.on("close", () => clearInterval(timer));
       });
 
-    test("ends a body that only drips, long before the total time", async () => {
+    test("ends a body that only trickles, long before the total time limit", async () => {
       drip("/drip", 1, 10);
       expect(await fetchFrom(rig, "https://images.example.org/drip", { times })).toMatchObject({
         kind: "refused",
@@ -168,7 +168,7 @@ describe("hostile answers", () => {
       });
     });
 
-    test("ends a body that stops after a good beginning", async () => {
+    test("ends a body that stalls after a fast start", async () => {
       rig.host.routes.set("/stalls", (_request, response) => response.writeHead(200).write(Buffer.alloc(50_000)));
       expect(await fetchFrom(rig, "https://images.example.org/stalls", { times })).toMatchObject({
         kind: "refused",
@@ -176,7 +176,7 @@ describe("hostile answers", () => {
       });
     });
 
-    test("takes a body that comes in rare packets, if there is enough in each window", async () => {
+    test("accepts a body in rare packets, if each window has enough", async () => {
       drip("/bursts", 5_000, 100, 40_000);
       const outcome = await fetchFrom(rig, "https://images.example.org/bursts", {
         times: { ...times, windowMs: 1_000, windowBytesMin: 5_000 },
@@ -184,7 +184,7 @@ describe("hostile answers", () => {
       expect(outcome).toMatchObject({ kind: "fetched" });
     });
 
-    test("is not asked of a file that a provider takes its time for", async () => {
+    test("does not apply to a file that a provider serves slowly", async () => {
       drip("/slow", 1, 20, 20);
       const outcome = await fetchFrom(rig, "https://images.example.org/slow", {
         times: { ...times, windowMs: 50, windowBytesMin: 0 },
@@ -193,7 +193,7 @@ describe("hostile answers", () => {
     });
   });
 
-  test("headers that never come are ended by their own time", async () => {
+  test("headers that never arrive are ended by their own time limit", async () => {
     rig.host.routes.set("/silent", () => {});
     const outcome = await fetchFrom(rig, "https://images.example.org/silent", {
       times: { headersMs: 100, totalMs: 60_000 },
@@ -202,7 +202,7 @@ describe("hostile answers", () => {
     expect(rig.host.requests).toEqual(["/silent"]);
   });
 
-  test("a connection that never comes is ended by its own time and tried once more", async () => {
+  test("a connection that is never established is ended by its own time limit and retried once", async () => {
     let attempts = 0;
     const connect = () => {
       attempts += 1;
@@ -216,7 +216,7 @@ describe("hostile answers", () => {
     expect(attempts).toBe(2);
   });
 
-  test("a name server that never answers is ended by the connection's time", async () => {
+  test("a name server that never responds is ended by the connection's time limit", async () => {
     const resolve = () => new Promise<never>(() => {});
     const outcome = await fetchFrom(rig, "https://images.example.org/cat.png", {
       network: { ...rig.host.network, resolve },
@@ -235,7 +235,7 @@ describe("hostile answers", () => {
     expect(rig.host.requests).toEqual(["/status"]);
   });
 
-  test("500 is tried once more, and the second answer counts", async () => {
+  test("a 500 is retried once, and the second response counts", async () => {
     rig.host.routes.set("/shaky", (_request, response) => {
       if (rig.host.requests.length === 1) response.writeHead(500).end();
       else response.writeHead(200).end(rig.png);
@@ -249,7 +249,7 @@ describe("hostile answers", () => {
     expect(rig.host.requests).toEqual(["/shaky", "/shaky", "/broken", "/broken"]);
   });
 
-  test("a connection that is reset is tried once more", async () => {
+  test("a connection that is reset is retried once", async () => {
     rig.host.routes.set("/reset", (request, response) => {
       if (rig.host.requests.length === 1) request.socket.destroy();
       else response.writeHead(200).end(rig.png);
@@ -257,7 +257,7 @@ describe("hostile answers", () => {
     expect(await fetchFrom(rig, "https://images.example.org/reset")).toEqual({ kind: "fetched", content: rig.png });
   });
 
-  test("a certificate nobody vouches for is refused", async () => {
+  test("an untrusted certificate is refused", async () => {
     const stranger = createTestCertificate(["images.example.org"]);
     const outcome = await fetchFrom(rig, "https://images.example.org/cat.png", { trusted: stranger.cert });
     expect(outcome).toMatchObject({ kind: "refused", fault: "connection" });
@@ -270,7 +270,7 @@ describe("hostile answers", () => {
     expect(rig.host.requests).toEqual([]);
   });
 
-  test("an answer that is no HTTP is refused", async () => {
+  test("a response that is not HTTP is refused", async () => {
     rig.host.routes.set("/noise", (request) => request.socket.end("\0\0 not an answer \r\n\r\n"));
     expect(await fetchFrom(rig, "https://images.example.org/noise")).toMatchObject({
       kind: "refused",
@@ -278,7 +278,7 @@ describe("hostile answers", () => {
     });
   });
 
-  test("headers without end are refused", async () => {
+  test("endless headers are refused", async () => {
     rig.host.routes.set("/headers", (request) => {
       request.socket.write("HTTP/1.1 200 OK\r\n");
       request.socket.end(`X-Long: ${"x".repeat(200_000)}\r\n\r\n`);
@@ -290,7 +290,7 @@ describe("hostile answers", () => {
   });
 });
 
-test("the caller's own abort ends a fetch as a rejection, not as a refusal", async () => {
+test("the caller's own abort rejects a fetch, instead of refusing it", async () => {
   const stop = new AbortController();
   rig.host.routes.set("/silent", () => stop.abort(new Error("the run was canceled")));
   const fetching = createGuardedFetch({ network: rig.host.network, trusted: rig.host.cert }).fetch(

@@ -22,12 +22,12 @@ const records = readShipped().records.filter(({ provider }) => provider !== "san
 const living = records.filter(({ status }) => status !== "retired");
 
 describe("life", () => {
-  test("no entry is past its end and still not marked as retired", () => {
+  test("no entry past its end is not marked as retired", () => {
     const overdue = living.filter(({ retiresAt }) => retiresAt !== undefined && retiresAt <= TODAY);
     expect(overdue.map(({ model, retiresAt }) => `${model}: make it retired, retiredAt ${retiresAt}`)).toEqual([]);
   });
 
-  test("the successor of an entry outlives it by more than the warning", () => {
+  test("an entry's successor outlives it by more than the warning period", () => {
     const byModel = new Map(records.map((record) => [record.model, record]));
     const bad = records.filter(({ successor = null }) => {
       const next = successor === null ? undefined : byModel.get(successor);
@@ -36,13 +36,13 @@ describe("life", () => {
     expect(bad.map(({ model, successor }) => `${model} -> ${successor}`)).toEqual([]);
   });
 
-  test("at least 90 models run, and at least 60 of them for a year, as far as is known", () => {
+  test("at least 90 models run, and at least 60 of them for another year, as far as is known", () => {
     const inAYear = dayOf(systemClock.nowMs() + 365 * DAY_MS);
     expect(living.length).toBeGreaterThanOrEqual(90);
     expect(living.filter(({ retiresAt = "9999" }) => retiresAt > inAYear).length).toBeGreaterThanOrEqual(60);
   });
 
-  test("every entry says where its id and its life are from", () => {
+  test("every entry names the sources of its id and its life", () => {
     expect(records.filter(({ source }) => source === undefined).map(({ model }) => model)).toEqual([]);
   });
 
@@ -128,7 +128,7 @@ describe("prices", () => {
   });
   const named = texts.filter(({ priceSource = "" }) => priceSource.startsWith("@pydantic/genai-prices"));
 
-  test("are those of the data set wherever an entry names it as its source", () => {
+  test("match the data set wherever an entry names it as its source", () => {
     expect(named.length).toBeGreaterThan(40);
     const differing = named.flatMap((entry) => {
       const theirs = publishedRates(entry);
@@ -138,7 +138,7 @@ describe("prices", () => {
     expect(differing).toEqual([]);
   });
 
-  test("that differ from the data set are for reasons that the entry gives", () => {
+  test("that differ from the data set have a reason in the entry", () => {
     const differing = texts.filter((entry) => {
       const theirs = publishedRates(entry);
       return theirs !== null && theirs.inputPer1k !== Number(entry.price.inputPer1k);
@@ -149,7 +149,7 @@ describe("prices", () => {
     expect(differing.length).toBeLessThanOrEqual(3);
   });
 
-  test("without two sources are for the operator to confirm", () => {
+  test("without two sources must be confirmed by the operator", () => {
     const assumed = records.filter(({ priceSource = "" }) => /assumed|one source only|no copy/i.test(priceSource));
     const trusted = assumed.filter(({ priceToConfirm, status }) => priceToConfirm !== true && status !== "retired");
     expect(trusted.map(({ model }) => model)).toEqual([]);
@@ -180,7 +180,7 @@ describe("ids", () => {
     expect(unknown.map(({ model }) => model).filter((model) => !NOT_IN_PACKAGE.has(model))).toEqual([]);
   });
 
-  test("that the package has learned need no exception any more", () => {
+  test("that the package now knows need no exception", () => {
     const learned = [...NOT_IN_PACKAGE].filter((model) => {
       const [provider = "", id = ""] = model.split("/");
       return idsOf(`@ai-sdk/${provider}`).has(id);

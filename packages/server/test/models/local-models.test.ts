@@ -43,7 +43,7 @@ async function createRuns(model: string, count: number): Promise<void> {
   for (let run = 0; run < count; run += 1) await engine.createRun(accounts[run % 2] ?? "", { model });
 }
 
-test("of a model found on this machine two runs are under way at first, over all workers together", async () => {
+test("a model found on this machine starts with two concurrent runs, across all workers", async () => {
   expect((await announce("llama3.2")).isEnabled("local/llama3.2")).toBe(true);
   await createRuns("local/llama3.2", 6);
   const [first, second] = [await engine.registerWorker(), await engine.registerWorker()];
@@ -57,11 +57,11 @@ test("of a model found on this machine two runs are under way at first, over all
   expect((await Promise.all([engine.claim(first), engine.claim(second)])).flat()).toHaveLength(1);
 });
 
-describe("a limit that follows its server", () => {
+describe("a limit that follows its server's pace", () => {
   const model = "local/follows";
   const adapt = (from: number, to: number): Promise<number> => adaptModelLimit(engine.db, model, { from, to });
 
-  test("grows while it is reached, and not unseen", async () => {
+  test("grows only while it is reached", async () => {
     await announce("follows");
     expect(await adapt(2, 4)).toBe(2);
     await createRuns(model, 12);
@@ -71,14 +71,14 @@ describe("a limit that follows its server", () => {
     expect(await engine.claim(worker)).toHaveLength(2);
   });
 
-  test("is that of the worker that changed it first, and shrinks at any time", async () => {
+  test("is set by the worker that changed it first, and can shrink at any time", async () => {
     expect(await adapt(2, 4)).toBe(4);
     expect(await adapt(2, 2)).toBe(4);
     expect(await adapt(4, 2)).toBe(2);
     expect(await adapt(4, 8)).toBe(2);
   });
 
-  test("outlasts the next look at the server and another start, within what the operator allows", async () => {
+  test("survives the next probe and another start, within what the operator allows", async () => {
     const pace = (max: number) => new Map([[model, { max, isPaced: true }]]);
     await writeModelLimits(engine.db, new Map([[model, { max: 16, isPaced: false }]]));
     await writeModelLimits(engine.db, pace(64));

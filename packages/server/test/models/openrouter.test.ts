@@ -58,14 +58,14 @@ const BROKE = { index: 0, message: { role: "assistant", content: "" }, finish_re
 test.each([
   ["before its first word", { error: { code: 502, message: "boom", metadata: { provider_name: "x" } } }],
   ["after it", { ...chatAnswer({ text: "" }), choices: [BROKE] }],
-])("an upstream that fails %s is told with status 200, and counts as the 502 that it is", async (_when, answer) => {
+])("an upstream failure %s is reported with status 200, and counts as the 502 that it is", async (_when, answer) => {
   const { url } = await startOwnServer((_request, response) => json(response, answer));
   const { adapter } = createRig({ OPENAI_BASE_URL: `${url}/v1` });
   const result = await adapter.callModel(callOf(entryOf("openai/gpt-5.2")), new AbortController().signal);
   expect(result).toMatchObject({ kind: "failed", cause: "overloaded", httpStatus: 502, retry: "safe" });
 });
 
-test("the documented entry for a priced model of OpenRouter has no fault, and is enabled by its key alone", async () => {
+test("the documented entry for a priced OpenRouter model has no faults, and is enabled by its key alone", async () => {
   const page = await readFile(join(import.meta.dirname, "../../../../docs/models.md"), "utf8");
   const [, example = ""] = /```json\n([^`]*openrouter\.ai[^`]*)```/.exec(page) ?? [];
   const directory = await mkdtemp(join(tmpdir(), "promptd-openrouter-"));

@@ -48,7 +48,7 @@ describe.each(TEXT_MODELS)("text of %s", (_name, entry) => {
     return adapter.callModel(callOf(entry(), { maxOutputTokens: 100, ...change }), signal);
   };
 
-  test("comes with the provider's own token counts", async () => {
+  test("arrives with the provider's own token counts", async () => {
     const usage = {
       prompt_tokens: 12,
       completion_tokens: 7,
@@ -68,7 +68,7 @@ describe.each(TEXT_MODELS)("text of %s", (_name, entry) => {
     });
   });
 
-  test("is answered with an input image as well", async () => {
+  test("is also answered with an input image", async () => {
     mock.onMessage(PROMPT, { content: "A red dot." });
     expect(await send({ images: [IMAGE] })).toMatchObject({ kind: "text", text: "A red dot." });
   });
@@ -84,29 +84,29 @@ describe.each(TEXT_MODELS)("text of %s", (_name, entry) => {
     [503, "overloaded", "safe"],
     [400, "bad_request", "never"],
     [401, "credentials", "never"],
-  ])("answered with %i is %s, retry %s", async (status, cause, retry) => {
+  ])("that gets a %i is %s, retry %s", async (status, cause, retry) => {
     mock.nextRequestError(status, { message: "key sk-secret is wrong", type: "error" });
     const result = await send();
     expect(result).toMatchObject({ kind: "failed", cause, retry, httpStatus: status });
     expect(JSON.stringify(result)).not.toContain("sk-secret");
   });
 
-  test("refused with 429 says when to come back", async () => {
+  test("rejected with 429 says when to retry", async () => {
     mock.onMessage(PROMPT, { error: { message: "slow down" }, status: 429, retryAfter: 30 });
     expect(await send()).toMatchObject({ cause: "rate_limited", retryAfterMs: 30_000 });
   });
 
-  test("that is broken JSON on a 200 may be asked for once more", async () => {
+  test("that is broken JSON with status 200 may be retried once", async () => {
     mock.onMessage(PROMPT, { content: "x" }, { chaos: { malformedRate: 1 } });
     expect(await send()).toMatchObject({ kind: "failed", cause: "protocol", retry: "once", breaker: "counted" });
   });
 
-  test("whose connection breaks may be asked for once more", async () => {
+  test("whose connection breaks may be retried once", async () => {
     mock.onMessage(PROMPT, { content: "x" }, { chaos: { disconnectRate: 1 } });
     expect(await send()).toMatchObject({ kind: "failed", cause: "network", retry: "once", breaker: "counted" });
   });
 
-  test("is given up at once when it is cancelled", async () => {
+  test("is aborted at once when it is canceled", async () => {
     mock.onMessage(PROMPT, { content: "x" }, { chaos: { latencyMs: 20_000 } });
     const { adapter } = rig();
     const cancel = new AbortController();
@@ -133,14 +133,14 @@ describe("images of OpenAI", () => {
     expect(mock.getRequests().map(({ path }) => path)).toEqual(["/v1/images/generations", "/v1/images/edits"]);
   });
 
-  test("that break on the way are never asked for again", async () => {
+  test("that break on the way are never requested again", async () => {
     mock.on({ endpoint: "image" }, image, { chaos: { disconnectRate: 1 } });
     expect(await send(rig().adapter, [])).toMatchObject({ cause: "network", retry: "never" });
   });
 });
 
 describe("videos of Veo", () => {
-  test("are started, asked for, and fetched without the key from an address that is not the provider's", async () => {
+  test("are started, polled, and fetched without the key from an address that is not the provider's", async () => {
     mock.onVideo(PROMPT, { video: { id: "v1", status: "completed", b64: PNG.toString("base64") } });
     const entry = entryOf("google/veo");
     const { adapter, pollJob, signal, downloads } = rig();
@@ -178,7 +178,7 @@ describe("fal", () => {
     expect(downloads).toEqual(["https://v3.fal.media/1.png"]);
   });
 
-  test("starts a video, answers its state, and names a file that is fetched without the key", async () => {
+  test("starts a video, reports its state, and names a file that is fetched without the key", async () => {
     const video = { id: "v1", status: "completed" as const, url: "https://v3.fal.media/1.mp4" };
     mock.onFalVideo(/./, { video });
     const { downloads, result } = await make("fal/luma-ray-2");

@@ -54,7 +54,7 @@ describe("an answer", () => {
     ["is cut JSON", (response: ServerResponse) => response.end('{"choices":[{"mess')],
     ["is JSON of another shape", (response: ServerResponse) => json(response, { hello: "world" })],
     ["has no choice", (response: ServerResponse) => json(response, { ...chatAnswer(), choices: [] })],
-  ])("that %s on a 200 may be asked for once more", async (_name, reply) => {
+  ])("that %s with status 200 may be retried once", async (_name, reply) => {
     expect(await answered(reply)).toMatchObject({
       kind: "failed",
       cause: "protocol",
@@ -67,7 +67,7 @@ describe("an answer", () => {
     ["OpenAI", chat, chatAnswer()],
     ["Anthropic", entryOf("anthropic/claude-haiku-4-5"), messagesAnswer()],
     ["Google", entryOf("google/gemini-3.6-flash"), geminiAnswer()],
-  ])("of %s that is whole where it was asked for in pieces may be asked for once more", async (_name, entry, whole) => {
+  ])("from %s that is complete although a stream was requested may be retried once", async (_name, entry, whole) => {
     const { url } = await startOwnServer((_request, response) => json(response, whole));
     const { adapter, signal } = createRig({
       OPENAI_BASE_URL: `${url}/v1`,
@@ -78,7 +78,7 @@ describe("an answer", () => {
     expect(result).toMatchObject({ kind: "failed", cause: "protocol", retry: "once", breaker: "counted" });
   });
 
-  test("that claims or sends more than its limit ends the call, and only as much as the limit is read", async () => {
+  test("that announces or sends more than the limit ends the call, and only the limit is read", async () => {
     const claimed = (response: ServerResponse) =>
       response.writeHead(200, { "content-length": 10_000_000 }).end("x".repeat(10_000_000));
     expect(await answered(claimed)).toMatchObject({ cause: "too_large", retry: "never" });
@@ -97,7 +97,7 @@ describe("an answer", () => {
   });
 
   test.each(["http://169.254.169.254/", "http://[::bad", ""])(
-    "that redirects is refused, and not read on, wherever it leads: %j",
+    "that redirects is refused and not followed, wherever it leads: %j",
     async (location) => {
       const hungUp = Promise.withResolvers<void>();
       const reply = (response: ServerResponse) => {
@@ -109,12 +109,12 @@ describe("an answer", () => {
     },
   );
 
-  test("that is compressed without being asked is refused: it could inflate without end", async () => {
+  test("that is compressed without being requested is refused: it could inflate endlessly", async () => {
     const reply = (response: ServerResponse) => response.writeHead(200, { "content-encoding": "gzip" }).end("x");
     expect(await answered(reply)).toMatchObject({ kind: "failed", cause: "protocol" });
   });
 
-  test("in Latin letters where a number belongs, with a huge error body, stays a fixed failure", async () => {
+  test("with letters instead of a number, and a huge error body, is a fixed failure", async () => {
     const result = await answered((response) =>
       json(response, { error: { message: "k".repeat(1_000_000), code: "z".repeat(999) } }, 400),
     );
@@ -123,7 +123,7 @@ describe("an answer", () => {
 });
 
 describe("a connection", () => {
-  test("that nobody accepts is safe to try again, for images as well", async () => {
+  test("that nobody accepts is safe to retry, even for images", async () => {
     const url = await startSocketServer(() => {});
     const free = new URL(url);
     free.port = "1";
@@ -131,7 +131,7 @@ describe("a connection", () => {
     expect(await send(free.origin, image)).toMatchObject({ cause: "network", retry: "safe" });
   });
 
-  test("to a name that does not exist is safe to try again", async () => {
+  test("to a name that does not exist is safe to retry", async () => {
     expect(await send("http://no-such-host.invalid")).toMatchObject({ cause: "network", retry: "safe" });
   });
 
@@ -139,7 +139,7 @@ describe("a connection", () => {
     ["before the headers", (socket: Socket) => socket.destroy()],
     ["by a reset", (socket: Socket) => socket.resetAndDestroy()],
     ["inside the body", (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"cho')],
-  ])("that breaks %s is tried once more for a text, and never for an image", async (_name, onBytes) => {
+  ])("that breaks %s is retried once for text, and never for an image", async (_name, onBytes) => {
     expect(await send(await startSocketServer(onBytes))).toMatchObject({ cause: "network", retry: "once" });
     expect(await send(await startSocketServer(onBytes), image)).toMatchObject({ cause: "network", retry: "never" });
   });
@@ -173,7 +173,7 @@ describe("through the policy, on a real database", () => {
     expect(performance.now() - begun).toBeLessThan(30_000); // it would trickle on for ever
   });
 
-  test("a provider that hangs for ever is ended by the deadline, and its connection is closed", async () => {
+  test("a provider that hangs forever is ended by the deadline, and its connection is closed", async () => {
     let closed: () => void = () => {};
     const hungUp = new Promise<void>((resolve) => (closed = resolve));
     const { url, received } = await startOwnServer((_request, response) => void response.once("close", closed));
@@ -185,7 +185,7 @@ describe("through the policy, on a real database", () => {
     await hungUp;
   });
 
-  test("a cancelled call reaches the provider: its connection is closed", async () => {
+  test("a canceled call reaches the provider: its connection is closed", async () => {
     let arrived: () => void = () => {};
     let closed: () => void = () => {};
     const reached = new Promise<void>((resolve) => (arrived = resolve));
@@ -203,7 +203,7 @@ describe("through the policy, on a real database", () => {
     await hungUp;
   });
 
-  test("a reset after sending costs two sends for a text and one for an image", async () => {
+  test("a reset after sending costs two calls for text and one for an image", async () => {
     let sends = 0;
     const url = await startSocketServer((socket) => {
       sends += 1;
@@ -216,7 +216,7 @@ describe("through the policy, on a real database", () => {
     expect(sends).toBe(3);
   });
 
-  test("a picture that is no base64 may be billed: it is asked for once, and told by a fixed sentence", async () => {
+  test("a picture that is not base64 may be billed: it is requested once, and reported with a fixed message", async () => {
     const { url, received } = await startOwnServer((_request, response) =>
       json(response, { data: [{ b64_json: "!!!not base64" }] }),
     );
@@ -227,7 +227,7 @@ describe("through the policy, on a real database", () => {
     expect(received).toHaveLength(1);
   });
 
-  test("U+0000 and lone surrogates in a provider's text arrive storable", async () => {
+  test("U+0000 and lone surrogates in a provider's text become storable", async () => {
     const text = "a\\u0000b\\ud800c\\ufeff";
     const body = JSON.stringify(chatAnswer({ text: "TEXT" })).replace("TEXT", text);
     const { url } = await startOwnServer((_request, response) =>
@@ -236,7 +236,7 @@ describe("through the policy, on a real database", () => {
     expect(await setup(url)()).toMatchObject({ kind: "text", text: "a\ufffdb\ufffdc\ufeff" });
   });
 
-  test("no failure tells the caller what the provider said", async () => {
+  test("no failure reveals the provider's message to the caller", async () => {
     const secret = "sk-live-0123456789 at https://internal.example/stack";
     for (const status of [400, 401, 404, 422, 500]) {
       const { url } = await startOwnServer((_request, response) =>

@@ -83,7 +83,7 @@ async function sentFor(entry: CatalogueEntry, settings: Record<string, string> =
 
 const living = catalogue.entries.filter(({ status, provider }) => status !== "retired" && provider !== "sandbox");
 
-test("every member that is sent stands in its provider's documentation, and nothing stands there in vain", async () => {
+test("every member that is sent is in its provider's documentation, and nothing is listed there without need", async () => {
   const elsewhere = living.filter(({ provider, modality }) => provider === "openai" && modality === "text");
   const authors = await Promise.all([
     ...living.map((entry) => sentFor(entry)),
@@ -104,7 +104,7 @@ test("every member that is sent stands in its provider's documentation, and noth
   expect(vain).toEqual([]);
 });
 
-test("a member that no page names is found, at any depth, and so is one that must be there", () => {
+test("an undocumented member is found at any depth, and so is a missing required one", () => {
   const to = "api.mistral.ai/v1/chat/completions";
   const body = { model: "m", messages: [{ role: "user", content: "x", name: "ada" }], seed: 1 };
   expect(findUndocumented(to, body)).toEqual(["messages[].name", "seed"]);
@@ -112,7 +112,7 @@ test("a member that no page names is found, at any depth, and so is one that mus
   expect(() => documentationOf("api.example.com/v1/chat/completions")).toThrow("documented 0 times");
 });
 
-test("every page is named with the day it was read", () => {
+test("every page has the day it was read", () => {
   const sources = DOCUMENTED.flatMap(({ sources: each }) => each);
   expect(sources.filter(({ page, read }) => !/^[\w.-]+\.\w+\//.test(page) || !/^\d{4}-\d\d-\d\d$/.test(read))).toEqual(
     [],

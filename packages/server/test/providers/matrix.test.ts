@@ -43,11 +43,11 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
   const { withImage, ok, declined, wrong, error, usage } = row;
   const { modality } = row.entry;
 
-  test("comes, with what it is counted as", async () => {
+  test("arrives with its usage", async () => {
     expect(await make(ok, row)).toMatchObject({ kind: modality, usage });
   });
 
-  test("is asked for at the address of its interface", async () => {
+  test("is requested at the address of its interface", async () => {
     const paths: string[] = [];
     const noted: Reply = (request, response, url) => {
       paths.push(request.path);
@@ -61,7 +61,7 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
     expect(await make(ok, { ...row, entry: withImage ?? row.entry }, [IMAGE])).toMatchObject({ kind: modality });
   });
 
-  test("that is refused with 429 says when to come back", async () => {
+  test("that is rejected with 429 says when to retry", async () => {
     const limited: Reply = (_request, response) => {
       response.setHeader("retry-after", "7");
       json(response, error("slow down"), 429);
@@ -69,13 +69,13 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
     expect(await make(limited, row)).toMatchObject({ cause: "rate_limited", retry: "safe", retryAfterMs: 7_000 });
   });
 
-  test("that meets a 500 may be asked for again", async () => {
+  test("that gets a 500 may be retried", async () => {
     const result = await make(always(error("boom at /srv/secret"), 500), row);
     expect(result).toMatchObject({ kind: "failed", cause: "overloaded", retry: "safe", breaker: "counted" });
     expect(JSON.stringify(result)).not.toContain("secret");
   });
 
-  test("that is malformed may be asked for once more if it is a text", async () => {
+  test("that is malformed may be retried once if it is text", async () => {
     const malformed: Reply = (_request, response) =>
       response.setHeader("content-type", "application/json").end('{"choices":[{"mess');
     const retry = modality === "text" ? "once" : "never";
@@ -96,7 +96,7 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
     expect(await make(reply, row)).toEqual(failsForGood);
   });
 
-  test("whose connection breaks may be asked for once more if it is a text", async () => {
+  test("whose connection breaks may be retried once if it is text", async () => {
     const disconnected: Reply = (_request, response: ServerResponse) => response.destroy();
     const retry = modality === "text" ? "once" : "never";
     expect(await make(disconnected, row)).toMatchObject({ kind: "failed", cause: "network", retry });
@@ -113,7 +113,7 @@ test("docs/models.md lists every interface of this matrix, and no other", async 
   expect(listed).toEqual(Object.keys(INTERFACES));
 });
 
-describe("a provider that never answers", () => {
+describe("a provider that never responds", () => {
   let db: Database;
   useTestDatabase((opened) => (db = opened.db));
 

@@ -158,7 +158,7 @@ test.skipIf(reason !== null)("what is sent is what was sent before", async () =>
 });
 
 test.skipIf(reason !== null)(
-  "an order has the key, the headers and the members that its provider documents, and no other member",
+  "an order has the key, the headers, and the members that its provider documents, and no other member",
   () => {
     const orders = Object.entries(made).flatMap(([name, { sent }]) =>
       sent.filter(({ method }) => method === "POST").map((order) => ({ name, ...order })),

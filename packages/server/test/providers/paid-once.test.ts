@@ -66,20 +66,20 @@ async function open({ model, start }: Queue, states: readonly Answer[]) {
 }
 
 describe.each(Object.entries(QUEUES))("a picture of %s", (_name, queue) => {
-  test("whose state cannot be asked for is waited for, and ordered once", async () => {
+  test("whose state cannot be polled is waited for, and ordered once", async () => {
     const { call, orders } = await open(queue, [busy, limited, broken, garbled, queue.pending, queue.done]);
     expect(await call({ model: queue.model })).toMatchObject({ kind: "image" });
     expect(orders()).toBe(1);
   });
 
-  test("is not ordered by another key or model when its account is locked while it is made", async () => {
+  test("is not ordered with another key or model if its account is locked while it is generated", async () => {
     const { call, orders } = await open(queue, [locked, refused, queue.pending, queue.done]);
     const fallback = ["fal/flux-dev", "replicate/flux-dev"];
     expect(await call({ model: queue.model, fallback })).toMatchObject({ kind: "image", model: queue.model });
     expect(orders()).toBe(1);
   });
 
-  test("that another attempt of its run ordered is asked for, and not ordered again", async () => {
+  test("that another attempt of its run ordered is polled, not ordered again", async () => {
     const asked = Promise.withResolvers<void>();
     const pending: Answer = (response, url) => {
       asked.resolve();
@@ -97,7 +97,7 @@ describe.each(Object.entries(QUEUES))("a picture of %s", (_name, queue) => {
   });
 });
 
-test("a picture that is finished in a form nobody knows fails after three looks, and is ordered once", async () => {
+test("a picture that is finished in an unknown format fails after three polls, and is ordered once", async () => {
   const of = (output: unknown): Answer => {
     return (response, url) =>
       json(response, { ...replicatePrediction(`${url}/v1/predictions/p1`, "succeeded", null), output });
@@ -121,7 +121,7 @@ test("a picture that is finished in a form nobody knows fails after three looks,
   expect(await callFal({ model: fal.model })).toMatchObject({ message: sentenceFor("image_unusable") });
 });
 
-test("a result of fal that is cut short is asked for again", async () => {
+test("a truncated result from fal is requested again", async () => {
   const answers = ['{"images":', null];
   const rig = await openAllProviders((request, response, url) => {
     if (request.method === "POST") return json(response, falQueued(`${url}/fal-ai/flux/requests/1`));

@@ -57,18 +57,18 @@ const TEXTS: readonly [string, CatalogueEntry | string, { whole: unknown; cut: u
 ];
 
 describe.each(TEXTS)("text of %s", (_name, model, answers) => {
-  test("is read with input, cached and output tokens, reasoning counted as output", async () => {
+  test("is read with input, cached, and output tokens; reasoning counts as output", async () => {
     const { send } = await openAllProviders((_request, response) => json(response, answers.whole));
     const usage = { inputTokens: 11, cachedInputTokens: 3, outputTokens: 5, isEstimated: false };
     expect(await send(model)).toMatchObject({ kind: "text", text: "A short answer.", truncated: false, usage });
   });
 
-  test("that the output limit cut is a success, flagged", async () => {
+  test("that the output limit cut is a success with a flag", async () => {
     const { send } = await openAllProviders((_request, response) => json(response, answers.cut));
     expect(await send(model)).toMatchObject({ kind: "text", truncated: true });
   });
 
-  test("that a filter stopped is a refusal, and what was written before it is dropped", async () => {
+  test("that a filter stopped is a refusal, and what was written before is dropped", async () => {
     const { send } = await openAllProviders((_request, response) => json(response, answers.refused));
     const result = await send(model);
     expect(result).toMatchObject({ kind: "refused" });
@@ -81,7 +81,7 @@ test.each([
   [chat, chatAnswer({ text: "", finish: "length" })],
   ["anthropic/claude-sonnet-5", { ...messagesAnswer({ stop: "max_tokens" }), content: [] }],
   ["google/gemini-2.5-flash", { candidates: [{ content: { role: "model" }, finishReason: "MAX_TOKENS", index: 0 }] }],
-] as const)("a limit that reasoning used up is named as such (%#)", async (model, answer) => {
+] as const)("a limit that reasoning used up is reported as such (%#)", async (model, answer) => {
   const { send } = await openAllProviders((_request, response) => json(response, answer));
   expect(await send(model)).toMatchObject({ kind: "failed", cause: "reasoned_only", retry: "never" });
 });
@@ -109,7 +109,7 @@ test.each([-5, 1e300, "many"])("a count of %j tokens charges nothing absurd", as
 });
 
 describe("images of Gemini", () => {
-  test("come as bytes, from text alone or together with input images", async () => {
+  test("arrive as bytes, from text alone or with input images", async () => {
     const { send, server } = await openAllProviders((_request, response) =>
       json(response, geminiAnswer({ isImage: true })),
     );
@@ -124,7 +124,7 @@ describe("images of Gemini", () => {
     expect(server.received[1]?.body).toContain(PNG.toString("base64"));
   });
 
-  test("that are missing from the answer are a failure, not sent again", async () => {
+  test("that are missing from the response are a failure, and not requested again", async () => {
     const { send } = await openAllProviders((_request, response) => json(response, geminiAnswer()));
     expect(await send("google/gemini-nano-banana-2.1")).toMatchObject({
       kind: "failed",
@@ -171,7 +171,7 @@ describe("images of Replicate", () => {
     };
   };
 
-  test("are waited for, and their file is fetched without the key when it is elsewhere", async () => {
+  test("are waited for, and their file is fetched without the key if it is elsewhere", async () => {
     const states = [{ status: "succeeded", output: "https://replicate.delivery/out.png" }];
     const { send, downloads, server } = await openAllProviders(answerWith(states));
     expect(await send("replicate/flux-schnell")).toMatchObject({ kind: "image", bytes: new Uint8Array(PNG) });
@@ -180,7 +180,7 @@ describe("images of Replicate", () => {
     expect(server.received[1]?.headers.authorization).toBe("Bearer secret-key");
   });
 
-  test("are told to end by themselves when nobody waits for them any more", async () => {
+  test("are ordered to end by themselves once nobody waits for them", async () => {
     const { server, send } = await openAllProviders(answerWith([{ status: "processing" }]));
     expect(await send("replicate/flux-schnell")).toEqual({ kind: "pending" });
     expect(server.received[0]?.headers["cancel-after"]).toBe("300s");
@@ -192,7 +192,7 @@ describe("images of Replicate", () => {
     expect(await send("replicate/flux-schnell")).toMatchObject({ cause: "job_failed", retry: "never" });
   });
 
-  test("that Replicate knows no more are over at once", async () => {
+  test("that Replicate no longer knows fail at once", async () => {
     const { send } = await openAllProviders(({ method }, response, url) =>
       method === "POST"
         ? json(response, replicatePrediction(`${url}/v1/predictions/p1`, "starting", null), 201)
@@ -201,7 +201,7 @@ describe("images of Replicate", () => {
     expect(await send("replicate/flux-schnell")).toMatchObject({ cause: "job_failed", retry: "never" });
   });
 
-  test("that failed for their content are a refusal, for another reason a failure", async () => {
+  test("that failed because of their content are a refusal, otherwise a failure", async () => {
     const nsfw = await openAllProviders(answerWith([{ status: "failed", error: "NSFW content detected" }]));
     expect(await nsfw.send("replicate/flux-schnell")).toMatchObject({ kind: "refused" });
     const broken = await openAllProviders(
@@ -213,7 +213,7 @@ describe("images of Replicate", () => {
   });
 });
 
-test("fal is reached at the operator's address, with its key; a file there is fetched from there", async () => {
+test("fal is reached at the operator's address with its key, and a file there is fetched from there", async () => {
   const done = falQueue([{ status: "COMPLETED" }], (response, url) => json(response, falImage(`${url}/files/1.png`)));
   const { send, server, downloads } = await openAllProviders((request, response, url) => {
     if (request.path === "/files/1.png") response.end(PNG);
@@ -231,14 +231,14 @@ describe("images of fal", () => {
   const failWith = (...answer: [status: number, body: unknown, headers?: Record<string, string>]) =>
     openAllProviders(falQueue([{ status: "COMPLETED" }], (response) => falTypes(response, ...answer)));
 
-  test("wait in its queue no longer than somebody waits for them", async () => {
+  test("stay in its queue no longer than somebody waits for them", async () => {
     const { send, server } = await openAllProviders(falQueue([{ status: "IN_QUEUE" }], () => {}));
     expect(await send("fal/flux-schnell")).toEqual({ kind: "pending" });
     expect(server.received.map(({ path }) => path)).toEqual(["/fal-ai/flux/schnell", "/fal-ai/flux/requests/1/status"]);
     expect(server.received[0]?.headers["x-fal-request-timeout"]).toBe("300");
   });
 
-  test("that it flagged are a refusal: a black picture is not delivered", async () => {
+  test("that it flagged are a refusal: no black picture is delivered", async () => {
     const flagged = (response: ServerResponse, url: string) =>
       json(response, falImage(`${url}/files/1.png`, { isNsfw: true }));
     const { send, downloads } = await openAllProviders(falQueue([{ status: "COMPLETED" }], flagged));
@@ -250,18 +250,18 @@ describe("images of fal", () => {
     [500, { detail: [{ loc: ["body"], msg: "Internal server error", type: "internal_server_error" }] }, {}],
     [503, { detail: "Runner disconnected", error_type: "runner_disconnected" }, {}],
     [504, {}, { "x-fal-error-type": "request_timeout" }],
-  ])("whose result is the failure %i are over at once", async (status, body, headers) => {
+  ])("whose result is a %i failure fail at once", async (status, body, headers) => {
     const { send } = await failWith(status, body, headers);
     expect(await send("fal/flux-schnell")).toMatchObject({ cause: "job_failed", retry: "never" });
   });
 
-  test("whose state says that they failed are over at once", async () => {
+  test("whose state says that they failed fail at once", async () => {
     const state = { status: "COMPLETED", error: "Request timed out", error_type: "request_timeout" };
     const { send } = await openAllProviders(falQueue([state], (response) => falTypes(response, 200, {})));
     expect(await send("fal/flux-schnell")).toMatchObject({ cause: "job_failed", code: "request_timeout" });
   });
 
-  test("whose result a proxy cannot hand out now are asked for again", async () => {
+  test("whose result a proxy temporarily cannot deliver are requested again", async () => {
     const { send } = await failWith(502, "<html>bad gateway</html>");
     expect(await send("fal/flux-schnell")).toMatchObject({ cause: "overloaded" });
   });
@@ -313,7 +313,7 @@ describe("a video", () => {
     start: (response, url) => json(response, replicatePrediction(`${url}/v1/predictions/p1`, "starting", null), 201),
   });
 
-  test("of fal is pending while its queue says so, and its file comes from another host without the key", async () => {
+  test("from fal is pending while its queue says so, and its file is fetched from another host without the key", async () => {
     const inProgress = (response: ServerResponse) => json(response, { status: "IN_PROGRESS" }, 202);
     const completed = (response: ServerResponse) => json(response, { status: "COMPLETED" });
     const done = (response: ServerResponse) =>
@@ -328,7 +328,7 @@ describe("a video", () => {
     ["fal", fal],
     ["Veo", veo],
     ["Replicate", replicate],
-  ])("of %s whose state cannot be asked for now is not given up: the failure may pass", async (_name, job) => {
+  ])("from %s whose state temporarily cannot be polled is not given up", async (_name, job) => {
     const { poll } = await run(job([(response) => json(response, { error: "busy" }, 503)]));
     expect(await poll()).toMatchObject({ kind: "failed", cause: "overloaded", retry: "safe" });
   });
@@ -337,24 +337,27 @@ describe("a video", () => {
     ["fal", fal],
     ["Veo", veo],
     ["Replicate", replicate],
-  ])("of %s that is asked for while its run is canceled: the question ends, and its connection", async (_name, job) => {
-    const reached = Promise.withResolvers<void>();
-    const hungUp = Promise.withResolvers<void>();
-    const silent = (response: ServerResponse): void => {
-      response.once("close", () => hungUp.resolve());
-      reached.resolve();
-    };
-    const { adapter, video } = await run(job([silent]));
-    const cancel = new AbortController();
-    const asking = adapter.pollJob(video, cancel.signal);
-    await reached.promise;
-    const reason = new Error("canceled");
-    cancel.abort(reason);
-    await expect(asking).rejects.toBe(reason);
-    await hungUp.promise;
-  });
+  ])(
+    "from %s that is being polled when its run is canceled: the poll ends and its connection closes",
+    async (_name, job) => {
+      const reached = Promise.withResolvers<void>();
+      const hungUp = Promise.withResolvers<void>();
+      const silent = (response: ServerResponse): void => {
+        response.once("close", () => hungUp.resolve());
+        reached.resolve();
+      };
+      const { adapter, video } = await run(job([silent]));
+      const cancel = new AbortController();
+      const asking = adapter.pollJob(video, cancel.signal);
+      await reached.promise;
+      const reason = new Error("canceled");
+      cancel.abort(reason);
+      await expect(asking).rejects.toBe(reason);
+      await hungUp.promise;
+    },
+  );
 
-  test("of Veo is fetched from the provider's own address with its key, which is kept out of the operation", async () => {
+  test("from Veo is fetched from the provider's own address with its key, which is not part of the operation", async () => {
     const { poll, downloads, server, operation } = await run(veo([veoDone("/v1beta/files/v.mp4:download?alt=media")]));
     const result = await poll();
     expect(result).toMatchObject({ kind: "video", usage: { seconds: 8 } });
@@ -365,13 +368,13 @@ describe("a video", () => {
     expect(downloads).toEqual([]);
   });
 
-  test("of Veo whose address points on is fetched from there without the key", async () => {
+  test("from Veo whose address redirects is fetched from there without the key", async () => {
     const { poll, downloads } = await run(veo([veoDone("/v1beta/files/moved")]));
     expect(await poll()).toMatchObject({ kind: "video" });
     expect(downloads).toEqual(["https://storage.googleapis.com/v.mp4"]);
   });
 
-  test("of Veo that a filter stopped is a refusal", async () => {
+  test("from Veo that a filter stopped is a refusal", async () => {
     const filtered = (response: ServerResponse) =>
       json(response, {
         name: "models/veo/operations/1",
@@ -387,7 +390,7 @@ describe("a video", () => {
     expect(await poll()).toMatchObject({ kind: "refused" });
   });
 
-  test("of Replicate goes from starting over processing to its file", async () => {
+  test("from Replicate goes from starting to processing to its file", async () => {
     const { poll, downloads } = await run(
       replicate([
         (response, url) => json(response, replicatePrediction(`${url}/v1/predictions/p1`, "processing", null)),
@@ -403,7 +406,7 @@ describe("a video", () => {
     expect(downloads).toEqual(["https://replicate.delivery/o.mp4"]);
   });
 
-  test("of Replicate that failed, was canceled or never began is over", async () => {
+  test("from Replicate that failed, was canceled, or never began is over", async () => {
     for (const status of ["failed", "canceled", "aborted"]) {
       const { poll } = await run(
         replicate([
@@ -425,7 +428,7 @@ describe("embeddings", () => {
     json(response, { object: "list", data, model: "m", usage: { prompt_tokens: 1, total_tokens: 1 } });
   };
 
-  test("of OpenAI come one per text and in order, with 512 numbers asked for", async () => {
+  test("from OpenAI arrive one per text, in order, with 512 dimensions requested", async () => {
     const { adapter, signal, server } = await openAllProviders((_request, response) => vectors(response, 2));
     const model = { provider: "openai", providerModel: "text-embedding-3-small", server: null };
     expect(await adapter.embedTexts(model, ["a", "b"], signal)).toEqual([
@@ -435,7 +438,7 @@ describe("embeddings", () => {
     expect(JSON.parse(server.received[0]?.body ?? "")).toMatchObject({ input: ["a", "b"], dimensions: 512 });
   });
 
-  test("of Gemini come one per text", async () => {
+  test("from Gemini arrive one per text", async () => {
     const answer = { embeddings: [{ values: [1, 2] }, { values: [3, 4] }] };
     const { adapter, signal, server } = await openAllProviders((_request, response) => json(response, answer));
     const model = { provider: "google", providerModel: "gemini-embedding-001", server: null };
@@ -443,7 +446,7 @@ describe("embeddings", () => {
     expect(server.received[0]?.body).toContain('"outputDimensionality":512');
   });
 
-  test("of a server of the operator's own are asked for without a length it may not know", async () => {
+  test("from the operator's own server are requested without a length, which it may not support", async () => {
     const { adapter, signal, server } = await openAllProviders((_request, response) => vectors(response, 1));
     const model = { provider: "home", providerModel: "nomic-embed-text", server: { baseURL: `${server.url}/v1` } };
     await adapter.embedTexts(model, ["a"], signal);
@@ -451,7 +454,7 @@ describe("embeddings", () => {
     expect(server.received[0]?.body).not.toContain("dimensions");
   });
 
-  test("that fail reject without the provider's words", async () => {
+  test("that fail reject without the provider's error message", async () => {
     const { adapter, signal } = await openAllProviders((_request, response) =>
       json(response, { error: { message: "sk-secret" } }, 500),
     );
@@ -465,7 +468,7 @@ describe("embeddings", () => {
 describe("a mask", () => {
   const images = [IMAGE, { ...IMAGE, isMask: true }];
 
-  test("of OpenAI goes beside the image that it belongs to", async () => {
+  test("for OpenAI is sent beside its image", async () => {
     const { send, server } = await openAllProviders((_request, response) => json(response, openaiImages()));
     expect(await send("openai/gpt-image-2.6-flare", images)).toMatchObject({ kind: "image" });
     const names = Array.from(server.received[0]?.body.matchAll(/name="([^"]+)"/g) ?? [], ([, name = ""]) => name);
@@ -476,7 +479,7 @@ describe("a mask", () => {
   test.each([
     ["fal/flux-kontext-pro", ["image_url", "mask_url"]],
     ["replicate/flux-dev", ["image", "mask"]],
-  ])("of %s is a member of its own", async (model, members) => {
+  ])("for %s is a separate member", async (model, members) => {
     const { send, server } = await openAllProviders((_request, response, url) =>
       json(response, {
         ...falQueued(`${url}/x`),
@@ -489,9 +492,9 @@ describe("a mask", () => {
   });
 });
 
-describe("a picture whose address cannot be used", () => {
+describe("a picture with an unusable address", () => {
   test.each(["http://10.0.0.1/1.png", "https://localhost/1.png", "not a url", "ftp://example.com/1.png"])(
-    "is named as such and says nothing about the model: %s",
+    "is reported as such and says nothing about the model: %s",
     async (address) => {
       const guarded = { download: createGuardedFetch() };
       const result = falQueue([{ status: "COMPLETED" }], (response) => json(response, falImage(address)));

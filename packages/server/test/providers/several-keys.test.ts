@@ -32,7 +32,7 @@ async function open(refused: Readonly<Record<string, { readonly status: number; 
   return { call: () => call(requestOf({ model: chat.model })), used };
 }
 
-test("calls use the keys by turns", async () => {
+test("calls use the keys in turn", async () => {
   const { call, used } = await open();
   for (let made = 0; made < 4; made += 1) expect(await call()).toMatchObject({ kind: "text" });
   expect(used()).toEqual(["first", "second", "first", "second"]);
@@ -43,14 +43,14 @@ describe.each([
   ["is empty", { status: 429, code: "insufficient_quota" }],
   ["is limited for half a minute", { status: 429, code: "rate_limit_exceeded" }],
 ])("a key that %s", (_what, failure) => {
-  test("costs its runs nothing: the other one is asked at once, and alone from then on", async () => {
+  test("does not affect its runs: the other key is used at once, and alone from then on", async () => {
     const { call, used } = await open({ first: failure });
     for (let made = 0; made < 3; made += 1) expect(await call()).toMatchObject({ kind: "text" });
     expect(used()).toEqual(["first", "second", "second", "second"]);
   });
 });
 
-test("when all keys are refused, the model's runs wait as with one", async () => {
+test("if all keys are rejected, the model's runs wait as with a single key", async () => {
   const failure = { status: 401, code: "invalid_api_key" };
   const { call, used } = await open({ first: failure, second: failure });
   expect(await call()).toMatchObject({ kind: "failed", message: "The model provider is not available." });
@@ -58,7 +58,7 @@ test("when all keys are refused, the model's runs wait as with one", async () =>
   expect(used()).toEqual(["first", "second"]);
 });
 
-test("a job is asked for and canceled with the key that started it, which its stored name does not hold", async () => {
+test("a job is polled and canceled with the key that started it, which its stored name does not contain", async () => {
   const { adapter, signal, server } = await openAllProviders(
     (_request, response, url) =>
       json(response, replicatePrediction(`${url}/v1/predictions/p1`, "processing", null), 201),

@@ -158,13 +158,13 @@ test.each([
   expect(await send(model)).toMatchObject({ kind: "image", usage: { images: 1 } });
 });
 
-test("an answer of Anthropic without any count is delivered", async () => {
+test("a response from Anthropic without any counts is delivered", async () => {
   const { usage: _, ...answer } = messagesAnswer();
   const { send } = await openAllProviders((_request, response) => json(response, answer));
   expect(await send("anthropic/claude-haiku-4-5")).toMatchObject({ kind: "text", usage: { isEstimated: true } });
 });
 
-test("an answer that only quotes counts is what it is", async () => {
+test("an answer that only quotes counts is unchanged", async () => {
   const text = '{"usage": {"input_tokens": "many"}}';
   const { send, warned } = await openAllProviders((_request, response) => json(response, responsesAnswer({ text })));
   expect(await send("openai/gpt-5.2")).toMatchObject({ kind: "text", text, usage: { inputTokens: 11 } });

@@ -108,7 +108,7 @@ const searching = catalogue.entries.filter(
   ({ status, provider, webSearch }) => status !== "retired" && provider !== "sandbox" && webSearch !== undefined,
 );
 
-test("models of OpenAI, Anthropic and Google search the web", () => {
+test("models of OpenAI, Anthropic, and Google search the web", () => {
   expect(new Set(searching.map(({ provider }) => provider))).toEqual(new Set(["openai", "anthropic", "google"]));
 });
 
@@ -120,7 +120,7 @@ const TOOLS: Readonly<Record<string, (searchesMax: number) => object>> = {
 };
 
 test.each(searching.map((entry) => [entry.model, entry] as const))(
-  "%s is sent the search of its provider, bound where it can be, and none where nobody asks",
+  "%s is sent its provider's search, limited where possible, and no search if not requested",
   async (_name, entry) => {
     const { body, result, warnings } = await send(entry);
     expect(warnings).toEqual([]);
@@ -147,7 +147,7 @@ describe.each(ONE_OF_EACH)("a search by %s", (model) => {
     expect(Number(perSearch) / 1e9).toBeCloseTo(searches * Number(entry.webSearch?.pricePerSearch), 6);
   });
 
-  test("is told in the answer's text alone, unless its author asks for sources", async () => {
+  test("shows only in the answer's text, unless its author asks for sources", async () => {
     const plain = await send(entry, { searches: 1 });
     expect(plain.result).toMatchObject({ kind: "text", text: expect.not.stringContaining(PAGE) as string });
     const { result } = await send(entry, { searches: 1, change: { webSearch: { sources: true } } });
@@ -157,7 +157,7 @@ describe.each(ONE_OF_EACH)("a search by %s", (model) => {
   });
 });
 
-test("who follows a run reads the same text, its sources included", async () => {
+test("a follower of a run reads the same text, including its sources", async () => {
   const pieces: string[] = [];
   const change = { webSearch: { sources: true }, onText: (text: string) => void pieces.push(text) };
   const { result } = await send(entryOf("sandbox/text"), { change });
@@ -165,17 +165,17 @@ test("who follows a run reads the same text, its sources included", async () => 
   expect(pieces.at(-1)).toBe("\n\nSources:\n\n- [Sandbox source 1](https://sandbox.example/1)");
 });
 
-test("what a model wrote before it searched is a paragraph of its own", async () => {
+test("text that a model wrote before searching is a separate paragraph", async () => {
   const { result } = await send(entryOf("anthropic/claude-haiku-4-5"), { searches: 1 });
   expect(result).toMatchObject({ text: "Let me look.\n\nA short answer." });
 });
 
-test("a Gemini that is paid by prompt costs one search, however many it makes", async () => {
+test("a Gemini model that is billed per prompt costs one search, however many it makes", async () => {
   const { result } = await send(entryOf("google/gemini-2.5-flash"), { searches: 4 });
   expect(result.usage).toMatchObject({ searches: 1 });
 });
 
-describe("a schema together with a search", () => {
+describe("a schema combined with a search", () => {
   const outputSchema = {
     type: "object",
     properties: { a: { type: "string" } },
@@ -185,7 +185,7 @@ describe("a schema together with a search", () => {
 
   test.each(
     searching.filter(({ webSearch }) => webSearch?.withSchema === true).map((entry) => [entry.model, entry] as const),
-  )("goes out to %s, with both", async (_name, entry) => {
+  )("is sent to %s together with the search", async (_name, entry) => {
     const { body, warnings } = await send(entry, { change: { outputSchema } });
     expect(warnings).toEqual([]);
     expect(body).toHaveProperty("tools");
@@ -197,7 +197,7 @@ describe("a model that cannot search the web", () => {
   test.each([
     ["has no terms for it", "xai/grok-4.7", {}],
     ["is OpenAI's at another address", "openai/gpt-5.2", { OPENAI_BASE_URL: ELSEWHERE }],
-  ])("is not called, since its answer would look like one with a search: it %s", async (_name, model, settings) => {
+  ])("is not called, since its answer would look as if it had searched: it %s", async (_name, model, settings) => {
     const { result, sent } = await send(entryOf(model), { settings });
     expect(sent).toBe(0);
     expect(result).toMatchObject({

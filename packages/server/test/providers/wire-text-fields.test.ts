@@ -54,7 +54,7 @@ describe.each(texts.map((entry) => [entry.model, entry] as const))("%s", (_name,
       expect(text.includes(JSON.stringify([value].flat()[0]))).toBe(Object.hasOwn(accepted, name));
   });
 
-  test("is sent messages by turns before the prompt, and a schema as it can be given one", async () => {
+  test("is sent messages in turns before the prompt, and a schema in the form it supports", async () => {
     const messages = [
       { role: "user" as const, text: "Example question." },
       { role: "assistant" as const, text: "Example answer." },
@@ -91,7 +91,7 @@ describe("a schema", () => {
     expect(body["generationConfig"]).toMatchObject({ responseMimeType: "application/json" });
   });
 
-  test("that an answer did not fit is asked for once more, with the answer and what is wrong with it", async () => {
+  test("that an answer did not match is requested once more, with the answer and its problem", async () => {
     const correction = { answer: "Sure!", problem: "it is not JSON" };
     const { body } = await send(entryOf("xai/grok-4.7"), { outputSchema: closed, correction });
     const messages = (body["messages"] as { role: string; content: unknown }[]).slice(-3);

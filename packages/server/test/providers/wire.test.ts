@@ -71,7 +71,7 @@ const ENTRIES = GROUPS.flatMap(({ name, entries, settings }) =>
 );
 
 test.each(ENTRIES)(
-  "$model of $group is sent bytes and never an address, once, with a bound on its output",
+  "$model in $group is sent bytes and never an address, once, with an output limit",
   async ({ entry, settings }) => {
     const golden = await capture(entry, settings);
     for (const requests of Object.values(golden)) expect(requests).toHaveLength(1);

@@ -38,7 +38,7 @@ const never = (cause: unknown): never => {
 const pathOf = (key: string) => join(root, key.slice(-4, -2), key.slice(-2), key);
 const partials = () => readdir(join(root, "partial"));
 
-test("what was put is got, sized and listed, and gone after deletion", async () => {
+test("a stored blob can be read, sized, and listed, and is gone after deletion", async () => {
   await blobs.put(KEY, () => [CONTENT], 10);
   expect(await read(KEY)).toBe("0123456789");
   expect(await blobs.size(KEY)).toBe(10);
@@ -48,7 +48,7 @@ test("what was put is got, sized and listed, and gone after deletion", async () 
   expect([await read(KEY), await blobs.size(KEY), await listAll()]).toEqual([null, null, []]);
 });
 
-test("a stream is put like bytes", async () => {
+test("a stream is stored like bytes", async () => {
   await blobs.put(KEY, () => Readable.from([CONTENT.subarray(0, 4), CONTENT.subarray(4)]), 10);
   expect(await read(KEY)).toBe("0123456789");
 });
@@ -60,7 +60,7 @@ test("nobody but the server's user can read a blob", async () => {
 });
 
 describe("a put that goes wrong leaves nothing to be read and nothing behind", () => {
-  test.each([9, 11])("%i bytes announced, 10 arrived", async (announced) => {
+  test.each([9, 11])("%i bytes expected, 10 received", async (announced) => {
     await expect(blobs.put(KEY, () => [CONTENT], announced)).rejects.toThrow(", got 10.");
     expect([await read(KEY), await partials()]).toEqual([null, []]);
   });
@@ -74,7 +74,7 @@ describe("a put that goes wrong leaves nothing to be read and nothing behind", (
     expect([await read(KEY), await partials()]).toEqual([null, []]);
   });
 
-  test("a place that cannot be written", async () => {
+  test("a directory that cannot be written to", async () => {
     await writeFile(join(root, KEY.slice(-4, -2)), "a file where a directory belongs");
     await expect(blobs.put(KEY, () => [CONTENT], 10)).rejects.toThrow(/EEXIST|ENOTDIR/);
     expect(await partials()).toEqual([]);
@@ -120,7 +120,7 @@ describe("nothing outside the store can be reached", () => {
     await expect(blobs.put(key, () => [CONTENT], 10)).rejects.toThrow(TypeError);
   });
 
-  test("a link planted as a blob is absent, and is not listed", async () => {
+  test("a symbolic link in place of a blob counts as absent, and is not listed", async () => {
     const outside = join(directory, "outside");
     await writeFile(outside, "private");
     await mkdir(dirname(pathOf(KEY)), { recursive: true });
@@ -128,7 +128,7 @@ describe("nothing outside the store can be reached", () => {
     expect([await read(KEY), await blobs.size(KEY), await listAll()]).toEqual([null, null, []]);
   });
 
-  test("a link planted as a directory is not followed", async () => {
+  test("a symbolic link in place of a directory is not followed", async () => {
     const elsewhere = join(directory, "elsewhere");
     await mkdir(elsewhere);
     await writeFile(join(elsewhere, KEY), "private");
@@ -137,13 +137,13 @@ describe("nothing outside the store can be reached", () => {
     expect([await read(KEY), await listAll()]).toEqual([null, []]);
   });
 
-  test("a directory in a blob's place is absent", async () => {
+  test("a directory in a blob's place counts as absent", async () => {
     await mkdir(pathOf(KEY), { recursive: true });
     expect([await read(KEY), await blobs.size(KEY), await listAll()]).toEqual([null, null, []]);
   });
 });
 
-test("a listing keeps to its prefix and passes over what is no blob", async () => {
+test("a listing stays within its prefix and skips what is not a blob", async () => {
   await blobs.put(KEY, () => [CONTENT], 10);
   await blobs.put(OTHER, () => [CONTENT], 10);
   await writeFile(join(dirname(pathOf(KEY)), "notes.txt"), "not ours");
@@ -152,7 +152,7 @@ test("a listing keeps to its prefix and passes over what is no blob", async () =
   expect(await listAll("ffff")).toEqual([]);
 });
 
-test("leftovers of interrupted writes are discarded by age, blobs never", async () => {
+test("leftovers of interrupted writes are discarded by age, but blobs never are", async () => {
   await blobs.put(KEY, () => [CONTENT], 10);
   const [old, young] = [join(root, "partial", `${OTHER}.old`), join(root, "partial", `${OTHER}.young`)];
   await writeFile(old, "x");

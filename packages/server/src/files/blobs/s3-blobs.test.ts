@@ -37,7 +37,7 @@ async function listAll(store: BlobStore, prefix = ""): Promise<string[]> {
   return keys.sort();
 }
 
-test("what was put is got, sized and listed, and gone after deletion", async () => {
+test("a stored blob can be read, sized, and listed, and is gone after deletion", async () => {
   await blobs.put(key, () => [CONTENT], 10);
   expect([await read(), await blobs.size(key)]).toEqual(["0123456789", 10]);
   expect(await listAll(blobs)).toContain(key);
@@ -70,7 +70,7 @@ test.each<[ByteRange, string, { start: number; end: number } | null]>([
   expect(Buffer.concat((await blob?.body.toArray()) as Buffer[]).toString()).toBe(text);
 });
 
-test("a listing goes through all pages, keeps to its prefix and passes over what is no blob", async () => {
+test("a listing reads all pages, stays within its prefix, and skips what is not a blob", async () => {
   const store = createS3Blobs({ ...server.options, prefix: `pages-${key}/` }, systemClock);
   const keys = Array.from({ length: 1_003 }, () => newId());
   for (let at = 0; at < keys.length; at += 50) {
@@ -106,17 +106,14 @@ describe("a bucket that fails", () => {
     };
   };
 
-  test.each([503, 500, 429, "reset"] as const)(
-    "for a moment (%s) is asked again, with the whole body",
-    async (kind) => {
-      failFirst(2, kind);
-      await blobs.put(key, () => [CONTENT], 10);
-      expect(server.requests).toHaveLength(3);
-      expect(await read()).toBe("0123456789");
-    },
-  );
+  test.each([503, 500, 429, "reset"] as const)("for a moment (%s) is retried with the whole body", async (kind) => {
+    failFirst(2, kind);
+    await blobs.put(key, () => [CONTENT], 10);
+    expect(server.requests).toHaveLength(3);
+    expect(await read()).toBe("0123456789");
+  });
 
-  test("for longer is a failure that names the bucket's code and nothing else", async () => {
+  test("for longer causes a failure that names the bucket's code and nothing else", async () => {
     failFirst(9, 503);
     await expect(blobs.put(key, () => [CONTENT], 10)).rejects.toThrow(/^The bucket answered 503 SlowDown$/);
     expect(server.requests).toHaveLength(3);
@@ -124,7 +121,7 @@ describe("a bucket that fails", () => {
     await expect(blobs.get(key, null)).rejects.toThrow(/^The bucket could not be reached\.$/);
   });
 
-  test("by silence is one that could not be reached, whatever is asked of it", async () => {
+  test("by not responding counts as unreachable, for every operation", async () => {
     server.disturb = () => true;
     const impatient = createS3Blobs({ ...server.options, idleMs: 50 }, systemClock);
     await expect(impatient.put(key, () => [CONTENT], 10)).rejects.toThrow("The bucket could not be reached.");
@@ -132,7 +129,7 @@ describe("a bucket that fails", () => {
     expect(server.requests).toHaveLength(6);
   });
 
-  test("by being gone is a failure, and not a missing file", async () => {
+  test("by not existing causes a failure, not a missing file", async () => {
     const gone = createS3Blobs({ ...server.options, bucket: "another-bucket" }, systemClock);
     await expect(gone.get(key, null)).rejects.toThrow("The bucket answered 404 NoSuchBucket");
     await expect(gone.size(key)).rejects.toThrow("The bucket answered 404 NoSuchBucket");
@@ -141,19 +138,19 @@ describe("a bucket that fails", () => {
     await expect(listAll(gone)).rejects.toThrow("The bucket answered 404 NoSuchBucket");
   });
 
-  test("because the credentials are wrong is not asked again", async () => {
+  test("because of wrong credentials is not retried", async () => {
     const wrong = createS3Blobs({ ...server.options, secretAccessKey: "wrong" }, systemClock);
     await expect(wrong.put(key, () => [CONTENT], 10)).rejects.toThrow("The bucket answered 403 SignatureDoesNotMatch");
     expect(server.requests).toHaveLength(1);
     expect(await read()).toBeNull();
   });
 
-  test.each([9, 11])("content that is not as long as said (%i) never becomes a whole request", async (bytes) => {
+  test.each([9, 11])("content of the wrong length (%i) never becomes a complete request", async (bytes) => {
     await expect(blobs.put(key, () => [CONTENT], bytes)).rejects.toThrow(", got 10.");
     expect(server.completed).toEqual([]);
   });
 
-  test("content that cannot be read is not tried again", async () => {
+  test("content that cannot be read is not retried", async () => {
     let opened = 0;
     const broken = async function* () {
       opened += 1;

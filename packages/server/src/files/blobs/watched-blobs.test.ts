@@ -50,7 +50,7 @@ async function openDescriptors(): Promise<number> {
 }
 
 describe("a file that is read", () => {
-  test("comes whole", async () => {
+  test("arrives complete", async () => {
     expect(Buffer.concat((await (await open(inner)).toArray()) as Buffer[]).equals(CONTENT)).toBe(true);
   });
 
@@ -65,7 +65,7 @@ describe("a file that is read", () => {
     },
   );
 
-  test("is closed also while its store is silent", async () => {
+  test("is closed even while its store is silent", async () => {
     const silent = new Readable({ read: () => {} });
     const body = await open(delivering(silent));
     body.resume();
@@ -75,7 +75,7 @@ describe("a file that is read", () => {
     expect(silent.destroyed).toBe(true);
   });
 
-  test("that breaks off, or ends early, is a failure of the storage", async () => {
+  test("that breaks off, or ends early, is a storage failure", async () => {
     const breaking = new Readable({ read: () => breaking.destroy(new Error("EIO")) });
     const closing = new Readable({ read: () => closing.destroy() });
     for (const source of [breaking, closing, Readable.from([Buffer.alloc(10)], { objectMode: false })]) {
@@ -83,7 +83,7 @@ describe("a file that is read", () => {
     }
   });
 
-  test("that breaks off before anybody reads it ends nothing but its own reading", async () => {
+  test("that breaks off before anybody reads it ends only its own reading", async () => {
     const source = new Readable({ read: () => {} });
     const body = await open(delivering(source));
     source.destroy(new Error("EIO"));
@@ -102,12 +102,12 @@ describe("whether files can be stored", () => {
       monotonicMs: () => clock.ms,
     });
 
-  test("is tried before the first answer", async () => {
+  test("is tested before the first answer", async () => {
     expect(await watchAt(inner, { ms: 0 }).isReady()).toBe(true);
     expect(await watchAt(full(), { ms: 0 }).isReady()).toBe(false);
   });
 
-  test("is tried again beside an answer when nothing was written for half a minute", async () => {
+  test("is tested again in the background if nothing was written for half a minute", async () => {
     const clock = { ms: 0 };
     const store = Object.assign(Object.create(inner) as BlobStore, { put: inner.put.bind(inner) });
     const storage = watchAt(store, clock);

@@ -18,23 +18,23 @@ afterAll(() => {
 
 const never = new AbortController().signal;
 
-test("the real connector reaches the given address and nothing else, without asking any name server", async () => {
+test("the real connector reaches the given address and nothing else, without querying any name server", async () => {
   const socket = await NETWORK.connect({ addresses: ["127.0.0.1"], port }, never);
   expect(socket.remoteAddress).toBe("127.0.0.1");
   socket.destroy();
 });
 
-test("of several addresses the first that answers is taken", async () => {
+test("the first of several addresses that responds is used", async () => {
   const socket = await NETWORK.connect({ addresses: ["127.0.0.9", "::1", "127.0.0.1"], port }, never);
   expect(socket.remoteAddress).toBe("127.0.0.1");
   socket.destroy();
 });
 
-test("a connection that nobody answers is a rejection", async () => {
+test("a connection that nobody accepts is rejected", async () => {
   await expect(NETWORK.connect({ addresses: ["127.0.0.9", "::1"], port }, never)).rejects.toThrow(/ECONNREFUSED|^$/);
 });
 
-test("a connection is given up when its time is over, before or while it is made", async () => {
+test("a connection is aborted when its time is over, before or while it is established", async () => {
   const over = AbortSignal.abort(new Error("its time is over"));
   await expect(NETWORK.connect({ addresses: ["127.0.0.1"], port }, over)).rejects.toThrow("its time is over");
   const stop = new AbortController();
@@ -43,7 +43,7 @@ test("a connection is given up when its time is over, before or while it is made
   await expect(connecting).rejects.toThrow("its time is over");
 });
 
-test("the real resolver gives no address for a name that cannot exist, and ends when its time is over", async () => {
+test("the real resolver returns no address for a name that cannot exist, and stops when its time is over", async () => {
   expect(await NETWORK.resolve("promptd.invalid", AbortSignal.timeout(4_000))).toEqual([]);
   const stop = new AbortController();
   const asking = NETWORK.resolve("promptd.invalid", stop.signal);

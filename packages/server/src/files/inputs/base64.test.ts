@@ -57,7 +57,7 @@ describe("measuring Base64", () => {
 });
 
 describe("decoding Base64 piece by piece", () => {
-  test("gives the same bytes as at once, for text of several pieces with white space at their borders", () => {
+  test("returns the same bytes as decoding at once, for text in several pieces with white space at their boundaries", () => {
     const bytes = Buffer.alloc(4_000_003, "promptd");
     const text = bytes.toString("base64");
     for (const width of [76, 1_048_576, 1_048_575, 3]) {
@@ -68,7 +68,7 @@ describe("decoding Base64 piece by piece", () => {
     }
   });
 
-  test("gives the same bytes for any wrapping", () => {
+  test("returns the same bytes for any line wrapping", () => {
     fc.assert(
       fc.property(wrapped, ({ bytes, text }) => {
         expect(Buffer.concat([...decodeChunks(text)]).equals(Buffer.from(bytes))).toBe(true);
@@ -76,7 +76,7 @@ describe("decoding Base64 piece by piece", () => {
     );
   });
 
-  test("the head is the first bytes, whatever white space stands before and between", () => {
+  test("the head is the first bytes, whatever white space precedes or separates them", () => {
     fc.assert(
       fc.property(wrapped, fc.integer({ min: 1, max: 12 }), ({ bytes, text }, count) => {
         expect(Array.from(decodeHead(text, count))).toEqual(Array.from(bytes.slice(0, count)));

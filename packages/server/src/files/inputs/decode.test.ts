@@ -34,7 +34,7 @@ async function cornersOf(bytes: Uint8Array): Promise<string> {
 }
 
 describe("images for a model", () => {
-  test.each(["png", "jpeg", "webp", "gif"] as const)("%s is taken", async (format) => {
+  test.each(["png", "jpeg", "webp", "gif"] as const)("%s is accepted", async (format) => {
     const loaded = await prepareForModel(await halves()[format]().toBuffer(), LIMITS);
     expect(await sharp(loaded.bytes).metadata()).toMatchObject({
       width: 40,
@@ -44,7 +44,7 @@ describe("images for a model", () => {
     });
   });
 
-  test("with transparency an image becomes a PNG, without a JPEG", async () => {
+  test("an image with transparency becomes a PNG, any other a JPEG", async () => {
     const clear = await prepareForModel(await halves(0.5).webp().toBuffer(), LIMITS);
     const opaque = await prepareForModel(await halves().removeAlpha().png().toBuffer(), LIMITS);
     expect([clear.mediaType, opaque.mediaType]).toEqual(["image/png", "image/jpeg"]);
@@ -65,7 +65,7 @@ describe("images for a model", () => {
     [7, 20, 40, "bbrr"],
     [8, 20, 40, "bbrr"],
   ])(
-    "a photo of orientation %i is turned upright before its metadata goes",
+    "a photo with orientation %i is turned upright before its metadata is removed",
     async (orientation, width, height, corners) => {
       const photo = await halves().removeAlpha().withMetadata({ orientation }).jpeg().toBuffer();
       expect((await sharp(photo).metadata()).orientation).toBe(orientation);
@@ -76,7 +76,7 @@ describe("images for a model", () => {
     },
   );
 
-  test("position, camera, colour profile and comments are gone", async () => {
+  test("position, camera, color profile, and comments are gone", async () => {
     const photo = await halves()
       .removeAlpha()
       .withExif({ IFD0: { Copyright: "CANARY-EXIF" }, IFD3: { GPSLatitude: "52/1 31/1 0/1", GPSLatitudeRef: "N" } })
@@ -92,7 +92,7 @@ describe("images for a model", () => {
     }
   });
 
-  test("16 bit, grey and CMYK become 8 bit sRGB", async () => {
+  test("16-bit, gray, and CMYK become 8-bit sRGB", async () => {
     for (const image of [
       await halves().removeAlpha().toColourspace("rgb16").png().toBuffer(),
       await halves().removeAlpha().greyscale().jpeg().toBuffer(),
@@ -119,7 +119,7 @@ describe("images for a model", () => {
     expect((await sharp(bytes).metadata()).width).toBe(40);
   });
 
-  test("an image over the model's bytes is made smaller until it fits; one that never fits is refused", async () => {
+  test("an image over the model's byte limit is shrunk until it fits; one that never fits is refused", async () => {
     const noise = { raw: { width: 800, height: 800, channels: 4 } } as const;
     const image = await sharp(randomBytes(800 * 800 * 4), noise)
       .png()
@@ -130,7 +130,7 @@ describe("images for a model", () => {
     expect(await faultOf(prepareForModel(image, { bytesMax: 500, sideMax: 2_048 }))).toBe("too-large");
   });
 
-  test("of an animation the first frame is taken", async () => {
+  test("the first frame of an animation is used", async () => {
     const frames = Buffer.concat([Buffer.alloc(10 * 10 * 3, 0), Buffer.alloc(10 * 10 * 3, 255)]);
     const raw = { width: 10, height: 20, channels: 3, pageHeight: 10 } as const;
     const animation = await sharp(frames, { raw })
@@ -143,7 +143,7 @@ describe("images for a model", () => {
   });
 });
 
-describe("what is no image", () => {
+describe("anything that is not an image", () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
   const tiff = async () => halves().tiff().toBuffer();
   const avif = async () => halves().avif().toBuffer();
@@ -170,7 +170,7 @@ describe("what is no image", () => {
   const raw = (width: number, height: number) => ({ raw: { width, height, channels: 3 } }) as const;
   const firstHalf = (bytes: Buffer) => bytes.subarray(0, bytes.length / 2);
 
-  test("no other decoder is left in the process, even for code that forgets to ask this gate", async () => {
+  test("no other decoder is left in the process, even for code that bypasses this check", async () => {
     const refused = "unsupported image format";
     for (const bytes of [Buffer.from(svg), await tiff(), await avif()]) {
       await expect(sharp(bytes).metadata()).rejects.toThrow(refused);
@@ -182,7 +182,7 @@ describe("what is no image", () => {
     await rm(directory, { recursive: true });
   });
 
-  test("a file name is never opened, whatever the loader would make of it", async () => {
+  test("a file name is never opened, whatever the loader would do with it", async () => {
     expect(await faultOf(prepareForModel(Buffer.from("/etc/hostname"), LIMITS))).toBe("not-an-image");
   });
 });
@@ -202,7 +202,7 @@ describe("bombs", () => {
       () => writePng({ width: 8_192, height: 6_144, depth: 1, colour: 0 }, Buffer.alloc(1_025 * 6_144)),
     ],
     ["a GIF of 4 gigapixels", () => gifOf(65_535, 65_535)],
-  ])("%s is refused by its header, without memory", async (_name, make) => {
+  ])("%s is refused by its header, without allocating memory", async (_name, make) => {
     const bytes = make();
     const before = process.memoryUsage.rss();
     expect(await faultOf(prepareForModel(bytes, LIMITS))).toBe("too-many-pixels");
@@ -210,7 +210,7 @@ describe("bombs", () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1_048_576);
   });
 
-  test("an image that takes too much memory to unpack is refused by its header", async () => {
+  test("an image that needs too much memory to unpack is refused by its header", async () => {
     const shape = { width: 8_192, height: 6_000, colour: 6, isInterlaced: true };
     const deep = writePng({ ...shape, depth: 16 }, Buffer.alloc(1_000));
     expect(await faultOf(prepareForModel(deep, LIMITS))).toBe("too-much-memory");
@@ -218,7 +218,7 @@ describe("bombs", () => {
     expect(await estimateDecodedBytes(flat, "input")).toBeLessThan(256 * 1_048_576);
   });
 
-  test("one that takes too long is given up, also between two rounds that each are short enough", async () => {
+  test("an image that takes too long is refused, even between two rounds that are each short enough", async () => {
     const noise = await sharp(randomBytes(3_000_000), { raw: { width: 1_000, height: 1_000, channels: 3 } })
       .png({ compressionLevel: 1 })
       .toBuffer();
@@ -235,13 +235,13 @@ describe("bombs", () => {
     ["jpeg", { progressive: true, chromaSubsampling: "4:4:4" }, 6],
     ["webp", {}, 1],
     ["gif", {}, 5],
-  ] as const)("a %s with %j is priced at %i bytes a pixel", async (format, options, perPixel) => {
+  ] as const)("a %s with %j is estimated at %i bytes per pixel", async (format, options, perPixel) => {
     const image = format === "jpeg" ? halves().removeAlpha() : halves(0.5);
     const bytes = await image.toFormat(format, options).toBuffer();
     expect(await estimateDecodedBytes(bytes, "input")).toBe(40 * 20 * perPixel);
   });
 
-  test("exactly 8,192 pixels a side and 50 megapixels are taken", async () => {
+  test("exactly 8,192 pixels per side and 50 megapixels are accepted", async () => {
     const image = writePng({ width: 8_192, height: 6_103, depth: 1, colour: 0 }, Buffer.alloc(1_025 * 6_103));
     expect(await faultOf(prepareForModel(image, LIMITS))).toBe("taken");
   });
@@ -288,7 +288,7 @@ describe("generated images", () => {
     expect((await pixels(encoded.bytes)).equals(await pixels(source))).toBe(true);
   });
 
-  test("what hides behind or inside an image is not published", async () => {
+  test("data hidden behind or inside an image is not published", async () => {
     const archive = Buffer.from("PK\x03\x04<script>alert('CANARY')</script>", "latin1");
     const behind = Buffer.concat([await halves().png().toBuffer(), archive]);
     const image = await halves().removeAlpha().jpeg().toBuffer();
@@ -301,7 +301,7 @@ describe("generated images", () => {
   });
 });
 
-test("a picture for pages becomes a WebP of 1,024 pixels a side at most, and keeps its transparency", async () => {
+test("a picture for pages becomes a WebP of at most 1,024 pixels per side, and keeps its transparency", async () => {
   const background = { r: 0, g: 0, b: 255, alpha: 0.5 };
   const picture = (width: number, height: number) =>
     sharp({ create: { width, height, channels: 4, background } })

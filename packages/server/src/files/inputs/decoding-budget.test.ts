@@ -28,7 +28,7 @@ function jobs() {
   return { begun, begin, end };
 }
 
-test("one image of an account is decoded at a time, and another account's at once", async () => {
+test("one image per account is decoded at a time, and another account's at once", async () => {
   const { begun, begin, end } = jobs();
   const all = [begin("busy 1", LIGHT), begin("busy 2", LIGHT), begin("busy 3", LIGHT)];
   await expect.poll(() => begun.length).toBe(1);
@@ -39,7 +39,7 @@ test("one image of an account is decoded at a time, and another account's at onc
   await Promise.all(all);
 });
 
-test("no two images that need much memory are decoded at once, but a light one beside a heavy one", async () => {
+test("two heavy images are never decoded at once, but a light one beside a heavy one is", async () => {
   const { begun, begin, end } = jobs();
   const all = [begin("busy 1", HEAVY)];
   await expect.poll(() => begun).toEqual(["busy 1"]);

@@ -12,7 +12,7 @@ const base64 = (text: string) => ({ type: "base64", base64: text });
 const url = (text: string) => ({ type: "url", url: text });
 const messagesOf = (...images: unknown[]) => checkImageInputs(images).map((issue) => issue.message);
 
-describe("the form of an image", () => {
+describe("the format of an image", () => {
   test.each([
     [{ type: "file", file: "x" }, 'Image 1 has the type "file"; supported types are "url" and "base64".'],
     [{ type: "URL", url: "x" }, 'Image 1 has the type "URL"; supported types are "url" and "base64".'],
@@ -21,7 +21,7 @@ describe("the form of an image", () => {
     [{ type: "\u202eepyt" }, 'Image 1 has the type "\\u202eepyt"; supported types are "url" and "base64".'],
     [{ type: "a\u001b[31m\0" }, 'Image 1 has the type "a\\u001b[31m\\u0000"; supported types are "url" and "base64".'],
     [{ type: "t".repeat(90) }, `Image 1 has the type "${"t".repeat(40)}…"; supported types are "url" and "base64".`],
-  ])("a type other than url and base64 is named: %o", (image, message) => {
+  ])("a type other than url and base64 is reported: %o", (image, message) => {
     const issues = checkImageInputs([image]);
     expect(issues).toEqual([
       { path: ["body", "inputs", "imageInputs", 0, "type"], code: "unsupported_image_type", message },
@@ -33,7 +33,7 @@ describe("the form of an image", () => {
     [null, "null"],
     [[], "an array"],
     [7, "a number"],
-  ])("an element that is no object is named: %o", (image, type) => {
+  ])("an element that is not an object is reported: %o", (image, type) => {
     expect(messagesOf(image)).toEqual([`Image 1 must be an object, got ${type}.`]);
   });
 
@@ -51,7 +51,7 @@ describe("the form of an image", () => {
     expect(messagesOf({ ...base64(pngOf(40)), url: "http://x", name: "cat" })).toEqual([]);
   });
 
-  test("a field that only the prototype has is not there", () => {
+  test("an inherited field does not count", () => {
     const image = Object.create({ type: "url", url: "https://example.org/a.png" }) as object;
     expect(messagesOf(image)).toHaveLength(1);
   });
@@ -63,7 +63,7 @@ describe("the form of an image", () => {
     ]);
   });
 
-  test("33 images are too many, 32 are looked at", () => {
+  test("33 images are too many, 32 are checked", () => {
     const images = Array.from({ length: 33 }, () => base64(pngOf(40)));
     expect(checkImageInputs(images)).toEqual([
       {
@@ -76,7 +76,7 @@ describe("the form of an image", () => {
   });
 });
 
-describe("the form of an address", () => {
+describe("the format of an address", () => {
   test.each([
     "https://example.org/a.png",
     "HTTPS://EXAMPLE.ORG/",
@@ -86,7 +86,7 @@ describe("the form of an address", () => {
     "https://8.8.8.8/a.png",
     "https://[2606:4700:4700::1111]/a.png",
     "  https://example.org/a.png  ",
-  ])("%s is taken", (text) => {
+  ])("%s is accepted", (text) => {
     expect(messagesOf(url(text))).toEqual([]);
   });
 
@@ -113,18 +113,18 @@ describe("the form of an address", () => {
     expect(messagesOf(url(text))).toEqual([`Image 1: ${message}`]);
   });
 
-  test("2,048 characters are taken", () => {
+  test("2,048 characters are accepted", () => {
     expect(messagesOf(url(`https://example.org/${"a".repeat(2_028)}`))).toEqual([]);
   });
 });
 
-describe("the form of Base64 data", () => {
+describe("the format of Base64 data", () => {
   test.each([
     ["PNG", PNG_HEAD],
     ["JPEG", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 74, 70, 73, 70, 0, 1])],
     ["WebP", Buffer.from("RIFF\x10\0\0\0WEBPVP8 ", "latin1")],
     ["GIF", Buffer.from("GIF89a\x01\0\x01\0\0\0", "latin1")],
-  ])("%s is known by its first bytes", (_name, bytes) => {
+  ])("%s is recognized by its first bytes", (_name, bytes) => {
     expect(messagesOf(base64(bytes.toString("base64")))).toEqual([]);
   });
 
@@ -153,7 +153,7 @@ describe("the form of Base64 data", () => {
     ["DATA:IMAGE/JPEG;BASE64,", "DATA:IMAGE/JPEG;BASE64,"],
     ["\r\n data:;base64,", "data:;base64,"],
     [`data:image/png;name=${"n".repeat(50)};base64,`, `data:image/png;name=${"n".repeat(20)}…`],
-  ])("a prefix is quoted, to be removed: %o", (prefix, quoted) => {
+  ])("a prefix is quoted so that it can be removed: %o", (prefix, quoted) => {
     expect(messagesOf(base64(prefix + pngOf(40)))).toEqual([
       `Image 1: remove the prefix "${quoted}" and send only the Base64 text.`,
     ]);
@@ -163,7 +163,7 @@ describe("the form of Base64 data", () => {
     expect(messagesOf(base64(text))).toEqual(["Image 1 is empty. Send the bytes of the file as Base64."]);
   });
 
-  test("a size is told before anything is decoded, and rounded so that it never reads as the limit", () => {
+  test("a size is reported before anything is decoded, and rounded so that it never looks like the limit", () => {
     expect(messagesOf(base64(pngOf(10 * MEBIBYTE)))).toEqual([]);
     expect(messagesOf(base64(pngOf(10 * MEBIBYTE + 1)))).toEqual(["Image 1 is 10.1 MiB; the limit is 10 MiB."]);
     expect(messagesOf(base64("A".repeat(4 * Math.ceil((14.2 * MEBIBYTE) / 3 - 1))))).toEqual([

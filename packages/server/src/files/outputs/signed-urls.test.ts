@@ -18,7 +18,7 @@ function verify(path: string, nowMs = BEFORE_MS, ring = RING) {
   return verifyAddress(pathname.replace("/files/", ""), searchParams, ring, nowMs)?.kind ?? null;
 }
 
-test("an address carries 132 bits of HMAC-SHA256 over version, id, expiry and media type", () => {
+test("an address carries 132 bits of HMAC-SHA256 over version, id, expiry, and media type", () => {
   const signature = createHmac("sha256", KEY.key).update(`v1|${FILE_ID}|${EXPIRES}|image/png`).digest("base64url");
   expect(PATH).toBe(`/files/${FILE_ID}.png?e=${EXPIRES}&k=2&s=${signature.slice(0, 22)}`);
   expect(verify(PATH)).toBe("valid");
@@ -31,7 +31,7 @@ test("an address of this service names its file and type, and no other address d
   for (const url of [PATH, ...others]) expect(fileOf(url)).toBeNull();
 });
 
-describe("an address that was touched opens nothing", () => {
+describe("a modified address opens nothing", () => {
   const signature = PATH.slice(-22);
   const flipped = signature.startsWith("A") ? `B${signature.slice(1)}` : `A${signature.slice(1)}`;
   const cases: [string, string][] = [
@@ -74,19 +74,19 @@ describe("an address that was touched opens nothing", () => {
     expect(verify(path, EXPIRES * 1_000 + 5_000)).toBeNull(); // not "expired" either: the signature does not fit
   });
 
-  test("parameters that nobody signed do not matter", () => {
+  test("unsigned parameters do not matter", () => {
     expect(verify(`${PATH}&utm_source=x`)).toBe("valid");
   });
 });
 
-test("keys after the ninth sign addresses as well", () => {
+test("keys after the ninth also sign addresses", () => {
   for (const keyId of [10, 123_456_789]) {
     const key = { ...KEY, keyId };
     expect(verify(signedPath(FILE, key), BEFORE_MS, { current: key, previous: [] })).toBe("valid");
   }
 });
 
-test("an address expires at its second, not before and not after", () => {
+test("an address expires exactly at its second", () => {
   expect(verify(PATH, EXPIRES * 1_000 - 1_000)).toBe("valid");
   expect(verify(PATH, EXPIRES * 1_000 - 1)).toBe("valid");
   expect(verify(PATH, EXPIRES * 1_000)).toBe("expired");
@@ -101,32 +101,32 @@ describe("after a rotation", () => {
   });
   const old = signedPath(FILE, PREVIOUS);
 
-  test("the key before opens files as long as any file it signed may live, and says expired afterwards", () => {
+  test("the previous key opens files as long as any file it signed may exist, and reports them as expired afterwards", () => {
     const ring = rotated(EXPIRES * 1_000);
     expect(verify(old, BEFORE_MS, ring)).toBe("valid");
     expect(verify(old, EXPIRES * 1_000, ring)).toBe("expired");
   });
 
-  test("what a stolen key signs for later opens nothing once that time is over", () => {
+  test("an address that a stolen key signs for later opens nothing once that time is over", () => {
     const ring = rotated(BEFORE_MS - 1_000);
     expect(verify(old, BEFORE_MS - 1_001, ring)).toBe("valid");
     expect(verify(old, BEFORE_MS - 1_000, ring)).toBeNull();
   });
 
-  test("an address of either key opens nothing under another number", () => {
+  test("an address signed by either key opens nothing under another key number", () => {
     const ring = rotated(EXPIRES * 1_000);
     for (const path of [old.replace("k=1", "k=7"), old.replace("k=1", "k=2"), PATH.replace("k=2", "k=7")]) {
       expect(verify(path, BEFORE_MS, ring)).toBeNull();
     }
   });
 
-  test("a key that was dropped opens nothing", () => {
+  test("a dropped key opens nothing", () => {
     expect(verify(old, BEFORE_MS, RING)).toBeNull();
     expect(verify(old, EXPIRES * 1_000, RING)).toBeNull();
   });
 });
 
-test("a secret gives the same key and fingerprint in every release, so addresses outlive an update", () => {
+test("a secret yields the same key and fingerprint in every release, so addresses survive an update", () => {
   expect(deriveFileKey(SECRET).toString("hex")).toBe(
     "e965734817a7df2d4991f876d5f17ec3cae1409f2590af113fc43749d9f21611",
   );

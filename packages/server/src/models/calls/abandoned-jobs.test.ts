@@ -68,7 +68,7 @@ test("the video of a canceled run is stopped once", async () => {
   expect((await poll(canceled)).asked).toEqual([]);
 });
 
-test("a video that a run waits for, or that came, is left alone", async () => {
+test("a video that a run waits for, or that has arrived, is left alone", async () => {
   const { finish } = await startJob();
   expect((await poll(canceled)).asked).toEqual([]);
   await finish(true);
@@ -76,55 +76,52 @@ test("a video that a run waits for, or that came, is left alone", async () => {
   expect((await poll(canceled)).asked).toEqual([]);
 });
 
-test("a video whose run failed without it is stopped a minute later", async () => {
+test("a video whose run failed is stopped a minute later", async () => {
   await (await startJob()).finish(false);
   expect((await poll(canceled)).asked).toEqual([]);
   await engine.shiftClock(90);
   expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
 });
 
-test.each([true, false])(
-  "a video that takes longer than its run has time is stopped once that ended: %s",
-  async (ok) => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const accountId = await engine.createAccount();
-    const runId = await engine.createRun(accountId, { model: MODEL });
-    const worker = await engine.registerWorker();
-    const runs = await engine.claim(worker);
-    const started = Promise.withResolvers<void>();
-    const never = () => Promise.reject(new Error("nothing but a video is expected"));
-    const { caller, call } = createCaller({
-      db: engine.db,
-      adapter: {
-        startJob: async () => ({ kind: "started", operation: "o" }),
-        pollJob: async () => ({ kind: "pending" }),
-        callModel: never,
-        embedTexts: never,
-        cancelJob: never,
-        close: async () => {},
-      },
-      wait: (ms, signal) => {
-        started.resolve(); // between the start, whose name is stored, and the first question
-        return sleep(ms, signal);
-      },
-    });
-    const outcome = call({ accountId, runId, model: MODEL, deadlineMs: performance.now() + 60_000 });
-    await started.promise;
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(await outcome).toMatchObject({ kind: "failed" });
-    await caller.close();
-    expect(await poll(canceled)).toMatchObject({ asked: [] }); // another worker may have the run and wait for the video
-    await engine.finish(worker, runs, { ok });
-    expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
-    expect((await poll(canceled)).asked).toEqual([]);
-  },
-);
+test.each([true, false])("a video that takes longer than its run is stopped once the run has ended: %s", async (ok) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const accountId = await engine.createAccount();
+  const runId = await engine.createRun(accountId, { model: MODEL });
+  const worker = await engine.registerWorker();
+  const runs = await engine.claim(worker);
+  const started = Promise.withResolvers<void>();
+  const never = () => Promise.reject(new Error("nothing but a video is expected"));
+  const { caller, call } = createCaller({
+    db: engine.db,
+    adapter: {
+      startJob: async () => ({ kind: "started", operation: "o" }),
+      pollJob: async () => ({ kind: "pending" }),
+      callModel: never,
+      embedTexts: never,
+      cancelJob: never,
+      close: async () => {},
+    },
+    wait: (ms, signal) => {
+      started.resolve(); // between the start, whose name is stored, and the first question
+      return sleep(ms, signal);
+    },
+  });
+  const outcome = call({ accountId, runId, model: MODEL, deadlineMs: performance.now() + 60_000 });
+  await started.promise;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await outcome).toMatchObject({ kind: "failed" });
+  await caller.close();
+  expect(await poll(canceled)).toMatchObject({ asked: [] }); // another worker may have the run and wait for the video
+  await engine.finish(worker, runs, { ok });
+  expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+  expect((await poll(canceled)).asked).toEqual([]);
+});
 
 test.each([
   ["is overloaded", overloaded],
   ["breaks", () => Promise.reject(new Error("reset"))],
-])("a provider that %s is asked again for two minutes", async (_what, answer) => {
+])("a provider that %s gets the request again for two minutes", async (_what, answer) => {
   await (await startJob()).cancel();
   expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: null });
   expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: null });
@@ -133,7 +130,7 @@ test.each([
   expect((await poll(answer)).asked).toEqual([]);
 });
 
-test("a provider that refuses is asked once", async () => {
+test("a provider that refuses gets the request once", async () => {
   await (await startJob()).cancel();
   const refused = failure("bad_request", { retry: "never", breaker: "ignored", httpStatus: 400 });
   const seen = await poll(async () => refused);

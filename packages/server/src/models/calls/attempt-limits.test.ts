@@ -44,12 +44,12 @@ function setup({ answer, timeoutMs = 600_000, ...change }: Rig) {
 const hang = (_call: ModelCall, signal: AbortSignal): Promise<ModelResult> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
 
-test("a send ends at its model's own limit, long before the run's deadline", async () => {
+test("a call ends at its model's own time limit, long before the run's deadline", async () => {
   const { call } = setup({ answer: hang, timeoutMs: 50 });
   expect(await call()).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
 });
 
-test("a canceled run's call is aborted at the provider, for the same reason", async () => {
+test("a canceled run's call is aborted at the provider with the same reason", async () => {
   const called = Promise.withResolvers<AbortSignal>();
   const { call } = setup({
     answer: (asked, signal) => {
@@ -71,20 +71,23 @@ test.each([
   [0, [0, 0]],
   [0.25, [250, 500]],
   [0.9, [900, 1_800]],
-])("the pause before another send is anywhere below 1 s, then 2 s: with chance %f it is %j", async (chance, pauses) => {
-  let left = 2;
-  const { call, waits } = setup({
-    random: () => chance,
-    answer: async () => {
-      left -= 1;
-      return left < 0 ? TEXT : failure("overloaded", { retry: "safe", breaker: "ignored" });
-    },
-  });
-  expect(await call()).toMatchObject({ kind: "text" });
-  expect(waits).toEqual(pauses);
-});
+])(
+  "the pause before another call is random, below 1 s and then below 2 s: with random %f it is %j",
+  async (chance, pauses) => {
+    let left = 2;
+    const { call, waits } = setup({
+      random: () => chance,
+      answer: async () => {
+        left -= 1;
+        return left < 0 ? TEXT : failure("overloaded", { retry: "safe", breaker: "ignored" });
+      },
+    });
+    expect(await call()).toMatchObject({ kind: "text" });
+    expect(waits).toEqual(pauses);
+  },
+);
 
-test("images in flight are bounded: a call that does not fit waits until one that does has ended", async () => {
+test("images in flight are bounded: a call that does not fit waits until another has ended", async () => {
   const image = { bytes: new Uint8Array(1_000_000), mediaType: "image/png" as const };
   const open: (() => void)[] = [];
   let under = 0;
@@ -110,7 +113,7 @@ test("images in flight are bounded: a call that does not fit waits until one tha
   expect(most).toBe(1);
 });
 
-test("the cost of a send is recorded at the provider's price, without the operator's factor", async () => {
+test("the cost of a call is recorded at the provider's price, without the operator's factor", async () => {
   const usage = { ...NO_USAGE, inputTokens: 1_000, outputTokens: 2_000 };
   const { caller, call } = setup({ answer: async () => ({ ...TEXT, usage }) });
   const { runId } = requestOf();
@@ -123,7 +126,7 @@ test("the cost of a send is recorded at the provider's price, without the operat
   expect(rows).toEqual([{ outcome: "text", cost_micro: 1_100_000, usage_estimated: false }]);
 });
 
-test("a model that its provider does not have is the operator's to mend: the log names its successor, the caller only that", async () => {
+test("a model that its provider does not offer is for the operator to fix: the log names the successor, the caller learns only that", async () => {
   const log = createLog("silent");
   const logged = vi.spyOn(log, "error");
   const find: typeof SANDBOX_CATALOGUE.find = (model) => {

@@ -43,7 +43,7 @@ function setup(concurrency: number, bytesMax = 1_000, waitMs = WAIT_IN_PROCESS_M
   return { admission, entry, budget, clock, lines, admit, kinds, inForce };
 }
 
-test("no more calls than the model's limit are under way, and a slot is free again when one has ended", async () => {
+test("at most the model's limit of calls is under way, and a call that ends frees its slot", async () => {
   const { admission, entry, admit } = setup(2);
   const [first] = [await admit(), await admit()];
   expect(await admission.admit(entry, 1, never)).toEqual({ kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false });
@@ -51,7 +51,7 @@ test("no more calls than the model's limit are under way, and a slot is free aga
   await admit();
 });
 
-test("an answer 429 halves the slots of its model, and ten successes give one back", async () => {
+test("a 429 halves a model's slots, and ten successes give one back", async () => {
   const { admit, kinds } = setup(4);
   (await admit()).release(RATE_LIMITED);
   expect(await kinds(4)).toEqual(["admitted", "admitted", "busy", "busy"]);
@@ -59,7 +59,7 @@ test("an answer 429 halves the slots of its model, and ten successes give one ba
   expect(await kinds(4)).toEqual(["admitted", "admitted", "admitted", "busy"]);
 });
 
-test("a model keeps one slot after any number of answers 429, and gets no more than its limit back", async () => {
+test("a model keeps one slot after any number of 429s, and never gets back more than its limit", async () => {
   const { admit, kinds } = setup(2);
   for (let answer = 0; answer < 5; answer += 1) (await admit()).release(RATE_LIMITED);
   for (let success = 0; success < 9; success += 1) (await admit()).release(OK);
@@ -68,7 +68,7 @@ test("a model keeps one slot after any number of answers 429, and gets no more t
   expect(await kinds(3)).toEqual(["admitted", "admitted", "busy"]);
 });
 
-test("a call that finds no memory in time is busy, and leaves its slot free", async () => {
+test("a call that gets no memory in time is busy, and frees its slot", async () => {
   const { admission, entry, admit } = setup(2, 10, 1);
   const first = await admit(10);
   expect(await admission.admit(entry, 5, never)).toEqual({ kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false });
@@ -76,7 +76,7 @@ test("a call that finds no memory in time is busy, and leaves its slot free", as
   await Promise.all([admit(), admit()]);
 });
 
-test("a call that is canceled while it waits for memory leaves its slot free", async () => {
+test("a call that is canceled while it waits for memory frees its slot", async () => {
   const { admission, entry, admit } = setup(2, 10);
   const first = await admit(10);
   const cancel = new AbortController();
@@ -87,7 +87,7 @@ test("a call that is canceled while it waits for memory leaves its slot free", a
   await Promise.all([admit(), admit()]);
 });
 
-test("a model whose key is refused is closed, and uses neither a slot nor memory for calls it refuses", async () => {
+test("a model whose key is rejected is closed, and uses neither a slot nor memory for calls that it turns away", async () => {
   const { admission, entry, budget, admit } = setup(2);
   (await admit()).release(REFUSED_KEY);
   for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -96,7 +96,7 @@ test("a model whose key is refused is closed, and uses neither a slot nor memory
   expect(budget.used).toBe(0);
 });
 
-test("that a model's breaker opens and closes is logged, once each, with the model's name", async () => {
+test("the opening and closing of a model's breaker are logged once each, with the model's name", async () => {
   const { admit, clock, lines } = setup(2);
   (await admit()).release(REFUSED_KEY);
   clock.nowMs += 15_000;
@@ -118,7 +118,7 @@ test("models do not share slots", async () => {
   expect((await admission.admit(other, 1, never)).kind).toBe("admitted");
 });
 
-describe("a model that follows the pace of its server", () => {
+describe("a model that follows its server's pace", () => {
   const answer = (outputTokens: number): ModelResult => ({ ...OK, usage: { ...NO_USAGE, outputTokens } });
 
   /** As many calls as may be under way, all answered after `ms`; again and again. */
@@ -137,7 +137,7 @@ describe("a model that follows the pace of its server", () => {
   }
   const paced = () => setup(64, 1_000, undefined, true);
 
-  test("begins with two calls at once, and has 64 where its answers stay as quick", async () => {
+  test("starts with two concurrent calls, and reaches 64 if responses stay as fast", async () => {
     const rig = paced();
     expect(await rig.kinds(3)).toEqual(["admitted", "admitted", "busy"]);
     await answerAll(rig, 40, () => 1_000);
@@ -146,13 +146,13 @@ describe("a model that follows the pace of its server", () => {
     expect(rig.lines.filter((line) => line.includes("follows its server's pace"))).toHaveLength(5);
   });
 
-  test("stays at about two where the server answers one question after another", async () => {
+  test("stays at about two if the server answers one question after another", async () => {
     const rig = paced();
     await answerAll(rig, 40, (atOnce) => 1_000 * atOnce);
     expect(rig.inForce.runs).toBeLessThanOrEqual(4);
   });
 
-  test("has half as many after a call that timed out or was refused as too many", async () => {
+  test("halves its calls after one that timed out or was rejected as too many", async () => {
     const rig = paced();
     await answerAll(rig, 40, () => 1_000);
     (await rig.admit()).release(RATE_LIMITED);

@@ -29,7 +29,7 @@ function asRealProvider(catalogue = SANDBOX_CATALOGUE): Pick<ModelCallerOptions,
 }
 
 describe("a model", () => {
-  test("that is not configured here fails without a send", async () => {
+  test("that is not configured here fails without a call", async () => {
     const { call, sends } = setup();
     expect(await call("hi", { model: "openai/gpt-5.2" })).toEqual(
       failedWith("The model openai/gpt-5.2 is not enabled on this server."),
@@ -37,7 +37,7 @@ describe("a model", () => {
     expect(await sends()).toEqual([]);
   });
 
-  test("whose key is refused is left in peace, while other models go on", async () => {
+  test("whose key is rejected is not called again, while other models continue", async () => {
     const { call, sends } = setup(asRealProvider());
     await call("sandbox: error=401");
     expect(await call("hi", { step: 1 })).toMatchObject({ kind: "later" });
@@ -45,7 +45,7 @@ describe("a model", () => {
     expect(await sends()).toHaveLength(2);
   });
 
-  test("that fails at half of ten calls is left in peace", async () => {
+  test("that fails half of ten calls is not called again", async () => {
     const { call } = setup({ ...asRealProvider(), random: () => 0 });
     for (let step = 0; step < 5; step += 1) await call("hi", { step });
     await call("sandbox: error=500", { step: 5 });
@@ -62,18 +62,18 @@ describe("a model", () => {
   );
 });
 
-describe("fallbacks of an author", () => {
+describe("an author's fallbacks", () => {
   const modelsOf = async (sends: SandboxCaller["sends"]) => (await sends()).map((row) => row.model);
   const fallback = ["sandbox/text-free"];
 
-  test("stand in for a model that is not enabled, without a call of it", async () => {
+  test("replace a model that is not enabled, which is never called", async () => {
     const { call, sends } = setup();
     expect(await call("hi", { model: "openai/gpt-5.2", fallback })).toMatchObject({ model: "sandbox/text-free" });
     expect(await modelsOf(sends)).toEqual(["sandbox/text-free"]);
   });
 
   test.each(["error=404", "error=401", "quota", "error=413"])(
-    "are called at once for what the model never will answer: %s",
+    "are called at once for requests that the model will never answer: %s",
     async (failure) => {
       const { call, sends } = setup(asRealProvider());
       expect(
@@ -83,13 +83,13 @@ describe("fallbacks of an author", () => {
     },
   );
 
-  test("get the last of three attempts at what may pass", async () => {
+  test("get the last of three attempts after temporary failures", async () => {
     const { call, sends } = setup();
     expect(await call("hi\nsandbox: flaky=2", { fallback })).toMatchObject({ model: "sandbox/text-free" });
     expect(await modelsOf(sends)).toEqual(["sandbox/text", "sandbox/text", "sandbox/text-free"]);
   });
 
-  test("are not asked what the model declined", async () => {
+  test("are not called for requests that the model declined", async () => {
     const { call, sends } = setup();
     expect(await call("sandbox: refuse", { fallback })).toMatchObject({ kind: "failed" });
     expect(await modelsOf(sends)).toEqual(["sandbox/text"]);
@@ -106,14 +106,14 @@ describe("a declared fallback", () => {
   };
   const modelsOf = async (sends: SandboxCaller["sends"]) => (await sends()).map((row) => row.model);
 
-  test("gets the last of three sends when the model fails twice", async () => {
+  test("gets the last of three calls when the model fails twice", async () => {
     const { call, sends } = setup({ catalogue: withFallback() });
     const outcome = await call("hi\nsandbox: flaky=2");
     expect(outcome.kind === "text" && outcome.text).toContain("model: sandbox/text-free");
     expect(await modelsOf(sends)).toEqual(["sandbox/text", "sandbox/text", "sandbox/text-free"]);
   });
 
-  test("gets no call that it cannot answer: one that searches the web, and writes no JSON then", async () => {
+  test("gets no call that it cannot answer, such as JSON with a web search", async () => {
     const webSearch = { searchesMax: 1, pricePerSearch: "1", inputTokens: 1 };
     const catalogue = withFallback();
     const find: Catalogue["find"] = (model) => {
@@ -126,7 +126,7 @@ describe("a declared fallback", () => {
     expect(await modelsOf(sends)).toEqual(["sandbox/text", "sandbox/text", "sandbox/text"]);
   });
 
-  test("is called at once when the model's key is refused or its breaker is open", async () => {
+  test("is called at once when the model's key is rejected or its breaker is open", async () => {
     const { call, sends } = setup(asRealProvider(withFallback()));
     expect(await call("hi\nsandbox: flaky=1 error=401")).toMatchObject({ kind: "text" });
     expect(await call("hi", { step: 1 })).toMatchObject({ kind: "text" });
@@ -134,7 +134,7 @@ describe("a declared fallback", () => {
     expect([first, second, third].filter((model) => model === "sandbox/text-free")).toHaveLength(2);
   });
 
-  test("is not asked what the first model declined or could not accept", async () => {
+  test("is not called for requests that the first model declined or could not accept", async () => {
     const { call, sends } = setup({ catalogue: withFallback() });
     expect(await call("sandbox: refuse")).toMatchObject({ kind: "failed" });
     expect(await call("sandbox: error=400", { step: 1 })).toMatchObject({ kind: "failed" });

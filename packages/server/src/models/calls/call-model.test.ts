@@ -11,7 +11,7 @@ useTestDatabase((opened) => (db = opened.db));
 const setup = (change: Partial<ModelCallerOptions> = {}) => createSandboxCaller(db, change);
 
 describe("a call", () => {
-  test("gives the text with its usage, and records one send with its cost", async () => {
+  test("returns the text with its usage, and records one call with its cost", async () => {
     const { call, sends } = setup();
     const outcome = await call("Write a haiku.", { instructions: "Be brief.", options: { reasoningEffort: "high" } });
     expect(outcome).toMatchObject({ kind: "text", truncated: false, usage: { isEstimated: false, images: 0 } });
@@ -23,7 +23,7 @@ describe("a call", () => {
     expect(row?.cost_micro).toBeGreaterThan(0);
   });
 
-  test("that answers 429 and then works is sent twice, after a wait of at least Retry-After", async () => {
+  test("that gets a 429 and then succeeds is made twice, at least Retry-After apart", async () => {
     const { call, waits, sends } = setup();
     expect(await call("hi\nsandbox: flaky=1 error=429 retryafter=1")).toMatchObject({ kind: "text" });
     expect(waits).toEqual([1_000]);
@@ -33,13 +33,13 @@ describe("a call", () => {
     ]);
   });
 
-  test("that fails three times with a 500 is not sent a fourth time", async () => {
+  test("that fails three times with a 500 is not made a fourth time", async () => {
     const { call, sends } = setup();
     expect(await call("sandbox: error=500")).toEqual(failedWith("The model provider is overloaded. Try again later."));
     expect((await sends()).map((row) => row.http_status)).toEqual([500, 500, 500]);
   });
 
-  test("never exceeds three sends per item, whatever attempts of the run follow", async () => {
+  test("never exceeds three provider calls per item, however many attempts of the run follow", async () => {
     const { call, sends } = setup({ random: () => 0 });
     await call("sandbox: error=503");
     expect(await call("sandbox: error=503", { attempt: 2 })).toMatchObject({ kind: "failed" });
@@ -54,7 +54,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("that was counted with its run is sent without another count, once", async () => {
+  test("that was counted with its run is made once, without another count", async () => {
     const { call, caller, runId, sends } = setup();
     await db.query(
       "select provider_calls_begin_first('{1}', array[$1::uuid], array[$1::uuid], '{sandbox/text}', '{sandbox}', '{text}')",
@@ -76,7 +76,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("that is given up between its count and its send has used up none", async () => {
+  test("that is abandoned between its count and the provider call does not use one up", async () => {
     const { call, sends } = setup();
     const canceler = new AbortController();
     const calling = await db.tx(async (tx) => {
@@ -91,7 +91,7 @@ describe("a call", () => {
     expect(await sends()).toEqual([]);
   });
 
-  test("counts sends of an earlier attempt that died without an outcome", async () => {
+  test("counts calls of an earlier attempt that died without an outcome", async () => {
     const { call, runId, sends } = setup();
     await db.query(
       `insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model)
@@ -102,7 +102,7 @@ describe("a call", () => {
     expect((await sends()).map((row) => row.outcome)).toEqual([null, null, "text"]);
   });
 
-  test("gives the run back when Retry-After is longer than a process should wait", async () => {
+  test("releases the run if Retry-After is longer than a process should wait", async () => {
     const { call, waits } = setup();
     expect(await call("sandbox: error=429 retryafter=30")).toEqual({ kind: "later", delayMs: 30_000 });
     expect(waits).toEqual([]);
@@ -115,21 +115,21 @@ describe("a call", () => {
     );
   });
 
-  test("that hangs ends at the run's deadline, and is not sent again", async () => {
+  test("that hangs ends at the run's deadline, and is not made again", async () => {
     const { call, sends } = setup();
     const outcome = await call("sandbox: hang", { deadlineMs: performance.now() + 50 });
     expect(outcome).toEqual(failedWith("The model did not answer in time."));
     expect((await sends()).map((row) => row.outcome)).toEqual(["timeout"]);
   });
 
-  test("is not sent when the deadline has passed", async () => {
+  test("is not made when the deadline has passed", async () => {
     const { call } = setup();
     expect(await call("hi", { deadlineMs: performance.now() - 1 })).toEqual(
       failedWith("The model did not answer in time."),
     );
   });
 
-  test("that is cancelled rejects with the reason at once, and its provider call is aborted", async () => {
+  test("that is canceled rejects with the reason at once, and its provider call is aborted", async () => {
     const { call, runId } = setup();
     const cancel = new AbortController();
     const outcome = call("sandbox: hang", {}, cancel.signal);
@@ -143,7 +143,7 @@ describe("a call", () => {
   });
 });
 
-describe("a failure that another send cannot heal is reported at once with its sentence:", () => {
+describe("a failure that another call cannot fix is reported at once with its message:", () => {
   test.each([
     ["error=400", "The model provider did not accept this request."],
     ["error=404", "The model is not available."],
@@ -171,7 +171,7 @@ describe("a failure that may have been billed", () => {
     expect(await sends()).toHaveLength(2);
   });
 
-  test("is never sent again for an image or a video", async () => {
+  test("is never retried for an image or a video", async () => {
     const image = setup();
     const message = "The model provider could not be reached.";
     expect(await image.call("sandbox: reset", { model: "sandbox/image" })).toEqual(failedWith(message));
@@ -182,7 +182,7 @@ describe("a failure that may have been billed", () => {
   });
 });
 
-test("embeddings are asked of providers that make them only, and the message says which", async () => {
+test("embeddings are requested only from providers that support them, and the message says which", async () => {
   const { caller } = setup();
   const { signal } = new AbortController();
   for (const model of ["sandbox/text", "text-embedding-3-small", "nobody/x"]) {

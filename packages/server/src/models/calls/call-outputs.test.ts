@@ -11,7 +11,7 @@ useTestDatabase((opened) => (db = opened.db));
 const setup = (change: Partial<ModelCallerOptions> = {}) => createSandboxCaller(db, change);
 
 describe("a text", () => {
-  test("with U+0000 and lone surrogates arrives storable", async () => {
+  test("with U+0000 and lone surrogates becomes storable", async () => {
     const outcome = await setup().call("sandbox: dirty");
     expect(outcome).toMatchObject({ kind: "text" });
     const text = outcome.kind === "text" ? outcome.text : "";
@@ -26,26 +26,26 @@ describe("a text", () => {
     expect(outcome.kind === "text" && outcome.text.length).toBe(2_097_152);
   });
 
-  test("cut by the output limit is a success, flagged", async () => {
+  test("cut by the output limit is a success with a flag", async () => {
     const outcome = await setup().call("one two three four five", { maxOutputTokens: 10 });
     expect(outcome).toMatchObject({ kind: "text", truncated: true, usage: { outputTokens: 10 } });
   });
 
-  test("without a count of tokens is estimated and flagged", async () => {
+  test("without a token count is estimated and flagged", async () => {
     const outcome = await setup().call("sandbox: nousage\n12345678");
     expect(outcome).toMatchObject({ usage: { isEstimated: true, inputTokens: 7 } });
   });
 });
 
 describe("an image", () => {
-  test("comes as PNG bytes in the chosen size, counted as one image", async () => {
+  test("arrives as PNG bytes in the chosen size, counted as one image", async () => {
     const outcome = await setup().call("a cat", { model: "sandbox/image", options: { size: "256x256" } });
     expect(outcome).toMatchObject({ kind: "image", mediaType: "image/png", usage: { images: 1 } });
     const bytes = outcome.kind === "image" ? Buffer.from(outcome.bytes) : Buffer.alloc(32);
     expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([256, 256]);
   });
 
-  test("depends on its place in the step, and items fail alone", async () => {
+  test("depends on its position in the step, and items fail independently", async () => {
     const { call } = setup();
     const image = (item: number) => call("a cat\nsandbox: partial=2", { model: "sandbox/image", item });
     const [first, second, third] = [await image(0), await image(1), await image(2)];
@@ -59,7 +59,7 @@ describe("an image", () => {
 describe("a video", () => {
   const video = { model: "sandbox/video", options: { seconds: "4" } };
 
-  test("is started, remembered and asked for until it is ready", async () => {
+  test("is started, stored, and polled until it is ready", async () => {
     const { call, waits, sends } = setup();
     const outcome = await call("a river\nsandbox: delay=0", video);
     expect(outcome).toMatchObject({ kind: "video", mediaType: "video/mp4", usage: { seconds: 4 } });
@@ -68,7 +68,7 @@ describe("a video", () => {
     expect(row).toMatchObject({ call_number: 1, outcome: "video", operation: { v: 1 } });
   });
 
-  test("is asked for after 2, 3, 5, 8 and then every 10 seconds", async () => {
+  test("is polled after 2, 3, 5, 8, and then every 10 seconds", async () => {
     let questions = 0;
     const { call, waits } = setup({
       wait: async (ms) => {
@@ -81,7 +81,7 @@ describe("a video", () => {
     expect(waits).toEqual([2_000, 3_000, 5_000, 8_000, 10_000, 10_000, 10_000]);
   });
 
-  test("that another worker started is asked for, not started again", async () => {
+  test("that another worker started is polled, not started again", async () => {
     const first = setup({ wait: () => Promise.reject(new Error("the worker dies here")) });
     await expect(first.call("a river", video)).rejects.toThrow("dies");
     const { runId } = first;
@@ -93,7 +93,7 @@ describe("a video", () => {
     expect(await first.sends()).toHaveLength(1);
   });
 
-  test("whose result was lost with its worker is fetched again, not paid again", async () => {
+  test("whose result was lost with its worker is fetched again, not paid for again", async () => {
     const { call, sends } = setup();
     await call("a river\nsandbox: delay=0", video);
     expect(await call("a river\nsandbox: delay=0", { ...video, attempt: 2 })).toMatchObject({ kind: "video" });

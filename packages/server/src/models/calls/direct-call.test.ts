@@ -22,7 +22,7 @@ function answering(result: ModelResult): { readonly adapter: ModelAdapter; reado
   return { adapter: { callModel } as unknown as ModelAdapter, calls };
 }
 
-test("a test call that fails is made once, and says the cause with the provider's status and code, never its text", async () => {
+test("a test call that fails is made once, and reports the cause with the provider's status and code, never its text", async () => {
   const refused = failure("credentials", { retry: "safe", breaker: "opens", httpStatus: 401, code: "invalid_api_key" });
   const { adapter, calls } = answering(refused);
   expect(await createTestCall(adapter)(entry)).toMatchObject({
@@ -37,7 +37,7 @@ test("a test call that fails is made once, and says the cause with the provider'
   expect(calls).toHaveLength(1);
 });
 
-test("a test call that the model declines is no answer", async () => {
+test("a test call that the model declines does not count as answered", async () => {
   const { adapter } = answering({ kind: "refused", usage: null });
   expect(await createTestCall(adapter)(entry)).toMatchObject({ isAnswered: false, cause: "refused" });
 });
@@ -56,7 +56,7 @@ async function openSlowProvider() {
   return { adapter, polled: polled.promise, last };
 }
 
-test("a picture that a test call gives up is canceled at its provider, which would bill it", async () => {
+test("a picture that a test call gives up on is canceled at its provider, which would otherwise bill it", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const { adapter, polled, last } = await openSlowProvider();
   const call = createTestCall(adapter)(entryOf("replicate/flux-schnell"));
@@ -68,7 +68,7 @@ test("a picture that a test call gives up is canceled at its provider, which wou
 
 const REQUEST = { options: {}, instructions: "", prompt: "A fox", images: [], maxOutputTokens: null, item: 0 };
 
-test("a picture that is never finished fails its test with a sentence, and is canceled at its provider", async () => {
+test("a picture that is never finished fails its test with a message, and is canceled at its provider", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const { adapter, polled, last } = await openSlowProvider();
   const slow = entryOf("replicate/flux-schnell");

@@ -35,11 +35,11 @@ describe("an answer", () => {
     ["a missing member", "{}", /name/],
     ["another type", '{"name":"a","age":"old"}', /age/],
     ["an unknown member", '{"name":"a","x":1}', /"x"/],
-  ])("with %s does not fit, and the problem is named", (_name, answer, problem) => {
+  ])("with %s does not match, and the problem is named", (_name, answer, problem) => {
     expect(readJsonAnswer(SCHEMA, answer)).toEqual({ kind: "unfit", problem: expect.stringMatching(problem) });
   });
 
-  test("cannot be checked with what is not a schema", () => {
+  test("cannot be checked against something that is not a schema", () => {
     expect(schemaFault({ type: "nonsense" })).toMatch(/nonsense/);
     expect(schemaFault(SCHEMA)).toBeNull();
   });
@@ -56,11 +56,11 @@ test.each([
   ["schema.anyOf must be a list of schemas", { anyOf: [] }],
   ["schema.minLength must be a whole number, 0 or greater", { type: "string", minLength: "3" }],
   ["schema.exclusiveMinimum must be a number", { type: "number", exclusiveMinimum: true }],
-])("a schema of odd shape is told where and what was expected: %s", (message, schema) => {
+])("a malformed schema is rejected with the place and what was expected: %s", (message, schema) => {
   expect(schemaFault(schema)).toContain(message);
 });
 
-describe("a schema of few lines and endless work", () => {
+describe("a short schema that causes endless work", () => {
   const twice = (keyword: string, name: string) => ({
     [keyword]: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }],
   });
@@ -74,7 +74,7 @@ describe("a schema of few lines and endless work", () => {
     expect(schemaFault({ type: "object", properties: { a: { $ref: "#/$defs/d10" } }, $defs })).toBeNull();
   });
 
-  test("by an answer that is nested too deep is no answer that fits, and holds nothing up", () => {
+  test("does not block the process when the answer is nested too deeply, and the answer does not match", () => {
     const schema = {
       type: "object",
       properties: { a: { $ref: "#/$defs/node" } },
@@ -97,7 +97,7 @@ describe("a schema of few lines and endless work", () => {
     expect(readJsonAnswer(list, long).kind).toBe("unfit");
   });
 
-  test("is not a tree, a list of itself, or a value that is nothing or itself", () => {
+  test("is not a tree, a list of itself, or a value that is null or itself", () => {
     const schema = {
       type: "object",
       properties: {
@@ -111,7 +111,7 @@ describe("a schema of few lines and endless work", () => {
   });
 });
 
-describe("a regular expression of an author, which could run for minutes on what a model writes,", () => {
+describe("an author's regular expression, which could run for minutes on model output,", () => {
   test.each([
     ["schema.pattern", { type: "string", pattern: "^(a+)+$" }],
     ["schema.patternProperties", { type: "object", patternProperties: { "^(a+)+$": { type: "string" } } }],
@@ -124,7 +124,7 @@ describe("a regular expression of an author, which could run for minutes on what
     expect(schemaFault(schema)).toMatch(`${path} is a regular expression`);
   });
 
-  test("is not what a member's name or a value looks like", () => {
+  test("is not detected in a member's name or a value", () => {
     const schema = {
       type: "object",
       properties: {
@@ -158,13 +158,13 @@ function answering(...answers: (string | ModelResult)[]) {
 }
 
 describe("a call with a schema", () => {
-  test("that is answered at once is made once", async () => {
+  test("that is answered correctly is made once", async () => {
     const { calls, call } = answering('```json\n{"name":"a"}\n```');
     expect(await call()).toMatchObject({ kind: "text", text: '{"name":"a"}' });
     expect(calls).toHaveLength(1);
   });
 
-  test("that is answered with something else is made once more, which names what is wrong", async () => {
+  test("that gets a wrong answer is repeated once, with the problem named", async () => {
     const { calls, call } = answering('{"age":3}', '{"name":"a"}');
     expect(await call()).toMatchObject({ kind: "text", text: '{"name":"a"}' });
     expect(calls.map(({ correction }) => correction)).toEqual([
@@ -173,19 +173,19 @@ describe("a call with a schema", () => {
     ]);
   });
 
-  test("that is answered with something else twice fails, and is not made a third time", async () => {
+  test("that gets a wrong answer twice fails, and is not made a third time", async () => {
     const { calls, call } = answering("No.", "Still no.", '{"name":"a"}');
     expect(await call()).toMatchObject({ kind: "failed", message: expect.stringContaining("JSON that matches") });
     expect(calls).toHaveLength(2);
   });
 
-  test("whose last answer of three is something else fails for that reason", async () => {
+  test("whose third answer is wrong fails for that reason", async () => {
     const { calls, call } = answering(BUSY, BUSY, "No.");
     expect(await call()).toMatchObject({ kind: "failed", message: expect.stringContaining("JSON that matches") });
     expect(calls).toHaveLength(3);
   });
 
-  test("that fails when it is asked once more goes to the fallback, with what is wrong", async () => {
+  test("that fails when it is repeated goes to the fallback, with the problem named", async () => {
     const { calls, adapter } = adapterOf("No.", BUSY, '{"name":"a"}');
     const find: Catalogue["find"] = (model) => {
       const entry = SANDBOX_CATALOGUE.find(model);
@@ -200,7 +200,7 @@ describe("a call with a schema", () => {
     ]);
   });
 
-  test("of the sandbox returns JSON that fits, whatever the schema", async () => {
+  test("to the sandbox returns matching JSON, whatever the schema", async () => {
     const outputSchema = {
       type: "object",
       properties: {
@@ -228,12 +228,12 @@ test.each([
     [1, 2, 3, 4, 5].reduce<object>((items) => ({ type: "array", items, minItems: 1_000 }), { type: "string" }),
   ],
   ["a text without an end", { type: "string", minLength: 1e15 }],
-])("the sandbox makes no more of %s than fits into memory", (_name, member) => {
+])("the sandbox generates no more of %s than fits in memory", (_name, member) => {
   const made = JSON.stringify(sampleOf({ type: "object", properties: { a: member } }));
   expect(made.length).toBeLessThan(1_000_000);
 });
 
-describe("a call of an author who tries a prompt", () => {
+describe("a call by an author who tries a prompt", () => {
   /** A pause of no length: chance decides how long one is. */
   const direct = (...answers: (string | ModelResult)[]) => {
     vi.spyOn(Math, "random").mockReturnValue(0);
@@ -245,13 +245,13 @@ describe("a call of an author who tries a prompt", () => {
     return { calls, answer: callDirectly(adapter, entry, request, new AbortController().signal) };
   };
 
-  test("is made once more, which names what is wrong", async () => {
+  test("is repeated once, with the problem named", async () => {
     const { calls, answer } = direct("No.", '{"name":"a"}');
     expect(await answer).toEqual({ kind: "text", text: '{"name":"a"}' });
     expect(calls[1]?.correction).toEqual({ answer: "No.", problem: "it is not JSON" });
   });
 
-  test("whose last answer of three is something else fails for that reason", async () => {
+  test("whose third answer is wrong fails for that reason", async () => {
     const { calls, answer } = direct(BUSY, BUSY, '{"age":3}');
     expect(await answer).toMatchObject({
       kind: "failed",

@@ -26,7 +26,7 @@ const rowsLeft = async () =>
   (await db.query<{ run_id: string }>("select run_id from provider_calls order by run_id")).map((row) => row.run_id);
 const forget = (): Promise<void> => createProviderCallsTick(db, log).run();
 
-test("sends are kept for 35 days, whatever became of them, and then forgotten", async () => {
+test("calls are kept for 35 days, whatever their outcome, and then deleted", async () => {
   const runId = newId();
   await begin(runId);
   await begin(runId);
@@ -38,7 +38,7 @@ test("sends are kept for 35 days, whatever became of them, and then forgotten", 
   expect(await rowsLeft()).toEqual([]);
 });
 
-test("only what is old goes: a run that is under way keeps the count of its sends", async () => {
+test("only old records are deleted: a run under way keeps the count of its calls", async () => {
   const old = firstIdOfMs(systemClock.nowMs() - 36 * DAY_SECONDS * 1_000);
   await begin(old);
   await db.query("update provider_calls set sent_at = sent_at - interval '36 days'");
@@ -49,14 +49,14 @@ test("only what is old goes: a run that is under way keeps the count of its send
   expect(await begin(young)).toMatchObject({ kind: "begun", key: { callNumber: 2 } });
 });
 
-test("an id from a process whose clock was wrong takes no fresh record away", async () => {
+test("an id from a process whose clock was wrong deletes no recent record", async () => {
   const wrong = firstIdOfMs(1_000);
   await begin(wrong);
   await forget();
   expect(await rowsLeft()).toEqual([wrong]);
 });
 
-test("more than one batch goes in one turn", async () => {
+test("one tick deletes more than one batch", async () => {
   await db.query(
     `insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model, sent_at)
      select $1::uuid, 0, n, 1, $1::uuid, 1, 'm', 'p', 'p', promptd_now() - interval '40 days' from generate_series(1, 5001) n`,

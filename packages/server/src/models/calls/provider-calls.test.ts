@@ -14,7 +14,7 @@ const call = (runId: string, change: { step?: number; item?: number; attempt?: n
   entry,
 });
 
-test("of sends of one item that begin at once in two processes, three are counted and the others refused", async () => {
+test("of calls for one item that begin at once in two processes, three are counted and the others refused", async () => {
   const runId = randomUUID();
   const [one, other] = [createCallCount(db), createCallCount(db)];
   const begin = (n: number) => (n % 2 === 0 ? one : other)(call(runId, { attempt: n + 1 }));
@@ -24,7 +24,7 @@ test("of sends of one item that begin at once in two processes, three are counte
   expect(starts.filter((start) => start.kind === "used-up")).toHaveLength(7);
 });
 
-test("a burst is counted item by item in few statements", async () => {
+test("a burst of calls is counted item by item in a few statements", async () => {
   let statements = 0;
   const counted: Database = {
     ...db,
@@ -42,7 +42,7 @@ test("a burst is counted item by item in few statements", async () => {
   expect(statements).toBeLessThanOrEqual(6);
 });
 
-test("a database that fails refuses the send, and the next one is counted again", async () => {
+test("a database failure prevents the call, and the next one is counted again", async () => {
   let isDown = true;
   const flaky: Database = {
     ...db,
@@ -54,7 +54,7 @@ test("a database that fails refuses the send, and the next one is counted again"
   await expect(count(call(randomUUID()))).resolves.toMatchObject({ kind: "begun" });
 });
 
-test("a send whose answer was lost is asked for again, and counted once", async () => {
+test("a count whose response was lost is repeated, and the call is counted once", async () => {
   const runId = randomUUID();
   let lost = 0;
   const losing: Database = {
@@ -76,7 +76,7 @@ test("a send whose answer was lost is asked for again, and counted once", async 
   ]);
 });
 
-test("each call of a statement gets its own end, and one that has ended keeps its first", async () => {
+test("each call in a statement gets its own outcome, and a call that already ended keeps its first", async () => {
   const runs = Array.from({ length: 3 }, () => randomUUID());
   const count = createCallCount(db);
   for (const runId of runs) await count(call(runId));

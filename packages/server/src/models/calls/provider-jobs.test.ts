@@ -61,14 +61,14 @@ const takes =
 const unusable: ReadyJob["load"] = async () => failure("image_unusable", { retry: "never", breaker: "ignored" });
 
 describe("a finished video", () => {
-  test("may take four minutes to arrive, eight times as long as a question", async () => {
+  test("may take four minutes to arrive, eight times as long as a poll", async () => {
     const { result, questions } = resume([takes(240_000)]);
     await vi.advanceTimersByTimeAsync(240_000);
     expect(await result).toBe(VIDEO);
     expect(questions()).toBe(1);
   });
 
-  test("that does not arrive in five minutes is given up and asked for again, not started again", async () => {
+  test("that does not arrive in five minutes is fetched again, not started again", async () => {
     const { result, questions } = resume([takes(3_600_000), takes(0)]);
     await vi.advanceTimersByTimeAsync(299_000);
     expect(questions()).toBe(1);
@@ -77,13 +77,13 @@ describe("a finished video", () => {
     expect(questions()).toBe(2);
   });
 
-  test("whose address cannot be used is asked for three times", async () => {
+  test("whose address is unusable is requested three times", async () => {
     const { result, questions } = resume([unusable]);
     expect(await result).toMatchObject({ kind: "failed", cause: "image_unusable" });
     expect(questions()).toBe(3);
   });
 
-  test("of an earlier attempt is asked for at once, and then ever more patiently", async () => {
+  test("of an earlier attempt is polled at once, and then at growing intervals", async () => {
     const { result, waits } = resume([unusable, unusable, takes(0)]);
     await vi.advanceTimersByTimeAsync(1);
     expect(await result).toBe(VIDEO);
@@ -133,7 +133,7 @@ function start() {
 }
 
 describe("a start that is under way", () => {
-  test("is let finish when the run is canceled, so that the video's name is known to stop it by", async () => {
+  test("may finish when the run is canceled, so that the video's name is known and it can be stopped", async () => {
     const { run, asked, answer, abort, operations } = start();
     const result = run();
     await asked;
@@ -144,7 +144,7 @@ describe("a start that is under way", () => {
     expect(await operations()).toEqual([{ operation: "o" }]);
   });
 
-  test("keeps the video's name through an outage of the database: nothing else could find or stop it", async () => {
+  test("keeps the video's name through a database outage: nothing else could find or stop it", async () => {
     const { run, answer, abort, operations } = start();
     const stored = Promise.withResolvers<void>();
     let tries = 0;
@@ -165,7 +165,7 @@ describe("a start that is under way", () => {
     expect(await operations()).toEqual([{ operation: "o" }]);
   });
 
-  test("is broken off when the worker stops", async () => {
+  test("is aborted when the worker stops", async () => {
     const { run, asked, abort, operations } = start();
     const result = run();
     await asked;
@@ -175,7 +175,7 @@ describe("a start that is under way", () => {
     expect(await operations()).toEqual([{ operation: null }]);
   });
 
-  test("does not begin for a run that is canceled already", async () => {
+  test("does not begin for a run that is already canceled", async () => {
     const { run, abort, operations } = start();
     const gone = new RunGone();
     abort(gone);

@@ -15,7 +15,7 @@ const sentence = (...[from, model]: Parameters<typeof availability>) => {
   return found.kind === "available" ? null : [found.kind, unavailableSentence(model, found)];
 };
 
-test("a model is available, disabled, retired or unknown, and one sentence says why it cannot be used", () => {
+test("a model is available, disabled, retired, or unknown, and one sentence says why it cannot be used", () => {
   expect(sentence(catalogue, "sandbox/text")).toBeNull();
   expect(sentence(catalogue, "openai/gpt-5.2")).toEqual([
     "disabled",
@@ -29,6 +29,6 @@ test("a model is available, disabled, retired or unknown, and one sentence says 
   expect(sentence(catalogue, "nobody/model")).toEqual(["unknown", 'There is no model "nobody/model" on this server.']);
 });
 
-test("a retired model is retired, whatever an older process enables", () => {
+test("a retired model stays retired, whatever an older process enables", () => {
   expect(availability({ ...retired(), isEnabled: () => true }, "sandbox/text").kind).toBe("retired");
 });

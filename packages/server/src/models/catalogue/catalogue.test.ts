@@ -44,7 +44,7 @@ const file = (...models: unknown[]) => ({ formatVersion: 1, providers, models })
 describe("the shipped catalogue", () => {
   const shipped = { models: readShipped().records };
 
-  test("has the form that its schemas say, which no start checks again", () => {
+  test("matches its schemas, which startup does not check again", () => {
     const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, import.meta.url), "utf8"));
     const files = readdirSync(new URL("./entries/", import.meta.url)).map((name) => read(`./entries/${name}`));
     // What the schemas give is the file itself, so a start may take the file.
@@ -52,11 +52,11 @@ describe("the shipped catalogue", () => {
     expect(catalogueFileSchema.parse(read("./catalogue.json"))).toEqual(read("./catalogue.json"));
   });
 
-  test("keeps the rules that an overlay is held to, which a start without one checks no more", () => {
+  test("follows the rules for overlays, which startup without an overlay does not check", () => {
     expect(faultsOf({ formatVersion: 1 })).toBe("no fault");
   });
 
-  test("never reuses, changes or drops a public number", () => {
+  test("never reuses, changes, or drops a public number", () => {
     const recorded = JSON.parse(readFileSync(new URL("./catalogue-indexes.json", import.meta.url), "utf8")) as [
       number,
       string,
@@ -68,7 +68,7 @@ describe("the shipped catalogue", () => {
     expect(new Set(recorded.map(([, model]) => model)).size).toBe(recorded.length);
   });
 
-  test("names source and date of every price that is charged for a real model", () => {
+  test("names the source and date of every price that is charged for a real model", () => {
     const real = shipped.models.filter((entry) => entry.provider !== "sandbox");
     const sourced = real.filter((entry) => entry.priceToConfirm !== true);
     expect(sourced.length).toBeGreaterThanOrEqual(25);
@@ -83,7 +83,7 @@ describe("the shipped catalogue", () => {
     expect(real.filter((entry) => entry.priceSource === undefined || entry.priceDate === undefined)).toEqual([]);
   });
 
-  test("asks the provider to keep nothing, on every text model of OpenAI", () => {
+  test("asks OpenAI to store nothing, for each of its text models", () => {
     const texts = load().entries.filter((entry) => entry.provider === "openai" && entry.modality === "text");
     expect(texts.length).toBeGreaterThan(5);
     for (const entry of texts)
@@ -120,7 +120,7 @@ describe("a model", () => {
     expect(load(null, { secrets: ["OPENAI_API_KEY"] }).isEnabled("openai/gpt-5.2")).toBe(true);
   });
 
-  test("of the sandbox is always enabled, and unknown when the sandbox is off", () => {
+  test("of the sandbox is always enabled, and unknown if the sandbox is off", () => {
     expect(load().isEnabled("sandbox/text")).toBe(true);
     const off = load(null, { sandbox: false });
     expect(off.isEnabled("sandbox/text")).toBe(false);
@@ -159,7 +159,7 @@ describe("a model", () => {
 });
 
 describe("an overlay", () => {
-  test("adds models of a provider of its own, enabled by that provider's key", () => {
+  test("adds models of its own provider, enabled by that provider's key", () => {
     const keyed = {
       formatVersion: 1,
       providers: { home: { ...providers.home, apiKeyEnv: "HOME_KEY" } },
@@ -192,7 +192,7 @@ describe("an overlay", () => {
     expect(priceCeiling(dearer, [plan], plan.model).credits).toBe(13);
   });
 
-  test("is reported with all its faults at once", () => {
+  test("is reported with all of its faults at once", () => {
     const faults = faultsOf(
       file(
         { ...own, index: 10_001, model: "home/a", provider: "nobody" },
@@ -252,7 +252,7 @@ describe("an overlay", () => {
     expect(faultsOf(file(model))).toContain(words);
   });
 
-  test("whose options set the same member, or default to no value, is refused", () => {
+  test("is refused if options set the same member, or default to a missing value", () => {
     const quality = { default: "best", values: { low: { price: { perImage: "1" } } } };
     const size = { values: { small: { size: "256x256", price: { perImage: "2" } } } };
     const image = { ...own, modality: "image", api: undefined, runOptions: { quality, size } };
@@ -264,13 +264,13 @@ describe("an overlay", () => {
   test.each([
     ["an option", { model: "openai/gpt-image-2", price: { inputPer1k: "0.8", perImage: "9" } }],
     ["the defaults", { model: "fal/hunyuan-video", price: { perImage: "9" }, defaults: { price: { perImage: "8" } } }],
-  ])("whose price would be ignored, since there is one in %s, is refused", (_name, model) => {
+  ])("is refused if its price would be ignored because %s sets one", (_name, model) => {
     expect(faultsOf({ formatVersion: 1, models: [model] })).toMatch(
       /price\.\w+ has no effect: .*(Set the price|sets its own price)/,
     );
   });
 
-  test("says into which options a price belongs, and takes it there", () => {
+  test("is told which options a price belongs to, and accepted with the price there", () => {
     const image = { model: "openai/gpt-image-2", price: { inputPer1k: "0.8", perImage: "9" } };
     expect(faultsOf({ formatVersion: 1, models: [image] })).toContain(
       "openai/gpt-image-2: price.perImage has no effect: every value of the option quality sets its own price. Change runOptions.quality.values.low.price.perImage, runOptions.quality.values.medium.price.perImage,",
@@ -281,7 +281,7 @@ describe("an overlay", () => {
     expect(priceCeiling(priced, [{ ...plan, model: image.model }], image.model).credits).toBe(10);
   });
 
-  test("whose price leaves out a shipped rate is refused: it would have cost nothing from then on", () => {
+  test("is refused if its price leaves out a shipped rate, which would then be free", () => {
     const change = (price: object) => faultsOf({ formatVersion: 1, models: [{ model: "openai/gpt-5.2", price }] });
     expect(change({ inputPer1k: "0.2" })).toContain(
       'openai/gpt-5.2: price replaces the shipped price as a whole, so it must also set outputPer1k (1.4); use "0" if',
@@ -290,20 +290,20 @@ describe("an overlay", () => {
     expect(load({ formatVersion: 1, models: [free] }).find(free.model)?.price).toEqual(free.price);
   });
 
-  test("whose price per second meets no duration is refused", () => {
+  test("is refused if a per-second price has no duration", () => {
     const video = { model: "sandbox/video", runOptions: {}, price: { perSecond: "5" } };
     expect(faultsOf({ formatVersion: 1, models: [video] })).toContain("a per-second price needs a duration");
   });
 
-  test("may begin with the mark that some editors put before UTF-8", () => {
+  test("may begin with a UTF-8 byte order mark", () => {
     expect(load(`\uFEFF${JSON.stringify(file(own))}`).isEnabled("home/llama")).toBe(true);
   });
 
-  test("that is no JSON is refused with its name", () => {
+  test("that is not JSON is refused by name", () => {
     expect(faultsOf("{")).toMatch(/models\.json: not valid JSON: /);
   });
 
-  test("that cannot be read is refused with its name, its setting and what to do", () => {
+  test("that cannot be read is refused with its name, its setting, and what to do", () => {
     const read = (overlayFile: string) => () => loadCatalogue({ overlayFile, hasSecret: () => false, sandbox: true });
     const missing = join(tmpdir(), "promptd-no-such-file.json");
     expect(read(missing)).toThrow(
@@ -335,7 +335,7 @@ test("option mappings are merged from left to right, provider options by key at 
   expect(resolveMapping(entry, { size: "no such value" }).size).toBe("512x512");
 });
 
-test("models and options of the list are sorted by UTF-16 code units, values keep the catalogue's order", () => {
+test("models and options in the list are sorted by UTF-16 code units; values keep the catalogue's order", () => {
   const { models } = load(null, { secrets: ["OPENAI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"] }).resources().resources;
   const ids = models.map(({ model }) => model);
   expect(ids).toEqual([...ids].sort((a, b) => (a < b ? -1 : 1)));

@@ -40,7 +40,7 @@ describe("a model for embeddings", () => {
     ["compatible/nomic-embed-text:latest", "OPENAI_BASE_URL"],
     ["google/gemini-embedding-001", "GOOGLE_GENERATIVE_AI_API_KEY"],
     ["home/org/words", "HOME_KEY"],
-  ])("%s can answer where %s is set", (model, name) => {
+  ])("%s can be used if %s is set", (model, name) => {
     expect(faultOf(model, name)).toBeNull();
   });
 
@@ -49,18 +49,18 @@ describe("a model for embeddings", () => {
     ["compatible/nomic-embed-text", "which needs OPENAI_BASE_URL."],
     ["google/gemini-embedding-001", "which needs GOOGLE_GENERATIVE_AI_API_KEY."],
     ["home/words", "which needs HOME_KEY."],
-  ])("%s cannot answer without: %s", (model, needs) => {
+  ])("%s cannot be used without %s", (model, needs) => {
     expect(faultOf(model)).toBe(`is ${model}, ${needs}`);
   });
 
   test.each(["text-embedding-3-small", "openai/", "anthropic/words", "/words", "nowhere/words"])(
-    "cannot be %j, and the fault says what can be",
+    "cannot be %j, and the message says what is allowed",
     (model) => {
       expect(faultOf(model, "OPENAI_API_KEY")).toMatch(/^must be openai\/…, google\/…, compatible\/… .* got "/);
     },
   );
 
-  test("of the server at OPENAI_BASE_URL is asked for by its own name", () => {
+  test("on the server at OPENAI_BASE_URL is requested by its own name", () => {
     expect(embeddingsModel(catalogue, "compatible/org/words:1")).toEqual({
       provider: "compatible",
       providerModel: "org/words:1",
@@ -68,7 +68,7 @@ describe("a model for embeddings", () => {
     });
   });
 
-  test("that cannot answer is a fault of the start", async () => {
+  test("that cannot be used fails startup", async () => {
     const environment = { PROMPTD_EMBEDDING_MODEL: "google/gemini-embedding-001" };
     await expect(startTestServer({ environment })).rejects.toThrow(
       "PROMPTD_EMBEDDING_MODEL is google/gemini-embedding-001, which needs GOOGLE_GENERATIVE_AI_API_KEY.",

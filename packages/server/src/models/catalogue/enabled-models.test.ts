@@ -51,7 +51,7 @@ async function serveModels(answer: (path: string) => string): Promise<{ host: st
 const list = (...ids: string[]) => JSON.stringify({ object: "list", data: ids.map((id) => ({ id })) });
 
 describe("the enabled set", () => {
-  test("is the same in every process, whatever keys each of them has", async () => {
+  test("is the same in every process, whatever keys each has", async () => {
     const first = await start();
     const second = await start({ OPENAI_API_KEY: "k" });
     expect(first.catalogue.isEnabled("openai/gpt-5.2")).toBe(false);
@@ -60,7 +60,7 @@ describe("the enabled set", () => {
     expect(first.catalogue.resources().hash).toBe(second.catalogue.resources().hash);
   });
 
-  test("is that of the process that started last", async () => {
+  test("is the set of the process that started last", async () => {
     const first = await start({ OPENAI_API_KEY: "k" });
     const second = await start();
     await first.enabled.refresh();
@@ -70,7 +70,7 @@ describe("the enabled set", () => {
 });
 
 describe("a model that an operator has switched off", () => {
-  test("is enabled in no process, however often one starts, until it is switched on again", async () => {
+  test("is enabled in no process, however often one restarts, until it is switched on again", async () => {
     const first = await start({ OPENAI_API_KEY: "k" });
     await switchModel(db, "openai/gpt-5.2", true);
     const second = await start({ OPENAI_API_KEY: "k" });
@@ -84,7 +84,7 @@ describe("a model that an operator has switched off", () => {
   });
 });
 
-test("a process frozen while it writes the set keeps nobody with the same configuration from starting", async () => {
+test("a process that freezes while writing the set does not block others with the same configuration from starting", async () => {
   const { host } = await serveModels((path) => (path === "/v1/models" ? list("llama3.2:latest") : "{}"));
   await start({ OPENAI_API_KEY: "k" }, [host]);
   await db.tx(async (tx) => {
@@ -94,7 +94,7 @@ test("a process frozen while it writes the set keeps nobody with the same config
   });
 });
 
-describe("a process that calls no model", () => {
+describe("a process that calls no models", () => {
   async function startReader(through: Database = db) {
     const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
     const enabled = await createEnabledModels({
@@ -109,7 +109,7 @@ describe("a process that calls no model", () => {
     return { catalogue, enabled };
   }
 
-  test("reads the set, found models included, and leaves it to those that hold the keys", async () => {
+  test("reads the set, including found models, and leaves writing it to processes with keys", async () => {
     const { host } = await serveModels(() => list("llama"));
     const worker = await start({ OPENAI_API_KEY: "k" }, [host]);
     const { catalogue, enabled } = await startReader();
@@ -121,7 +121,7 @@ describe("a process that calls no model", () => {
     expect(worker.catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
   });
 
-  test("adopts no answer that comes after one to a later question", async () => {
+  test("ignores the result of a query that a later query overtook", async () => {
     let isHeld = false;
     const [read, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const named: Database["named"] = async <Row extends object>(...query: Parameters<Database["named"]>) => {
@@ -144,7 +144,7 @@ describe("a process that calls no model", () => {
     expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
   });
 
-  test("goes by its own configuration until the first of them has written the set", async () => {
+  test("uses its own configuration until some process has written the set", async () => {
     const { catalogue, enabled } = await startReader();
     expect(catalogue.isEnabled("sandbox/text")).toBe(true);
     expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(false);
@@ -155,7 +155,7 @@ describe("a process that calls no model", () => {
 });
 
 describe("a model server on this machine", () => {
-  test("is found, its models are listed under local/ with numbers that stay, and embedding models are left out", async () => {
+  test("is found, and its models are listed under local/ with permanent numbers, without embedding models", async () => {
     const { host } = await serveModels(() => list("llama3.2:3b", "Qwen/Qwen3-8B", "nomic-embed-text"));
     const { catalogue } = await start({}, [host]);
     expect(catalogue.find("local/llama3.2:3b")).toMatchObject({
@@ -171,7 +171,7 @@ describe("a model server on this machine", () => {
     expect((await start({}, [host])).catalogue.find("local/qwen/qwen3-8b")?.index).toBe(20_001);
   });
 
-  test("vanishes after three probes in a row that missed it, and not before", async () => {
+  test("disappears after three missed probes in a row, and not before", async () => {
     let answer = list("llama");
     const { host } = await serveModels(() => answer);
     const { catalogue, probeAgain } = await start({}, [host]);
@@ -189,13 +189,13 @@ describe("a model server on this machine", () => {
     ["another kind of list", JSON.stringify({ object: "page", data: [{ id: "x" }] })],
     ["more than 64 KiB", list(...Array.from({ length: 3_000 }, (_, i) => `model-${i}-${"x".repeat(20)}`))],
     ["ids that are no text", JSON.stringify({ object: "list", data: [{ id: 5 }, null] })],
-  ])("that answers %s is not one", async (_name, answer) => {
+  ])("that returns %s is not a model server", async (_name, answer) => {
     const { host } = await serveModels(() => answer);
     const { catalogue } = await start({}, [host]);
     expect(catalogue.resources().resources.models.filter(({ model }) => model.startsWith("local/"))).toEqual([]);
   });
 
-  test("that never answers does not hold up the start", async () => {
+  test("that never responds does not delay startup", async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => server.closeAllConnections());
@@ -203,26 +203,26 @@ describe("a model server on this machine", () => {
     server.close();
   });
 
-  test("is not looked for at our own port", async () => {
+  test("is not probed at our own port", async () => {
     const { host } = await serveModels(() => list("llama"));
     const { catalogue } = await start({}, [host], Number(host.split(":")[1]));
     expect(catalogue.find("local/llama")).toBeNull();
   });
 
-  test("is looked for at OLLAMA_HOST when that is a loopback address", async () => {
+  test("is probed at OLLAMA_HOST if that is a loopback address", async () => {
     const { host } = await serveModels(() => list("llama"));
     expect((await start({ OLLAMA_HOST: host })).catalogue.isEnabled("local/llama")).toBe(true);
   });
 });
 
-describe("runs of a found model at once", () => {
+describe("concurrent runs of a found model", () => {
   const hosted = { provider: "compatible", baseUrl: "https://models.example.org/v1", providerModel: "m" };
   const limitOf = (found: Awaited<ReturnType<typeof start>>, model: string) => {
     const entry = found.catalogue.find(model);
     return { max: entry?.limits.concurrency, isPaced: entry?.isPaced };
   };
 
-  test("are 64 where its server wants a key, and follow the server's pace where it wants none", async () => {
+  test("are limited to 64 if its server requires a key, and follow the server's pace if not", async () => {
     await writeFound(db, [
       { model: "compatible/keyed", server: { ...hosted, isKeyed: true } },
       { model: "compatible/open", server: { ...hosted, isKeyed: false } },
@@ -232,14 +232,14 @@ describe("runs of a found model at once", () => {
     expect(limitOf(process, "compatible/open")).toEqual({ max: 64, isPaced: true });
   });
 
-  test("follow the pace of a server on this machine, with a key as well", async () => {
+  test("follow the pace of a server on this machine, even with a key", async () => {
     const { host } = await serveModels(() => list("llama"));
     const process = await start({ OPENAI_BASE_URL: `http://${host}`, OPENAI_API_KEY: "k" });
     expect(limitOf(process, "compatible/llama")).toEqual({ max: 64, isPaced: true });
     expect(limited.get("compatible/llama")).toEqual({ max: 64, isPaced: true });
   });
 
-  test("are what the operator says, everywhere", async () => {
+  test("are limited to the operator's setting, everywhere", async () => {
     const { host } = await serveModels(() => list("llama"));
     const process = await start({ PROMPTD_COMPATIBLE_CONCURRENCY: "7" }, [host]);
     expect(limitOf(process, "local/llama")).toEqual({ max: 7, isPaced: false });
@@ -274,7 +274,7 @@ describe("OPENAI_BASE_URL with a key", () => {
       .resources.models.map(({ model }) => model)
       .filter((model) => model.startsWith("compatible/"));
 
-  test("asks for the list with the key, and offers what it lists beside the known models, at a price to confirm", async () => {
+  test("requests the list with the key, and offers listed models besides the known ones, at a price to confirm", async () => {
     const { url, keys } = await serveKeyed(JSON.stringify({ data: [{ id: "gpt-5.2" }, { id: "Meta/Llama-4:free" }] }));
     const started = await start({ OPENAI_BASE_URL: `${url}/api/v1`, OPENAI_API_KEY: "sk-k" });
     expect(keys).toEqual(["Bearer sk-k"]);
@@ -307,7 +307,7 @@ describe("OPENAI_BASE_URL with a key", () => {
     expect(compatibleOf(await start({ OPENAI_BASE_URL: url, OPENAI_API_KEY: "k" }))).toEqual(["compatible/fine"]);
   });
 
-  test("takes a list as long as OpenRouter's, up to a thousand models and 4 MiB", async () => {
+  test("accepts a list as long as OpenRouter's, up to a thousand models and 4 MiB", async () => {
     const ids = Array.from({ length: 1_100 }, (_, i) => ({ id: `maker/model-${i}`, description: "x".repeat(1_000) }));
     const { url } = await serveKeyed(JSON.stringify({ data: ids }));
     expect(compatibleOf(await start({ OPENAI_BASE_URL: url, OPENAI_API_KEY: "k" }))).toHaveLength(1_000);
@@ -317,7 +317,7 @@ describe("OPENAI_BASE_URL with a key", () => {
     expect(compatibleOf(await start({ OPENAI_BASE_URL: flood, OPENAI_API_KEY: "k" }))).not.toContain("compatible/a");
   });
 
-  test("does not carry the key along a redirect", async () => {
+  test("does not send the key along a redirect", async () => {
     const { url: elsewhere, keys } = await serveKeyed(list("a"));
     const server = createServer((_request, response) => response.writeHead(302, { location: elsewhere }).end());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

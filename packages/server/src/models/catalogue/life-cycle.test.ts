@@ -11,7 +11,7 @@ function catalogueAt(time: string) {
   return { catalogue, listed, moveTo: (next: string) => (clock.now = Date.parse(next)) };
 }
 
-test("a model whose end is announced is offered until that day begins, and marked with its successor", () => {
+test("a model whose end is announced is offered until that day begins, marked with its successor", () => {
   const { catalogue, listed } = catalogueAt("2026-11-30T23:59:59.999Z");
   expect(availability(catalogue, MODEL)).toMatchObject({
     kind: "available",
@@ -21,7 +21,7 @@ test("a model whose end is announced is offered until that day begins, and marke
   expect(listed()).toContain(MODEL);
 });
 
-test("on its day a model retires in a process that runs, whatever another one enables", () => {
+test("on the announced day a model retires in a running process, whatever another process enables", () => {
   const { catalogue, listed, moveTo } = catalogueAt("2026-11-30T23:59:59.999Z");
   const before = catalogue.resources().hash;
   moveTo("2026-12-01T00:00:00.000Z");
@@ -38,17 +38,17 @@ test("on its day a model retires in a process that runs, whatever another one en
   expect(listed()).toEqual(["sandbox/text"]);
 });
 
-test("a start after its day has no such model", () => {
+test("a process that starts after that day does not offer the model", () => {
   const { catalogue } = catalogueAt("2027-02-01T00:00:00Z");
   expect(catalogue.isEnabled(MODEL)).toBe(false);
 });
 
-test("a model without an announced end stays what its file says", () => {
+test("a model without an announced end keeps the status in its file", () => {
   const { catalogue } = catalogueAt("2036-01-01T00:00:00Z");
   expect(availability(catalogue, "sandbox/text")).toMatchObject({ kind: "available", ends: null });
 });
 
-test("every model that ends or has ended names one that outlives it", () => {
+test("every model that ends or has ended names a successor that outlives it", () => {
   const { catalogue } = catalogueAt("2026-11-22T00:00:00Z");
   const ending = catalogue.entries.filter(({ status }) => status !== "active");
   expect(ending.length).toBeGreaterThan(10);

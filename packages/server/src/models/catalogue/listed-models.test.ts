@@ -25,7 +25,7 @@ async function startLists(lists: Readonly<Record<string, unknown>>) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-test("a provider's own list names models that are gone, and ends that the catalogue does not know", async () => {
+test("a provider's own list reveals models that are gone, and end dates that the catalogue does not have", async () => {
   const openai = idsOf("openai")
     .filter((id) => id !== "gpt-6-luna")
     .map((id) => ({ id, ...(id === "gpt-6-sol" ? { shutdown_date: "2027-06-30" } : {}) }));
@@ -54,7 +54,7 @@ test("a provider's own list names models that are gone, and ends that the catalo
   expect(new Set(asked)).toEqual(new Set(["/anthropic/models k2", "/google/models k3", "/openai/models Bearer k1"]));
 });
 
-test("an answer that is no list says nothing of models", async () => {
+test("a response that is not a list says nothing about models", async () => {
   const { url } = await startLists({});
   const environment: Record<string, string> = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url };
   expect(await askForLists(catalogue.entries, (name) => environment[name] ?? null)).toEqual([

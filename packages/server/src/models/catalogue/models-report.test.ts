@@ -26,7 +26,7 @@ test("the list shows every model with its price, and what would enable it", () =
   expect(byModel.get("anthropic/claude-haiku-4-5")).toMatchObject({ enabled: false, requires: "ANTHROPIC_API_KEY" });
 });
 
-test("the list shows the range of a price that lies in an option, and models of found servers", () => {
+test("the list shows the range of a price that depends on an option, and models of found servers", () => {
   const catalogue = loadCatalogue({ ...options, overlayFile: null });
   const known = catalogue.find("sandbox/text");
   if (known === null) throw new Error("no entry");
@@ -53,11 +53,11 @@ test("the list shows the range of a price that lies in an option, and models of 
   expect(byModel.get("fal/luma-ray-2")).toMatchObject({ runsAtOnce: { max: 8, follows: false } });
 });
 
-test("a factor alone changes no model, and is told once", () => {
+test("a price factor alone changes no model, and is reported once", () => {
   expect(check({ formatVersion: 1, priceFactor: "1.2" })).toMatchObject({ priceFactor: "1.2", changed: [] });
 });
 
-test("an overlay's report says what it adds, changes and withdraws", () => {
+test("an overlay's report says what it adds, changes, and withdraws", () => {
   const own = {
     index: 10_000,
     model: "home/llama",
@@ -89,7 +89,7 @@ test("an overlay's report says what it adds, changes and withdraws", () => {
   });
 });
 
-test("a price without a source is to be confirmed until the operator gives it", () => {
+test("a price without a source needs confirmation until the operator sets it", () => {
   const line = (overlayFile: string | null) =>
     listModels(loadCatalogue({ ...options, overlayFile }), new Set()).find((one) => one.model === "fal/hunyuan-video");
   expect(line(null)).toMatchObject({ priceToConfirm: true });
@@ -99,7 +99,7 @@ test("a price without a source is to be confirmed until the operator gives it", 
   expect(check(withoutPrice).pricesToConfirm).toContain("fal/hunyuan-video");
 });
 
-test("a faulty overlay's report lists every fault: of its form, of its entries, and of what they refer to", () => {
+test("a faulty overlay's report lists every fault: in its format, its entries, and their references", () => {
   const report = check({
     formatVersion: 1,
     priceFactr: "1.2",
@@ -127,14 +127,14 @@ test("a faulty overlay's report lists every fault: of its form, of its entries, 
 });
 
 test.each(["ftp://home", "http://home/v1?key=1", "http://home/#v1", "home"])(
-  "a provider at %s is a fault: paths are put behind the address",
+  "a provider at %s is a fault: paths are appended to the address",
   (baseURL) => {
     const { faults } = check({ formatVersion: 1, providers: { home: { baseURL } } });
     expect(faults).toEqual([expect.stringContaining("must be an http(s) address without ? and #")]);
   },
 );
 
-test("a fault of a provider or a model is not told again of what refers to it", () => {
+test("a fault in a provider or a model is not reported again for what refers to it", () => {
   const own = { index: 10_000, model: "home/a", provider: "home", providerModel: "a", api: "chat", modality: "text" };
   const limits = { maxOutputTokens: 4_096, contextTokens: 32_768, timeoutMs: 600_000, concurrency: 4 };
   const { faults } = check({
@@ -145,7 +145,7 @@ test("a fault of a provider or a model is not told again of what refers to it", 
   expect(faults).toEqual([expect.stringContaining("providers.home.baseURL: must be an http(s) address")]);
 });
 
-test("every fault is told in the first round: each provider and each entry is looked at by itself", () => {
+test("every fault is reported in the first round: each provider and entry is checked on its own", () => {
   const limits = { maxOutputTokens: 4_096, timeoutMs: 600_000, concurrency: 4 };
   const own = { index: 10_000, provider: "home", providerModel: "a", api: "chat", modality: "text", price: {}, limits };
   const { faults } = check({
@@ -187,7 +187,7 @@ test("every fault is told in the first round: each provider and each entry is lo
   expect(faults.filter((fault) => !fault.includes("models.json: "))).toEqual([]);
 });
 
-test("an overlay may change one limit and keep the others", () => {
+test("an overlay can change one limit and keep the others", () => {
   const overlay = { formatVersion: 1, models: [{ model: "openai/gpt-5.2", limits: { concurrency: 3 } }] };
   expect(check(overlay)).toMatchObject({ faults: [], changed: ["openai/gpt-5.2"] });
 });

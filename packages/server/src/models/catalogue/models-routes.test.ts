@@ -21,7 +21,7 @@ function get(ifNoneMatch: string | null) {
 }
 
 describe("GET /v1/resources", () => {
-  test("answers the list with its hash as ETag, to be asked for again each time", async () => {
+  test("returns the list with its hash as ETag, to be revalidated each time", async () => {
     const answer = await get(null);
     expect(answer.status).toBe(200);
     expect(answer.headers).toEqual({ etag: `"${hash}"`, "cache-control": "private, no-cache" });
@@ -30,7 +30,7 @@ describe("GET /v1/resources", () => {
   });
 
   test.each([`"${hash}"`, `W/"${hash}"`, `"old", "${hash}"`, "*"])(
-    "answers 304 to If-None-Match: %s",
+    "returns 304 for If-None-Match: %s",
     async (value) => {
       expect((await get(value)).status).toBe(304);
     },

@@ -11,17 +11,17 @@ function limitOf(model: string, maxOutputTokens: number | null, options: Record<
   return outputTokensMax(entry, resolveMapping(entry, options), maxOutputTokens);
 }
 
-test("a text step without a limit of its author gets the usual one, and never more than its model's", () => {
+test("a text step without an author's limit gets the usual one, and never more than its model's", () => {
   expect(limitOf("openai/gpt-4.1", null)).toBe(DEFAULT_OUTPUT_TOKENS);
   expect(outputTokensMax(entryWith(limits(1_000)), {}, null)).toBe(1_000);
 });
 
-test("the author's own limit counts, above the usual one as well", () => {
+test("the author's own limit counts, even above the usual one", () => {
   expect(limitOf("openai/gpt-4.1", 12_000)).toBe(12_000);
   expect(limitOf("openai/gpt-4.1", 10)).toBe(10);
 });
 
-test("long reasoning may use the model's whole limit: it would leave nothing of the usual one for the answer", () => {
+test("long reasoning may use the model's whole limit: the usual one would leave nothing for the answer", () => {
   const low = limitOf("openai/gpt-5.4", null, { reasoningEffort: "low" });
   const high = limitOf("openai/gpt-5.4", null, { reasoningEffort: "high" });
   expect([low, high]).toEqual([DEFAULT_OUTPUT_TOKENS + 2_048, 16_384]);
@@ -36,12 +36,12 @@ test.each([
   ["openai/gpt-4.1", {}, 0],
   ["anthropic/claude-haiku-4-5", { reasoningEffort: "high" }, 0], // it has tokens of its own
   ["sandbox/text", {}, 0],
-])("an author's limit is for the answer: %s with %j gets as much beside it as its reasoning may take", (...row) => {
+])("an author's limit is for the answer: %s with %j gets extra tokens for reasoning", (...row) => {
   const [model, options, room] = row as [string, Record<string, string>, number];
   expect(limitOf(model, 300, options)).toBe(300 + room);
 });
 
-test("reasoning that has tokens of its own leaves the usual limit to the answer", () => {
+test("reasoning with its own tokens leaves the usual limit to the answer", () => {
   expect(limitOf("anthropic/claude-haiku-4-5", null, { reasoningEffort: "high" })).toBe(DEFAULT_OUTPUT_TOKENS);
 });
 
@@ -51,7 +51,7 @@ test("an entry may name another usual limit", () => {
   expect(outputTokensMax(entryWith(own), {}, 2_000)).toBe(2_000);
 });
 
-test("images have no output limit, and a model that left the catalogue only the author's", () => {
+test("images have no output limit, and a model that left the catalogue has only the author's", () => {
   expect(limitOf("sandbox/image", null)).toBe(0);
   expect([limitOf("gone/model", null), limitOf("gone/model", 7)]).toEqual([0, 7]);
 });

@@ -61,7 +61,7 @@ function most(catalogue: Catalogue, plan: StepPlan, share: number) {
 }
 
 describe("a hold", () => {
-  test("covers whatever the steps may use within their limits, so that nothing is cut off", () => {
+  test("covers everything the steps may use within their limits, so that nothing is cut off", () => {
     const part = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
       fc.property(anySteps, part, (steps, share) => {
@@ -119,7 +119,7 @@ describe("the largest prices", () => {
     { model: "sandbox/video", price: { ...price, perSecond: dearest } },
   ];
 
-  test("overflow nowhere: hold, capture and the way through JSON stay exact integers", () => {
+  test("overflow nowhere: hold, capture, and the round trip through JSON stay exact integers", () => {
     const catalogue = withOverlay({ models, priceFactor: "9" });
     fc.assert(
       fc.property(
@@ -140,13 +140,13 @@ describe("the largest prices", () => {
     );
   });
 
-  test("times a factor that no JSON number holds are a fault at the start", () => {
+  test("times a factor beyond exact JSON numbers are a fault at startup", () => {
     expect(() => withOverlay({ models, priceFactor: "10" })).toThrow(
       /sandbox\/text: a price multiplied by the priceFactor 10 /,
     );
   });
 
-  test("times a provider's absurd count are recorded as the largest cost, which the database can hold", () => {
+  test("times a provider's absurd count are recorded as the largest cost that the database can hold", () => {
     const entry = withOverlay({ models }).find("sandbox/text");
     if (entry === null) throw new Error("no entry");
     const usage = { ...NO_USAGE, inputTokens: 1_000_000_000, outputTokens: 1_000_000_000 };

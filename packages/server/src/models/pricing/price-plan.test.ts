@@ -34,13 +34,13 @@ describe("a step with fallbacks", () => {
     priceCeiling(catalogue, [step({ model, fallback, maxOutputTokens: 1_000, textBytes: 100_000 })], model);
   const own = (model: string) => withFallback(model, []).credits;
 
-  test("holds what its dearest model can cost, wherever that stands", () => {
+  test("holds what its most expensive model can cost, wherever that is in the list", () => {
     const most = Math.max(own(cheap), own(dear));
     expect(withFallback(cheap, [dear]).credits).toBe(most);
     expect(withFallback(dear, ["sandbox/text-free", cheap]).credits).toBe(most);
   });
 
-  test("costs what the model that answered costs, and at most what is held", () => {
+  test("costs what the model that answered costs, and at most the hold", () => {
     const { prices } = withFallback("sandbox/text-free", ["sandbox/text"]);
     const used = usage({ inputTokens: 10_000, outputTokens: 1_000 });
     // 10,000 * 0.1 / 1000 + 1,000 * 0.5 / 1000 = 1.5 credits
@@ -54,14 +54,14 @@ describe("a step with fallbacks", () => {
 });
 
 describe("a hold", () => {
-  test("covers half the bytes as tokens, the whole output and 64 tokens beside", () => {
+  test("covers half the bytes as tokens, the whole output, and 64 more tokens", () => {
     // (500 + 64) * 0.1 / 1000 + 2048 * 0.5 / 1000 = 1.0804 credits
     expect(priceCeiling(catalogue, [step({ maxOutputTokens: 2_048 })], "sandbox/text").credits).toBe(2);
     // (500 + 64) * 0.1 / 1000 + 1800 * 0.5 / 1000 = 0.9564 credits
     expect(priceCeiling(catalogue, [step({ maxOutputTokens: 1_800 })], "sandbox/text").credits).toBe(1);
   });
 
-  test("covers the usual output, which is less than the model's limit, where the author set none", () => {
+  test("covers the usual output, which is less than the model's limit, if the author set no limit", () => {
     // (500 + 64) * 0.1 / 1000 + 1536 * 0.5 / 1000 = 0.8244 credits
     expect(priceCeiling(catalogue, [step()], "sandbox/text").credits).toBe(1);
   });
@@ -79,13 +79,13 @@ describe("a hold", () => {
     expect(thinking("high") - thinking("low")).toBe(16); // 32,000 more tokens at 0.5 per 1,000
   });
 
-  test("of free models is 0, also when the minimum is not", () => {
+  test("of free models is 0, even if the minimum is not", () => {
     expect(priceCeiling(catalogue, [step({ model: "sandbox/text-free" })], "sandbox/text-free")).toMatchObject({
       credits: 0,
     });
   });
 
-  test("sums all steps before it rounds once", () => {
+  test("sums all steps before rounding once", () => {
     const small = step({ textBytes: 0, maxOutputTokens: 100 });
     expect(
       priceCeiling(
@@ -120,7 +120,7 @@ describe("a capture", () => {
     seconds: fc.integer({ min: 0, max: 20 }),
   });
 
-  test("is never more than the hold, and survives the way through JSON", () => {
+  test("is never more than the hold, and survives the round trip through JSON", () => {
     fc.assert(
       fc.property(fc.array(plan, { minLength: 1, maxLength: 4 }), use, (steps, used) => {
         const { credits, prices } = priceCeiling(catalogue, steps, steps[0]?.model ?? "");
@@ -133,19 +133,19 @@ describe("a capture", () => {
     );
   });
 
-  test("of what was promised at most is the hold itself", () => {
+  test("of the promised maximum is the hold itself", () => {
     const { credits, prices } = priceCeiling(catalogue, [step()], "sandbox/text");
     expect(settlePrice(prices, [{ step: 0, usage: usage({ inputTokens: 564, outputTokens: 2_048 }) }])).toBe(credits);
   });
 
-  test("counts delivered items only, and nothing delivered costs nothing", () => {
+  test("counts only delivered items, and nothing delivered costs nothing", () => {
     const { prices } = priceCeiling(catalogue, [step({ model: "sandbox/image", count: 4 })], "sandbox/image");
     const item = { step: 0, usage: usage({ images: 1 }) };
     expect(settlePrice(prices, [item, item])).toBe(8);
     expect(settlePrice(prices, [])).toBe(0);
   });
 
-  test("of a tiny use is the main model's minimum", () => {
+  test("of tiny usage is the main model's minimum", () => {
     const { prices } = priceCeiling(catalogue, [step()], "sandbox/text");
     expect(settlePrice(prices, [{ step: 0, usage: usage({ inputTokens: 1 }) }])).toBe(1);
   });
@@ -177,12 +177,12 @@ describe("a step that may search the web", () => {
     priceCeiling(catalogue, [step({ model, maxOutputTokens: 1_000, ...change })], model);
   const searching = priced({ searchesWeb: true });
 
-  test("holds every search that it may make, with what is read because of them", () => {
+  test("holds every search that it may make, with the input they add", () => {
     // (1,000 / 2 + 64) * 0.1 / 1000 + 1,000 * 0.5 / 1000 = 0.56; with 3 searches + 3 * 500 * 0.1 / 1000 = 3.71
     expect([priced({}).credits, searching.credits]).toEqual([1, 4]);
   });
 
-  test("is estimated with one of them", () => {
+  test("is estimated with one search", () => {
     const estimate = (change: Partial<StepPlan>) => priceEstimate(catalogue, [step({ model, ...change })], model);
     expect([estimate({}), estimate({ searchesWeb: true })]).toEqual([1, 2]);
   });
@@ -192,19 +192,19 @@ describe("a step that may search the web", () => {
     [1, 2],
     [2, 3],
     [50, 4], // what was held
-  ])("that searched %i times pays %i credits", (searches, credits) => {
+  ])("that searched %i times costs %i credits", (searches, credits) => {
     const used = usage({ inputTokens: 1_000, outputTokens: 100, searches });
     expect(settlePrice(searching.prices, [{ step: 0, usage: used }])).toBe(credits);
   });
 
-  test("that a fallback answered pays the fallback's price", () => {
+  test("that a fallback answered costs the fallback's price", () => {
     const dear = "google/gemini-2.5-flash-lite"; // 3.5 credits, however often it searches
     const { prices } = priced({ searchesWeb: true, fallback: [dear] });
     const used = usage({ inputTokens: 1_000, outputTokens: 100, searches: 1 });
     expect(settlePrice(prices, [{ step: 0, usage: used, model: dear }])).toBe(4);
   });
 
-  test("changes nothing for others: a price without searches is stored as before, and is read without them", () => {
+  test("changes nothing for other steps: a price without searches is stored and read as before", () => {
     const { prices } = priced({});
     expect(prices.steps[0]).not.toHaveProperty("perSearch");
     const used = usage({ inputTokens: 1_000, outputTokens: 100, searches: 2 });

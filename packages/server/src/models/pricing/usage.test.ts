@@ -21,7 +21,7 @@ const plan = (model: string, change: Partial<StepPlan>): StepPlan => ({
   ...change,
 });
 
-test("input images of a provider that counts nothing are charged by the catalogue, within the hold", () => {
+test("input images at a provider that counts nothing are charged by the catalogue, within the hold", () => {
   const model = "replicate/flux-2-pro";
   const usage = imageUsage(undefined, { entry: entryOf(model), images: [image(), image(), image()] });
   expect(usage).toMatchObject({ inputTokens: 3_000, images: 1, isEstimated: true });
@@ -30,7 +30,7 @@ test("input images of a provider that counts nothing are charged by the catalogu
   expect([settlePrice(prices, [{ step: 0, usage }]), credits]).toEqual([9, 10]);
 });
 
-test("what a provider counts is taken as it is", () => {
+test("a provider's counts are used unchanged", () => {
   const entry = entryOf("openai/gpt-image-1");
   const usage = imageUsage({ inputTokens: 323, outputTokens: 4_160 }, { entry, images: [image()] });
   expect(usage).toMatchObject({ inputTokens: 323, outputTokens: 4_160, isEstimated: false });

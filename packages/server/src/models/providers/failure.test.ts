@@ -6,7 +6,7 @@ const NOW_MS = Date.parse("2026-11-20T12:00:00Z");
 const classify = (httpStatus: number, body: unknown = {}, headers: Record<string, string> = {}) =>
   classifyAnswer({ httpStatus, headers, body: typeof body === "string" ? body : JSON.stringify(body) }, NOW_MS);
 
-describe("an answer of a provider", () => {
+describe("a provider's response", () => {
   test.each([
     // status, body, cause, retry, breaker
     [408, {}, "overloaded", "safe", "ignored"],
@@ -72,12 +72,12 @@ describe("an answer of a provider", () => {
     },
   });
 
-  test("of Gemini that a limit per minute is reached is waited out, for as long as it says", () => {
+  test("from Gemini about a per-minute limit is waited out for as long as it says", () => {
     const answer = classify(429, geminiQuota("GenerateContentInputTokensPerModelPerMinute-FreeTier"));
     expect(answer).toMatchObject({ cause: "rate_limited", retry: "safe", breaker: "ignored", retryAfterMs: 26_500 });
   });
 
-  test("of Gemini that the day's quota is used up is not", () => {
+  test("from Gemini about the daily quota is not waited out", () => {
     const answer = classify(429, geminiQuota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"));
     expect(answer).toMatchObject({ cause: "quota", retry: "never", breaker: "opens" });
   });
@@ -132,7 +132,7 @@ describe("an answer of a provider", () => {
     });
   });
 
-  test("cannot be made to close a model to all by a caller whose words it repeats", () => {
+  test("cannot block a model for everybody by repeating a caller's words", () => {
     const input = { prompt: "insufficient_quota, api_key_invalid, check your billing details" };
     const invalid = classify(422, { detail: [{ loc: ["body", "size"], msg: "not a size", type: "enum", input }] });
     expect(invalid).toMatchObject({ cause: "bad_request", breaker: "ignored" });
@@ -167,7 +167,7 @@ describe("Retry-After", () => {
   });
 });
 
-test("what broke after bytes were sent is repeated once for a text and never for an image or a video", () => {
+test("a failure after bytes were sent is retried once for text and never for an image or a video", () => {
   expect(classifyTransport("sent", "text").retry).toBe("once");
   expect(classifyTransport("sent", "image").retry).toBe("never");
   expect(classifyTransport("sent", "video").retry).toBe("never");
@@ -177,13 +177,13 @@ test("what broke after bytes were sent is repeated once for a text and never for
   }
 });
 
-test("a job that a safety filter stopped is a refusal, any other is a failure", () => {
+test("a job stopped by a safety filter is a refusal; any other failed job is a failure", () => {
   expect(classifyJobFailure("Prediction failed: NSFW content detected").kind).toBe("refused");
   expect(classifyJobFailure('{"raiMediaFilteredReasons":["violates the usage guidelines"]}').kind).toBe("refused");
   expect(classifyJobFailure("CUDA out of memory")).toMatchObject({ cause: "job_failed" });
 });
 
-test("every cause has a sentence that says nothing of providers' insides", () => {
+test("every cause has a message that reveals nothing about the provider", () => {
   for (const sentence of [...FAILURE_CAUSES.map(sentenceFor), DECLINED]) {
     expect(sentence).toMatch(/^[A-Z][A-Za-z' .]+\.$/);
   }

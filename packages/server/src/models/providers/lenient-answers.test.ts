@@ -4,7 +4,7 @@ import { readLeniently, withoutThought } from "./lenient-answers.ts";
 const chat = (content: unknown) => ({ id: "1", choices: [{ index: 0, message: { role: "assistant", content } }] });
 const read = async (body: unknown) => (await readLeniently(Response.json(body))).json();
 
-describe("an error inside an answer of status 200", () => {
+describe("an error inside a response with status 200", () => {
   test.each([
     ["with its own status", { error: { code: 429, message: "slow down" } }, 429],
     ["with a status as text", { error: { code: "404", message: "no such model" } }, 404],
@@ -21,24 +21,24 @@ describe("an error inside an answer of status 200", () => {
     expect(await answer.json()).toMatchObject({ error: { message: expect.any(String) } });
   });
 
-  test("keeps what it says of a delay", async () => {
+  test("keeps the delay that it names", async () => {
     const body = { error: { code: 429, message: "slow down" } };
     const answer = await readLeniently(Response.json(body, { headers: { "retry-after": "7" } }));
     expect(answer.headers.get("retry-after")).toBe("7");
   });
 
-  test("is none where the member is empty, or a word of the answer", async () => {
+  test("is not an error if the member is empty, or part of the answer's text", async () => {
     const body = { ...chat('The key "error" is missing.'), error: null };
     expect(await read(body)).toEqual(body);
   });
 
-  test("is left to the SDK where the answer is no JSON", async () => {
+  test("is left to the SDK if the response is not JSON", async () => {
     const answer = await readLeniently(new Response('{"error": '));
     expect([answer.status, await answer.text()]).toEqual([200, '{"error": ']);
   });
 });
 
-describe("what a model thought aloud", () => {
+describe("a model's visible thoughts", () => {
   test.each([
     ["<think>\nFrost? Frost.\n</think>\n\nFrost writes.", "Frost writes."],
     ["  <think></think>Frost writes.", "Frost writes."],
@@ -82,7 +82,7 @@ describe("what a model thought aloud", () => {
     [["<th"], "<th"],
     [["<", "b>bold</b>"], "<b>bold</b>"],
     [["<think>It never ended"], ""],
-  ])("is taken out of a stream of %j", async (pieces, text) => {
+  ])("are removed from a stream of %j", async (pieces, text) => {
     expect(await streamed(pieces)).toBe(text);
   });
 });

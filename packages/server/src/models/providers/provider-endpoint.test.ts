@@ -9,7 +9,7 @@ const secretOf =
 describe("a model that was found at OPENAI_BASE_URL", () => {
   const entry = { provider: "compatible", server: { baseURL: "https://openrouter.ai/api/v1" } };
 
-  test("gets the key of OPENAI_API_KEY, at that address alone", () => {
+  test("gets OPENAI_API_KEY, but only at that address", () => {
     const endpoint = resolveEndpoint(
       entry,
       secretOf({ OPENAI_BASE_URL: "https://openrouter.ai/api/v1/", OPENAI_API_KEY: "sk-or" }),
@@ -21,7 +21,7 @@ describe("a model that was found at OPENAI_BASE_URL", () => {
     ["has no OPENAI_BASE_URL", {}],
     ["has another one", { OPENAI_BASE_URL: "http://127.0.0.1:11434" }],
     ["has OpenAI's own", { OPENAI_BASE_URL: "https://api.openai.com/v1" }],
-  ])("draws no key from a process that %s: another process found it", (_name, environment) => {
+  ])("gets no key from a process that %s: another process found it", (_name, environment) => {
     expect(resolveEndpoint(entry, secretOf({ ...environment, OPENAI_API_KEY: "sk-real" })).apiKey).toBeNull();
   });
 });
@@ -33,7 +33,7 @@ test("OpenAI's own address is not a compatible server, however it is written", (
   expect(compatibleEndpoint(secretOf({}))).toBeNull();
 });
 
-test("a provider that nobody knows gets neither an address nor a key", () => {
+test("an unknown provider gets neither an address nor a key", () => {
   expect(resolveEndpoint({ provider: "unheard-of", server: null }, () => "sk-real")).toMatchObject({
     apiKey: null,
     origins: [],

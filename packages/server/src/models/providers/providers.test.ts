@@ -143,18 +143,18 @@ const CAUSES: Readonly<Record<Meaning, unknown>> = {
 const secret = (name: string) => (/_(KEY|TOKEN)$/.test(name) ? "k" : null);
 const endpointOf = (provider: string) => resolveEndpoint({ provider, server: null }, secret);
 
-test("every provider has an example here, and no other name has", () => {
+test("every provider has an example here, and there are no other examples", () => {
   expect(Object.keys(EXAMPLES).sort()).toEqual(ALL_PROVIDERS.map(({ id }) => id).sort());
 });
 
-test("every key and every address that a provider's settings name is listed, and each listed address is some provider's", () => {
+test("every key and address that a provider's settings name is listed, and every listed address belongs to a provider", () => {
   const settings = ALL_PROVIDERS.flatMap((provider) => provider.settings ?? []);
   expect(settings.filter(({ key }) => !Object.hasOwn(PROVIDER_KEYS, key))).toEqual([]);
   const listed = Object.keys(SETTINGS).filter((name) => name.endsWith("_BASE_URL"));
   expect([...new Set(settings.map(({ baseUrl }) => baseUrl))].sort()).toEqual(listed.sort());
 });
 
-test("a name that is not built in is that of a server with the OpenAI interface", () => {
+test("a name that is not built in belongs to an OpenAI-compatible server", () => {
   expect(providerOf("home").id).toBe("compatible");
   expect(RESERVED_NAMES.has(LOCAL_PROVIDER)).toBe(true);
   expect(BUILT_IN_PROVIDERS.every(({ id }) => RESERVED_NAMES.has(id) && providerOf(id).id === id)).toBe(true);
@@ -165,7 +165,7 @@ describe.each(ALL_PROVIDERS.map((provider) => [provider.id, provider, EXAMPLES[p
   (id, provider, example) => {
     if (example === undefined) throw new Error(`no example of ${id}`);
 
-    test("makes what it names, and nothing else", async () => {
+    test("supports what it names, and nothing else", async () => {
       const made = MODALITIES.filter((modality) => makes(provider, modality));
       expect([...made, ...(provider.embeddings === null ? [] : ["embeddings"])].sort()).toEqual(
         [...example.makes].sort(),
@@ -193,13 +193,13 @@ describe.each(ALL_PROVIDERS.map((provider) => [provider.id, provider, EXAMPLES[p
       }
     });
 
-    test("sends its key to its own addresses alone", () => {
+    test("sends its key only to its own addresses", () => {
       const { origins, apiKey } = endpointOf(id);
       expect(origins).toEqual(example.origins);
       expect(apiKey).toBe(provider.settings === null ? null : "k");
     });
 
-    test("is understood in its own words", () => {
+    test("reports failures in words that are understood", () => {
       for (const [httpStatus, body, meaning] of example.says) {
         expect(classifyAnswer({ httpStatus, headers: {}, body }, 0)).toMatchObject(CAUSES[meaning] as object);
         expect(provider.failures.answers[meaning]).toBeDefined();
@@ -211,7 +211,7 @@ describe.each(ALL_PROVIDERS.map((provider) => [provider.id, provider, EXAMPLES[p
       expect(classifyJobFailure(example.declinesJob ?? "a policy, as some model's author says").kind).toBe("refused");
     });
 
-    test("shows a refusal that its answer hides, and leaves other answers alone", async () => {
+    test("reveals a refusal hidden in a response, and leaves other responses alone", async () => {
       expect(provider.refusals === null).toBe(example.hiddenRefusal === null);
       if (provider.refusals === null || example.hiddenRefusal === null) return;
       const { modality, status, body } = example.hiddenRefusal;
@@ -223,7 +223,7 @@ describe.each(ALL_PROVIDERS.map((provider) => [provider.id, provider, EXAMPLES[p
       expect([usual.status, await usual.json()]).toEqual([200, { done: false }]);
     });
 
-    test("cancels a started job as it documents, and sends its key nowhere else", () => {
+    test("cancels a started job as documented, and sends its key nowhere else", () => {
       const shown = (request: CancelRequest | string | null) =>
         request === null || typeof request === "string"
           ? request

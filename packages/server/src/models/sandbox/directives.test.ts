@@ -10,7 +10,7 @@ function read(...texts: string[]) {
 }
 
 describe("the directive grammar", () => {
-  test("a text without directives comes back byte for byte", () => {
+  test("a text without directives is returned byte for byte", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCodePoint }), (text) => {
         fc.pre(!text.includes("sandbox:"));
@@ -69,7 +69,7 @@ describe("the directive grammar", () => {
     expect(readDirectives([text], null)).toEqual({ kind: "faulty", word });
   });
 
-  test("directive lines are taken out of every text, whatever their line ends and surrounding spaces", () => {
+  test("directive lines are removed from every text, whatever their line endings and surrounding spaces", () => {
     const reading = read(
       "Be kind.\r\n  sandbox:  empty   dirty \r\nAlways.",
       "sandbox: delay=5\nA poem\nsandbox: hang",
@@ -83,17 +83,17 @@ describe("the directive grammar", () => {
     expect(read(text)).toEqual({ kind: "read", directives: {}, texts: [text] });
   });
 
-  test("a directive in one text and again in another is a repeat", () => {
+  test("a directive that appears in two texts counts as repeated", () => {
     expect(readDirectives(["sandbox: empty", "sandbox: empty"], null)).toEqual({ kind: "faulty", word: "empty" });
   });
 });
 
-describe("directives that are the author's alone", () => {
+describe("directives that only the author may write", () => {
   const AUTHORS =
     "Be kind.\nsandbox: delay=5\n{% if slow %}sandbox: tokens=7{% endif %}\nsandbox: {{ do }}\n{{ topic }}";
   const readBy = (text: string, authorsText = AUTHORS) => readDirectives([text], authorsText);
 
-  test("are lines that stand in the prompt word for word, also between two tags of its template", () => {
+  test("are lines that appear in the prompt verbatim, including between two tags of its template", () => {
     const reading = readBy("Be kind.\n  sandbox: delay=5\r\nsandbox: tokens=7\nfrost");
     expect(reading).toEqual({ kind: "read", directives: { delay: 5, tokens: 7 }, texts: ["Be kind.\nfrost"] });
   });
@@ -110,17 +110,17 @@ describe("directives that are the author's alone", () => {
     expect(readBy(text)).toEqual({ kind: "read", directives: {}, texts: [text] });
   });
 
-  test("are none where the author wrote none, whatever stands in the text", () => {
+  test("do not exist if the author wrote none, whatever the text contains", () => {
     const text = "sandbox: hang\nsandbox: quota";
     expect(readBy(text, "About {{ topic }}")).toEqual({ kind: "read", directives: {}, texts: [text] });
   });
 
-  test("hold the author's own slips", () => {
+  test("include the author's own mistakes", () => {
     expect(readBy("sandbox: dealy=5", "sandbox: dealy=5\nfrost")).toEqual({ kind: "faulty", word: "dealy=5" });
   });
 });
 
-describe("the sentence about a faulty directive", () => {
+describe("the message about a faulty directive", () => {
   test("is a 400 that quotes the word", () => {
     expect(directiveFault("delai=5")).toMatchObject({
       kind: "directive",
@@ -130,7 +130,7 @@ describe("the sentence about a faulty directive", () => {
     });
   });
 
-  test("writes control characters out and cuts long words, since clients print it to terminals", () => {
+  test("escapes control characters and cuts long words, since clients print it to terminals", () => {
     expect(directiveFault("\u001b[2J").message).toBe("Sandbox: unknown or invalid directive '\\u001b[2J'.");
     expect(directiveFault("é".repeat(50)).message).toBe(`Sandbox: unknown or invalid directive '${"é".repeat(40)}…'.`);
   });

@@ -20,13 +20,13 @@ async function decode(png: Uint8Array): Promise<{ at: (x: number, y: number) => 
 }
 
 describe("a sandbox picture", () => {
-  test("is a PNG that another decoder reads without a warning", async () => {
+  test("is a PNG that an independent decoder reads without warnings", async () => {
     const png = await draw();
     expect(await sharp(png).metadata()).toMatchObject({ format: "png", ...size });
     await decode(png);
   });
 
-  test("is the same for the same prompt, and differs by prompt, item and input image", async () => {
+  test("is the same for the same prompt, and differs by prompt, item, and input image", async () => {
     const first = Buffer.from(await draw());
     expect(first.equals(await draw())).toBe(true);
     expect(first.equals(await draw({ subject: "a dog" }))).toBe(false);
@@ -36,7 +36,7 @@ describe("a sandbox picture", () => {
     expect(framed.equals(await draw({ images: [{ bytes: Buffer.from("two") }] }))).toBe(false);
   });
 
-  test("shows the word SANDBOX in white on a dark band, also after becoming a JPEG", async () => {
+  test("shows the word SANDBOX in white on a dark band, even after conversion to JPEG", async () => {
     const { at } = await decode(await draw());
     const { at: jpegAt } = await decode(
       await sharp(await draw())
@@ -63,7 +63,7 @@ describe("a sandbox picture", () => {
     expect(rows.map((_, row) => readRow(row, jpegAt))).toEqual(rows);
   });
 
-  test("has one frame per input image, the first outermost", async () => {
+  test("has one frame per input image, with the first outermost", async () => {
     const images = ["one", "two"].map((name) => ({ bytes: Buffer.from(name) }));
     const plain = await decode(await draw());
     const framed = await decode(await draw({ images }));

@@ -144,7 +144,7 @@ describe("every modality", () => {
 });
 
 describe("the order of effects", () => {
-  test("delay comes first, then reset, then the status, then garble, then refusal", async () => {
+  test("delay comes first, then reset, then the error status, then garble, then refusal", async () => {
     const { text, waits } = setup();
     const all = ["refuse", "garble", "error=500", "reset", "delay=40"];
     const kinds: unknown[] = [];
@@ -162,7 +162,7 @@ describe("the order of effects", () => {
     expect(await text("sandbox: refuse empty")).toMatchObject({ finishReason: "content-filter" });
   });
 
-  test("an abort during the delay is thrown as its reason at once", async () => {
+  test("an abort during the delay throws its reason at once", async () => {
     const { request } = setup();
     const stop = new AbortController();
     const timer = createSandboxTimer({ nowMs: () => 0 });
@@ -180,7 +180,7 @@ test("a delay of the real timer ends, and an abort after it changes nothing", as
 });
 
 describe("text", () => {
-  test("holds the prompt without its directive lines, and usage of everything that was sent", async () => {
+  test("has the prompt without its directive lines, and usage for everything that was sent", async () => {
     const { text, waits } = setup();
     const prompt = "A poem\nsandbox: delay=20\nabout tea";
     const answer = await text(prompt, { instructions: "Be brief." });
@@ -198,13 +198,13 @@ describe("text", () => {
     expect(answer).toMatchObject({ finishReason: "length", usage: { outputTokens: 12 } });
   });
 
-  test("`refuse` is a content filter without a text, `empty` a success without one", async () => {
+  test("`refuse` is a content filter without text, `empty` is a success without text", async () => {
     const { text } = setup();
     expect(await text("sandbox: refuse")).toMatchObject({ text: "", finishReason: "content-filter" });
     expect(await text("sandbox: empty")).toMatchObject({ text: "", finishReason: "stop", usage: { outputTokens: 0 } });
   });
 
-  test("`input=N` is what usage says, `nousage` leaves it out", async () => {
+  test("`input=N` sets the reported usage, `nousage` omits it", async () => {
     const { text } = setup();
     expect((await text("sandbox: input=123456")).usage).toMatchObject({ inputTokens: 123_456 });
     expect((await text("sandbox: tokens=50 input=9")).usage).toEqual({ inputTokens: 9, outputTokens: 50 });
@@ -233,7 +233,7 @@ describe("image", () => {
 });
 
 describe("video", () => {
-  test("is pending until 500 ms have passed, then an MP4 of the asked length", async () => {
+  test("is pending until 500 ms have passed, then an MP4 of the requested length", async () => {
     const { video, timer, pass } = setup();
     const operation: unknown = JSON.parse(JSON.stringify(await video("a cat")));
     pass(499);
@@ -247,7 +247,7 @@ describe("video", () => {
     expect(clipSeconds(bytes)).toBe(2);
   });
 
-  test("`delay` moves the time of readiness instead of the answer to the start", async () => {
+  test("`delay` postpones readiness, not the response to the start", async () => {
     const { video, timer, pass, waits } = setup();
     const operation = await video("sandbox: delay=90000\na cat");
     expect(waits).toEqual([]);
@@ -257,7 +257,7 @@ describe("video", () => {
     expect(await pollSandboxVideo(operation, timer)).toMatchObject({ status: "completed" });
   });
 
-  test("all eight clips are bundled: four patterns, two lengths, each small", async () => {
+  test("all eight clips are bundled: four patterns in two lengths, each small", async () => {
     const { request, timer, signal, pass } = setup();
     const seen = new Map<string, number>();
     for (let index = 0; index < 64; index += 1) {

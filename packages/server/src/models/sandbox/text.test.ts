@@ -15,7 +15,7 @@ const parts: TextParts = {
 };
 
 describe("the text of the sandbox", () => {
-  test("shows first that it is no model, then what arrived, then the prompt as rendered", () => {
+  test("first says that it is not from a model, then what arrived, then the rendered prompt", () => {
     expect(writeSandboxText(parts, {})).toEqual({
       text: "[sandbox output, not an AI model]\nmodel: sandbox/text\nreasoning: medium\nimages: 0\n\n---\nWrite for a child.\nA poem about tea",
       isTruncated: false,
@@ -23,14 +23,14 @@ describe("the text of the sandbox", () => {
     });
   });
 
-  test("says how often it was to search the web, and nothing of it where it was not to", () => {
+  test("says how many web searches it was to make, and nothing if it was to make none", () => {
     expect(writeSandboxText({ ...parts, searches: 2 }, {}).text).toContain(
       "reasoning: medium\nweb searches: 2\nimages: 0",
     );
     expect(writeSandboxText({ ...parts, searches: null }, {})).toEqual(writeSandboxText(parts, {}));
   });
 
-  test("has one line per image with type, size and bytes", async () => {
+  test("has one line per image with type, dimensions, and bytes", async () => {
     const png = await drawSandboxImage({ subject: "x", itemIndex: 0, size: { width: 96, height: 64 }, images: [] });
     const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffc0000b080011002201011100", "hex");
     const images = [png, jpeg, Buffer.from("hello")].map((bytes) => ({ bytes }));
@@ -44,7 +44,7 @@ describe("the text of the sandbox", () => {
     ]);
   });
 
-  test("is cut at 4 bytes per output token on a code-point border, and says so", () => {
+  test("is cut at 4 bytes per output token on a code point boundary, and says so", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCodePoint }), fc.integer({ min: 1, max: 60 }), (prompt, maxOutputTokens) => {
         const whole = writeSandboxText({ ...parts, prompt }, {}).text;
@@ -59,7 +59,7 @@ describe("the text of the sandbox", () => {
     );
   });
 
-  test("`tokens=N` gives exactly N tokens of text, longer or shorter than the echo", () => {
+  test("`tokens=N` returns exactly N tokens of text, longer or shorter than the echo", () => {
     for (const tokens of [1, 7, 500]) {
       const written = writeSandboxText({ ...parts, prompt: "ünï ☕ 🫖".repeat(9) }, { tokens });
       expect(Buffer.byteLength(written.text)).toBe(tokens * 4);
@@ -67,26 +67,26 @@ describe("the text of the sandbox", () => {
     }
   });
 
-  test("`tokens=N` stays capped by the limit of the call", () => {
+  test("`tokens=N` is capped by the call's limit", () => {
     const written = writeSandboxText({ ...parts, maxOutputTokens: 100 }, { tokens: 101 });
     expect(written).toMatchObject({ outputTokens: 100, isTruncated: true });
     expect(Buffer.byteLength(written.text)).toBe(400);
   });
 
-  test("`size=KB` gives a text of that size beyond every limit", () => {
+  test("`size=KB` returns a text of that size, beyond every limit", () => {
     const written = writeSandboxText({ ...parts, maxOutputTokens: 10 }, { size: 3 });
     expect(Buffer.byteLength(written.text)).toBe(3_072);
     expect(written).toMatchObject({ outputTokens: 768, isTruncated: false });
   });
 
-  test("`dirty` brings what a database or a terminal cannot take", () => {
+  test("`dirty` returns characters that a database or a terminal cannot handle", () => {
     const { text } = writeSandboxText(parts, { dirty: true });
     expect(text).toContain("\u0000");
     expect(text).toContain("\ufeff");
     expect(text.isWellFormed()).toBe(false);
   });
 
-  test("`empty` is a success without a text", () => {
+  test("`empty` is a success without text", () => {
     expect(writeSandboxText(parts, { empty: true })).toEqual({ text: "", isTruncated: false, outputTokens: 0 });
   });
 });
