@@ -1,6 +1,6 @@
-/** Hosts and addresses that an image may not be fetched from, in every spelling we know; and some that it may. */
+/** Hosts and addresses that images must not be fetched from, in every spelling we know, and some that are allowed. */
 
-/** Hosts as they may stand in an address: every spelling of the machine itself that parsers are known to take. */
+/** Hosts in URLs: every spelling of the machine itself that parsers are known to accept. */
 export const HOST_SPELLINGS = [
   "127.0.0.1",
   "127.0.0.2",
@@ -54,7 +54,7 @@ export const HOST_SPELLINGS = [
   "metadata",
 ];
 
-/** Addresses that are not public: of this machine, its networks, its cloud, and of documents and tests. */
+/** Addresses that are not public: this machine, its networks, its cloud, and documentation and test ranges. */
 export const ADDRESSES = [
   "169.254.169.254",
   "169.254.170.2",
@@ -105,7 +105,7 @@ export const ADDRESSES = [
   "::1",
 ];
 
-/** What a broken or hostile resolver might hand over besides addresses. */
+/** What a broken or hostile resolver might return besides addresses. */
 export const STRANGE_ANSWERS = [
   "",
   "localhost",

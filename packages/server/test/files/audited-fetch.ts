@@ -1,24 +1,24 @@
 /**
- * A fetch that holds every answer to what the interface promises of all answers: a status of the closed set, the
- * envelope of the contract, the fixed headers. A test that goes through it proves these rules beside its own.
+ * A fetch that checks every response against what the interface promises for all responses: a status from the closed set,
+ * the contract's envelope, and the fixed headers. A test that uses it proves these rules in addition to its own.
  */
 import { ERRORS } from "@promptd/contract";
 import { errorEnvelopeSchema, successEnvelopeSchema } from "@promptd/contract/schemas";
 import { z } from "zod";
 
-/** The answers that begin a session. */
+/** Responses that begin a session. */
 const SIGNS_IN = ["/manage/v1/welcome", "/manage/v1/invitations/accept", "/manage/v1/passkeys/sign-in"];
 const ARCHIVE = "application/gzip";
 const RESULT_TYPES = ["application/x-ndjson; charset=utf-8", "text/csv; charset=utf-8"];
 const SUCCESS_STATUSES: readonly number[] = [200, 201, 202, 204, 206, 304];
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-/** A 500 to a create whose commit nobody knows of: sent again without a key it could make a second run. */
+/** A 500 for a create with an unknown commit: repeated without a key, it could create a second run. */
 const OUTCOME_UNKNOWN =
   /^The database connection was lost while the run was being created, so the run may or may not exist\./;
 const RETRYABLE: readonly string[] = ["TOO_MANY_REQUESTS_ERROR", "SERVER_ERROR"];
 const successSchema = successEnvelopeSchema(z.unknown());
 
-/** @throws Error naming the promise that an answer broke. */
+/** @throws Error that names the promise that a response broke. */
 export const auditedFetch: typeof globalThis.fetch = async (input, init) => {
   const response = await globalThis.fetch(input, init);
   const path = new URL(input instanceof Request ? input.url : input).pathname;

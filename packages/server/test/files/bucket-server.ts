@@ -6,14 +6,14 @@ import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
 import type { S3Options } from "../../src/files/blobs/s3-client.ts";
 
-/** An S3-compatible server that checks signatures, behind a door at which a test can disturb requests. */
+/** An S3-compatible server that checks signatures, behind a proxy where a test can disturb requests. */
 export interface BucketServer {
   readonly options: S3Options;
-  /** Asked before each request; true: it has answered by itself. */
+  /** Called before each request; true: it responded itself. */
   disturb: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** `method path` of all requests that came to the door. */
+  /** `method path` of all requests that reached the proxy. */
   readonly requests: string[];
-  /** Those whose body came to its end. */
+  /** Requests whose body was complete. */
   readonly completed: string[];
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ function clockAt(ms: number): Promise<void> {
   return stopClock(db, ms * 1_000);
 }
 
-/** A process starts with these secrets. */
+/** Starts a process with these secrets. */
 function start(current: Buffer, previous: Buffer | null = null) {
   const secrets = { current: [current] as const, previous: previous === null ? [] : [previous] };
   return registerFileKeys(db, secrets, DAY_SECONDS);

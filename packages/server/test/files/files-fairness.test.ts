@@ -1,4 +1,4 @@
-/** Image inputs of one account that are slow: those of the others wait for none of them. */
+/** Slow image inputs of one account never delay those of other accounts. */
 import { expect, test } from "vitest";
 import type { StoredImage } from "../../src/files/index.ts";
 import { LIMITS, never, openFiles, storeImage, storeInput, useFiles } from "./files-fixture.ts";
@@ -54,7 +54,7 @@ test("while an account's input image is decoded, its generated images are stored
   const large = writePng({ width: side, height: side, depth: 8, colour: 6 }, Buffer.alloc((4 * side + 1) * side));
   let isLoaded = false;
   const loading = files.loadImages(await storeInput(files, large), LIMITS, never).finally(() => (isLoaded = true));
-  // Behind the input only those would be stored that come before its decoding begins.
+  // If images waited for the input, only those from before its decoding would be stored.
   for (let stored = 0; stored < 6; stored += 1) await storeImage(files, rig.png);
   expect(isLoaded).toBe(false);
   expect(await loading).toMatchObject({ kind: "loaded" });

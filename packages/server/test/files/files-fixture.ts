@@ -1,4 +1,4 @@
-/** The files slice on a real database and disk, at a time that the test sets. */
+/** The files slice with a real database and disk, at a time set by the test. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export const OWNER = {
 export const LIMITS = { bytesMax: 10_000_000, sideMax: 2_048, accountId: OWNER.accountId };
 export const never = new AbortController().signal;
 
-/** What the tests of one file work on. */
+/** What the tests in one file work with. */
 export interface FilesRig {
   db: Database;
   /** Where image inputs are fetched from. */
@@ -37,7 +37,7 @@ export interface FilesRig {
   nowMs: number;
 }
 
-/** A database and an image host for a file of tests; an empty table, a new directory and one time for each test. */
+/** A database and an image host per test file; an empty table, a new directory, and a fixed time per test. */
 export function useFiles(): FilesRig {
   const rig = {} as FilesRig;
   useTestDatabase((opened) => (rig.db = opened.db));
@@ -63,7 +63,7 @@ export function useFiles(): FilesRig {
   return rig;
 }
 
-/** Stops the database's clock at a time, so that a sweep can be put anywhere. */
+/** Stops the database's clock at a time, so that a sweep can happen at any time. */
 export async function setDatabaseTime({ db }: FilesRig, ms: number): Promise<void> {
   await db.query(`create or replace function promptd_now() returns timestamptz language sql volatile
     as $$ select to_timestamp(${ms} / 1000.0) $$`);
@@ -88,12 +88,12 @@ export function storeInput(files: Files, bytes: Buffer): Promise<StoredImage[]> 
   return files.storeInputImages([{ type: "base64", base64: bytes.toString("base64") }]);
 }
 
-/** As the last transaction of the owner's run does. */
+/** Like the last transaction of the owner's run. */
 export function recordOutputs({ db }: FilesRig, files: Files, stored: readonly StoredFile[]): Promise<void> {
   return db.tx((tx) => files.recordOutputs(tx, { ...OWNER, attempt: 1 }, stored));
 }
 
-/** What a caller gets at an address: the answer with its body, or the problem. */
+/** What a caller gets from an address: the response with its body, or the problem. */
 export async function getFile(files: Files, address: string, request: Partial<FileRequest> = {}) {
   const url = new URL(address);
   const name = decodeURIComponent(url.pathname.replace("/files/", ""));

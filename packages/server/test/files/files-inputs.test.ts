@@ -1,4 +1,4 @@
-/** Image inputs: kept as references, fetched or read in their order, refused in one sentence each. */
+/** Image inputs: stored as references, fetched or read in order, each refused with one sentence. */
 import { unlink } from "node:fs/promises";
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
@@ -136,7 +136,7 @@ describe("image inputs", () => {
     const image = { type: "base64", base64: rig.png.toString("base64") } as const;
     enableFaults("blob.after_rename:throw@3");
     await expect(files.storeInputImages([image, image, image])).rejects.toThrow(StorageFailure);
-    await until(async () => (await listBlobs(rig)).length === 1); // whose bytes had arrived when its own writing failed: for the sweep
+    await until(async () => (await listBlobs(rig)).length === 1); // the sweep's: its bytes were complete when its own write failed
   });
 
   test("no images load as an empty list", async () => {

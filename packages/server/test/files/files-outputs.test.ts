@@ -1,4 +1,4 @@
-/** Generated images and videos: what is stored of them, and what their addresses answer until they expire and after. */
+/** Generated images and videos: how they are stored, and what their addresses return before and after they expire. */
 import { rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import sharp from "sharp";

@@ -1,4 +1,4 @@
-/** The key that signs addresses of files: over restarts, rotations, and starts at once. */
+/** The key that signs file addresses: across restarts, rotations, and simultaneous starts. */
 import { describe, expect, test } from "vitest";
 import { getFile, storeImage, openFiles, SECRET, useFiles } from "./files-fixture.ts";
 

@@ -1,4 +1,4 @@
-/** Videos that were written to disk while they arrived: checked there, moved into the store, never left behind. */
+/** Videos written to disk as they arrive: checked there, moved to the store, never left behind. */
 import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,7 +129,7 @@ describe("a guarded fetch into a file", () => {
       expect(chunked).toMatchObject({ kind: "refused", fault: "too-large" });
       const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
       await expect(fetchInto(MP4.length, () => Promise.reject(full))).rejects.toBe(full);
-      expect(host.requests).toHaveLength(3); // none of them was asked for again
+      expect(host.requests).toHaveLength(3); // none was requested again
       expect(await incoming()).toHaveLength(1);
     } finally {
       await host.close();

@@ -1,4 +1,4 @@
-/** The sweeper: what expired or was never recorded goes, in its time and once, on disk and in a bucket. */
+/** The sweeper removes files that expired or were never recorded, on time and once, on disk and in a bucket. */
 import { mkdir, readdir, rename, rmdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -30,7 +30,7 @@ import {
 
 const rig = useFiles();
 
-/** The store with another way to delete, such as a bucket that keeps some objects. */
+/** The store with a different delete, such as a bucket that refuses to delete some objects. */
 function withDelete(store: BlobStore, remove: BlobStore["delete"]): BlobStore {
   const own = (name: keyof BlobStore) => (name === "delete" ? remove : (store[name] as () => unknown).bind(store));
   return new Proxy(store, { get: (_, name) => own(name as keyof BlobStore) });
@@ -42,7 +42,7 @@ function sweepsOf(blobs: BlobStore): Tick[] {
   return createSweeps({ db: rig.db, blobs, spool, clock, newId: createIdSource(clock), log: createLog("silent") });
 }
 
-/** Orphans go when they are old by both clocks. */
+/** Orphans are removed when they are old by both clocks. */
 async function setBothTimes(ms: number): Promise<void> {
   rig.nowMs = ms;
   await setDatabaseTime(rig, ms);
@@ -124,7 +124,7 @@ describe("the sweeper", () => {
     expect([tried.length, new Set(tried).size]).toEqual([701, 701]);
     const rows = await rig.db.query("select id from files where removed_at is not null");
     expect(rows).toEqual([{ id: last?.id }]);
-    await expiry?.run(); // and from the oldest again
+    await expiry?.run(); // and starts over with the oldest
     expect([tried.length, new Set(tried).size]).toEqual([1_201, 701]);
   });
 
@@ -175,7 +175,7 @@ describe("the sweeper", () => {
     expect(await listBlobs(rig)).toEqual([]);
   });
 
-  /** Blobs are dated by the file system as well; this puts that date beside the injected clock. */
+  /** The file system dates blobs too; this sets that date by the injected clock. */
   const dateBlobs = async (ms: number) => {
     for (const name of await listBlobs(rig)) await utimes(blobPath(rig, name), ms / 1_000, ms / 1_000);
   };

@@ -1,4 +1,4 @@
-/** Blobs that more than one database may take for its own: the sweep of orphans removes none that it is not sure of. */
+/** Blobs that more than one database may consider its own: the orphan sweep removes only blobs that it is sure of. */
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ const log = {
   error: (fields: { installationId: string }, message: string) => void told.push({ ...fields, message }),
 } as unknown as Log;
 
-/** Both databases at a time at which the blobs made so far are old enough. */
+/** Sets both databases to a time when all blobs so far are old enough. */
 async function makeOld(): Promise<void> {
   for (const name of await listBlobs(rig)) await utimes(blobPath(rig, name), rig.nowMs / 1_000, rig.nowMs / 1_000);
   rig.nowMs += 3 * HOUR_MS;
@@ -43,7 +43,7 @@ async function makeOld(): Promise<void> {
   await Promise.all([rig, other].map((each) => setDatabaseTime(each, each.nowMs)));
 }
 
-/** What one installation made, with rows for all of it but one. */
+/** Blobs of one installation, all but one with rows. */
 async function fill(files: Files): Promise<string[]> {
   const stored = [];
   for (let i = 0; i < 11; i += 1) stored.push(await storeImage(files, rig.png));
@@ -55,7 +55,7 @@ async function fill(files: Files): Promise<string[]> {
 const sweep = (files: Files) => sweepFiles(files, "files-orphans");
 const blobs = async () => (await listBlobs(rig)).sort();
 const markPath = () => join(rig.dataDir, "files", "installation");
-/** What a backup of the database holds of the mark. */
+/** What a database backup contains about the mark. */
 const readRow = ({ db }: FilesRig) =>
   db.query<{ installation_id: string; seen: string; written: string }>("select * from blob_store_mark");
 const writeRow = async ({ db }: FilesRig, [row]: Awaited<ReturnType<typeof readRow>>) => {
@@ -112,7 +112,7 @@ describe("the sweep of orphans", () => {
     await sweep(files);
     await writeRow(other, await readRow(rig));
     const copy = await openFiles(other, { log });
-    await sweep(copy); // the first turn of the copy looks like one of the original
+    await sweep(copy); // the copy's first sweep looks like the original's
     const made = await fill(files);
     await sweep(files);
     await sweep(copy);
@@ -120,7 +120,7 @@ describe("the sweep of orphans", () => {
     expect([await blobs(), told.length]).toEqual([made, 3]);
     expect(told[0]?.message).toContain("a copy of this one");
     const installationId = told[0]?.installationId ?? "";
-    await writeFile(markPath(), `${installationId}\n`); // the operator has found the copy a place of its own
+    await writeFile(markPath(), `${installationId}\n`); // the operator gave the copy its own storage
     await sweep(files);
     expect([await blobs(), told.length]).toEqual([made.slice(1), 3]);
   });
@@ -188,7 +188,7 @@ describe("in a bucket", () => {
     await sweep(files);
     await storeImage(files, rig.png);
     const removed = () => bucket.requests.filter((request) => request.startsWith("DELETE")).length;
-    rig.nowMs = other.nowMs = Date.now() + 3 * HOUR_MS; // the bucket dates what it takes by the machine's clock
+    rig.nowMs = other.nowMs = Date.now() + 3 * HOUR_MS; // the bucket dates objects by the machine's clock
     await Promise.all([rig, other].map((each) => setDatabaseTime(each, each.nowMs)));
     await sweep(astray);
     expect([removed(), told.length]).toEqual([0, 1]);

@@ -1,4 +1,4 @@
-/** The guarded fetcher before an image host of the test. */
+/** The guarded fetcher with a test image host. */
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { GuardedFetchOptions } from "../../src/files/fetch/guarded-fetch.ts";
@@ -10,11 +10,11 @@ export const BYTES_MAX = 100_000;
 
 export interface GuardedFetchRig {
   host: ImageHost;
-  /** What /cat.png answers. */
+  /** The content of /cat.png. */
   png: Buffer;
 }
 
-/** One host for a file of tests; its routes, names and memory are empty before each test, but for /cat.png. */
+/** One host per test file; before each test its routes, names, and records are empty except for /cat.png. */
 export function useGuardedFetch(): GuardedFetchRig {
   const rig = {} as GuardedFetchRig;
   beforeAll(async () => {
@@ -40,8 +40,8 @@ export function fetchFrom({ host }: GuardedFetchRig, address: string, options: P
   return createGuardedFetch({ network: host.network, trusted: host.cert, ...options }).fetch(address, BYTES_MAX, never);
 }
 
-/** The answer of /away. */
+/** The response of /away. */
 export function redirectTo({ host }: GuardedFetchRig, address: string): void {
-  const location = Buffer.from(address).toString("latin1"); // other letters travel as the bytes of their UTF-8
+  const location = Buffer.from(address).toString("latin1"); // other letters are sent as UTF-8 bytes
   host.routes.set("/away", (_request, response) => response.writeHead(302, { location }).end());
 }

@@ -4,23 +4,23 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import type { ConnectTarget, NetworkSteps } from "../../src/files/fetch/guarded-connect.ts";
 import { createTestCertificate } from "../support/test-certificate.ts";
 
-/** A public address that the injected connector leads to the test's own server. */
+/** A public address that the injected connector maps to the test's own server. */
 export const PUBLIC_ADDRESS = "93.184.216.34";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A TLS server for images, and a network in which every name leads to it unless a test says otherwise. */
+/** A TLS server for images, and a network in which every name resolves to it unless a test says otherwise. */
 export interface ImageHost {
   /** By path; anything else is 404. */
   readonly routes: Map<string, Handler>;
-  /** By host name; absent: the public address. A function is asked each time. */
+  /** By host name; absent: the public address. A function is called each time. */
   readonly names: Map<string, readonly string[] | (() => readonly string[])>;
   readonly network: NetworkSteps;
   /** PEM to trust. */
   readonly cert: string;
-  /** Every attempt to connect, whatever became of it. */
+  /** Every connection attempt, whatever its outcome. */
   readonly attempts: ConnectTarget[];
-  /** Every name that was asked for. */
+  /** Every name that was looked up. */
   readonly questions: string[];
   /** Paths that arrived at the server. */
   readonly requests: string[];
@@ -38,7 +38,7 @@ export async function startImageHost(): Promise<ImageHost> {
     if (handler === undefined) response.writeHead(404).end();
     else handler(request, response);
   });
-  server.on("tlsClientError", () => {}); // a client that refuses the certificate is part of the tests
+  server.on("tlsClientError", () => {}); // clients that reject the certificate are part of the tests
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const names: ImageHost["names"] = new Map();
@@ -58,7 +58,7 @@ export async function startImageHost(): Promise<ImageHost> {
   return { routes, names, network, cert, attempts, questions, requests, close: () => closeServer(server) };
 }
 
-/** A connection to the local server that says it reached `address`. */
+/** A connection to the local server that claims to have reached `address`. */
 export async function connectAs(address: string, port: number): Promise<Socket> {
   const socket = connect({ host: "127.0.0.1", port });
   await new Promise<void>((resolve, reject) => {

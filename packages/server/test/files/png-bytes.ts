@@ -2,7 +2,7 @@ import { crc32, deflateSync } from "node:zlib";
 
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
-/** A PNG written by hand, so that a test can say in its header what no encoder would. */
+/** A PNG written by hand, so that a test can put values in its header that no encoder would. */
 export function writePng(
   header: { width: number; height: number; depth: number; colour: number; isInterlaced?: boolean },
   data: Buffer,

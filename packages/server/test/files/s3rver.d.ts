@@ -1,4 +1,4 @@
-/** The package brings no types; these are the parts that tests use. */
+/** The package has no types; these are the parts that tests use. */
 declare module "@20minutes/s3rver" {
   import type { AddressInfo } from "node:net";
 

@@ -1,4 +1,4 @@
-/** Images come from public addresses alone, whichever way an address is written, resolved or changed meanwhile. */
+/** Images come only from public addresses, however an address is spelled, resolved, or changed meanwhile. */
 import { createServer, type AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { connectGuarded } from "../../src/files/fetch/guarded-connect.ts";
@@ -66,7 +66,7 @@ describe("public addresses", () => {
   test.each(PUBLIC_ADDRESSES)("%s passes the check of a run and is connected to", async (address) => {
     const url = `https://${asHost(address)}/cat.png`;
     expect(checkImageInputs([{ type: "url", url }])).toEqual([]);
-    await fetchFrom(rig, url); // the certificate names a host, so the answer is refused; the connection is what counts
+    await fetchFrom(rig, url); // the certificate is for a host name, so the response is refused; only the connection counts
     expect(rig.host.attempts[0]).toEqual({ addresses: [address], port: 443 });
   });
 

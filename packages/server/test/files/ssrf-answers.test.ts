@@ -1,4 +1,4 @@
-/** Hosts that redirect, flood, trickle, break off or lie: every fetch ends as a bounded value. */
+/** Hosts that redirect, flood, trickle, break off, or lie: every fetch ends with a bounded value. */
 import { describe, expect, test } from "vitest";
 import { createGuardedFetch } from "../../src/files/index.ts";
 import { BYTES_MAX, fetchFrom, redirectTo, useGuardedFetch } from "./guarded-fetch-fixture.ts";
@@ -82,7 +82,7 @@ describe("hostile responses", () => {
       kind: "refused",
       fault: "too-large",
     });
-    expect(poured).toBeLessThan(20 * 1_048_576); // the limit, and what the sockets between hold
+    expect(poured).toBeLessThan(20 * 1_048_576); // the limit, plus what the sockets in between buffer
   });
 
   test("an announced size over the limit is refused without reading", async () => {

@@ -1,7 +1,7 @@
 /**
- * `npm run catalogue:check`: whether the shipped catalogue is still true, without a network. Prices are compared with an
- * open data set, ids with those that the pinned packages of the providers know, ends with today. It fails as time goes
- * by: that is its purpose.
+ * `npm run catalogue:check`: whether the shipped catalogue is still correct, without a network. Prices are compared with an
+ * open data set, ids with those in the providers' pinned packages, and end dates with today. It is meant to fail as time
+ * goes by.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ describe("life", () => {
     expect(records.filter(({ source }) => source === undefined).map(({ model }) => model)).toEqual([]);
   });
 
-  /** Whatever a role could mean counts, not what it means where the check runs. */
+  /** Everything a role could mean counts, not only what it means where the check runs. */
   const modelsOf = (name: string): readonly string[] => catalogue.roles[name] ?? [name];
   const fileModels = (text: string): string[] =>
     parsePromptFile(text, catalogue, { isDescribed: false }).flatMap(({ definition }) =>
@@ -69,7 +69,7 @@ describe("life", () => {
     const models = names.flatMap((name) => {
       const text = readFileSync(join(ROOT, "examples", name), "utf8");
       const [, local] = /^model: (compatible\/.*)$/m.exec(text) ?? [];
-      return local === undefined ? fileModels(text) : [local]; // a server of the user's own
+      return local === undefined ? fileModels(text) : [local]; // the user's own server
     });
     expect(dying(models)).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe("life", () => {
   });
 });
 
-/** What the data set calls our providers; it has no prices of images. */
+/** The data set's names for our providers; it has no image prices. */
 const PRICED: Readonly<Record<string, string>> = {
   openai: "openai",
   anthropic: "anthropic",
@@ -102,13 +102,13 @@ interface Rates {
 
 const TOKENS = 1_000;
 const HOUR_MS = 3_600_000;
-/** Every hour of a day in a year: where a rise is announced, an entry asks it from the start, so that a hold covers it. */
+/** Every hour of a day next year: an announced price increase is in the entry from the start, so that holds cover it. */
 const HOURS = Array.from({ length: 24 }, (_, hour) => {
   const day = Math.floor(systemClock.nowMs() / DAY_MS) + 365;
   return new Date(day * DAY_MS + hour * HOUR_MS + HOUR_MS / 2);
 });
 
-/** Credits per 1,000 tokens of a short prompt at the dearest hour; null: the data set does not know the model. */
+/** Credits per 1,000 tokens of a short prompt at the most expensive hour; null: the data set does not have the model. */
 function publishedRates({ provider, providerModel }: CatalogueEntry): Rates | null {
   const providerId = PRICED[provider];
   if (providerId === undefined) return null;
@@ -156,13 +156,13 @@ describe("prices", () => {
   });
 });
 
-/** Ids that a provider's package names in its types: keys of a table, or a union of texts. */
+/** Ids in the types of a provider's package: keys of a table, or a union of strings. */
 function idsOf(packageName: string): ReadonlySet<string> {
   const types = readFileSync(join(ROOT, "node_modules", packageName, "dist/index.d.ts"), "utf8");
   return new Set(Array.from(types.matchAll(/["']([\w.-]+(?:\/[\w.-]+)*)["']/g), ([, id]) => id ?? ""));
 }
 
-/** Known elsewhere than in the package, which their `source` says. */
+/** Not in the package; their `source` says where they are documented. */
 const NOT_IN_PACKAGE = new Set([
   "google/gemini-3-pro-image",
   "google/gemini-3.1-flash-lite",

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-/** A model server of this machine, as Ollama answers. */
+/** A model server on this machine that responds like Ollama. */
 async function serveModel(id: string): Promise<string> {
   const server = createServer((_request, response) => response.end(JSON.stringify({ object: "list", data: [{ id }] })));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,4 +1,4 @@
-/** OpenRouter as @copilotkit/aimock speaks it: its own list, which is not called one, and a key for both. */
+/** OpenRouter as simulated by @copilotkit/aimock: its own list, which is not labeled as one, and a key for both. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ test("OPENAI_BASE_URL and OPENAI_API_KEY lead to OpenRouter's models, from their
   await mock.start();
   onTestFinished(() => mock.stop());
   mock.on({ model: "anthropic/claude-sonnet-4.5", userMessage: /tea/ }, { content: ANSWER });
-  const front = await startProviderDouble({ mockUrl: mock.url }); // the mock does not tell which key it saw
+  const front = await startProviderDouble({ mockUrl: mock.url }); // the mock does not say which key it received
   onTestFinished(() => front.close());
   const environment: Record<string, string> = { OPENAI_BASE_URL: `${front.url}/api/v1`, OPENAI_API_KEY: KEY };
   const secret = (name: string): string | null => environment[name] ?? null;

@@ -21,7 +21,7 @@ import { createLog } from "../../src/platform/log.ts";
 import { MP4, PNG } from "./provider-answers.ts";
 
 export const IMAGE: ModelImage = { bytes: PNG, mediaType: "image/png" };
-/** With a model of an interface of which no shipped one is left. */
+/** Adds a model for an interface that no shipped model uses any longer. */
 const overlayFile = join(import.meta.dirname, "own-models.json");
 export const catalogue: Catalogue = loadCatalogue({ overlayFile, hasSecret: () => true, sandbox: true });
 
@@ -31,7 +31,7 @@ export function entryOf(model: string): CatalogueEntry {
   return entry;
 }
 
-/** Whether it is started and polled. */
+/** Whether the model's answers are started and polled. */
 export function isJob({ provider, modality }: CatalogueEntry): boolean {
   return makesJobs(providerOf(provider), modality);
 }
@@ -59,7 +59,7 @@ export function callOf(
   };
 }
 
-/** An adapter whose warnings are counted: the SDK rounds what a model does not support and only warns. */
+/** An adapter that counts warnings: the SDK rounds values that a model does not support and only warns. */
 export function createRig(secrets: Record<string, string>, change: Partial<AdapterOptions> = {}) {
   const log = createLog("silent");
   const warned = vi.spyOn(log, "warn");
@@ -86,7 +86,7 @@ export function createRig(secrets: Record<string, string>, change: Partial<Adapt
   });
   onTestFinished(() => adapter.close());
   const { signal } = new AbortController();
-  /** Asks once, and fetches what is ready. */
+  /** Polls once, and fetches the result if it is ready. */
   const pollJob = async (job: Parameters<ModelAdapter["pollJob"]>[0]) => {
     const answer = await adapter.pollJob(job, signal);
     return answer.kind === "ready" ? answer.load(signal) : answer;

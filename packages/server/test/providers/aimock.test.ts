@@ -1,6 +1,6 @@
 /**
- * The adapter against @copilotkit/aimock over real HTTP: the same cases for every provider interface it speaks.
- * Its journal drops images and reasoning; what is sent in full is kept by wire.test.ts.
+ * The adapter against @copilotkit/aimock over real HTTP: the same cases for every provider interface that it supports.
+ * Its journal drops images and reasoning; wire.test.ts records complete requests.
  */
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ beforeEach(() => {
 
 const PROMPT = "Describe a tea label.";
 
-/** OpenAI's own address, which no setting can replace with Responses left on, leads to the mock as well. */
+/** OpenAI's own address also leads to the mock, since no setting can replace it while Responses is used. */
 function rig() {
   const secrets = {
     ANTHROPIC_BASE_URL: mock.url,

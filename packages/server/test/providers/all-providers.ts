@@ -8,14 +8,14 @@ import { startOwnServer, type Received } from "./own-server.ts";
 
 export type Reply = (request: Received, response: ServerResponse, url: string) => void;
 
-/** OPENAI_BASE_URL for a server that is not OpenAI's, and for OpenRouter's. */
+/** OPENAI_BASE_URL for a server that is neither OpenAI's nor OpenRouter's, and for OpenRouter's. */
 export const ELSEWHERE = "https://models.example/v1";
 export const OPENROUTER = "https://openrouter.ai/api/v1";
 
 /** A replaced OpenAI address is asked in the chat interface, Responses only at OpenAI's own: led here below the adapter. */
 const LED_HERE = ["https://api.openai.com", new URL(ELSEWHERE).origin, new URL(OPENROUTER).origin];
 
-/** An adapter for which every provider is at one server of the test. @param settings beside the keys, which are all set. */
+/** An adapter for which every provider is at one test server. @param settings besides the keys, which are all set. */
 export async function openAllProviders(
   reply: Reply,
   settings: Readonly<Record<string, string>> = {},
@@ -34,7 +34,7 @@ export async function openAllProviders(
     connect: (options) => createTransport({ ...options, aliases: aliasesTo(options, led) }),
     ...change,
   });
-  /** Of what is made in a queue: started, and asked for once. */
+  /** For queued jobs: started, and polled once. */
   const send = async (model: string | CatalogueEntry, images: readonly ModelImage[] = []) => {
     const call = callOf(typeof model === "string" ? entryOf(model) : model, { images });
     if (!isJob(call.entry)) return rig.adapter.callModel(call, rig.signal);
@@ -44,7 +44,7 @@ export async function openAllProviders(
   return { ...rig, server, send };
 }
 
-/** The aliases of a provider, and others that lead to the test's server. */
+/** A provider's aliases, and others that lead to the test server. */
 export function aliasesTo(
   { aliases }: TransportOptions,
   led: Iterable<readonly [origin: string, url: string]>,

@@ -1,4 +1,4 @@
-/** Providers that hang, trickle, flood, redirect or talk nonsense: every failure is a bounded value, never a crash. */
+/** Providers that hang, trickle, flood, redirect, or send nonsense: every failure is a bounded value, never a crash. */
 import { createServer, type Socket } from "node:net";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,7 +14,7 @@ import type { ModelRequest } from "../../src/models/calls/model-request.ts";
 
 const chat: CatalogueEntry = entryOf("openai/gpt-5.2");
 const image: CatalogueEntry = entryOf("openai/gpt-image-2");
-/** What is enabled where one key is all there is. */
+/** The models that are enabled with a single key. */
 const OPENAI: Catalogue = loadCatalogue({
   overlayFile: null,
   hasSecret: (name) => name === "OPENAI_API_KEY",
@@ -170,7 +170,7 @@ describe("through the policy, on a real database", () => {
     const begun = performance.now();
     const outcome = await setup(url)({ deadlineMs: performance.now() + 300 });
     expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
-    expect(performance.now() - begun).toBeLessThan(30_000); // it would trickle on for ever
+    expect(performance.now() - begun).toBeLessThan(30_000); // it would trickle on forever
   });
 
   test("a provider that hangs forever is ended by the deadline, and its connection is closed", async () => {
@@ -178,7 +178,7 @@ describe("through the policy, on a real database", () => {
     const hungUp = new Promise<void>((resolve) => (closed = resolve));
     const { url, received } = await startOwnServer((_request, response) => void response.once("close", closed));
     const call = setup(url);
-    // On a busy machine a short deadline may come before the connection: then nothing could be closed.
+    // On a busy machine a short deadline may pass before the connection: then there is nothing to close.
     for (let ms = 100; received.length === 0; ms *= 2) {
       expect(await call({ deadlineMs: performance.now() + ms })).toMatchObject({ kind: "failed" });
     }

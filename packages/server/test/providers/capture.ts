@@ -1,4 +1,4 @@
-/** A provider's network in a test: each address answers as its provider would, and what was sent is kept. */
+/** A provider's network in a test: each address responds as its provider would, and requests are recorded. */
 import { featuresOf } from "../../src/models/index.ts";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { Transport } from "../../src/models/providers/transport.ts";
@@ -89,7 +89,7 @@ function shorten(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shorten(member)]));
 }
 
-/** Every setting that publishing accepts for a model for text. */
+/** Every setting that publishing accepts for a text model. */
 export function acceptedSettings(entry: CatalogueEntry) {
   const features = featuresOf(entry);
   if (features === null) throw new Error("A model for text has features.");

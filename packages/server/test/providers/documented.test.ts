@@ -1,6 +1,6 @@
 /**
- * What this service can send, member by member, against what the providers document (documented/): every model of the
- * catalogue with every option, and whatever an author may say in a prompt file.
+ * Compares what this service can send, member by member, with what the providers document (documented/): every catalogue
+ * model with every option, and everything an author may write in a prompt file.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ interface Request {
 }
 
 const GOLDEN = join(import.meta.dirname, "golden");
-/** wire.test.ts holds these files true. */
+/** wire.test.ts verifies these files. */
 const golden = readdirSync(GOLDEN).flatMap((file) => {
   const models = JSON.parse(readFileSync(join(GOLDEN, file), "utf8")) as Record<string, Record<string, Captured[]>>;
   return Object.entries(models).flatMap(([model, calls]) =>
@@ -40,7 +40,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-/** Of a picture that is made and not edited, as golden files have them. */
+/** For a picture that is generated, not edited, as in the golden files. */
 function optionsOf(entry: CatalogueEntry): Record<string, Partial<ModelCall>> {
   return Object.fromEntries(
     Object.entries(entry.runOptions).flatMap(([key, { values }]) =>

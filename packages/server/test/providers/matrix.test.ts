@@ -1,6 +1,6 @@
 /**
- * Each interface of each provider against each way of answering: what comes with and without an input image, what it
- * is counted as, and every kind of failure in the provider's own form. docs/models.md says what the other tests add.
+ * Each interface of each provider with each kind of response: results with and without an input image, their usage, and
+ * every kind of failure in the provider's own format. docs/models.md says what the other tests add.
  */
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
@@ -16,7 +16,7 @@ import { openAllProviders, type Reply } from "./all-providers.ts";
 import { json } from "./own-server.ts";
 import { always, INTERFACES, type Interface } from "./provider-interfaces.ts";
 
-/** Well-formed JSON that no interface answers with. */
+/** Well-formed JSON that no interface returns. */
 const WRONG: readonly (readonly [string, unknown])[] = [
   ["null", null],
   ["a list", []],
@@ -25,7 +25,7 @@ const WRONG: readonly (readonly [string, unknown])[] = [
   ["an object of other names", { hello: "world" }],
 ];
 
-/** One call from its start to its result, as the policy makes it. */
+/** One call from start to result, as the call policy makes it. */
 async function make(
   reply: Reply,
   { entry, settings }: Pick<Interface, "entry" | "settings">,
@@ -82,7 +82,7 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
     expect(await make(malformed, row)).toMatchObject({ kind: "failed", cause: "protocol", retry });
   });
 
-  /** What was not understood may be billed: only a text is asked for again. */
+  /** An unreadable response may be billed: only text is requested again. */
   const failsForGood = expect.objectContaining({
     kind: "failed",
     retry: expect.stringMatching(modality === "text" ? /^(once|never)$/ : /^never$/) as unknown,

@@ -1,4 +1,4 @@
-/** Odd answers of fal and Replicate to the order of a picture: what its run says, that it ends, and what was ordered. */
+/** Odd responses of fal and Replicate to a picture order: what the run reports, that it ends, and what was ordered. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { DECLINED, sentenceFor } from "../../src/models/calls/caller-text.ts";
@@ -27,7 +27,7 @@ const broken: Answer = (response) => response.destroy();
 const huge: Answer = (response) =>
   response.writeHead(200, { "content-type": "application/json", "content-length": 100_000_000 }).write("{");
 
-/** A picture; `error`: the sentence of the run. */
+/** A picture, or the error message of the run. */
 type Says = "picture" | FailureCause | "declined";
 
 interface Case {
@@ -36,9 +36,9 @@ interface Case {
   readonly result?: Answer;
   readonly file?: Answer;
   readonly says: Says;
-  /** How often its state is asked for; "deadline": until nobody waits for it any longer. */
+  /** How often its state is polled; "deadline": until nobody waits for it any longer. */
   readonly asked: number | "deadline";
-  /** Orders of the picture; more than one only where the provider said that it took none. */
+  /** Orders for the picture; more than one only if the provider said that it accepted none. */
   readonly orders?: number;
 }
 
@@ -208,7 +208,7 @@ async function order(queue: Queue, odd: Case) {
     adapter: rig.adapter,
     catalogue: { ...catalogue, find: () => entry, isEnabled: () => true },
     random: () => 0,
-    // Often enough to reach every end, and not as fast as a processor can ask.
+    // Often enough to reach every end, but not in a busy loop.
     wait: (_ms, signal) => sleep(10, signal),
   });
   const deadlineMs = performance.now() + (odd.asked === "deadline" ? 700 : 60_000);
@@ -228,7 +228,7 @@ describe.each(Object.entries(QUEUES))("a picture of %s", (_name, queue) => {
     const { outcome, orders, asked } = await order(queue, odd);
     expect(outcome).toMatchObject(said(odd.says));
     expect(orders).toHaveLength(odd.orders ?? 1);
-    // A provider that took an order and lost its answer knows it again by this.
+    // By this, a provider that accepted an order and lost its response recognizes the order.
     expect(new Set(orders.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
     expect(odd.asked === "deadline" && asked > 0 ? "deadline" : asked).toBe(odd.asked);
   });

@@ -1,7 +1,7 @@
 /**
- * Every example, run by a real server against stand-ins at the providers' own host names, over TLS: in a network
- * namespace, where these names lead to this machine. What is sent is kept in own-names/sent.json, and held against the
- * providers' documentation (documented/).
+ * Runs every example on a real server against stand-ins at the providers' own host names, over TLS, in a network namespace
+ * where these names lead to this machine. Requests are recorded in own-names/sent.json and compared with the providers'
+ * documentation (documented/).
  */
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -28,7 +28,7 @@ const EXAMPLES = join(ROOT, "examples");
 const LOCAL = "compatible-text.prompt.md";
 const { servers } = readShipped();
 
-/** What a server with OPENAI_BASE_URL finds at its start. */
+/** What a server with OPENAI_BASE_URL finds at startup. */
 const FOUND = entryOf(
   {
     index: 20_000,
@@ -51,7 +51,7 @@ interface Made {
   readonly sent: readonly Sent[];
 }
 
-/** It needs the right to make a namespace, and a database that is reached by a socket, which no namespace hides. */
+/** Needs permission to create a namespace, and a database on a socket, which no namespace hides. */
 function whyNot(): string | null {
   if (!/^[a-z]+:\/\/(?:[^/@]*@)?\//.test(inject("database").url)) return "the database is reached over a network";
   try {

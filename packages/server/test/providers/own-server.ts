@@ -17,13 +17,13 @@ export interface OwnServer {
   readonly received: readonly Received[];
 }
 
-/** A provider of a few lines for what the mock does not speak; `reply` may also break the connection. */
+/** A minimal provider for interfaces that the mock does not support; `reply` may also break the connection. */
 export async function startOwnServer(reply: Reply): Promise<OwnServer> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("error", () => {}); // the other side may hang up while it sends
+    request.on("error", () => {}); // the other side may hang up while sending
     request.on("end", () => {
       const { method = "", url: path = "", headers } = request;
       const seen = { method, path, headers, body: Buffer.concat(chunks).toString("utf8") };

@@ -1,4 +1,4 @@
-/** Pictures that a provider makes in a queue: whatever happens to a question about one, no second one is ordered. */
+/** Pictures that a provider makes in a queue: whatever happens to a poll, no second picture is ordered. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { sentenceFor } from "../../src/models/calls/caller-text.ts";
@@ -45,7 +45,7 @@ const QUEUES: Readonly<Record<string, Queue>> = {
   },
 };
 
-/** A provider that answers each question about a state as it is told, the last answer again and again. */
+/** A provider that answers each poll as the test says; the last answer repeats. */
 async function open({ model, start }: Queue, states: readonly Answer[]) {
   let asked = 0;
   const rig = await openAllProviders((request, response, url) => {

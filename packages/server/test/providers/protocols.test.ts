@@ -1,6 +1,6 @@
 /**
- * Answers that the mock cannot give, from small servers of our own that follow the providers' documents: refusals and
- * cuts of every text interface, Gemini images, Replicate, and jobs of fal and Veo whose states and files misbehave.
+ * Responses that the mock cannot produce, from small servers of our own that follow the providers' documentation: refusals
+ * and cuts for every text interface, Gemini images, Replicate, and fal and Veo jobs whose states and files misbehave.
  */
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
@@ -141,7 +141,7 @@ describe("images of Gemini", () => {
   });
 });
 
-/** A job of fal: what is answered to each question about its state, and then as its result. */
+/** A fal job: the response to each poll, and then the result. */
 function falQueue(states: readonly unknown[], result: (response: ServerResponse, url: string) => void) {
   let asked = 0;
   return (request: Received, response: ServerResponse, url: string): void => {
@@ -184,7 +184,7 @@ describe("images of Replicate", () => {
     const { server, send } = await openAllProviders(answerWith([{ status: "processing" }]));
     expect(await send("replicate/flux-schnell")).toEqual({ kind: "pending" });
     expect(server.received[0]?.headers["cancel-after"]).toBe("300s");
-    expect(server.received[0]?.headers["prefer"]).toBeUndefined(); // its name would come too late to be stored
+    expect(server.received[0]?.headers["prefer"]).toBeUndefined(); // its name would arrive too late to be stored
   });
 
   test.each(["failed", "canceled", "aborted"])("that are %s are over at once", async (status) => {

@@ -1,4 +1,4 @@
-/** Answers in the documented form of each provider, as far as a call of this service can ask for them. */
+/** Responses in each provider's documented format, as far as this service's calls can request them. */
 import { Buffer } from "node:buffer";
 
 /** One red pixel. */
@@ -6,7 +6,7 @@ export const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
   "base64",
 );
-/** Begins as an MP4 does; nothing here decodes it. */
+/** Begins like an MP4; nothing here decodes it. */
 export const MP4 = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from("ftypisom"), Buffer.alloc(64)]);
 
 export const TEXT = "A short answer.";
@@ -100,7 +100,7 @@ export function falImage(url: string, change: { isNsfw?: boolean } = {}) {
   return { images, has_nsfw_concepts: [change.isNsfw ?? false], seed: 1 };
 }
 
-/** @param url below which its queue answers for the job: the state at /status. */
+/** @param url address of the job in the queue: its state is at /status. */
 export function falQueued(url: string) {
   return {
     status: "IN_QUEUE",

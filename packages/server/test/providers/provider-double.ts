@@ -1,6 +1,6 @@
 /**
- * All providers at one address, for whole processes that are led there by their base-URL settings. Videos, Gemini
- * images and Replicate follow the providers' documents; everything else is passed on to a mock where one is given.
+ * All providers at one address, for whole processes that reach it through their base URL settings. Videos, Gemini images,
+ * and Replicate follow the providers' documentation; everything else is passed to a mock, if one is given.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,17 +12,17 @@ import { falQueued, geminiAnswer, MP4, PNG, replicatePrediction } from "./provid
 export interface ProviderDouble {
   readonly url: string;
   readonly received: readonly Received[];
-  /** Jobs that were submitted, by their number from 1. */
+  /** Submitted jobs, by number from 1. */
   readonly submissions: readonly number[];
-  /** State requests, by the number of the job they ask for. */
+  /** State requests, by job number. */
   readonly polls: readonly number[];
-  /** Jobs that were canceled, each as often as it was asked, with the authorization. */
+  /** Canceled jobs, one entry per request, with the authorization. */
   readonly cancels: readonly Cancel[];
-  /** From now on jobs are finished; until then they are in progress. */
+  /** Finishes jobs from now on; until then they are in progress. */
   finishJobs(): void;
-  /** So many questions about a state are answered with 503. */
+  /** Answers this many state requests with 503. */
   failPolls(count: number): void;
-  /** Answers every request with 401 and these words, until null. */
+  /** Answers every request with 401 and this message, until null. */
   refuseAll(words: string | null): void;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface Cancel {
 }
 
 export interface ProviderDoubleOptions {
-  /** Answers what this double does not speak. */
+  /** Handles interfaces that this double does not support. */
   readonly mockUrl?: string;
   /** The content of every video. */
   readonly video?: () => Readable;
@@ -132,7 +132,7 @@ function isStart({ method, path, headers }: Received): boolean {
   return /\/predictions$|:predictLongRunning$/.test(path) || headers["x-fal-target-host"] === "queue.fal.run";
 }
 
-/** A picture's state is asked for below another address, since the answer must name its file. */
+/** A picture's state has a different address, since the response must link to its file. */
 function kindOf(path: string): "image" | "video" {
   return /video|wan|luma|ray-2/.test(path) ? "video" : "image";
 }

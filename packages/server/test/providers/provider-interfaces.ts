@@ -1,4 +1,4 @@
-/** Each interface of each provider, with its answers in the provider's own form; matrix.test.ts asks the same of every row. */
+/** Each interface of each provider, with responses in the provider's own format; matrix.test.ts runs the same cases for every row. */
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import { entryOf } from "./adapter-rig.ts";
 import { ELSEWHERE, OPENROUTER, type Reply } from "./all-providers.ts";
@@ -16,21 +16,21 @@ import {
   responsesAnswer,
 } from "./provider-answers.ts";
 
-/** One interface of one provider: how it is asked, and what it answers in each case. */
+/** One interface of one provider: how it is called, and what it returns in each case. */
 export interface Interface {
   readonly entry: CatalogueEntry;
-  /** Where it is asked. */
+  /** Where it is called. */
   readonly path: string;
-  /** What the operator has set, beside the key. */
+  /** What the operator has set, besides the key. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The same, or its neighbour that takes images; null: the provider has none. */
+  /** The same model, or a related one that accepts images; null: the provider has none. */
   readonly withImage: CatalogueEntry | null;
   readonly ok: Reply;
-  /** The provider declines in its own form. */
+  /** The provider's own way of declining. */
   readonly declined: Reply;
-  /** Well-formed JSON of the right outline, with a wrong value in it. */
+  /** Well-formed JSON with the right structure but a wrong value. */
   readonly wrong: readonly Reply[];
-  /** Form of an error's body. */
+  /** The format of an error body. */
   readonly error: (words: string) => unknown;
   readonly usage: Record<string, unknown>;
 }
@@ -46,10 +46,10 @@ const googleError = (words: string) => ({ error: { code: 500, message: words, st
 const falError = (words: string) => ({ detail: words });
 const replicateError = (words: string) => ({ title: "Error", detail: words, status: 500 });
 const chat = { ...entryOf("openai/gpt-5.2"), api: "chat" as const };
-/** As a list at OPENAI_BASE_URL names it. */
+/** The model as a list at OPENAI_BASE_URL names it. */
 const openRouter = { ...chat, provider: "compatible", server: { baseURL: OPENROUTER } };
 const openRouterError = (words: string) => ({ error: { code: 502, message: words, metadata: { provider_name: "x" } } });
-/** Its documents, "Errors and debugging": a flagged input is a 403, as a key without permission is. */
+/** From its documentation, "Errors and debugging": a flagged input is a 403, like a key without permission. */
 const OPENROUTER_DECLINED = {
   error: {
     code: 403,
@@ -90,7 +90,7 @@ const veoJob = (response: unknown): Reply =>
       response: JSON.parse(JSON.stringify(response).replaceAll("URL", url)) as unknown,
     }),
   );
-/** The start, the state, and then the result, which is the answer to the last question. */
+/** The start, the state, and then the result, which answers the last request. */
 const falJob =
   (result: Reply): Reply =>
   (request, response, url) => {
@@ -101,7 +101,7 @@ const falJob =
 const falFile = (file: Buffer, result: (url: string) => unknown): Reply =>
   falJob(({ path }, response, url) => (path.includes("/files/") ? response.end(file) : json(response, result(url))));
 
-/** Started as it should be, whose state is this. */
+/** A job that started normally and has this state. */
 const badState =
   (value: unknown, started: (url: string) => unknown): Reply =>
   ({ method }, response, url) =>

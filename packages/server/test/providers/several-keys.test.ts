@@ -1,4 +1,4 @@
-/** Several keys of one provider: calls use them by turns, each fails for itself, and a job stays with its own. */
+/** Several keys for one provider: calls use them in turn, each fails independently, and a job stays with its key. */
 import { describe, expect, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createCaller, requestOf } from "../support/model-caller-fixture.ts";
@@ -14,7 +14,7 @@ useTestDatabase((opened) => (db = opened.db));
 const chat = { ...entryOf("openai/gpt-5.2"), api: "chat" as const };
 const keyOf = ({ headers }: Pick<Received, "headers">) => headers.authorization?.replace("Bearer ", "");
 
-/** @param refused keys that are answered so. */
+/** @param refused keys that get this response. */
 async function open(refused: Readonly<Record<string, { readonly status: number; readonly code: string }>> = {}) {
   const reply: Reply = (request, response) => {
     const failure = refused[keyOf(request) ?? ""];

@@ -11,13 +11,13 @@ type Members = Record<string, unknown>;
 interface Interface {
   readonly entry: CatalogueEntry;
   readonly answer: Members;
-  /** Where the answer has its counts. */
+  /** Where the response has its counts. */
   readonly usage: "usage" | "usageMetadata";
   readonly input: string;
   readonly output: string;
-  /** With a list, or an object, of more counts. */
+  /** Counts with an additional list or object of counts. */
   readonly details: string;
-  /** The same answer while it is written. */
+  /** The same response as a stream. */
   readonly events: (usage: unknown) => readonly unknown[];
 }
 
@@ -108,7 +108,7 @@ const INTERFACES: Readonly<Record<string, Interface>> = {
   },
 };
 
-/** What stands in place of the counts, and what is known of them: null where all is estimated. */
+/** What replaces the counts, and what is known about them; null: everything is estimated. */
 const USAGES: readonly [what: string, usage: (one: Interface) => unknown, known: object | null, isNoted: boolean][] = [
   ["words", ({ input, output }) => ({ [input]: "many", [output]: "few" }), null, true],
   ["lists and objects", ({ input, output }) => ({ [input]: [11], [output]: { count: 5 } }), null, true],

@@ -1,4 +1,4 @@
-/** What a model that may search the web is sent, for every such model of the catalogue, and what its searches cost. */
+/** What a model that may search the web is sent, for every such catalogue model, and what its searches cost. */
 import { describe, expect, test } from "vitest";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import { resolveMapping } from "../../src/models/catalogue/catalogue.ts";
@@ -14,7 +14,7 @@ import { chatAnswer, geminiAnswer, messagesAnswer, responsesAnswer } from "./pro
 const PAGE = "https://example.org/tea";
 const TITLE = "Tea [and] rain";
 
-/** An answer of OpenAI after so many searches, one that failed, and a page that was opened: these are not billed. */
+/** An OpenAI response after so many searches, plus a failed search and an opened page, which are not billed. */
 function openaiAnswer(searches: number) {
   const { output, ...rest } = responsesAnswer();
   const calls = Array.from({ length: searches }, (_, at) => ({
@@ -112,7 +112,7 @@ test("models of OpenAI, Anthropic, and Google search the web", () => {
   expect(new Set(searching.map(({ provider }) => provider))).toEqual(new Set(["openai", "anthropic", "google"]));
 });
 
-/** The provider's own tool, and nothing that would make it ask us to run one. */
+/** The provider's own tool, and nothing that would make it ask us to run a tool. */
 const TOOLS: Readonly<Record<string, (searchesMax: number) => object>> = {
   openai: (max) => ({ tools: [{ type: "web_search" }], max_tool_calls: max, store: false }),
   anthropic: (max) => ({ tools: [{ type: "web_search_20250305", name: "web_search", max_uses: max }] }),

@@ -1,4 +1,4 @@
-/** Settings, messages and schemas of authors as each provider is sent them, for every model for text of the catalogue. */
+/** Authors' settings, messages, and schemas as sent to each provider, for every text model in the catalogue. */
 import { describe, expect, test } from "vitest";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelCall } from "../../src/models/ai-sdk/model-adapter.ts";

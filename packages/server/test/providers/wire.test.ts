@@ -1,6 +1,6 @@
 /**
- * What really goes out, for every model of the catalogue and every option value, kept as golden files: a change of the
- * catalogue or of an SDK package shows as a difference in JSON that a person can read.
+ * What is actually sent, for every catalogue model and every option value, recorded in golden files: a change in the
+ * catalogue or an SDK package shows as a readable difference in JSON.
  */
 import { expect, test } from "vitest";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
@@ -9,10 +9,10 @@ import { callOf, catalogue, createRig, IMAGE, isJob } from "./adapter-rig.ts";
 import { ELSEWHERE } from "./all-providers.ts";
 import { captureTransport, type Captured } from "./capture.ts";
 
-/** The default, each value of each option, and input images where the model takes some. */
+/** The default, each value of each option, and input images if the model accepts them. */
 function callsOf(entry: CatalogueEntry): { name: string; call: ModelCall }[] {
   const takes = entry.inputs?.images?.max ?? 0;
-  // An image-to-video or editing model is only ever called with its image.
+  // Image-to-video and editing models are only ever called with an image.
   const base = entry.modality === "text" || takes === 0 ? [] : [IMAGE];
   const chosen = Object.entries(entry.runOptions).flatMap(([key, option]) =>
     Object.keys(option.values).map((value) => ({
@@ -28,7 +28,7 @@ function callsOf(entry: CatalogueEntry): { name: string; call: ModelCall }[] {
   ];
 }
 
-/** Models that are asked in one way, by the name of their golden file. */
+/** Models that are called in the same way, by the name of their golden file. */
 interface Group {
   readonly name: string;
   readonly entries: readonly CatalogueEntry[];

@@ -94,7 +94,7 @@ test.each(["../secret", "", "0".repeat(36), "a/b"])("the key %o is refused", asy
 });
 
 describe("a bucket that fails", () => {
-  /** Answers the first `count` requests with a failure of the given kind. */
+  /** Fails the first `count` requests in the given way. */
   const failFirst = (count: number, kind: number | "reset") => {
     let left = count;
     server.disturb = (request, response) => {

@@ -36,13 +36,13 @@ async function open(store: BlobStore): Promise<Readable> {
   return blob.body;
 }
 
-/** The store, with another body under the same announced size. */
+/** The store, with a different body but the same announced size. */
 const delivering = (body: Readable): BlobStore =>
   Object.assign(Object.create(inner) as BlobStore, {
     get: async () => ({ body, size: CONTENT.byteLength, part: null }),
   });
 
-/** Descriptors of this process that stand on files of the store. */
+/** This process's open file descriptors for files of the store. */
 async function openDescriptors(): Promise<number> {
   const names = await readdir("/proc/self/fd");
   const targets = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")));

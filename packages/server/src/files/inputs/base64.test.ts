@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeChunks, decodeHead, measureBase64 } from "./base64.ts";
 
-/** The rule as the interface states it, written the slow way. */
+/** The interface's rule, implemented the slow way. */
 function measureSlowly(text: string): number | null {
   const digits = text.replace(/[\r\n \t]/g, "");
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(digits) || digits.length % 4 !== 0) return null;
@@ -11,7 +11,7 @@ function measureSlowly(text: string): number | null {
 
 const blank = fc.constantFrom("\r\n", " ", "\t", "\n", "  \r");
 
-/** Base64 of some bytes with white space anywhere in it. */
+/** Base64 of random bytes with white space anywhere. */
 const wrapped = fc
   .tuple(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.array(fc.tuple(fc.nat(300), blank), { maxLength: 8 }))
   .map(([bytes, blanks]) => {

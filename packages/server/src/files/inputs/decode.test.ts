@@ -10,7 +10,7 @@ import { encodeOutput, encodeSample, estimateDecodedBytes, prepareForModel, type
 
 const LIMITS = { bytesMax: 10_000_000, sideMax: 4_096 };
 
-/** 40 x 20, left half red, right half blue. */
+/** 40 x 20: left half red, right half blue. */
 function halves(alpha = 1): Sharp {
   const half = (background: string) => ({ create: { width: 20, height: 20, channels: 3, background } }) as const;
   return sharp({ create: { width: 40, height: 20, channels: 4, background: { r: 0, g: 0, b: 255, alpha } } }).composite(
@@ -25,7 +25,7 @@ async function faultOf(work: Promise<unknown>): Promise<DecodeFault | "taken"> {
   );
 }
 
-/** The colours of the four corners, clockwise from the top left. */
+/** The colors of the four corners, clockwise from the top left. */
 async function cornersOf(bytes: Uint8Array): Promise<string> {
   const { data, info } = await sharp(bytes).removeAlpha().raw().toBuffer({ resolveWithObject: true });
   const at = (x: number, y: number) => ((data[(y * info.width + x) * 3] ?? 0) > 128 ? "r" : "b");
@@ -54,7 +54,7 @@ describe("images for a model", () => {
     ]);
   });
 
-  // Red lies left in the stored pixels; where it must be seen follows from the eight values of the EXIF standard.
+  // Red is on the left in the stored pixels; the EXIF standard's eight values say where it must appear.
   test.each([
     [1, 40, 20, "rbbr"],
     [2, 40, 20, "brrb"],
@@ -260,7 +260,7 @@ describe("bombs", () => {
   });
 });
 
-/** A GIF of one frame whose header names any size. */
+/** A one-frame GIF whose header claims any size. */
 function gifOf(width: number, height: number): Buffer {
   const bytes = Buffer.from("474946383961ffffffff0000002c00000000ffffffff0002024c01003b", "hex");
   for (const at of [6, 18]) bytes.writeUInt16LE(width, at);

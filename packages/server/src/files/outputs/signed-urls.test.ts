@@ -71,7 +71,7 @@ describe("a modified address opens nothing", () => {
   test.each(cases)("%s", (_name, path) => {
     expect(path).not.toBe(PATH);
     expect(verify(path)).toBeNull();
-    expect(verify(path, EXPIRES * 1_000 + 5_000)).toBeNull(); // not "expired" either: the signature does not fit
+    expect(verify(path, EXPIRES * 1_000 + 5_000)).toBeNull(); // not even "expired": the signature does not match
   });
 
   test("unsigned parameters do not matter", () => {

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 afterAll(() => engine.close());
 
-/** A run that a worker has, with a video under way. */
+/** A claimed run with a video under way. */
 async function startJob() {
   const accountId = await engine.createAccount();
   const runId = await engine.createRun(accountId, { model: MODEL });
@@ -38,7 +38,7 @@ async function startJob() {
   };
 }
 
-/** Looks once; the provider answers like that. @returns the videos it was asked to stop, and how the send ended. */
+/** Runs the tick once with this provider response. @returns the videos it asked to stop, and how the call ended. */
 async function poll(answer: () => Promise<JobCancel>) {
   const asked: unknown[] = [];
   const tick = createAbandonedJobsTick({
@@ -103,7 +103,7 @@ test.each([true, false])("a video that takes longer than its run is stopped once
       close: async () => {},
     },
     wait: (ms, signal) => {
-      started.resolve(); // between the start, whose name is stored, and the first question
+      started.resolve(); // between storing the started job's name and the first poll
       return sleep(ms, signal);
     },
   });

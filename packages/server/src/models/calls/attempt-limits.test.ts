@@ -1,4 +1,4 @@
-/** Limits of one send, seen from the side of the provider: a double that does nothing but keep the signal it was given. */
+/** Limits of one call, seen from the provider's side: a double that only keeps the signal it was given. */
 import { expect, test, vi } from "vitest";
 import { createCaller, requestOf, SANDBOX_CATALOGUE } from "../../../test/support/model-caller-fixture.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
@@ -21,7 +21,7 @@ interface Rig {
   readonly random?: () => number;
 }
 
-/** A caller of one model, `double/text`, whose adapter answers as it is told. */
+/** A caller of one model, `double/text`, whose adapter answers as the test says. */
 function setup({ answer, timeoutMs = 600_000, ...change }: Rig) {
   const adapter: ModelAdapter = {
     callModel: answer,
@@ -40,7 +40,7 @@ function setup({ answer, timeoutMs = 600_000, ...change }: Rig) {
   return createCaller({ db, adapter, catalogue: { ...SANDBOX_CATALOGUE, find }, ...change });
 }
 
-/** Never answers; rejects as a fetch does when its signal aborts. */
+/** Never responds; rejects like a fetch when its signal aborts. */
 const hang = (_call: ModelCall, signal: AbortSignal): Promise<ModelResult> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
 
@@ -93,7 +93,7 @@ test("images in flight are bounded: a call that does not fit waits until another
   let under = 0;
   let most = 0;
   const { call } = setup({
-    inflightBytesMax: 9_000_000, // two thirds for calls: room for one of 5 MB
+    inflightBytesMax: 9_000_000, // two thirds are for calls: room for one of 5 MB
     answer: async () => {
       under += 1;
       most = Math.max(most, under);

@@ -14,7 +14,7 @@ const OK: ModelResult = { kind: "text", text: "done", truncated: false, usage: N
 const RATE_LIMITED = failure("rate_limited", { retry: "safe", breaker: "ignored" });
 const REFUSED_KEY = failure("credentials", { retry: "never", breaker: "opens" });
 
-/** The admission to a model of a provider with so many calls at once. */
+/** Admission to a provider's model with so many concurrent calls. */
 function setup(concurrency: number, bytesMax = 1_000, waitMs = WAIT_IN_PROCESS_MS, isPaced = false) {
   const known = catalogue.find("openai/gpt-5.2");
   if (known === null) throw new Error("no entry");
@@ -121,7 +121,7 @@ test("models do not share slots", async () => {
 describe("a model that follows its server's pace", () => {
   const answer = (outputTokens: number): ModelResult => ({ ...OK, usage: { ...NO_USAGE, outputTokens } });
 
-  /** As many calls as may be under way, all answered after `ms`; again and again. */
+  /** Repeatedly makes as many calls as are allowed, all answered after `ms`. */
   async function answerAll(rig: ReturnType<typeof setup>, rounds: number, ms: (atOnce: number) => number) {
     for (let round = 0; round < rounds; round += 1) {
       const calls: Extract<CallPermit, { kind: "admitted" }>[] = [];

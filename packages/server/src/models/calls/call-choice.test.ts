@@ -1,4 +1,4 @@
-/** Which model is called: the one asked for, none while it is left in peace, or the one declared to stand in for it. */
+/** Which model is called: the requested one, none while its breaker is open, or its declared fallback. */
 import { describe, expect, test } from "vitest";
 import { SANDBOX_CATALOGUE } from "../../../test/support/model-caller-fixture.ts";
 import {
@@ -16,7 +16,7 @@ let db: Database;
 useTestDatabase((opened) => (db = opened.db));
 const setup = (change: Partial<ModelCallerOptions> = {}) => createSandboxCaller(db, change);
 
-/** The sandbox under another provider's name: a caller may break the sandbox at will, so nothing guards it. */
+/** The sandbox under another provider's name: callers may break the sandbox at will, so no breaker guards it. */
 function asRealProvider(catalogue = SANDBOX_CATALOGUE): Pick<ModelCallerOptions, "catalogue" | "adapter"> {
   const find = (model: string) => {
     const entry = catalogue.find(model);

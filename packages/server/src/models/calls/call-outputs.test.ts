@@ -1,4 +1,4 @@
-/** What comes of a call: a text, an image, a video. */
+/** The results of calls: texts, images, videos. */
 import { describe, expect, test } from "vitest";
 import { createSandboxCaller, failedWith } from "../../../test/support/sandbox-caller.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";

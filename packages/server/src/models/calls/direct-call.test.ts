@@ -42,7 +42,7 @@ test("a test call that the model declines does not count as answered", async () 
   expect(await createTestCall(adapter)(entry)).toMatchObject({ isAnswered: false, cause: "refused" });
 });
 
-/** A provider that never finishes the picture it was asked for. */
+/** A provider that never finishes an ordered picture. */
 async function openSlowProvider() {
   const polled = Promise.withResolvers<void>();
   const { adapter, server } = await openAllProviders((request, response, url) => {

@@ -139,7 +139,7 @@ describe("an author's regular expression, which could run for minutes on model o
 
 const BUSY = failure("overloaded", { retry: "safe", breaker: "ignored" });
 
-/** Gives these answers, one after the other. */
+/** Returns these answers, one after another. */
 function adapterOf(...answers: (string | ModelResult)[]) {
   const calls: ModelCall[] = [];
   const callModel: ModelAdapter["callModel"] = async (call) => {
@@ -234,7 +234,7 @@ test.each([
 });
 
 describe("a call by an author who tries a prompt", () => {
-  /** A pause of no length: chance decides how long one is. */
+  /** A random pause of length zero. */
   const direct = (...answers: (string | ModelResult)[]) => {
     vi.spyOn(Math, "random").mockReturnValue(0);
     onTestFinished(() => void vi.restoreAllMocks());

@@ -25,7 +25,7 @@ const VIDEO: ModelResult = {
   requestId: null,
 };
 
-/** Goes on with a video that was started before: each question is answered with the next load, the last one repeats. */
+/** Continues with a video that was started before: each poll gets the next load, and the last one repeats. */
 function resume(loads: readonly ReadyJob["load"][]) {
   const waits: number[] = [];
   let questions = 0;
@@ -50,7 +50,7 @@ function resume(loads: readonly ReadyJob["load"][]) {
   return { result, waits, questions: () => questions };
 }
 
-/** Takes that long on the clock that the tests move, unless it is aborted. */
+/** Takes that long on the tests' clock, unless it is aborted. */
 const takes =
   (ms: number): ReadyJob["load"] =>
   (signal) =>
@@ -91,7 +91,7 @@ describe("a finished video", () => {
   });
 });
 
-/** A start that ends with its signal, or when the test lets the provider answer. */
+/** A start that ends with its signal, or when the test lets the provider respond. */
 function start() {
   const answered = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();

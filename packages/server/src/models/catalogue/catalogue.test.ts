@@ -47,7 +47,7 @@ describe("the shipped catalogue", () => {
   test("matches its schemas, which startup does not check again", () => {
     const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, import.meta.url), "utf8"));
     const files = readdirSync(new URL("./entries/", import.meta.url)).map((name) => read(`./entries/${name}`));
-    // What the schemas give is the file itself, so a start may take the file.
+    // Parsing returns the file unchanged, so startup may use the file directly.
     expect(files.map((one) => entriesFileSchema.parse(one))).toEqual(files);
     expect(catalogueFileSchema.parse(read("./catalogue.json"))).toEqual(read("./catalogue.json"));
   });
@@ -62,7 +62,7 @@ describe("the shipped catalogue", () => {
       string,
     ][];
     const now = new Map(shipped.models.map(({ index, model }) => [index, model]));
-    // The list only grows: a new model is appended to it, and no pair of it may ever differ from the catalogue.
+    // The list only grows: new models are appended, and no pair in it may ever differ from the catalogue.
     expect(recorded.map(([index]) => [index, now.get(index)])).toEqual(recorded);
     expect(now.size).toBe(recorded.length);
     expect(new Set(recorded.map(([, model]) => model)).size).toBe(recorded.length);
@@ -76,7 +76,7 @@ describe("the shipped catalogue", () => {
       new Set(sourced.map((entry) => entry.provider)),
     );
     expect([...unsourced]).toEqual([]);
-    // A source that is memory, or none, is no source.
+    // Memory is not a source.
     expect(sourced.filter((entry) => /remember|known to|not read|no source/i.test(entry.priceSource ?? ""))).toEqual(
       [],
     );

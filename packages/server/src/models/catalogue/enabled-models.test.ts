@@ -18,7 +18,7 @@ beforeEach(async () => {
   return () => opened.close();
 });
 
-/** A process with its own environment on the common database. */
+/** A process with its own environment on the shared database. */
 async function start(environment: Record<string, string> = {}, localHosts: readonly string[] = [], ownPort = 8_787) {
   const foundConcurrency = Number(environment["PROMPTD_COMPATIBLE_CONCURRENCY"] ?? 0) || null;
   const secret = (name: string): string | null => environment[name] ?? null;
@@ -134,7 +134,7 @@ describe("a process that calls no models", () => {
     };
     const { catalogue, enabled } = await startReader({ ...db, named });
     isHeld = true;
-    const late = enabled.refresh(); // as by itself every five seconds
+    const late = enabled.refresh(); // as happens automatically every five seconds
     await read.promise;
     await start({ OPENAI_API_KEY: "k" });
     await enabled.refresh();

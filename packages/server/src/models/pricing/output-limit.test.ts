@@ -32,9 +32,9 @@ test.each([
   ["openai/gpt-5.4", { reasoningEffort: "none" }, 0],
   ["openai/gpt-5.4", { reasoningEffort: "low" }, 2_048],
   ["openai/gpt-5.4", { reasoningEffort: "high" }, 16_084], // as far as the model's limit allows
-  ["google/gemini-3.8-flash", {}, 4_096], // it reasons unasked
+  ["google/gemini-3.8-flash", {}, 4_096], // it reasons by default
   ["openai/gpt-4.1", {}, 0],
-  ["anthropic/claude-haiku-4-5", { reasoningEffort: "high" }, 0], // it has tokens of its own
+  ["anthropic/claude-haiku-4-5", { reasoningEffort: "high" }, 0], // its reasoning has its own tokens
   ["sandbox/text", {}, 0],
 ])("an author's limit is for the answer: %s with %j gets extra tokens for reasoning", (...row) => {
   const [model, options, room] = row as [string, Record<string, string>, number];

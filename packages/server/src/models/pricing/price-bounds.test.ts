@@ -1,4 +1,4 @@
-/** The arithmetic of holds, captures and estimates over every model of the catalogue, and at the largest prices. */
+/** The arithmetic of holds, captures, and estimates for every catalogue model, and at the largest prices. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ function withOverlay(overlay: object): Catalogue {
   return loadCatalogue({ overlayFile, hasSecret: () => true, sandbox: true });
 }
 
-/** A step as a prompt can have it: options, count, images and lengths within what the entry allows. */
+/** A possible step of a prompt: options, count, images, and lengths within what the entry allows. */
 function stepsOf(entry: CatalogueEntry): fc.Arbitrary<StepPlan> {
   const options = Object.entries(entry.runOptions).map(([key, { values }]) =>
     fc.tuple(fc.constant(key), fc.constantFrom(...Object.keys(values))),
@@ -41,7 +41,7 @@ const anyStep = (catalogue: Catalogue) => fc.constantFrom(...catalogue.entries).
 const anySteps = fc.array(anyStep(shipped), { minLength: 1, maxLength: 5 });
 const tokens = fc.integer({ min: 0, max: 1_000_000_000 });
 
-/** All that one step's items may take by the limits of its entry, written apart from the code under test. */
+/** The most that one step's items may use by its entry's limits, computed independently of the code under test. */
 function most(catalogue: Catalogue, plan: StepPlan, share: number) {
   const entry = catalogue.find(plan.model);
   if (entry === null) throw new Error(plan.model);

@@ -63,12 +63,12 @@ test("a call's memory grows with its images and its text", () => {
 });
 
 test.each([
-  ["openai/gpt-5.2", null, 1], // its answer does not say
+  ["openai/gpt-5.2", null, 1], // its response does not say
   ["openai/gpt-5.2", 2, 2],
   ["openai/gpt-5.2", -1, 1],
   ["openai/gpt-5.2", Number.NaN, 1],
   ["openai/gpt-5.2", 1e12, 1_000],
-  ["google/gemini-2.5-flash", 3, 1], // paid by prompt
+  ["google/gemini-2.5-flash", 3, 1], // billed per prompt
   ["google/gemini-2.5-flash", 0, 0],
 ])("searches of %s that are reported as %s count as %i", (model, reported, searches) => {
   expect(withSearches(NO_USAGE, entryOf(model), reported)).toMatchObject({ searches });

@@ -59,7 +59,7 @@ describe("a provider's response", () => {
     expect(classify(httpStatus, body)).toMatchObject({ kind: "failed", cause, retry, breaker, httpStatus });
   });
 
-  /** As Gemini answers: the words are the same whichever quota is used up. */
+  /** Gemini's response: the words are the same whichever quota is used up. */
   const geminiQuota = (quotaId: string) => ({
     error: {
       code: 429,
@@ -101,7 +101,7 @@ describe("a provider's response", () => {
     expect(classify(status, body)).toEqual({ kind: "refused", usage: null });
   });
 
-  /** What a caller can write into a prompt, and a provider may repeat. */
+  /** What a caller can write in a prompt, and a provider may repeat. */
   const WRITTEN = [
     "billing",
     "insufficient_quota",
@@ -159,7 +159,7 @@ describe("Retry-After", () => {
     [{ "retry-after": "12345678" }, 12_345_678_000],
     [{ "retry-after": "9".repeat(400) }, 1e12],
     [{ "retry-after-ms": "9999999999999999" }, 1e12],
-    // Malformed (RFC 9110 knows digits and dates alone), so as if it were not there.
+    // Malformed (RFC 9110 allows only digits and dates), so it counts as absent.
     [{ "retry-after": "1e9" }, null],
     [{}, null],
   ])("%j is %s ms", (headers: Record<string, string>, expected) => {

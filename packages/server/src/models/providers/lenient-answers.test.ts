@@ -60,7 +60,7 @@ describe("a model's visible thoughts", () => {
       .map((event) => `data: ${JSON.stringify(event)}\n\n`)
       .join("") + "data: [DONE]\n\n";
 
-  /** In bytes of three, so that lines, tags and characters are cut anywhere. */
+  /** Three bytes at a time, so that lines, tags, and characters are cut anywhere. */
   async function streamed(pieces: readonly string[]): Promise<string> {
     const bytes = new TextEncoder().encode(events(pieces));
     const body = new ReadableStream<Uint8Array>({

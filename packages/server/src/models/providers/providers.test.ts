@@ -1,4 +1,4 @@
-/** Asks each part of each provider for an example; a provider without a row here fails. */
+/** Tests each part of each provider with an example; a provider without a row here fails. */
 import { describe, expect, test } from "vitest";
 import { MODALITIES, type Modality } from "@promptd/contract";
 import { systemClock } from "../../platform/clock.ts";
@@ -14,10 +14,10 @@ interface Example {
   readonly makes: readonly (Modality | "embeddings")[];
   /** Who receives the key when no address is set. */
   readonly origins: readonly string[];
-  /** How it says what, and with which status. */
+  /** How the provider reports each failure, and with which status. */
   readonly says: readonly (readonly [status: number, words: string, meaning: Meaning])[];
   readonly declinesJob: string | null;
-  /** An answer that hides a refusal from the SDK, and the modality. */
+  /** A response that hides a refusal from the SDK, and its modality. */
   readonly hiddenRefusal: { readonly modality: Modality; readonly status: number; readonly body: unknown } | null;
   readonly cancels: readonly { readonly operation: unknown; readonly request: readonly string[] | string | null }[];
 }

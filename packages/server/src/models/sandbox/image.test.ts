@@ -9,7 +9,7 @@ function draw(change: { subject?: string; itemIndex?: number; images?: { bytes: 
   return drawSandboxImage({ subject: "a cat", itemIndex: 0, size, images: [], ...change });
 }
 
-/** Red, green and blue of every pixel, as an independent decoder sees them. */
+/** Red, green, and blue of every pixel, as an independent decoder reads them. */
 async function decode(png: Uint8Array): Promise<{ at: (x: number, y: number) => string; data: Buffer }> {
   const { data, info } = await sharp(png, { failOn: "warning" })
     .removeAlpha()
@@ -43,7 +43,7 @@ describe("a sandbox picture", () => {
         .jpeg({ quality: 90 })
         .toBuffer(),
     );
-    // A dot is 3 pixels wide here, the word 41 dots; the first row of each letter, read off the decoded picture.
+    // Here a dot is 3 pixels wide and the word 41 dots; the first row of each letter, read from the decoded picture.
     const left = Math.floor((size.width - 41 * 3) / 2);
     const top = Math.floor((size.height - 11 * 3) / 2) + 2 * 3;
     const readRow = (row: number, pixel: (x: number, y: number) => string): string =>

@@ -11,7 +11,7 @@ import {
 } from "./sandbox-provider.ts";
 import { SandboxFailure } from "./sandbox-failure.ts";
 
-/** A timer that never waits: it moves its own clock and remembers what it was asked for. */
+/** A timer that never waits: it advances its own clock and records the requested waits. */
 function setup() {
   const waits: number[] = [];
   let nowMs = 1_000_000;
@@ -294,7 +294,7 @@ describe("video", () => {
   );
 });
 
-/** Length as the movie header (`mvhd`, version 0) of the MP4 says. */
+/** The length according to the MP4's movie header (`mvhd`, version 0). */
 function clipSeconds(mp4: Buffer): number {
   const at = mp4.indexOf("mvhd");
   expect(at).toBeGreaterThan(0);

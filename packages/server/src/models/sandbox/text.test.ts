@@ -52,7 +52,7 @@ describe("the text of the sandbox", () => {
         expect(whole.startsWith(text)).toBe(true);
         expect(isTruncated).toBe(text !== whole);
         expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxOutputTokens * 4);
-        // A code point has at most 4 bytes, so no more than 3 may be given away.
+        // A code point has at most 4 bytes, so at most 3 may be lost.
         expect(Buffer.byteLength(text)).toBeGreaterThan(isTruncated ? maxOutputTokens * 4 - 4 : 0);
         expect(outputTokens).toBe(Math.ceil(Buffer.byteLength(text) / 4));
       }),

@@ -3,8 +3,8 @@ import type { Documented } from "./page.ts";
 const READ = "2026-11-23";
 
 /**
- * Each page as the types of the package @anthropic-ai/sdk state it: 1.12.0 for 2026-10-21, and what that version of the
- * interface took away, temperature and top_p, from 2023-06-01, which is the version asked for here.
+ * Each page as in the types of the package @anthropic-ai/sdk: 1.12.0 for 2026-10-21. The members that this version of the
+ * interface removed, temperature and top_p, are from 2023-06-01, which is the version requested here.
  */
 export const ANTHROPIC: readonly Documented[] = [
   {

@@ -1,4 +1,4 @@
-/** The OpenAI interface, as each of those who speak it documents it. */
+/** The OpenAI interface, as each compatible provider documents it. */
 import type { Documented, Source } from "./page.ts";
 
 const BEARER = ["authorization", /^Bearer .+$/] as const;

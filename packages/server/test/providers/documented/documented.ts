@@ -1,7 +1,7 @@
 /**
- * What the providers' documentation says of the requests that this service may send, member by member, with the page and
- * the day it was read. Members are paths as in `input[].content[].text`; a path that ends with `.**` stands for all that is
- * below it, where the author of a prompt decides what that is.
+ * What the providers' documentation says about the requests that this service may send, member by member, with the page
+ * and the day it was read. Members are paths such as `input[].content[].text`. A path that ends with `.**` stands for
+ * everything below it, if a prompt's author decides what that is.
  */
 import { ANTHROPIC } from "./anthropic.ts";
 import { CHAT } from "./chat.ts";
@@ -13,7 +13,7 @@ import { REPLICATE } from "./replicate.ts";
 
 export const DOCUMENTED: readonly Documented[] = [...OPENAI, ...ANTHROPIC, ...GOOGLE, ...CHAT, ...FAL, ...REPLICATE];
 
-/** @param to host and path. @throws where nothing documents such a request. */
+/** @param to host and path. @throws if no page documents such a request. */
 export function documentationOf(to: string): Documented {
   const found = DOCUMENTED.filter((each) => each.to.test(to));
   const [only] = found;
@@ -35,7 +35,7 @@ function pathsOf(value: unknown, path: string): string[] {
   });
 }
 
-/** Members of a body that its provider documents nowhere, and required ones that are not there. */
+/** Members of a body that its provider does not document, and required members that are missing. */
 export function findUndocumented(to: string, body: unknown): string[] {
   const { sources, required } = documentationOf(to);
   const known = sources.flatMap(({ members }) => members);

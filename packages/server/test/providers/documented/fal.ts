@@ -1,6 +1,6 @@
 /**
- * fal: each model has a page and a description of its own. Where no other page is named, it is fal.ai/models/<id>/api as the
- * endpoint types of the package @fal-ai/client 1.10.1 state it, which are generated from fal's own descriptions.
+ * fal: each model has its own page and description. Unless another page is named, it is fal.ai/models/<id>/api as in the
+ * endpoint types of the package @fal-ai/client 1.10.1, which are generated from fal's own descriptions.
  */
 import { exactly, type Documented } from "./page.ts";
 

@@ -3,7 +3,7 @@ import type { Documented } from "./page.ts";
 const KEY = ["x-goog-api-key", /^.+$/] as const;
 const READ = "2026-11-23";
 
-/** Each page as the types of the package @google/genai 2.32.0 state it. */
+/** Each page as in the types of the package @google/genai 2.32.0. */
 export const GOOGLE: readonly Documented[] = [
   {
     to: /^generativelanguage\.googleapis\.com\/v1beta\/models\/[\w.-]+:(?:generateContent|streamGenerateContent\?alt=sse)$/,

@@ -3,7 +3,7 @@ import type { Documented } from "./page.ts";
 const KEY = ["authorization", /^Bearer .+$/] as const;
 const READ = "2026-11-23";
 
-/** Each page as the types of the package openai 6.49.0 state it, which are generated from OpenAI's own description. */
+/** Each page as in the types of the package openai 6.49.0, which are generated from OpenAI's own description. */
 export const OPENAI: readonly Documented[] = [
   {
     to: /^api\.openai\.com\/v1\/responses$/,

@@ -1,7 +1,7 @@
 export interface Documented {
   /** Host and path. */
   readonly to: RegExp;
-  /** The header with the key, and how it is written. */
+  /** The header with the key, and its format. */
   readonly key: readonly [name: string, value: RegExp];
   readonly headers?: Readonly<Record<string, RegExp>>;
   readonly required: readonly string[];
@@ -10,12 +10,12 @@ export interface Documented {
 
 export interface Source {
   readonly page: string;
-  /** The day, as 2026-11-23. */
+  /** The day, such as 2026-11-23. */
   readonly read: string;
   readonly members: readonly string[];
 }
 
-/** A host and path that is this one. */
+/** Matches this host and path. */
 export function exactly(text: string): RegExp {
   return new RegExp(`^${text.replaceAll(/[.+]/g, "\\$&")}$`);
 }

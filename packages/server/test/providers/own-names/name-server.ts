@@ -1,4 +1,4 @@
-/** A name server that gives every name one address: the guarded fetch asks name servers, not the hosts file. */
+/** A name server that resolves every name to one address: the guarded fetch queries name servers, not the hosts file. */
 import { createSocket } from "node:dgram";
 
 const HEADER_BYTES = 12;
@@ -10,7 +10,7 @@ export async function startNameServer(address: string): Promise<void> {
   await new Promise<void>((resolve) => socket.bind(53, "127.0.0.1", resolve));
 }
 
-/** RFC 1035, section 4: the question again, and for an IPv4 address one record that points back to its name. */
+/** RFC 1035, section 4: repeats the question, and for an IPv4 address adds one record that points back to its name. */
 function answerTo(query: Buffer, address: string): Buffer {
   const end = query.indexOf(0, HEADER_BYTES) + 5;
   const question = query.subarray(HEADER_BYTES, end);

@@ -1,4 +1,4 @@
-/** Every provider at its own host name, over TLS and HTTP/2, in one process: what each is sent is written down. */
+/** Every provider at its own host name, over TLS and HTTP/2, in one process that records what each is sent. */
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import {
@@ -15,13 +15,13 @@ import {
 
 export interface Sent {
   readonly method: string;
-  /** Host and path, as the provider sees them. */
+  /** Host and path as the provider sees them. */
   readonly to: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** Where files that providers name are fetched: hosts of their own. */
+/** Hosts for files that providers link to. */
 export const FILE_HOSTS = ["v3.fal.media", "replicate.delivery"];
 
 type Request = Http2ServerRequest | IncomingMessage;

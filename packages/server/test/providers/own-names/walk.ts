@@ -1,6 +1,6 @@
 /**
- * Run as root of a network namespace of its own: gives every provider's name an address of this machine, stands in for
- * all of them there, starts promptd as its users do, and runs each example. Prints what was answered and what was sent.
+ * Runs as root of its own network namespace: maps every provider's name to an address of this machine, stands in for all
+ * of them, starts promptd as its users do, and runs each example. Prints the responses and what was sent.
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -16,14 +16,14 @@ export interface Walk {
   readonly hosts: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly apiKey: string;
-  /** Version by example, in two rounds: the second has OPENAI_BASE_URL set. */
+  /** Versions by example, in two rounds: the second has OPENAI_BASE_URL set. */
   readonly rounds: readonly {
     readonly environment: Readonly<Record<string, string>>;
     readonly examples: Readonly<Record<string, string>>;
   }[];
 }
 
-/** Neither private nor reserved, so that files may be fetched from it. It exists in this namespace alone. */
+/** Neither private nor reserved, so that files may be fetched from it. It exists only in this namespace. */
 const ADDRESS = "11.11.11.11";
 
 const walk = JSON.parse(process.argv[2] ?? "") as Walk;
