@@ -80,8 +80,10 @@ export async function signOut(): Promise<void> {
 
 const HERE = "http://console.invalid";
 
-/** Allows only paths of this console, so that no link can redirect a person elsewhere. Parses like browsers, which drop
- * tabs and line breaks. */
+/**
+ * Allows only paths of this console, so that no link can redirect a person elsewhere. Parses like browsers, which drop
+ * tabs and line breaks.
+ */
 export function ownPath(from: string | undefined): string {
   if (from?.startsWith("/") !== true || !URL.canParse(from, HERE)) return "/";
   const { origin, pathname, search, hash } = new URL(from, HERE);

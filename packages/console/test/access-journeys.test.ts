@@ -91,7 +91,7 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
       await page.goto(`${server.url}/settings`);
       await page.getByLabel("New email").fill("moved@example.org");
       await page.getByLabel("Your password").fill(PASSWORD);
-      await page.getByRole("button", { name: "Send a link" }).click();
+      await page.getByRole("button", { name: "Send link" }).click();
       await page.getByText("An email is on its way to moved@example.org.").waitFor();
       await page.goto((await mail.waitFor("moved@example.org")).link);
       await page.getByRole("button", { name: "Confirm address" }).click();

@@ -92,7 +92,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
 
       await page.getByRole("tab", { name: "Test run" }).click();
       await page.getByText("names the leaf: passed").waitFor();
-      await page.getByLabel("Compare with").selectOption({ label: "Version 1, the latest" });
+      await page.getByLabel("Compare with").selectOption({ label: "Version 1 (latest)" });
       const before = (await author.client.send("listRuns")).rows.length;
       await page.route("**/manage/v1/runs", (route) => route.abort());
       await page.getByRole("button", { name: "Run draft" }).click();
@@ -188,7 +188,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Credits").fill("250");
       await dialog.getByLabel("Reason").fill("for the failed run");
-      await dialog.getByRole("button", { name: "Grant" }).click();
+      await dialog.getByRole("button", { name: "Grant credits" }).click();
       await page.getByText("1,250 credits").waitFor();
       expect(complaints).toEqual([]);
     });

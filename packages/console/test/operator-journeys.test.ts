@@ -123,7 +123,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       expect(await link.textContent()).not.toBe(first);
       await open.getByText("plan none, 500 credits").waitFor();
       await open.getByText(/^open until/).waitFor();
-      await page.getByRole("button", { name: "Revoke the invitation of late@example.org" }).click();
+      await page.getByRole("button", { name: "Revoke invitation for late@example.org" }).click();
       await open.waitFor({ state: "detached" });
       expect(complaints).toEqual([]);
     });
@@ -185,7 +185,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByRole("button", { name: "Actions for To be blocked" }).click();
       await page.getByRole("menuitem", { name: "Block" }).click();
       await page.getByRole("dialog").getByLabel("Reason").fill("it only fails");
-      await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Block prompt" }).click();
       await page.getByText("it only fails").waitFor();
       await page.goto(`${server.url}/p/${slug}`);
       await page.getByText("Prompt not found").waitFor();
@@ -256,7 +256,7 @@ describe.skipIf(findBrowser() === null)("while the caller's page is open, an ope
         await page.getByRole("table", { name: "Accounts" }).getByRole("link").first().click();
         await page.getByRole("button", { name: "Grant credits" }).click();
         await page.getByRole("dialog").getByLabel("Credits").fill("100");
-        await page.getByRole("dialog").getByRole("button", { name: "Grant" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Grant credits" }).click();
         await page.getByText("100 credits", { exact: true }).waitFor();
         await run.click(); // once her page knows about them
         await hers.getByText("Succeeded", { exact: true }).waitFor();

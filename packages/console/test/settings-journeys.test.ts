@@ -139,7 +139,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.addInitScript((id) => localStorage.setItem("promptd-account", id), ada.accountId);
       await page.goto(`${server.url}/settings/account`);
       await page.getByRole("button", { name: "Leave account" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Leave", exact: true }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Leave account", exact: true }).click();
       await page.getByText(/You have left/).waitFor();
       expect((await ada.client.send("listMembers")).rows).toHaveLength(1);
       expect(complaints).toEqual([]);

@@ -64,7 +64,7 @@ export function InvitationTable({ rows, hasRoles = false, onRenew, onRevoke }: I
                 <Button
                   small
                   tone="quiet"
-                  aria-label={`Revoke the invitation of ${row.email}`}
+                  aria-label={`Revoke invitation for ${row.email}`}
                   onClick={() => onRevoke(row)}
                 >
                   Revoke

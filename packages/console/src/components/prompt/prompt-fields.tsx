@@ -114,7 +114,7 @@ function Help({ field: { description, required, default: usual, options } }: { r
   return parts.length === 0 ? null : parts.join(" ");
 }
 
-/** The character count, shown once the text nears its limit. */
+/** The character count, shown once the text exceeds half its limit. */
 function Count({ field: { maxLength }, value }: { readonly field: TextInputField; readonly value: string }) {
   if (maxLength === null) return null;
   const length = countCharacters(value);

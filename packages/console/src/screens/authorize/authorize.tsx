@@ -47,7 +47,7 @@ export function AuthorizeScreen() {
           </Loading>
         )
       ) : !isPossible ? (
-        <Failure title="The program's request is not supported.">
+        <Failure title="The program’s request is not supported.">
           It must use the authorization code flow with PKCE (S256).
         </Failure>
       ) : (

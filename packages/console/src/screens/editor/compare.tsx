@@ -65,7 +65,7 @@ export function CompareChoice({ prompt, config, trial }: CompareChoiceProps) {
             {versions.map(({ promptVersionId, version, isLatest }) => (
               <option key={promptVersionId} value={valueOf({ promptVersionId })}>
                 Version {version}
-                {isLatest ? ", the latest" : ""}
+                {isLatest ? " (latest)" : ""}
               </option>
             ))}
           </optgroup>

@@ -15,7 +15,7 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
   const { faults, last, isPending, failure } = checked;
   return (
     <div
-      {...useScrolling("Check of the file")}
+      {...useScrolling("File check")}
       aria-busy={isPending}
       className={cx(
         "@container grid max-h-[max(150px,30dvh)] shrink-0 gap-2 overflow-y-auto border-t border-line bg-bg px-4 py-2.5 text-12",

@@ -80,7 +80,7 @@ function Version({ row, prompt, draft, older }: VersionProps) {
         {labels.map((label) => (
           <Label key={label} promptId={prompt.promptId} label={label} />
         ))}
-        {row.endingModels.length === 0 ? null : <Badge tone="warn">model ends</Badge>}
+        {row.endingModels.length === 0 ? null : <Badge tone="warn">model retiring</Badge>}
       </div>
       <VersionActions {...{ row, prompt, draft, older }} />
       {note === null ? null : <p className="col-span-2 [overflow-wrap:anywhere]">{note}</p>}

@@ -136,7 +136,7 @@ function HowToTest() {
       </p>
       <pre
         tabIndex={0}
-        aria-label="Example of a test case"
+        aria-label="Example test case"
         className="overflow-x-auto rounded-2 bg-sunk p-3 font-mono text-[12px] leading-5 text-ink"
       >
         {

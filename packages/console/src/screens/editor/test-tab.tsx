@@ -108,7 +108,7 @@ function TestForm(props: TestFormProps) {
     <>
       <form
         noValidate
-        aria-label="Inputs of the test run"
+        aria-label="Test run inputs"
         className="grid grid-cols-[minmax(0,1fr)] gap-5 p-4"
         onKeyDown={runKeys}
         onSubmit={(event) => {

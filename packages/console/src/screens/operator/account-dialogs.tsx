@@ -50,7 +50,7 @@ function Grant({ isOpen, account, onClose, onDone }: OneProps) {
     await onDone();
   };
   return (
-    <FormDialog isOpen={isOpen} onClose={onClose} title="Grant credits" submit="Grant" onSubmit={grant}>
+    <FormDialog isOpen={isOpen} onClose={onClose} title="Grant credits" submit="Grant credits" onSubmit={grant}>
       <Field label="Credits">
         {(control) => <Input {...control} name="amount" type="number" min={1} step={1} required autoFocus />}
       </Field>
@@ -111,7 +111,7 @@ function Freeze({
           ? "It cannot start runs that cost credits. Runs in progress finish normally."
           : "It can start runs again."
       }
-      submit={isFrozen ? "Freeze" : "Unfreeze"}
+      submit={isFrozen ? "Freeze account" : "Unfreeze account"}
       isDanger={isFrozen}
       onSubmit={save}
     >

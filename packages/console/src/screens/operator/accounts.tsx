@@ -16,7 +16,7 @@ export function AccountsSection() {
   return (
     <>
       <SearchBox
-        label="Name, email or ID"
+        label="Name, email, or ID"
         about="Accounts pay for runs and own keys and prompts."
         value={q}
         onSearch={(text) => void navigate({ search: { q: text }, replace: true })}

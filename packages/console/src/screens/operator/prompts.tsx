@@ -188,7 +188,7 @@ function Block({ isOpen, onClose, onSubmit, title }: DialogProps & { readonly ti
       onClose={onClose}
       title={`Block “${nameIn(title)}”?`}
       description="The prompt leaves the marketplace, and its author cannot publish it again. Runs in progress finish normally."
-      submit="Block"
+      submit="Block prompt"
       isDanger
       onSubmit={onSubmit}
     >
@@ -206,7 +206,7 @@ function Share({ isOpen, onClose, onSubmit, percent }: DialogProps & { readonly 
       onClose={onClose}
       title="Author’s share"
       description="The author’s share of what others pay for each run."
-      submit="Change"
+      submit="Change share"
       onSubmit={onSubmit}
     >
       <Field label="Percent" help="Leave empty for this installation’s default.">

@@ -8,7 +8,7 @@ import { PasswordField } from "../../components/shell/person-fields.tsx";
 import { useAction } from "../../components/use-action.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
 
-/** Behind the link of a reset, whose token is in the fragment. */
+/** The page behind a password reset link, whose token is in the fragment. */
 export function ResetPasswordScreen() {
   const [token] = useState(takeCode);
   const [isDone, setDone] = useState(false);

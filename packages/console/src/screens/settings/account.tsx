@@ -94,7 +94,7 @@ function Leaving({ account }: AccountProps) {
         onClose={() => setAsking(false)}
         title={`Leave ${nameIn(account.name)}?`}
         description="You lose access immediately, and your management tokens for it stop working. An owner can invite you again."
-        submit="Leave"
+        submit="Leave account"
         isDanger
         onSubmit={leave}
       />
@@ -204,14 +204,14 @@ function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
     await manage.send("deleteAccount", { body: { confirm: typed.trim(), prompts } });
     chooseAccount(null);
     queries.clear();
-    toast(`The account of ${account.email} is deleted`);
+    toast(`Account ${account.email} deleted`);
     await navigate(account.isPersonal ? { to: "/sign-in", search: {} } : { to: "/" });
   };
   return (
     <FormDialog
       isOpen={isOpen}
       onClose={close}
-      title={`Delete the account ${nameIn(account.name)}?`}
+      title={`Delete account ${nameIn(account.name)}?`}
       submit="Delete permanently"
       isDanger
       isReady={isMatch}
@@ -221,7 +221,7 @@ function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
         <li>
           Keys and tokens stop working immediately{account.isPersonal ? ", and you are signed out everywhere" : ""}.
         </li>
-        <li>Runs in progress are canceled. Runs, inputs, outputs and files are deleted within a minute or two.</li>
+        <li>Runs in progress are canceled. Runs, inputs, outputs, and files are deleted within a minute or two.</li>
         <li>
           {credits === undefined || credits.available === 0
             ? "Remaining credits are lost."

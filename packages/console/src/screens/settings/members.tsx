@@ -72,7 +72,7 @@ function Members({ rows, isOwner, accountName }: MembersProps) {
         onClose={() => setRemoving(null)}
         title={`Remove ${nameIn(removing?.name ?? "")}?`}
         description="They lose access immediately. API keys they know still work until you revoke them."
-        submit="Remove"
+        submit="Remove member"
         isDanger
         onSubmit={async () => {
           await manage.send("removeMember", { params: { personId: removing?.personId ?? "" } });

@@ -40,7 +40,7 @@ export function EmailAddress() {
     <Panel title="Email address">
       <div className="max-w-[400px]">
         {asked === null ? (
-          <ActionForm action={action} submit="Send a link" onSubmit={ask}>
+          <ActionForm action={action} submit="Send link" onSubmit={ask}>
             <Field
               label="New email"
               help={`You sign in as ${person.email} until you open the link sent to the new address.`}
