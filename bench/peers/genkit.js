@@ -1,4 +1,4 @@
-// A stored prompt with typed inputs, as a flow over HTTP: what genkit's guide for Express shows.
+// A stored prompt with typed inputs, as a flow over HTTP, following the Express guide of genkit.
 import { expressHandler } from "@genkit-ai/express";
 import { openAICompatible } from "@genkit-ai/compat-oai";
 import express from "express";

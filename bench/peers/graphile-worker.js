@@ -1,4 +1,4 @@
-// With BENCH_BATCHES as its page on performance says (a local queue, completions in batches), else with its defaults.
+// With BENCH_BATCHES, configured as its performance page says (a local queue, batched completions), otherwise with its defaults.
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import { serveRounds } from "../harness/queue-rounds.ts";
 

@@ -1,4 +1,4 @@
-// A stored agent over HTTP, by mastra's own adapter for Hono.
+// A stored agent over HTTP, with the mastra adapter for Hono.
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { serve } from "@hono/node-server";
 import { Agent } from "@mastra/core/agent";

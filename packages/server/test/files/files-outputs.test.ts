@@ -206,7 +206,7 @@ describe("a generated image", () => {
 
   test.each([
     ["an SVG", Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), "cannot be read"],
-    ["a cut PNG", Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1"), "cannot be read"],
+    ["a truncated PNG", Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1"), "cannot be read"],
     [
       "2.5 gigapixels",
       writePng({ width: 50_000, height: 50_000, depth: 1, colour: 0 }, Buffer.alloc(100)),

@@ -74,7 +74,7 @@ describe("a spooled video", () => {
   });
 
   test.each([
-    ["no video", Buffer.from("<html>not a video</html>"), "cannot be read."],
+    ["not a video", Buffer.from("<html>not a video</html>"), "cannot be read."],
     ["empty", Buffer.alloc(0), "cannot be read."],
   ])("that is %s is refused and removed", async (_name, bytes, words) => {
     const files = await open();

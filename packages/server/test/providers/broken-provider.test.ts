@@ -51,8 +51,8 @@ describe("an answer", () => {
   test.each([
     ["is a web page", (response: ServerResponse) => response.end("<html>welcome</html>")],
     ["is empty", (response: ServerResponse) => response.end()],
-    ["is cut JSON", (response: ServerResponse) => response.end('{"choices":[{"mess')],
-    ["is JSON of another shape", (response: ServerResponse) => json(response, { hello: "world" })],
+    ["is truncated JSON", (response: ServerResponse) => response.end('{"choices":[{"mess')],
+    ["is JSON with another structure", (response: ServerResponse) => json(response, { hello: "world" })],
     ["has no choice", (response: ServerResponse) => json(response, { ...chatAnswer(), choices: [] })],
   ])("that %s with status 200 may be retried once", async (_name, reply) => {
     expect(await answered(reply)).toMatchObject({

@@ -66,7 +66,7 @@ function authorsCalls(entry: CatalogueEntry): Record<string, Partial<ModelCall>>
       outputSchema: SCHEMA,
       correction: { answer: "No.", problem: "it is not JSON" },
     },
-    "text while it is written": { onText: () => {} },
+    "streamed text": { onText: () => {} },
     ...(entry.webSearch === undefined ? {} : { "search of the web": { webSearch: { sources: true } } }),
   };
 }

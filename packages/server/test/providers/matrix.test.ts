@@ -22,7 +22,7 @@ const WRONG: readonly (readonly [string, unknown])[] = [
   ["a list", []],
   ["a number", 7],
   ["an empty object", {}],
-  ["an object of other names", { hello: "world" }],
+  ["an object with other members", { hello: "world" }],
 ];
 
 /** One call from start to result, as the call policy makes it. */

@@ -156,8 +156,8 @@ describe("anything that is not an image", () => {
     ["a PDF", async () => Buffer.from("%PDF-1.7\n1 0 obj\n<<>>\nendobj\n")],
     ["text", async () => Buffer.from("not an image at all")],
     ["nothing", async () => Buffer.alloc(0)],
-    ["a PNG header alone", async () => Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1")],
-    ["a GIF header alone", async () => Buffer.from("GIF89a")],
+    ["only a PNG header", async () => Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1")],
+    ["only a GIF header", async () => Buffer.from("GIF89a")],
     ["half a JPEG", async () => sharp(randomBytes(90_000), raw(300, 100)).jpeg().toBuffer().then(firstHalf)],
     ["half a PNG", async () => sharp(randomBytes(90_000), raw(300, 100)).png().toBuffer().then(firstHalf)],
     ["half a WebP", async () => sharp(randomBytes(90_000), raw(300, 100)).webp().toBuffer().then(firstHalf)],
@@ -194,7 +194,7 @@ describe("bombs", () => {
       () => writePng({ width: 50_000, height: 50_000, depth: 1, colour: 0 }, Buffer.alloc(1_000_000)),
     ],
     [
-      "a PNG of 8,193 pixels a side",
+      "a PNG of 8,193 pixels per side",
       () => writePng({ width: 8_193, height: 1, depth: 1, colour: 0 }, Buffer.alloc(1_026)),
     ],
     [

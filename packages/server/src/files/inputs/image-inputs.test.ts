@@ -135,7 +135,7 @@ describe("the format of Base64 data", () => {
     ["a TIFF", "II*\0............"],
     ["an AVIF", "\0\0\0\x1cftypavif...."],
     ["a BMP", "BM.............."],
-    ["a RIFF that is no WebP", "RIFF\x10\0\0\0WAVEfmt "],
+    ["a RIFF that is not WebP", "RIFF\x10\0\0\0WAVEfmt "],
     ["two bytes", "\xff\xd8"],
   ])("%s is refused", (_name, text) => {
     const issues = checkImageInputs([base64(Buffer.from(text, "latin1").toString("base64"))]);

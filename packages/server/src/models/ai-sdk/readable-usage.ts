@@ -13,10 +13,10 @@ export function withReadableUsage(fetch: typeof globalThis.fetch, onUnreadable: 
     const answer = await fetch(input, init);
     if (!answer.ok || answer.body === null) return answer;
     const type = answer.headers.get("content-type") ?? "";
-    if (type.includes("event-stream")) return new Response(changeLines(answer.body, lineMender(onUnreadable)), answer);
+    if (type.includes("event-stream")) return new Response(changeLines(answer.body, lineFixer(onUnreadable)), answer);
     const whole = await wholeAnswer(answer);
-    const mended = isPlain(whole.content) ? null : mendText(whole.content.toString("utf8"), onUnreadable);
-    return mended === null ? whole : answerWhole(Buffer.from(mended), whole);
+    const fixed = isPlain(whole.content) ? null : fixText(whole.content.toString("utf8"), onUnreadable);
+    return fixed === null ? whole : answerWhole(Buffer.from(fixed), whole);
   };
 }
 
@@ -39,8 +39,8 @@ function isPlain(bytes: Buffer): boolean {
   return !BAD_COUNT.test(text) && BOTH_COUNTS.some(([one, other]) => one.test(text) && other.test(text));
 }
 
-/** For each line of a stream of events. */
-function lineMender(onUnreadable: () => void): (line: string) => string {
+/** Fixes each line of an event stream. */
+function lineFixer(onUnreadable: () => void): (line: string) => string {
   let isNoted = false;
   const noteOnce = () => {
     if (!isNoted) onUnreadable();
@@ -48,59 +48,59 @@ function lineMender(onUnreadable: () => void): (line: string) => string {
   };
   return (line) => {
     const data = /^data:\s*(\{.*)$/s.exec(line)?.[1];
-    const mended = data === undefined || !data.includes('"usage') ? null : mendText(data, noteOnce);
-    return mended === null ? line : `data: ${mended}`;
+    const fixed = data === undefined || !data.includes('"usage') ? null : fixText(data, noteOnce);
+    return fixed === null ? line : `data: ${fixed}`;
   };
 }
 
 /** Null: nothing to fix, or not JSON, which the SDK reports. */
-function mendText(text: string, onUnreadable: () => void): string | null {
+function fixText(text: string, onUnreadable: () => void): string | null {
   const answer = parseJson(text);
   if (!isPlainObject(answer)) return null;
-  const mending = new Mending();
-  mending.mendAnswer(answer);
-  if (mending.isUnreadable) onUnreadable();
-  return mending.isChanged ? JSON.stringify(answer) : null;
+  const fixer = new UsageFixer();
+  fixer.fixAnswer(answer);
+  if (fixer.isUnreadable) onUnreadable();
+  return fixer.isChanged ? JSON.stringify(answer) : null;
 }
 
-class Mending {
+class UsageFixer {
   isChanged = false;
   /** True when a count has an invalid value; an absent count is normal. */
   isUnreadable = false;
 
-  mendAnswer(answer: Record<string, unknown>): void {
+  fixAnswer(answer: Record<string, unknown>): void {
     const { type, response, message } = answer;
-    if (isPlainObject(response)) this.#mendUsage(response, "usage", REQUIRED); // an event of Responses
-    if (isPlainObject(message)) this.#mendUsage(message, "usage", REQUIRED); // an event of Anthropic
-    if (type === "message") this.#mendUsage(answer, "usage", REQUIRED, true);
+    if (isPlainObject(response)) this.#fixUsage(response, "usage", REQUIRED); // an event of Responses
+    if (isPlainObject(message)) this.#fixUsage(message, "usage", REQUIRED); // an event of Anthropic
+    if (type === "message") this.#fixUsage(answer, "usage", REQUIRED, true);
     // Counts from earlier Anthropic events stay valid.
-    else if (type === "message_delta") this.#mendUsage(answer, "usage", ["output_tokens"], true);
-    else this.#mendUsage(answer, "usage", isPlainObject(answer["choices"]) || "data" in answer ? [] : REQUIRED);
-    this.#mendUsage(answer, "usageMetadata", []);
+    else if (type === "message_delta") this.#fixUsage(answer, "usage", ["output_tokens"], true);
+    else this.#fixUsage(answer, "usage", isPlainObject(answer["choices"]) || "data" in answer ? [] : REQUIRED);
+    this.#fixUsage(answer, "usageMetadata", []);
   }
 
-  #mendUsage(owner: Record<string, unknown>, name: string, required: readonly string[], mustBe = false): void {
+  #fixUsage(owner: Record<string, unknown>, name: string, required: readonly string[], mustBe = false): void {
     const usage = owner[name];
     const isAbsent = usage === undefined || usage === null;
     if (isAbsent && !mustBe) return;
     if (!isAbsent && !isPlainObject(usage)) this.isUnreadable = true;
     if (!isPlainObject(usage)) this.#set(owner, name, {});
     const counts = owner[name] as Record<string, unknown>;
-    this.#mendCounts(counts, false);
+    this.#fixCounts(counts, false);
     for (const count of required) if (counts[count] === undefined) this.#set(counts, count, 0); // counts as missing
   }
 
   /** In a list, each part must have its counts, so 0 replaces an invalid one. */
-  #mendCounts(members: Record<string, unknown>, isInList: boolean): void {
+  #fixCounts(members: Record<string, unknown>, isInList: boolean): void {
     for (const [name, value] of Object.entries(members)) {
       const isPart = !COUNT.test(name);
-      if (!isPart) this.#mendCount(members, name, isInList);
-      else if (hasForm(name, value)) for (const part of partsOf(value)) this.#mendCounts(part, Array.isArray(value));
+      if (!isPart) this.#fixCount(members, name, isInList);
+      else if (hasForm(name, value)) for (const part of partsOf(value)) this.#fixCounts(part, Array.isArray(value));
       else this.#drop(members, name);
     }
   }
 
-  #mendCount(members: Record<string, unknown>, name: string, isInList: boolean): void {
+  #fixCount(members: Record<string, unknown>, name: string, isInList: boolean): void {
     const value = members[name];
     if (isCount(value)) return;
     const isWritten = typeof value === "string" && /^\d{1,12}(?:\.\d{1,6})?$/.test(value.trim());

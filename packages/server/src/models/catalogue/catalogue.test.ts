@@ -226,27 +226,31 @@ describe("an overlay", () => {
   });
 
   test.each([
-    ["a slip in a field's name", { ...own, limts: {} }, 'models[0]: "limts" is not a known field here. Known fields: '],
+    ["a misspelled field", { ...own, limts: {} }, 'models[0]: "limts" is not a known field here. Known fields: '],
     [
-      "a slip in the name of a field that is missing",
+      "a misspelled required field",
       { ...own, limits: { ...own.limits, timeoutMs: undefined, timeoutMS: 5 } },
       'models[0].limits: "timeoutMS" is not a known field here. Did you mean "timeoutMs"?',
     ],
-    ["another type", { ...own, index: "1" }, 'models[0].index: must be a number, got "1"'],
-    ["part of a number", { ...own, index: 1.5 }, "models[0].index: must be a whole number, got 1.5"],
+    ["a wrong type", { ...own, index: "1" }, 'models[0].index: must be a number, got "1"'],
+    ["a fraction", { ...own, index: 1.5 }, "models[0].index: must be a whole number, got 1.5"],
     ["too large a number", { ...own, index: 20_000 }, "models[0].index: must be at most 19999, got 20000"],
     [
-      "an array in place of an object",
+      "an array instead of an object",
       { ...own, runOptions: [] },
       "models[0].runOptions: must be an object, got an array",
     ],
-    ["another word", { ...own, api: "x" }, 'models[0].api: must be "responses" or "chat", got "x"'],
+    ["an unknown word", { ...own, api: "x" }, 'models[0].api: must be "responses" or "chat", got "x"'],
     ["an empty text", { ...own, providerModel: "" }, "models[0].providerModel: must have a length of at least 1"],
-    ["no day", { ...own, retiresAt: "soon" }, 'models[0].retiresAt: must be a date such as "2027-01-31"'],
-    ["no pixels", { ...own, defaults: { size: "big" } }, 'models[0].defaults.size: must be pixels such as "1024x1536"'],
-    ["a missing field of a whole entry", { ...own, modality: undefined }, "modality: must be "],
-    ["a price that is no decimal", { ...own, price: { perImage: "1e3" } }, "must be a price"],
-    ["a model id in capitals", { ...own, model: "Home/Llama" }, "must consist of lowercase letters"],
+    ["an invalid date", { ...own, retiresAt: "soon" }, 'models[0].retiresAt: must be a date such as "2027-01-31"'],
+    [
+      "invalid pixels",
+      { ...own, defaults: { size: "big" } },
+      'models[0].defaults.size: must be pixels such as "1024x1536"',
+    ],
+    ["a missing field in a complete entry", { ...own, modality: undefined }, "modality: must be "],
+    ["a price that is not a decimal", { ...own, price: { perImage: "1e3" } }, "must be a price"],
+    ["an uppercase model id", { ...own, model: "Home/Llama" }, "must consist of lowercase letters"],
     ["a missing field", { ...own, limits: undefined }, "limits"],
   ])("is refused for %s", (_name, model, words) => {
     expect(faultsOf(file(model))).toContain(words);

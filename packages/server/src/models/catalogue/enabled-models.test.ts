@@ -188,7 +188,7 @@ describe("a model server on this machine", () => {
     ["a web page", "<html>"],
     ["another kind of list", JSON.stringify({ object: "page", data: [{ id: "x" }] })],
     ["more than 64 KiB", list(...Array.from({ length: 3_000 }, (_, i) => `model-${i}-${"x".repeat(20)}`))],
-    ["ids that are no text", JSON.stringify({ object: "list", data: [{ id: 5 }, null] })],
+    ["ids that are not strings", JSON.stringify({ object: "list", data: [{ id: 5 }, null] })],
   ])("that returns %s is not a model server", async (_name, answer) => {
     const { host } = await serveModels(() => answer);
     const { catalogue } = await start({}, [host]);

@@ -7,8 +7,8 @@ const read = async (body: unknown) => (await readLeniently(Response.json(body)))
 describe("an error inside a response with status 200", () => {
   test.each([
     ["with its own status", { error: { code: 429, message: "slow down" } }, 429],
-    ["with a status as text", { error: { code: "404", message: "no such model" } }, 404],
-    ["with a code that is no status", { error: { code: "overloaded", message: "busy" } }, 502],
+    ["with a status as a string", { error: { code: "404", message: "no such model" } }, 404],
+    ["with a code that is not a status", { error: { code: "overloaded", message: "busy" } }, 502],
     ["as a sentence", { error: "model is loading" }, 502],
     [
       "in its choice",
