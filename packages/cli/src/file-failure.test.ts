@@ -16,20 +16,20 @@ const failed = (work: Promise<unknown>): Promise<unknown> =>
     () => null,
     (error: unknown) => error,
   );
-/** What the system says to a user without rights; tests may run as one who has all. */
+/** The system's error for a user without permission. Simulated, because tests may run as root. */
 const failure = (code: string) => Object.assign(new Error(`${code}: something, open 'x'`), { code });
 
 describe("a file that cannot be read", () => {
   const describeIt = (name: string, error: unknown) => describeReadFailure(name, error, "name an image in it");
 
-  test("is not there, is a directory, or lies behind something that is none", async () => {
+  test("does not exist, is a directory, or has a path through a file", async () => {
     const read = (name: string) => failed(readFile(join(directory, name)));
     expect(describeIt("a.png", await read("a.png"))).toBe("There is no file a.png. Check the name.");
     expect(describeIt("file/a", await read("file/a"))).toBe("There is no file file/a. Check the name.");
     expect(describeIt(".", await read("."))).toBe(". is a directory; name an image in it.");
   });
 
-  test("is not open to the user, or the system says something else, of which only the code is shown", () => {
+  test("is not readable by the user, or fails in another way, of which only the code is shown", () => {
     const forbidden =
       "You do not have permission to read a.png. Change its permissions, or run the command as its owner.";
     expect(describeIt("a.png", failure("EACCES"))).toBe(forbidden);
@@ -38,13 +38,13 @@ describe("a file that cannot be read", () => {
     expect(describeIt("a.png", "no error")).toBe("a.png could not be read. Check the file and its disk.");
   });
 
-  test("is named fit for a terminal", () => {
+  test("is named without control characters", () => {
     expect(describeIt("a\u001b[2J.png", failure("ENOENT"))).not.toContain("\u001b");
   });
 });
 
 describe("a file that cannot be written", () => {
-  test("has no folder, no right or no room", async () => {
+  test("has no folder, no permission, or no space", async () => {
     const below = await failed(mkdir(join(directory, "file/deeper"), { recursive: true }));
     expect(describeWriteFailure("file/deeper", below)).toBe(
       "file/deeper cannot be written: part of its path is a file, not a folder. Choose another path.",

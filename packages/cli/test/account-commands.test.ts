@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
 
-test("me shows profile, credits and what the flags mean", async () => {
+test("me shows the profile, credits, and the meaning of the flags", async () => {
   const routes = {
     "GET /v1/me": { data: { username: "ada", displayName: null, userFlags: 3 } },
     "GET /v1/me/credits": { data: { credits: 480 } },
@@ -14,7 +14,7 @@ test("me shows profile, credits and what the flags mean", async () => {
 });
 
 describe("config", () => {
-  test("keeps address and key where only the owner can read them, and commands use them", async () => {
+  test("stores address and key where only the owner can read them, and commands use them", async () => {
     const { run, env, home, baseUrl, seen } = await setup({ "GET /v1/prompts/publish": { data: { rows: [] } } });
     delete env["PROMPTD_URL"];
     delete env["PROMPTD_API_KEY"];
@@ -27,7 +27,7 @@ describe("config", () => {
     expect(seen[0]?.headers.authorization).toBe("Bearer pd_from_stdin");
   });
 
-  test("the environment goes before the file, the file before the default", async () => {
+  test("the environment overrides the file, and the file overrides the default", async () => {
     const { run, runJson, env, home } = await setup();
     env["PROMPTD_URL"] = "http://from-env";
     await run("config", "set", "url", "http://from-file");
@@ -38,7 +38,7 @@ describe("config", () => {
     expect(await runJson("config", "get", "url")).toEqual({ name: "url", value: "http://127.0.0.1:8787" });
   });
 
-  test("the overview shows only the ends of the key; asked for by name it is whole", async () => {
+  test("the overview shows only the ends of the key; get by name prints all of it", async () => {
     const { run, runJson, env } = await setup();
     env["PROMPTD_API_KEY"] = "pd_0123456789abcdef";
     expect((await run("config", "get")).stdout).toContain("api-key  pd_01…ef");
@@ -59,7 +59,7 @@ describe("config", () => {
     expect(stderr).toContain(sentence);
   });
 
-  test("a key that cannot be one is refused before anything is sent, and not shown", async () => {
+  test("a malformed key is rejected before anything is sent, and is not shown", async () => {
     const { run, env, seen } = await setup();
     env["PROMPTD_API_KEY"] = "pd_copied…";
     expect(await run("me")).toEqual({
@@ -72,7 +72,7 @@ Copy all of it, without "…", or sign in with "promptd login".
     expect(seen).toEqual([]);
   });
 
-  test("a file that is a link stays one, and may begin with a byte order mark", async () => {
+  test("a file that is a symbolic link stays a link, and may begin with a byte order mark", async () => {
     const { run, home } = await setup();
     const [folder, elsewhere] = [join(home, ".config/promptd"), join(home, "dotfiles.json")];
     await mkdir(folder, { recursive: true });
@@ -82,7 +82,7 @@ Copy all of it, without "…", or sign in with "promptd login".
     expect(JSON.parse(await readFile(elsewhere, "utf8"))).toEqual({ token: "pdm_x", apiKey: "pd_y" });
   });
 
-  test("a file that cannot be read or written is named in our own words", async () => {
+  test("a file that cannot be read or written is named in plain words", async () => {
     const { run, env, home } = await setup();
     delete env["PROMPTD_URL"];
     const path = join(home, ".config/promptd/config.json");
@@ -97,7 +97,7 @@ Copy all of it, without "…", or sign in with "promptd login".
     expect(stderr).toBe(`${place} cannot be written: part of its path is a file, not a folder. Choose another path.\n`);
   });
 
-  test("a file that is no JSON is named instead of overwritten", async () => {
+  test("a file that is not JSON is named instead of overwritten", async () => {
     const { run, env, home } = await setup();
     await run("config", "set", "url", "http://x");
     const path = join(home, ".config/promptd/config.json");
@@ -117,7 +117,7 @@ describe("doctor", () => {
     "GET /v1/resources": { data: { hash: "h", resources: { models: [{}, {}] } } },
   };
 
-  test("says what it checked when all is well", async () => {
+  test("lists what it checked when everything is fine", async () => {
     const { run, runJson } = await setup(healthy);
     const { code, stdout } = await run("doctor");
     expect(code).toBe(0);
@@ -125,7 +125,7 @@ describe("doctor", () => {
     expect(await runJson("doctor")).toMatchObject({ healthy: true });
   });
 
-  test("stops at the first failure, with exit code 1 and what to do", async () => {
+  test("stops at the first failure, with exit code 1 and what to do next", async () => {
     const denied: Reply = { status: 401, error: { code: "UNAUTHORIZED_ERROR", message: "The API key is not valid." } };
     const { run, runJson } = await setup({ ...healthy, "GET /v1/me": denied });
     const { code, stdout } = await run("doctor");
@@ -135,7 +135,7 @@ describe("doctor", () => {
     expect(await runJson("doctor")).toMatchObject({ healthy: false });
   });
 
-  test("is content with a token alone, as authors have", async () => {
+  test("accepts a token without an API key, as authors have", async () => {
     const session = { person: { email: "ada@example.org" }, scopes: ["prompts:read"] };
     const { run, env } = await setup({ ...healthy, "GET /manage/v1/session": { data: session } });
     delete env["PROMPTD_API_KEY"];
@@ -146,7 +146,7 @@ describe("doctor", () => {
     expect(stdout).toContain("token of ada@example.org (environment), prompts:read");
   });
 
-  test("a config file that cannot be understood is named, with what to do", async () => {
+  test("a config file that cannot be parsed is named, with what to do next", async () => {
     const { run, env, home } = await setup(healthy);
     delete env["PROMPTD_URL"];
     const path = join(home, ".config/promptd/config.json");
@@ -155,7 +155,7 @@ describe("doctor", () => {
     expect((await run("doctor")).stdout).toContain(`${path} is not a JSON object. Fix or delete the file.`);
   });
 
-  test("a key that is missing and a file that others can read are found", async () => {
+  test("finds a missing key and a file that others can read", async () => {
     const { run, env, home, baseUrl } = await setup(healthy);
     delete env["PROMPTD_API_KEY"];
     expect((await run("doctor")).stdout).toMatch(
@@ -178,13 +178,13 @@ describe("without a server or a key", () => {
     expect(stderr).toContain('No API key is set.\nSign in with "promptd login"');
   });
 
-  test("an address that is none is refused in a sentence", async () => {
+  test("an invalid address is rejected in one sentence", async () => {
     const { run, env } = await setup();
     env["PROMPTD_URL"] = "localhost:8787";
     expect((await run("me")).stderr).toContain('The base URL must be an http or https address, got "localhost:8787".');
   });
 
-  test("an answer of somebody else names who it was", async () => {
+  test("a response from another program shows where it came from", async () => {
     const page: Reply = { bytes: Buffer.from("<html>nginx</html>"), headers: { "content-type": "text/html" } };
     const { run } = await setup({ "GET /v1/me": page });
     const { code, stderr } = await run("me");

@@ -1,4 +1,4 @@
-/** promptd prompt check, preview, diff, publish, list and pull: the loop of an author. */
+/** promptd prompt check, preview, diff, publish, list, and pull: an author's loop. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -39,19 +39,19 @@ async function inDatabase(statement: string): Promise<void> {
   await connection.end();
 }
 
-/** Settings that name no database and a directory that holds none. */
+/** Settings without a database, and a directory that contains none. */
 async function withoutDatabase() {
   return { PROMPTD_DATA_DIR: join(await createDirectory(), "data") };
 }
 
 describe("promptd prompt check", () => {
-  test("needs no database, and says what is fine, in a process of its own", async () => {
+  test("needs no database, and says what is fine, in its own process", async () => {
     const path = await file("fine.prompt.md", TEA);
     const { code, stdout } = await run(["prompt", "check", path], await withoutDatabase());
     expect([code, stdout]).toEqual([0, `${path} is fine: Tea poem (sandbox/text-free; free)\n`]);
   });
 
-  test("shows every fault with line, column and text, and ends with 1", async () => {
+  test("shows every fault with line, column, and text, and exits with 1", async () => {
     const good = await file("good.prompt.md", TEA);
     const bad = await file("bad.prompt.md", TEA.replace("Write about", "{{#if topic}}Write"));
     const { code, stdout } = await runHere(["prompt", "check", bad, good], await withoutDatabase());
@@ -61,7 +61,7 @@ describe("promptd prompt check", () => {
     expect(stdout).toContain(`${good} is fine`);
   });
 
-  test("answers documents with faults, warnings, price and what callers will see", async () => {
+  test("prints documents with faults, warnings, price, and what callers will see", async () => {
     const path = await file("warned.prompt.md", TEA.replace("about", "about ${x}, sandbox/text,"));
     const [checked] = await document<{ file: string; faults: unknown[]; prompts: { warnings: string[] }[] }[]>(
       "check",
@@ -86,7 +86,7 @@ describe("promptd prompt preview", () => {
     expect(stdout).toContain("--- system ---\nBe kind.\n--- user ---\nWrite about rain & fog, bright.\n");
   });
 
-  test("says which input is missing or does not fit", async () => {
+  test("says which input is missing or not valid", async () => {
     const path = await file("tea.prompt.md", TEA);
     const { code, stderr } = await here("preview", path, "-i", "tone=loud");
     expect(code).toBe(1);
@@ -94,7 +94,7 @@ describe("promptd prompt preview", () => {
     expect(stderr).toContain('Text input "tone" must be one of: calm, bright.');
   });
 
-  test("asks which prompt of a file of several is meant", async () => {
+  test("asks which prompt is meant when a file contains several", async () => {
     const prompts = ["One", "Two"].map((title) => ({ title, model: "sandbox/text-free", template: `I am ${title}.` }));
     const path = await file("two.json", JSON.stringify({ promptd: 1, prompts }));
     expect((await here("preview", path)).stderr).toContain('contains 2 prompts ("One", "Two"). Name one with --prompt');
@@ -114,7 +114,7 @@ describe("promptd prompt test", () => {
     expect(code).toBe(0);
   });
 
-  test("ends with 1 when something that was expected does not hold, and says what", async () => {
+  test("exits with 1 when an expectation does not hold, and says which", async () => {
     const path = await file("tested.prompt.md", withTests("snow"));
     const { code, stdout } = await runHere(["prompt", "test", path], await withoutDatabase());
     expect([code, stdout]).toEqual([1, expect.stringContaining('contains: "snow" is missing.')]);
@@ -128,7 +128,7 @@ describe("promptd prompt test", () => {
 });
 
 describe("promptd prompt import", () => {
-  test("makes files that can be published, once, and never overwrites one", async () => {
+  test("creates files that can be published, and never overwrites one", async () => {
     const request = {
       model: "gpt-4.1",
       instructions: "Be kind.",
@@ -160,7 +160,7 @@ describe("promptd prompt import", () => {
 describe("promptd prompt publish, diff, list and pull", () => {
   const publish = (...argv: string[]) => here("publish", ...argv, "--author", "ada@example.org");
 
-  test("lead from a file to a changed version: what is unchanged makes none", async () => {
+  test("lead from a file to a changed version; an unchanged file creates none", async () => {
     const path = await file("loop.prompt.md", TEA);
     expect((await here("diff", path)).stdout).toContain("it would be a new prompt");
     expect((await publish(path)).stdout).toContain("Published 1.\n");
@@ -175,7 +175,7 @@ describe("promptd prompt publish, diff, list and pull", () => {
     expect(listed).toMatchObject([{ slug: "tea-poem", versions: 2, isPublished: true }]);
   });
 
-  test("the id is written back on request, below the format, once; then the title may change", async () => {
+  test("the id is written back on request, once, below the format; then the title can change", async () => {
     const path = await file("id.prompt.md", TEA);
     await publish(path, "--write-id");
     const [listed] = await document<{ promptId: string }[]>("list");
@@ -209,7 +209,7 @@ describe("promptd prompt publish, diff, list and pull", () => {
     expect([code, stdout]).toEqual([0, 'inputs.tone.default: "calm" -> "bright"\nprice: free\n']);
   });
 
-  test("many files are published together, and a refused one does not take the others with it", async () => {
+  test("many files are published together, and a rejected file does not stop the others", async () => {
     const other = await file("blocked.prompt.md", TEA);
     await publish(other);
     await inDatabase(

@@ -50,9 +50,9 @@ afterAll(async () => {
 interface Started {
   readonly terminal?: Partial<Terminal>;
   readonly answer?: string;
-  /** Gets what was asked. */
+  /** Receives the questions. */
   readonly questions?: string[];
-  /** Ctrl-C when this is written. */
+  /** Presses Ctrl-C when this is written. */
   readonly stopAt?: RegExp;
 }
 
@@ -81,7 +81,7 @@ const linesOf = (text: string) =>
     .map((line) => JSON.parse(line) as BatchResult);
 const ranTimes = async () => (await caller.client.runs.list({ limit: 50 })).rows.length;
 
-test("in a pipe: a run for each row, its price before, and results as JSON lines", async () => {
+test("in a pipe: a run for each row, its price first, and results as JSON lines", async () => {
   await writeFile(join(home, "topics.csv"), "key,do,topic\na1,tokens=3,frost\na2,refuse,\na3,tokens=2,rain\n");
   const { code, out, error } = await promptd(["run", "directed", "--batch", "topics.csv"]);
   expect(error).toContain("3 runs of Directed: about ");
@@ -97,7 +97,7 @@ test("in a pipe: a run for each row, its price before, and results as JSON lines
   expect(await ranTimes()).toBe(3);
 });
 
-test("stopped by Ctrl-C and started again: it goes on with the same batch and runs nothing twice", async () => {
+test("stopped by Ctrl-C and started again: it continues the same batch and runs nothing twice", async () => {
   const rows = Array.from({ length: 12 }, (_, i) => JSON.stringify({ do: `delay=100 tokens=${i + 1}` }));
   await writeFile(join(home, "slow.jsonl"), rows.join("\n"));
   const argv = ["run", "directed", "--batch", "slow.jsonl", "topic=rain"];
@@ -124,7 +124,7 @@ test("stopped by Ctrl-C and started again: it goes on with the same batch and ru
   expect((await promptd(["batches", "cancel", other])).out).toContain("canceled");
 });
 
-test("a canceled batch does not go on, and how to run its rows is said", async () => {
+test("a canceled batch does not continue, and the command says how to run its rows again", async () => {
   const { promptVersionId } = await caller.client.prompts.getBySlug("directed");
   const items = [{ inputs: { textInputs: { do: "delay=60000" } } }];
   const { batchId } = await caller.client.batches.create({ promptVersionId, items });
@@ -137,7 +137,7 @@ test("a canceled batch does not go on, and how to run its rows is said", async (
   );
 });
 
-test("paused for want of credits: that it goes on by itself, or for a key: with which command", async () => {
+test("paused for lack of credits: says that it resumes by itself; paused for a key: says with which command", async () => {
   caller = await server.createCaller({ credits: 1 });
   await writeFile(join(home, "paid.jsonl"), '{"do":"tokens=1"}\n{"do":"tokens=2"}\n');
   const paused = await promptd(["run", "directed", "--batch", "paid.jsonl"], { stopAt: /Paused: This run needs/ });
@@ -153,7 +153,7 @@ test("paused for want of credits: that it goes on by itself, or for a key: with 
   );
 });
 
-test("stopped while it is sent: how to find out what became of it", async () => {
+test("stopped while sending: says how to find out what became of the batch", async () => {
   await writeFile(join(home, "sent.csv"), "do\ntokens=1\n");
   const argv = ["run", "directed", "--batch", "sent.csv"];
   const stopped = await promptd(argv, { stopAt: /You have/ });
@@ -163,7 +163,7 @@ test("stopped while it is sent: how to find out what became of it", async () => 
   expect(await ranTimes()).toBe(1);
 });
 
-test("what cannot be run is said by the lines of the file, before anything is charged", async () => {
+test("rows that cannot be run are named by line before anything is charged", async () => {
   await writeFile(join(home, "slips.csv"), "do,tpoic\ntokens=1,tea\n");
   const slip = await promptd(["run", "directed", "--batch", "slips.csv"]);
   expect(slip).toMatchObject({ code: 1, out: "" });
@@ -204,7 +204,7 @@ Give each row a unique key. Nothing was sent, and nothing was charged.
   expect(await caller.client.batches.list()).toEqual({ rows: [], hasMore: false });
 });
 
-test("on a terminal it is asked for first", async () => {
+test("on a terminal, it asks for confirmation first", async () => {
   await writeFile(join(home, "one.csv"), "do\ntokens=1\n");
   const terminal = { isOut: true, isError: true };
   const questions: string[] = [];
@@ -220,7 +220,7 @@ test("on a terminal it is asked for first", async () => {
   expect(asked.out).toContain("promptd batches results ");
 });
 
-test("a column of the name of an image slot holds addresses or paths beside the file", async () => {
+test("a column named after an image slot contains URLs, or paths relative to the file", async () => {
   await writeFile(join(home, "cat.png"), Buffer.from(PNG, "base64"));
   await writeFile(join(home, "photos.csv"), "image:Photo\ncat.png\n@cat.png\n");
   const { code, out } = await promptd(["run", "portrait", "--batch", "photos.csv"]);
@@ -235,7 +235,7 @@ test("a column of the name of an image slot holds addresses or paths beside the 
   expect(near.error).toContain('The prompt has no input "Phot". Did you mean "Photo"?');
 });
 
-test("rows that were run with an earlier version of the prompt are not run again unasked", async () => {
+test("rows that were run with an earlier version of the prompt are not silently run again", async () => {
   const { accountId: authorId } = await server.createCaller();
   const text = PROMPT.replace("Directed", "Moving").replace("slug: directed", "slug: moving");
   await server.publish(text, { authorId });

@@ -1,4 +1,4 @@
-/** `promptd login` by a page of the console, against a real server: what the page sends is sent by the person here. */
+/** `promptd login` through a console page, against a real server. The test sends what the page would send. */
 import type { Scope } from "@promptd/contract";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,11 +21,11 @@ afterAll(() => server.close());
 const ON_TERMINAL = { ...NO_TERMINAL, isOut: true, isError: true };
 
 interface AtTheComputer {
-  /** What a browser does with an address; null: there is none. */
+  /** What a browser does with a URL; null: there is no browser. */
   readonly browse: ((address: string) => void) | null;
-  /** What is typed when a secret is asked for, by what was printed before. */
+  /** What is typed when a secret is asked for, given what was printed before. */
   readonly type?: (printed: string) => Promise<string>;
-  /** How the server answers; for real when absent. */
+  /** How the server responds; the real server when absent. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
@@ -64,7 +64,7 @@ async function readPage(address: string) {
   return { request, scopes: of("scope").split(" ") as Scope[] };
 }
 
-/** Agrees on the page. @returns where its browser goes then. */
+/** Agrees on the page. @returns where the browser goes next. */
 async function agree(address: string): Promise<URL> {
   const { request, scopes } = await readPage(address);
   const { clientId, redirectUri } = request;
@@ -76,7 +76,7 @@ async function agree(address: string): Promise<URL> {
   return new URL(redirectTo);
 }
 
-test("a browser that agrees hands a management token over, which makes an API key for this machine", async () => {
+test("agreeing in the browser returns a management token, which creates an API key for this machine", async () => {
   let shown = "";
   const browse = async (address: string) => {
     shown = await (await fetch(await agree(address))).text();
@@ -95,7 +95,7 @@ test("a browser that agrees hands a management token over, which makes an API ke
   expect(rows[0]?.scopes).not.toContain("operator");
 });
 
-test("where there is no browser, the code that the page shows is typed, also minutes later", async () => {
+test("without a browser, the code that the page shows is typed, even minutes later", async () => {
   const type = async (printed: string) => {
     const [address = ""] = /^http\S+$/m.exec(printed) ?? [];
     const led = await agree(address);
@@ -109,7 +109,7 @@ test("where there is no browser, the code that the page shows is typed, also min
   }
 });
 
-test("a code that nobody was given, and a page that says no, store nothing and say what to do next", async () => {
+test("an invalid code or a refusal on the page stores nothing and says what to do next", async () => {
   const wrong = await login({ browse: null, type: async () => "A".repeat(43) });
   expect([wrong.code, wrong.stored]).toEqual([1, {}]);
   expect(wrong.stderr).toContain("The code is not valid");
@@ -118,7 +118,7 @@ test("a code that nobody was given, and a page that says no, store nothing and s
     const { request } = await readPage(address);
     const strange = new URL(request.redirectUri);
     strange.search = "code=stolen&state=guessed";
-    expect((await fetch(strange)).status).toBe(404); // and the command waits on
+    expect((await fetch(strange)).status).toBe(404); // and the command keeps waiting
     expect((await fetch(`${strange.origin}//`)).status).toBe(404);
     const back = new URL(request.redirectUri);
     back.search = String(new URLSearchParams({ error: "access_denied", state: request.state, iss: server.url }));
@@ -129,7 +129,7 @@ test("a code that nobody was given, and a page that says no, store nothing and s
   expect(refused.stderr).toContain("Access was denied in the browser. Nothing was stored.");
 });
 
-test("a code in the name of another server is not exchanged", async () => {
+test("a code from another server is not exchanged", async () => {
   const browse = async (address: string) => {
     const back = await agree(address);
     back.searchParams.set("iss", "https://other.example.org");
@@ -139,7 +139,7 @@ test("a code in the name of another server is not exchanged", async () => {
   expect([code, stderr]).toEqual([1, expect.stringContaining("returned without a code from this server")]);
 });
 
-test("a server that names another address as its own, or a program to start, opens nothing but its keys page", async () => {
+test("a server that claims another address, or names a program to start, opens nothing but its keys page", async () => {
   const real = (await (await fetch(`${server.url}/.well-known/oauth-authorization-server`)).json()) as object;
   const lies = [
     { issuer: "https://other.example.org" },

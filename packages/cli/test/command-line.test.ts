@@ -46,14 +46,14 @@ describe("on a terminal", () => {
   const text = "Ada\u001b[2J\tline 1\nline 2\u009b1m";
   const shown = "Ada\\u001b[2J\tline 1\nline 2\\u009b1m\n";
 
-  test("nothing that a stranger wrote moves the cursor or changes the terminal", async () => {
+  test("untrusted text cannot move the cursor or change the terminal", async () => {
     const { run } = await setup({}, table, { terminal });
     expect((await run("echo", text)).stdout).toBe(shown);
     const refused = await setup({}, { fail: async () => failing(new CommandFailure(text)) }, { terminal });
     expect((await refused.run("fail")).stderr).toContain(shown);
   });
 
-  test("JSON, and what goes elsewhere, keeps its text", async () => {
+  test("JSON, and output that does not go to a terminal, keeps its text", async () => {
     const { runJson } = await setup({}, table, { terminal });
     expect(await runJson("echo", text)).toMatchObject({ words: [text] });
     const { run } = await setup({}, table);
@@ -78,7 +78,7 @@ describe("arguments", () => {
     expect(JSON.parse(stdout)).toMatchObject({ words: ["a"] });
   });
 
-  test("what follows -- is never a flag", async () => {
+  test("a word after -- is never a flag", async () => {
     const { run } = await setup({}, table);
     expect((await run("echo", "--", "--loud", "--json")).stdout).toBe("--loud --json\n");
   });
@@ -115,13 +115,13 @@ describe("output", () => {
     expect(await run("echo", "a", "b")).toEqual({ code: 0, stdout: "a b\n", stderr: "on the way\n" });
   });
 
-  test("with --json stdout holds one document and nothing else", async () => {
+  test("with --json, stdout contains one document and nothing else", async () => {
     const { run } = await setup({}, table);
     const { stdout } = await run("echo", "a", "--json");
     expect(JSON.parse(stdout)).toEqual({ words: ["a"], count: null, tags: [], loud: false });
   });
 
-  test("a failure is its message and hint on stderr, exit code 1", async () => {
+  test("a failure prints its message and hint on stderr, with exit code 1", async () => {
     const { run } = await setup({}, table);
     expect(await run("admin", "key", "create", "--json")).toEqual({
       code: 1,
@@ -130,7 +130,7 @@ describe("output", () => {
     });
   });
 
-  test("an error nobody foresaw shows its stack, so that it can be reported", async () => {
+  test("an unexpected error shows its stack, so that it can be reported", async () => {
     const { run } = await setup({}, table);
     const { code, stderr } = await run("admin", "key", "revoke");
     expect(code).toBe(1);
@@ -155,7 +155,7 @@ describe("help", () => {
     },
   );
 
-  test("a group lists its own commands; without --help that is a mistake", async () => {
+  test("a group lists its own commands; without --help, that is an error", async () => {
     const { run } = await setup({}, table);
     const asked = await run("admin", "key", "--help");
     expect(asked.code).toBe(0);

@@ -1,4 +1,4 @@
-/** Every code block of the documentation is run, or checked as far as its language can be. A new one that nothing here knows fails. */
+/** Every code block in the documentation is run, or checked as far as its language allows. An unknown new block fails. */
 import { createHmac } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ import {
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 const SECRET = `whsec_${Buffer.from("a secret of the documentation").toString("base64")}`;
 
-/** What is not run, and why. Each begins as the block does. */
+/** Blocks that are not run, and why. Each entry is the beginning of a block. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   "npx promptd conform": "conform.test.ts runs the whole kit, which takes longer than all blocks",
 };
@@ -91,7 +91,7 @@ beforeAll(async () => {
     WEBHOOK_SECRET: SECRET,
     NODE_COMPILE_CACHE: COMPILE_CACHE,
     PYTHONPATH: join(ROOT, "python"),
-    PYTHONPYCACHEPREFIX: join(home, "compiled"), // each program imports our client, and none may write beside it
+    PYTHONPYCACHEPREFIX: join(home, "compiled"), // each program imports our client and must not write next to it
   };
   shell = await openShell(home);
 });
@@ -105,7 +105,7 @@ afterAll(async () => {
 
 const SAMPLE = "samples: [{ inputs: { topic: frost } }]\n";
 
-/** What a page expects to lie in the folder where its commands run. */
+/** Files that a page expects in the folder where its commands run. */
 function openFolder(page: string): string {
   const folder = join(home, page.replaceAll("/", "-"));
   mkdirSync(folder);
@@ -130,18 +130,18 @@ function filled({ text }: Block): string {
 async function runShell(block: Block, folder: string): Promise<void> {
   const { code, output } = await shell.run(await ofOwnPrompt(filled(block)), folder, environment);
   expect(code, output).toBe(0);
-  // curl ends with 0 whatever the server says
+  // curl exits with 0 whatever the server returns
   if (!block.text.includes("images.example.com")) expect(output).not.toMatch(/"status":"[A-Z_]+_ERROR"/);
 }
 
-/** What a page has read off an answer: the version that was published. */
+/** What a page has read from a response: the published version. */
 async function ofOwnPrompt(text: string): Promise<string> {
   const latest = "select latest_version_id as id from prompts where id = $1";
   const [own] = await server.app.db.query<{ id: string | null }>(latest, [environment["PROMPT"]]);
   return own?.id == null ? text : text.replaceAll("$VERSION", own.id);
 }
 
-/** What a page has shown before a block that is not a whole program. */
+/** What a page has shown before a block that is not a complete program. */
 const CLIENT = `import { createClient } from "@promptd/client";
 const client = createClient({ baseUrl: process.env.PROMPTD_URL, apiKey: process.env.PROMPTD_API_KEY });
 const [runId, topics] = [process.env.RUN_ID, ["tea", "rain"]];
@@ -181,7 +181,7 @@ async function runPython(block: Block, folder: string): Promise<void> {
   expect(code, output).toBe(0);
 }
 
-/** A program that listens takes what is signed, and nothing else. */
+/** A program that listens accepts signed requests and nothing else. */
 async function expectReceiver(child: ReturnType<typeof startProgram>): Promise<void> {
   const url = `http://127.0.0.1:${await portOf(child)}/`;
   const event = {
@@ -209,7 +209,7 @@ async function checkPromptFile(block: Block, folder: string): Promise<void> {
 const NOT_ALLOWED = "42501";
 const NO_SUCH_ROLE = "42704";
 
-/** As far as the grammar: the role of a test may make no other, nor a database for it. */
+/** Checks only the grammar: the test's database role may not create roles or databases. */
 async function runSql(block: Block): Promise<void> {
   for (const statement of filled(block).replaceAll("promptd", `guide_${process.pid}`).split(/;\n/)) {
     const code = await server.app.db.query(statement).then(
@@ -237,7 +237,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   liquid: checkPromptFile,
 };
 
-/** What a program printed is not run: the sessions of docs/cli.md are held by commands.test.ts, events by examples. */
+/** Program output is not run: commands.test.ts checks the sessions in docs/cli.md, and examples check events. */
 const PRINTED = new Set(["", "text"]);
 
 const blocksOf = (page: string) => readBlocks(page).filter(({ language }) => !PRINTED.has(language));
@@ -246,7 +246,7 @@ describe.each(PAGES.filter((page) => blocksOf(page).length > 0))("%s", (page) =>
   let folder: string;
   beforeAll(async () => {
     folder = openFolder(page);
-    // Each page is read by somebody to whom the slugs of its files are free.
+    // Each page gets a reader for whom its files' slugs are free.
     const rename =
       "update prompts set slug = id::text, own_slug = id::text where slug in ('tea-poem', 'frost-poem', 'haiku')";
     await server.app.db.query(rename);

@@ -1,4 +1,4 @@
-/** An installation with the embedded database, in a directory of its own that is empty at first. */
+/** An installation with the embedded database, in its own initially empty directory. */
 import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createDirectory, until, type Environment } from "./operator-process.ts";
@@ -7,9 +7,9 @@ export interface EmbeddedInstallation {
   /** The parent of the data directory. */
   readonly directory: string;
   readonly environment: Environment;
-  /** Of the database server; null: it has stopped, or never begun. */
+  /** The process id of the database server; null: it has stopped or never started. */
   serverPid(): Promise<number | null>;
-  /** A server that was stopped in its very first moments leaves its pid file behind; the next start removes it. */
+  /** A server that is stopped right after its start leaves its pid file behind. The next start removes it. */
   isServerRunning(): Promise<boolean>;
   /** Stops a server that a failed test left running. */
   remove(): Promise<void>;
@@ -40,7 +40,7 @@ export async function createEmbeddedInstallation(): Promise<EmbeddedInstallation
   };
 }
 
-/** A zombie is dead: its process entry has no working directory any more. */
+/** A zombie is dead: its process entry no longer has a working directory. */
 export async function isAlive(pid: number): Promise<boolean> {
   return (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;
 }

@@ -25,7 +25,7 @@ export interface Reply {
   readonly headers?: Record<string, string>;
 }
 
-/** "GET /v1/me" to its answer; "never" keeps the connection open. A route that is missing is a 404 envelope. */
+/** Maps "GET /v1/me" to its response; "never" keeps the connection open. A missing route is a 404 envelope. */
 export type Routes = Record<string, Reply | "never" | ((seen: Seen) => Reply)>;
 
 export interface Outcome {
@@ -38,7 +38,7 @@ export interface Person {
   readonly terminal?: Partial<Terminal>;
   /** What is typed when a secret is asked for. */
   readonly secret?: string;
-  /** What is answered to a question. */
+  /** The answer to a question. */
   readonly answer?: string;
   readonly stdin?: string;
 }

@@ -1,4 +1,4 @@
-/** The first start is interrupted, or cut off from its database: nothing is left running, and the marketplace is made. */
+/** The first start is interrupted or loses its database: nothing is left running, and the marketplace is created. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -33,7 +33,7 @@ async function serve(environment: Environment) {
   return { serving, stop };
 }
 
-describe("Ctrl-C while it starts", () => {
+describe("Ctrl-C during startup", () => {
   let own: EmbeddedInstallation;
   beforeEach(async () => {
     own = await createEmbeddedInstallation();
@@ -63,7 +63,7 @@ describe("Ctrl-C while it starts", () => {
   });
 });
 
-describe("the marketplace is there all the same when the connection to the database is lost", () => {
+describe("the marketplace is created even when the database connection is lost", () => {
   let installation: OwnDatabase;
   beforeEach(async () => {
     installation = await createInstallation();

@@ -1,4 +1,4 @@
-/** bin/promptd.js around a stand-in program: which Node runs it, what it gets, how signals and exit codes pass. */
+/** bin/promptd.js with a stand-in program: which Node runs it, what it receives, and how signals and exit codes pass. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chmod, cp, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -53,7 +53,7 @@ async function firstLine(child: ChildProcess): Promise<Report> {
 }
 
 describe("the launcher", () => {
-  it("is executable, and becomes the program in a checkout: same process id, so any signal hits the program", async () => {
+  it("is executable, and becomes the program in a checkout: same process id, so any signal reaches the program", async () => {
     expect((await stat(LAUNCHER)).mode & 0o111).toBe(0o111);
     const child = launch(join(home, "node_modules/.bin/promptd"), ["wait", "b c", "--x=1"]);
     const report = await firstLine(child);
@@ -65,7 +65,7 @@ describe("the launcher", () => {
     expect(await exit).toEqual([7, null]);
   });
 
-  it("passes the exit code on and adds nothing to the error output", async () => {
+  it("passes on the exit code and adds nothing to the error output", async () => {
     const child = launch(join(home, "packages/cli/bin/promptd.js"), ["leave"]);
     let errors = "";
     child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
@@ -84,7 +84,7 @@ describe("the launcher", () => {
       expect(errors).toBe("");
     }
 
-    it("in a directory for temporary files that only its user can write", async () => {
+    it("in a temporary directory that only its user can write", async () => {
       const temporary = await mkdtemp(join(home, "tmp-"));
       await leaveWith(temporary);
       expect((await stat(cacheIn(temporary))).mode & 0o777).toBe(0o700);
@@ -92,7 +92,7 @@ describe("the launcher", () => {
       await leaveWith(temporary);
     });
 
-    it("nowhere that others could have written, nor behind a link", async () => {
+    it("never where others could have written, nor behind a symbolic link", async () => {
       const temporary = await mkdtemp(join(home, "tmp-"));
       await mkdir(cacheIn(temporary));
       await chmod(cacheIn(temporary), 0o777);
@@ -104,7 +104,7 @@ describe("the launcher", () => {
       expect(await readdir(cacheIn(temporary))).toEqual([]);
     });
 
-    it("where the environment says, or not at all where nothing can be written", async () => {
+    it("where the environment says, or not at all if nothing can be written", async () => {
       const temporary = await mkdtemp(join(home, "tmp-"));
       const chosen = join(temporary, "chosen");
       await leaveWith(temporary, { NODE_COMPILE_CACHE: chosen });
@@ -144,7 +144,7 @@ describe("the launcher", () => {
     },
   );
 
-  it("on a Node that is too old runs the bundled one as a child, with its signals, SIGKILL too, and exit code", async () => {
+  it("on an outdated Node, runs the bundled one as a child and passes on signals (even SIGKILL) and the exit code", async () => {
     // The launcher is made to believe in an old Node without execve; the bundled one is this Node.
     const old = join(home, "old.mjs");
     await writeFile(

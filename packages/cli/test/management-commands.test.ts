@@ -32,7 +32,7 @@ const key = {
 };
 const KEYS = "/manage/v1/keys";
 
-/** The same as one who has signed in with a management token alone. */
+/** The same setup for a person who has signed in with only a management token. */
 async function setupToken(routes: Routes) {
   const started = await setup(routes);
   started.env["PROMPTD_TOKEN"] = "pdm_test";
@@ -41,7 +41,7 @@ async function setupToken(routes: Routes) {
 }
 
 describe("login", () => {
-  test("checks an API key that is typed, opens the page where one is made, and stores it with the address", async () => {
+  test("checks a typed API key, opens the page that creates keys, and stores the key with the address", async () => {
     const person = { terminal: { isOut: true, isError: true }, secret: "pd_typed" };
     const { run, env, home, baseUrl, seen, opened } = await setup(me, undefined, person);
     delete env["PROMPTD_URL"];
@@ -55,7 +55,7 @@ describe("login", () => {
     expect(stored).toEqual({ url: baseUrl, apiKey: "pd_typed" });
   });
 
-  test("with a management token makes an API key for this machine, once", async () => {
+  test("with a management token, creates an API key for this machine, once", async () => {
     const created: Reply = { data: { ...key, apiKey: "pd_made" } };
     const routes = { "GET /manage/v1/session": { data: session }, [`POST ${KEYS}`]: created };
     const { run, env, home, baseUrl, seen } = await setup(routes, undefined, { stdin: "pdm_given\n" });
@@ -69,7 +69,7 @@ describe("login", () => {
     expect(seen.filter(({ route }) => route === `POST ${KEYS}`)).toHaveLength(1);
   });
 
-  test("forgets what was stored for another server, whose secrets are not this one's", async () => {
+  test("removes what was stored for another server, whose secrets this server must not get", async () => {
     const { run, env, home, baseUrl } = await setup(me, undefined, { stdin: "pd_new" });
     delete env["PROMPTD_URL"];
     delete env["PROMPTD_API_KEY"];
@@ -84,7 +84,7 @@ describe("login", () => {
     expect(await stored()).toEqual({ url: baseUrl, apiKey: "pd_new" });
   });
 
-  test("with a token of a member who may make no keys stores the token alone", async () => {
+  test("with the token of a member who may not create keys, stores only the token", async () => {
     const error = { code: "UNAUTHORIZED_ERROR", message: "Only an owner may do that." };
     const routes = { "GET /manage/v1/session": { data: session }, [`POST ${KEYS}`]: { status: 401, error } };
     const { run, env, baseUrl } = await setup(routes, undefined, { stdin: "pdm_given" });
@@ -108,7 +108,7 @@ describe("login", () => {
     await expect(readFile(join(home, ".config/promptd/config.json"))).rejects.toThrow("ENOENT");
   });
 
-  test("a key that the server refuses is not stored", async () => {
+  test("a key that the server rejects is not stored", async () => {
     const error = { code: "UNAUTHORIZED_ERROR", message: "No such key." };
     const { run, home } = await setup({ "GET /v1/me": { status: 401, error } });
     expect((await run("login", "--token", "pd_old")).code).toBe(1);
@@ -130,7 +130,7 @@ describe("login", () => {
   });
 });
 
-test("whoami names server, account and what the token may do", async () => {
+test("whoami names the server, the account, and what the token may do", async () => {
   const routes = {
     ...me,
     "GET /v1/me/credits": { data: { credits: 480 } },
@@ -144,7 +144,7 @@ test("whoami names server, account and what the token may do", async () => {
 });
 
 describe("keys", () => {
-  test("list shows valid ones with their use, and all of them when asked", async () => {
+  test("list shows valid keys with their usage, and all keys on request", async () => {
     const rows = [key, { ...key, name: "old\u0007", state: "revoked", lastUsedAt: null }];
     const { run, runJson } = await setupToken({ [`GET ${KEYS}`]: { data: { rows, hasMore: false } } });
     expect((await run("keys", "list")).stdout)
@@ -154,7 +154,7 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
     expect(await runJson("keys", "list", "--all")).toEqual({ rows });
   });
 
-  test("create and roll print the key alone, with its terms sent", async () => {
+  test("create and roll send the terms, and print only the key on stdout", async () => {
     const routes = {
       [`POST ${KEYS}`]: { data: { ...key, apiKey: "pd_new" } },
       "GET /manage/v1/marketplace/tea-poem": { data: { promptId: PROMPT } },
@@ -188,7 +188,7 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
     expect((await run("keys", "revoke", RUN)).stdout).toBe("Revoked laptop (pd_01234…6789).\n");
   });
 
-  test("need a management token, and say which scope one lacks", async () => {
+  test("need a management token, and say which scope a token lacks", async () => {
     const { run } = await setup();
     expect((await run("keys", "list")).stderr).toContain("No management token is set; an API key is for runs alone.");
     const data = { reason: "SCOPE_REQUIRED", scope: "keys:write" };
@@ -224,7 +224,7 @@ describe("webhooks", () => {
     durationMs: 93,
   };
 
-  test("list shows their state, and what they want", async () => {
+  test("list shows their state and events", async () => {
     const rows = [webhook, { ...webhook, failingSince: "2026-11-20T10:15:30.123Z", url: "https://example.org/\u0007" }];
     const { run } = await setupToken({ [`GET ${WEBHOOKS}`]: { data: { rows, hasMore: false } } });
     expect((await run("webhooks", "list")).stdout)
@@ -234,7 +234,7 @@ ${RUN}  failing  run.finished  https://example.org/\\u0007
 `);
   });
 
-  test("add prints the secret alone, and asks for all events when none is named", async () => {
+  test("add prints only the secret on stdout, and subscribes to all events when none is named", async () => {
     const { run, seen } = await setupToken({ [`POST ${WEBHOOKS}`]: { data: { ...webhook, secret: "whsec_new" } } });
     expect(await run("webhooks", "add", webhook.url, "--event", "run.finished")).toEqual({
       code: 0,
@@ -252,7 +252,7 @@ ${RUN}  failing  run.finished  https://example.org/\\u0007
     );
   });
 
-  test("deliveries show what was answered, and when it is tried again", async () => {
+  test("deliveries show the response and the time of the next attempt", async () => {
     const failed = {
       ...delivery,
       state: "pending",
@@ -267,7 +267,7 @@ ${RUN}  failing  run.finished  https://example.org/\\u0007
     expect(stdout).toContain("delivered  1         204 in 93 ms");
   });
 
-  test("are tested, repeated and removed by id", async () => {
+  test("are tested, repeated, and removed by id", async () => {
     const routes = {
       [`POST ${WEBHOOKS}/${RUN}/test`]: { data: { ...delivery, event: "webhook.test" } },
       [`POST ${WEBHOOKS}/${RUN}/deliveries/${RUN}/repeat`]: { data: delivery },
@@ -282,7 +282,7 @@ ${RUN}  failing  run.finished  https://example.org/\\u0007
 });
 
 describe("credits and usage", () => {
-  test("credits with an API key are those that can be spent, with a token also what is held", async () => {
+  test("credits shows what can be spent with an API key, and also what is held with a token", async () => {
     const { run } = await setup({ "GET /v1/me/credits": { data: { credits: 480 } } });
     expect((await run("credits")).stdout).toBe("available  480\n");
     const data = { available: 480, held: 12, posted: 492, frozen: { since: "2026-11-20", reason: null } };
@@ -292,7 +292,7 @@ describe("credits and usage", () => {
     );
   });
 
-  test("credits of the key's account are shown where runs pay from another one than the token's", async () => {
+  test("credits of the key's account are shown when runs are paid from a different account than the token's", async () => {
     const data = { available: 480, held: 12, posted: 492, frozen: null };
     const credits = async (ofKey: Reply) => {
       const { run, env } = await setup({ "GET /manage/v1/credits": { data }, "GET /v1/me/credits": ofKey });
@@ -308,7 +308,7 @@ describe("credits and usage", () => {
     expect(await credits({ status: 401, error })).toBe(ofToken);
   });
 
-  test("the journal is a table of bookings", async () => {
+  test("the journal is a table of entries", async () => {
     const row = {
       entryId: RUN,
       at: key.createdAt,
@@ -340,7 +340,7 @@ describe("credits and usage", () => {
     });
   });
 
-  test("usage is a table by what was asked for, or the CSV of the server", async () => {
+  test("usage is a table by the requested names, or the server's CSV", async () => {
     const row = {
       day: "2026-11-20",
       promptSlug: "cat",
@@ -377,7 +377,7 @@ describe("open", () => {
     expect(opened).toEqual([`${baseUrl}${path}`]);
   });
 
-  test("opens nothing where nobody looks", async () => {
+  test("opens nothing when there is no terminal", async () => {
     const { run, opened } = await setup();
     await run("open");
     expect(opened).toEqual([]);
@@ -401,7 +401,7 @@ describe("completion", () => {
     expect([stdout.trim().split(" "), stderr]).toEqual([expected, ""]);
   });
 
-  test("is there for zsh and fish, and for no other shell", async () => {
+  test("exists for zsh and fish, and for no other shell", async () => {
     const { run } = await setup();
     expect((await run("completion", "zsh")).stdout).toContain("bashcompinit");
     expect((await run("completion", "fish")).stdout).toContain(

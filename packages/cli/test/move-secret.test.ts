@@ -1,4 +1,4 @@
-/** The secret made at the first start is moved to settings as docs/operations.md says, by processes that really start. */
+/** Moves the secret created at the first start to settings as docs/operations.md describes, with real processes. */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => installation.remove());
 afterAll(killLeftovers);
 
-/** Starts until it serves, and stops. @returns how many keys the database knows then. */
+/** Starts until it serves, then stops. @returns how many file keys the database knows then. */
 async function startOnce(changes: Environment = {}): Promise<number> {
   const running = start(["serve", "--json"], { ...installation.environment, ...changes });
   await running.printed(/^\}\n$/m);
@@ -40,7 +40,7 @@ async function startOnce(changes: Environment = {}): Promise<number> {
 
 const readSecret = async (): Promise<string> => (await readFile(join(dataDir, "secret"), "utf8")).trim();
 
-test("another PROMPTD_SECRET on the same data directory is refused, and changes nothing for the right processes", async () => {
+test("a different PROMPTD_SECRET on the same data directory is rejected, and changes nothing for correct processes", async () => {
   expect(await startOnce()).toBe(1);
   const environment = { ...installation.environment, PROMPTD_SECRET: NEW };
   const { code, stdout, stderr } = await run(["serve", "--json"], environment);
@@ -50,14 +50,14 @@ test("another PROMPTD_SECRET on the same data directory is refused, and changes 
   expect(await startOnce()).toBe(1);
 });
 
-test("a new PROMPTD_SECRET follows the one in secret.previous, and stays when that is gone", async () => {
+test("a new PROMPTD_SECRET replaces the one in secret.previous, and works after that file is gone", async () => {
   expect(await startOnce()).toBe(1);
   await rename(join(dataDir, "secret"), join(dataDir, "secret.previous"));
   expect(await startOnce({ PROMPTD_SECRET: NEW })).toBe(2);
   expect(await startOnce({ PROMPTD_SECRET: NEW, PROMPTD_DATA_DIR: `${dataDir}-two` })).toBe(2);
 });
 
-test("the file's text as PROMPTD_SECRET keeps the secret, and as PROMPTD_SECRET_PREVIOUS names the one before", async () => {
+test("the file's text as PROMPTD_SECRET means the same secret, and as PROMPTD_SECRET_PREVIOUS the previous one", async () => {
   expect(await startOnce()).toBe(1);
   const made = await readSecret();
   const PROMPTD_DATA_DIR = `${dataDir}-two`;
@@ -65,13 +65,13 @@ test("the file's text as PROMPTD_SECRET keeps the secret, and as PROMPTD_SECRET_
   expect(await startOnce({ PROMPTD_SECRET: NEW, PROMPTD_SECRET_PREVIOUS: made, PROMPTD_DATA_DIR })).toBe(2);
 });
 
-test("files in the data directory that hold no secret do not stop a process that has PROMPTD_SECRET", async () => {
+test("invalid secret files in the data directory do not stop a process that has PROMPTD_SECRET", async () => {
   await mkdir(dataDir, { recursive: true });
   for (const name of ["secret", "secret.previous"]) await writeFile(join(dataDir, name), "no secret", { mode: 0o600 });
   expect(await startOnce({ PROMPTD_SECRET: NEW })).toBe(1);
 });
 
-test("a rotation is rolled back by exchanging the two settings", async () => {
+test("a rotation is rolled back by swapping the two settings", async () => {
   const OLD = "the secret before, of the operator's own choice";
   expect(await startOnce({ PROMPTD_SECRET: OLD })).toBe(1);
   expect(await startOnce({ PROMPTD_SECRET: NEW, PROMPTD_SECRET_PREVIOUS: OLD })).toBe(2);

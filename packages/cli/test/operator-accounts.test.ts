@@ -1,4 +1,4 @@
-/** promptd admin user, key, plan, credits and ledger in processes of their own: documents, exit codes, refusals. */
+/** promptd admin user, key, plan, credits, and ledger in their own processes: documents, exit codes, rejections. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openConnection } from "../../server/src/platform/database/database.ts";
 import { createInstallation, killLeftovers, run, readDocument, runHere, type OwnDatabase } from "./operator-process.ts";
@@ -44,7 +44,7 @@ async function createKey(user: string, ...flags: string[]) {
 }
 
 describe("promptd admin user create", () => {
-  test("answers userId, email, plan and credits, and nothing else on stdout or stderr", async () => {
+  test("prints userId, email, plan, and credits, and nothing else on stdout or stderr", async () => {
     const argv = [
       "admin",
       "user",
@@ -66,12 +66,12 @@ describe("promptd admin user create", () => {
     expect(row).toEqual({ email: "ada@example.org", username: "ada", display_name: "Ada L", pro_until: "infinity" });
   });
 
-  test("without flags beside the address gives the pro plan and no credits; --plan none gives no plan", async () => {
+  test("with only an address, gives the pro plan and no credits; --plan none gives no plan", async () => {
     expect(await createUser("plain@example.org")).toMatchObject({ plan: "pro", credits: 0 });
     expect(await createUser("none@example.org", "--plan", "none")).toMatchObject({ plan: "none", credits: 0 });
   });
 
-  test("as text names the account and its id", async () => {
+  test("as text, names the account and its id", async () => {
     const { stdout } = await runHere(
       ["admin", "user", "create", "--email", "text@example.org"],
       installation.environment,
@@ -79,7 +79,7 @@ describe("promptd admin user create", () => {
     expect(stdout).toMatch(/^Created text@example\.org with plan pro and 0 credits\.\n[0-9a-f-]{36}\n$/);
   });
 
-  test("refuses an address that exists, in any case of letters, and leaves the account as it is", async () => {
+  test("rejects an existing address in any letter case, and leaves the account unchanged", async () => {
     await createUser("twice@example.org", "--credits", "5");
     const argv = ["admin", "user", "create", "--email", "TWICE@example.org", "--credits", "70", "--json"];
     const { code, stdout, stderr } = await run(argv, installation.environment);
@@ -92,7 +92,7 @@ describe("promptd admin user create", () => {
 });
 
 describe("promptd admin key", () => {
-  test("create answers keyId and apiKey; the key is kept as a hash only", async () => {
+  test("create prints keyId and apiKey; only a hash of the key is stored", async () => {
     const { userId } = await createUser("keys@example.org");
     const key = await createKey("keys@example.org", "--name", "laptop");
     expect(key).toEqual({ keyId: expect.stringMatching(UUID), apiKey: expect.stringMatching(/^pd_[0-9A-Za-z]{36}$/) });
@@ -102,12 +102,12 @@ describe("promptd admin key", () => {
     expect(rows[0]?.text).not.toContain(key.apiKey);
   });
 
-  test("create takes the account's id as well, in any case of letters", async () => {
+  test("create also accepts the account's id, in any letter case", async () => {
     const { userId } = await createUser("by-id@example.org");
     expect((await createKey(userId.toUpperCase())).keyId).toMatch(UUID);
   });
 
-  test("revoke answers keyId and revokedAt, and the same time when it is revoked again", async () => {
+  test("revoke prints keyId and revokedAt, and the same time when repeated", async () => {
     await createUser("revoke@example.org");
     const { keyId } = await createKey("revoke@example.org");
     const first = await admin("key", "revoke", keyId);
@@ -115,7 +115,7 @@ describe("promptd admin key", () => {
     expect(await admin("key", "revoke", keyId.toUpperCase())).toEqual(first);
   });
 
-  test("revoke takes the key itself, and what list displays of it, so that a leaked key needs no id", async () => {
+  test("revoke accepts the key itself or its display form, so that a leaked key needs no id", async () => {
     await createUser("leak@example.org");
     const [one, other] = [await createKey("leak@example.org"), await createKey("leak@example.org")];
     expect(await admin("key", "revoke", one.apiKey)).toMatchObject({ keyId: one.keyId });
@@ -123,7 +123,7 @@ describe("promptd admin key", () => {
     expect(await admin("key", "revoke", display)).toMatchObject({ keyId: other.keyId });
   });
 
-  test("list shows terms, state and use; roll replaces a key and lets the old one end", async () => {
+  test("list shows terms, state, and usage; roll replaces a key and lets the old one expire", async () => {
     await createUser("terms@example.org");
     const promptId = "00000000-0000-7000-8000-00000000000a";
     const flags = ["--name", "ci", "--cap", "50", "--expires", "2031-05-06", "--prompt", promptId];
@@ -159,7 +159,7 @@ describe("promptd admin key", () => {
 });
 
 describe("promptd admin plan set", () => {
-  test("answers userId, plan and until: null without an end, UTC with one", async () => {
+  test("prints userId, plan, and until: null without an end, UTC with one", async () => {
     const { userId } = await createUser("plan@example.org", "--plan", "none");
     const set = (...flags: string[]) => admin("plan", "set", "--user", "plan@example.org", ...flags);
     expect(await set("--plan", "pro")).toEqual({ userId, plan: "pro", until: null });
@@ -174,7 +174,7 @@ describe("promptd admin plan set", () => {
     expect(await set("--plan", "none")).toEqual({ userId, plan: "none", until: null });
   });
 
-  test("reads a time without a zone, and a day alone, as UTC wherever the command runs", async () => {
+  test("reads a time without a zone, and a date alone, as UTC wherever the command runs", async () => {
     await createUser("zone@example.org");
     const environment = { ...installation.environment, TZ: "Pacific/Auckland" };
     const until = async (text: string) => {
@@ -186,7 +186,7 @@ describe("promptd admin plan set", () => {
   });
 });
 
-test("promptd admin plan set says on stderr that --until is in the past, and does it", async () => {
+test("promptd admin plan set warns on stderr that --until is in the past, but applies it", async () => {
   await createUser("past@example.org");
   const argv = [
     "admin",
@@ -211,7 +211,7 @@ describe("promptd admin credits grant", () => {
   const grant = (user: string, amount: number, ...flags: string[]) =>
     admin("credits", "grant", "--user", user, "--amount", String(amount), ...flags);
 
-  test("answers the balance of active credits, and writes amount and reason to the journal", async () => {
+  test("prints the available balance, and writes amount and reason to the journal", async () => {
     const { userId } = await createUser("grant@example.org", "--credits", "10");
     expect(await grant("grant@example.org", 5, "--reason", "thanks")).toEqual({ credits: 15 });
     expect(await grant("grant@example.org", 7, "--expires", "2099-01-01")).toEqual({ credits: 22 });
@@ -223,7 +223,7 @@ describe("promptd admin credits grant", () => {
     ]);
   });
 
-  test("with an expiry in the past are refused, and the journal stays empty", async () => {
+  test("with an expiry in the past are rejected, and the journal stays empty", async () => {
     const { userId } = await createUser("past-grant@example.org");
     const argv = ["admin", "credits", "grant", "--user", "past-grant@example.org", "--amount", "5", "--json"];
     expect(await runHere([...argv, "--expires", "2001-01-01"], installation.environment)).toEqual({
@@ -235,14 +235,14 @@ describe("promptd admin credits grant", () => {
     expect(await ask("select 1 from credit_transfers where account_id = $1", [userId])).toEqual([]);
   });
 
-  test("repeated under their key after their expiry were granted already, and say so", async () => {
+  test("repeated with their idempotency key after they expire are reported as already granted", async () => {
     const { userId } = await createUser("late-repeat@example.org");
     await ask("select credit_grant($1, 5, 'invoice-6', null, '2001-01-01T00:00:00Z')", [userId]);
     const flags = ["--expires", "2001-01-01", "--idempotency-key", "invoice-6"];
     expect(await grant("late-repeat@example.org", 5, ...flags)).toEqual({ credits: 0 });
   });
 
-  test("under one idempotency key grants once per account, also when two come at once, and says so", async () => {
+  test("with one idempotency key are granted once per account, even by simultaneous commands, which say so", async () => {
     await Promise.all([createUser("once@example.org", "--credits", "1"), createUser("other@example.org")]);
     const again = () => grant("once@example.org", 40, "--idempotency-key", "invoice-7");
     expect(await Promise.all([again(), again()])).toEqual([{ credits: 41 }, { credits: 41 }]);
@@ -288,7 +288,7 @@ const NO_ID = (got: string) =>
 const TIME_FAULT = (flag: string, got: string) =>
   `${flag} must be a time such as 2027-01-31T18:00:00Z, got "${got}".\n`;
 
-/** What was typed, and all of stderr. */
+/** What was typed, and the complete stderr. */
 const NAME_KEY = 'Name it by its id or display form, which "promptd admin key list" shows, or pass the whole key.\n';
 const REFUSALS: readonly (readonly [string, string])[] = [
   ["user create", "--email is required.\nExample: --email ada@example.org\n"],
@@ -379,7 +379,7 @@ test.each(REFUSALS)(
 );
 
 describe("promptd admin account", () => {
-  test("show answers plan, credits, active runs and whether the account is frozen", async () => {
+  test("show prints plan, credits, active runs, and whether the account is frozen", async () => {
     const { userId } = await createUser("show@example.org", "--credits", "9");
     const shown = {
       userId,
@@ -398,7 +398,7 @@ describe("promptd admin account", () => {
     );
   });
 
-  test("freeze and unfreeze answer the account and record each reason once", async () => {
+  test("freeze and unfreeze print the account and record each reason once", async () => {
     const email = "freeze@example.org";
     const { userId } = await createUser(email);
     const act = (verb: string, reason: string) =>
@@ -426,7 +426,7 @@ describe("promptd admin account", () => {
     ]);
   });
 
-  test("unfreeze is refused with the faults of the ledger until it is adjusted", async () => {
+  test("unfreeze is rejected with the ledger's faults until the ledger is adjusted", async () => {
     const { userId } = await createUser("repair@example.org", "--credits", "10");
     await admin("account", "freeze", userId, "--reason", "the audit found: balance");
     await ask("update credit_accounts set posted = posted + 5 where account_id = $1", [userId]);
@@ -452,7 +452,7 @@ describe("promptd admin ledger adjust", () => {
       installation.environment,
     );
 
-  test("adds and takes away credits, each with a row of the journal that says why", async () => {
+  test("adds and takes away credits, each with a journal row that says why", async () => {
     const { userId } = await createUser("adjust@example.org", "--credits", "10");
     expect(JSON.parse((await adjust(userId, "5")).stdout)).toMatchObject({ credits: { posted: 15 } });
     expect(JSON.parse((await adjust(userId, "-15", "a mistake")).stdout)).toMatchObject({ credits: { available: 0 } });
@@ -479,7 +479,7 @@ describe("promptd admin ledger adjust", () => {
 });
 
 describe("promptd admin ledger check", () => {
-  test("answers accounts and no mismatches with exit code 0, and exit code 1 with the mismatch of a balance that was changed by hand", async () => {
+  test("exits with 0 when no balance mismatches, and with 1 and the mismatch after a balance was changed by hand", async () => {
     const own = await createInstallation();
     try {
       expect(await readDocument(["admin", "ledger", "check"], own.environment, runHere)).toEqual({

@@ -1,4 +1,4 @@
-/** What an operator looks up at the terminal, and the trace that every act there leaves. */
+/** What an operator looks up at the terminal, and the audit log entry of every action there. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ async function audited() {
   return rows as { actor: string; action: string; subject: string | null; outcome: string }[];
 }
 
-test("accounts are found by part of their address, and a slip in one is named", async () => {
+test("accounts are found by part of their address, and a misspelled address gets a suggestion", async () => {
   const { rows } = await admin<{ rows: { email: string }[] }>("account", "list", "ADA@");
   expect(rows.map(({ email }) => email)).toEqual(["ada@example.org"]);
   const { code, stderr } = await runHere(["admin", "account", "show", "ada@exmaple.org"], installation.environment);
@@ -39,7 +39,7 @@ test("accounts are found by part of their address, and a slip in one is named", 
   expect(far.stderr).not.toContain("Did you mean");
 });
 
-test("the list of accounts says which are frozen", async () => {
+test("the account list shows which accounts are frozen", async () => {
   await admin("user", "create", "--email", "frozen@example.org");
   await admin("account", "freeze", "frozen@example.org", "--reason", "Under review");
   const { rows } = await admin<{ rows: { email: string; isFrozen: boolean }[] }>("account", "list");
@@ -48,7 +48,7 @@ test("the list of accounts says which are frozen", async () => {
   expect(stdout).toMatch(/ {2}frozen@example\.org, frozen\n.* {2}ada@example\.org\n$/);
 });
 
-test("the list of users has who signs in, and no account without a person", async () => {
+test("the user list has people who sign in, and no account without a person", async () => {
   const people = () => admin<{ rows: { email: string }[] }>("user", "list");
   expect(await people()).toEqual({ rows: [], hasMore: false });
   await query(
@@ -59,7 +59,7 @@ test("the list of users has who signs in, and no account without a person", asyn
   await query("delete from auth_users");
 });
 
-test("runs of an account are listed, and one that does not exist is said not to", async () => {
+test("an account's runs are listed, and an unknown run is reported as missing", async () => {
   expect(await admin("run", "list", "--user", "ada@example.org")).toEqual({ rows: [], hasMore: false });
   expect(await admin("run", "list", "--status", "failed")).toEqual({ rows: [], hasMore: false });
   const id = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
@@ -67,7 +67,7 @@ test("runs of an account are listed, and one that does not exist is said not to"
   expect([code === 0, stderr]).toEqual([false, expect.stringContaining(`No run has the id ${id}.`)]);
 });
 
-test("prompts are listed and shown by slug, and a slip in a slug is named", async () => {
+test("prompts are listed and shown by slug, and a misspelled slug gets a suggestion", async () => {
   const folder = await mkdtemp(join(tmpdir(), "promptd-lookup-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "haiku.prompt.md");
@@ -80,7 +80,7 @@ test("prompts are listed and shown by slug, and a slip in a slug is named", asyn
   expect([slip.code === 0, slip.stderr]).toEqual([false, expect.stringContaining("Did you mean haiku-writer?")]);
 });
 
-test("a run that failed is shown with its cause, and with what the provider answered", async () => {
+test("a failed run is shown with its cause and the provider's response", async () => {
   const runId = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b19";
   const outputs = [{ type: "error", data: "The model could not answer." }];
   await query(`insert into runs (account_id, id, prompt_version_id, run_name, model, status, attempt, created_at,
@@ -100,7 +100,7 @@ test("a run that failed is shown with its cause, and with what the provider answ
   expect(await admin("run", "show", runId)).toMatchObject({ cause: "quota", outputs, inputs: { images: 0 } });
 });
 
-test("a person, what an account has used, and a model are shown", async () => {
+test("a person, an account's usage, and a model are shown", async () => {
   expect(await admin("user", "show", "ada@example.org")).toMatchObject({
     person: null,
     account: { email: "ada@example.org" },
@@ -112,7 +112,7 @@ test("a person, what an account has used, and a model are shown", async () => {
   expect(slip.stderr).toContain("Did you mean sandbox/text?");
 });
 
-test("what providers were paid is shown in credits, as what callers paid is", async () => {
+test("provider costs are shown in credits, as are callers' payments", async () => {
   await admin("user", "create", "--email", "paying@example.org");
   await query(`insert into usage_days (day, account_id, model, runs, failed, credits, input_tokens, output_tokens, cost_micro, earned_hundredths)
     select (promptd_now() at time zone 'UTC')::date, id, 'gpt-5-mini', 12, 1, 96, 900, 300, 42500000, 0 from accounts where email = 'paying@example.org'`);
@@ -120,7 +120,7 @@ test("what providers were paid is shown in credits, as what callers paid is", as
   expect(stdout).toBe("      96 credits  12 runs, 1 failed  providers 42.50 credits  paying@example.org\n");
 });
 
-test("a key is shown by its id, by what is displayed of it and by itself, with whose it is", async () => {
+test("a key is shown by its id, its display form, or itself, with its owner", async () => {
   await admin("user", "create", "--email", "keys@example.org");
   const { apiKey, keyId } = await admin<{ apiKey: string; keyId: string }>(
     "key",
@@ -137,7 +137,7 @@ test("a key is shown by its id, by what is displayed of it and by itself, with w
   expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining("No API key")]);
 });
 
-test("a key gets no name that cannot be seen, or is longer than the console's", async () => {
+test("a key name cannot be invisible or longer than the console allows", async () => {
   const create = (name: string) =>
     runHere(["admin", "key", "create", "--user", "ada@example.org", "--name", name], installation.environment);
   expect((await create("\u200b\u2060")).stderr).toContain("--name must contain a visible character.");
@@ -145,7 +145,7 @@ test("a key gets no name that cannot be seen, or is longer than the console's", 
   expect((await create("é".repeat(100))).code).toBe(0);
 });
 
-test("an account is exported into one file, and deleted once its address is typed again", async () => {
+test("an account is exported to one file, and deleted when its address is confirmed", async () => {
   const folder = await mkdtemp(join(tmpdir(), "promptd-leaving-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   await admin("user", "create", "--email", "gone@example.org");
@@ -176,7 +176,7 @@ test("an account is exported into one file, and deleted once its address is type
 });
 
 describe("the audit log has", () => {
-  test("each command that writes, whether it worked or not, and no key in the clear", async () => {
+  test("each command that writes, whether it succeeded or not, and no key in plain text", async () => {
     const { apiKey } = await admin<{ apiKey: string }>("key", "create", "--user", "ada@example.org");
     await admin("key", "revoke", apiKey);
     await runHere(["admin", "plan", "set", "--user", "nobody@example.org", "--plan", "pro"], installation.environment);
@@ -192,7 +192,7 @@ describe("the audit log has", () => {
     expect(JSON.stringify(rows)).not.toContain(apiKey);
   });
 
-  test("each command that reads one account, key, prompt or run, and none that reads lists or the catalogue", async () => {
+  test("each command that reads one account, key, prompt, or run, but none that reads lists or the catalogue", async () => {
     const nobody = "01a206a8-a793-77b3-8286-96323e8a6ed0";
     const lookups = Object.entries(OPERATOR_COMMANDS).filter(([name]) => /\b(list|show)$/.test(name));
     const before = (await audited()).length;
@@ -210,7 +210,7 @@ describe("the audit log has", () => {
     expect(left).toEqual(expected.map((name) => `${name}: ${nobody}`));
   });
 
-  test("the link that a sign-in was made with, but not the link itself", async () => {
+  test("the creation of a sign-in link, but not the link itself", async () => {
     const { link } = await admin<{ link: string }>("sign-in-link", "--user", "ada@example.org");
     expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/welcome#[\w-]{22}$/);
     const rows = await audited();

@@ -1,4 +1,4 @@
-/** promptd admin models list and check: what a person reads of them. */
+/** promptd admin models list and check: what a person reads. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { useOperator } from "./use-operator.ts";
 
 const rig = useOperator();
 
-test("admin models list prints each model with its price, the range over its options, and where the price is from", async () => {
+test("admin models list prints each model with its price, the range over its options, and the price's origin", async () => {
   const { code, stdout } = await runHere(["admin", "models", "list"], rig.installation.environment);
   expect(code).toBe(0);
   const lines = stdout.split("\n");
@@ -19,7 +19,7 @@ test("admin models list prints each model with its price, the range over its opt
   expect(stdout).toMatch(/ sandbox\/text-free +text +enabled +free, 1000 at once$/m);
 });
 
-test("admin models list and show say of a model that an operator has switched off so, and not what would enable it", async () => {
+test("admin models list and show say that an operator has switched a model off, not what would enable it", async () => {
   const { environment, url } = rig.installation;
   const connection = openConnection(url, "switching-test");
   await connection.connect();
@@ -32,7 +32,7 @@ test("admin models list and show say of a model that an operator has switched of
   expect(shown.stdout).toContain("State: switched off\n");
 });
 
-test("admin models list keeps its columns in line, and says below a model that it ended or ends", async () => {
+test("admin models list keeps its columns aligned, and says below a model that it has ended or will end", async () => {
   const file = join(rig.directory, "ended.json");
   const models = [
     { model: "sandbox/text", status: "retired", retiredAt: "2026-11-01", successor: "sandbox/text-free" },
@@ -50,7 +50,7 @@ test("admin models list keeps its columns in line, and says below a model that i
   expect(below("sandbox/image")).toBe(`${" ".repeat(9)}deprecated, ends 2999-01-31`);
 });
 
-test("admin models check counts one fault as one, and tells a factor once", async () => {
+test("admin models check counts one fault as one, and mentions a factor once", async () => {
   const file = join(rig.directory, "models.json");
   const check = async (overlay: object) => {
     await writeFile(file, JSON.stringify({ formatVersion: 1, ...overlay }));
@@ -67,7 +67,7 @@ test("admin models check counts one fault as one, and tells a factor once", asyn
   expect(dearer.stdout).not.toContain("changed:");
 });
 
-test("admin models check names the prompts that a retirement stops, also those of which only an older version uses it", async () => {
+test("admin models check names prompts that a retirement stops, including those where only an older version uses the model", async () => {
   const admin = <Document>(...words: string[]) =>
     readDocument<Document>(["admin", ...words], rig.installation.environment, runHere);
   await admin("user", "create", "--email", "ada@example.org");
@@ -101,7 +101,7 @@ test("admin models check names the prompts that a retirement stops, also those o
   );
 });
 
-test("a key named by an overlay is held to what a header can carry, by a check and by a start, and is not repeated", async () => {
+test("a key named by an overlay must be valid in a header, for a check and at startup, and is never printed", async () => {
   const file = join(rig.directory, "home.json");
   const providers = Object.fromEntries(
     ["home", "away", "free"].map((name) => [

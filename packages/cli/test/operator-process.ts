@@ -1,4 +1,4 @@
-/** The command `promptd` in processes of its own, with an environment of its own, as an operator runs it. */
+/** The command `promptd` in its own processes, with its own environment, as an operator runs it. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
@@ -20,15 +20,15 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** What came out so far. */
+  /** The output so far. */
   readonly output: { readonly stdout: string; readonly stderr: string };
-  /** Resolves when stdout matches; fails with everything that was printed when the process ends before. */
+  /** Resolves when stdout matches. If the process ends first, fails with everything that was printed. */
   printed(pattern: RegExp): Promise<string>;
 }
 
 const children = new Set<ChildProcess>();
 
-/** Ends what failed tests left behind; for afterAll, since concurrent tests have no common end. */
+/** Ends processes that failed tests left behind. For afterAll, because concurrent tests have no common end. */
 export async function killLeftovers(): Promise<void> {
   await Promise.all(
     [...children].map((child) => {
@@ -68,12 +68,12 @@ export function start(argv: readonly string[], environment: Environment, cwd = t
   return { child, ended, output, printed };
 }
 
-/** Runs a command to its end. */
+/** Runs a command to completion. */
 export function run(argv: readonly string[], environment: Environment, cwd?: string): Promise<Ended> {
   return start(argv, environment, cwd).ended;
 }
 
-/** A command with --json that must succeed, in a process of its own or in this one. @returns the only document on stdout. */
+/** Runs a command with --json that must succeed, in its own process or in this one. @returns the document on stdout. */
 export async function readDocument<Document>(
   argv: readonly string[],
   environment: Environment,
@@ -84,14 +84,14 @@ export async function readDocument<Document>(
   return JSON.parse(stdout) as Document;
 }
 
-/** The same command line inside this process, for tables of many cases. */
+/** The same command line inside this process, for tables with many cases. */
 export async function runHere(argv: readonly string[], environment: Environment): Promise<Ended> {
-  const env = { HOME: "/nonexistent", ...environment }; // whoever runs the tests may have signed in
+  const env = { HOME: "/nonexistent", ...environment }; // the person who runs the tests may have signed in
   const { code, stdout, stderr } = await runCommandHere(argv, { env });
   return { code, stdout, stderr };
 }
 
-/** A directory that the database's own user can enter too. */
+/** A directory that the database's user can also enter. */
 export async function createDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "promptd-operator-"));
   await chmod(directory, 0o755);
@@ -119,7 +119,7 @@ export async function createInstallation(changes: Environment = {}): Promise<Own
   };
 }
 
-/** Polls a condition; the deadline only bounds a failing test. */
+/** Polls a condition. The deadline only bounds a failing test. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = performance.now() + 25_000;
   while (!(await condition())) {

@@ -1,4 +1,4 @@
-/** promptd admin prompt publish, unpublish and republish: documents, order, faults of single files, versions. */
+/** promptd admin prompt publish, unpublish, and republish: documents, order, faults in single files, versions. */
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -68,13 +68,13 @@ const json = (...titles: string[]) =>
   });
 
 describe("promptd admin prompt publish", () => {
-  test("in a process of its own answers one row per prompt, in the order of files and of prompts in a file", async () => {
+  test("in its own process, prints one row per prompt, in the order of files and of prompts in a file", async () => {
     await file("one.prompt.md", promptText("Tea poem"));
     await file("two.json", json("Second", "Third"));
     const argv = ["admin", "prompt", "publish", "one.prompt.md", "two.json", "--author", "ada@example.org", "--json"];
     const { code, stdout, stderr } = await run(argv, rig.installation.environment, rig.directory);
     expect(code).toBe(0);
-    // What is worth knowing stands on stderr, once however many prompts it is about.
+    // A warning appears on stderr once, however many prompts it is about.
     expect(stderr).toMatch(/^warning: one\.prompt\.md \(Tea poem\) and 2 more: sandbox\/text is a sandbox model.*\n$/);
     const rows = JSON.parse(stdout) as Published[];
     expect(rows.map(({ slug, title }) => [slug, title])).toEqual([
@@ -86,7 +86,7 @@ describe("promptd admin prompt publish", () => {
     expect(new Set(rows.flatMap((row) => [row.promptId, row.promptVersionId])).size).toBe(6);
   });
 
-  test("warns of what it published, and not again of a file that says the same as before", async () => {
+  test("warns about what it published, and not again about an unchanged file", async () => {
     const path = await file("twice.prompt.md", promptText("Twice"));
     expect((await publishHere([path])).stderr).toMatch(/^warning: .*sandbox\/text is a sandbox model/);
     expect((await publishHere([path])).stderr).toBe("");
@@ -94,12 +94,12 @@ describe("promptd admin prompt publish", () => {
     expect((await publishHere([path])).stderr).toContain("sandbox/text is a sandbox model");
   });
 
-  test("of a slug that the author has makes a new version of the same prompt; another author gets a slug of his own", async () => {
+  test("with a slug that the author has, creates a new version of the same prompt; another author gets a different slug", async () => {
     const path = await file("again.prompt.md", promptText("Again"));
     const [first] = await publish(path);
     await file("again.prompt.md", promptText("Again", "All about {{ topic }}."));
     const { stdout, stderr } = await publishHere([path]);
-    expect(stderr).not.toContain("new version"); // under the same title that needs no word
+    expect(stderr).not.toContain("new version"); // with the same title, that needs no note
     const [second] = JSON.parse(stdout) as Published[];
     const promptVersionId: unknown = expect.not.stringMatching(first?.promptVersionId ?? "");
     expect(second).toEqual({ ...first, promptVersionId, outcome: "changed" });
@@ -109,7 +109,7 @@ describe("promptd admin prompt publish", () => {
     expect(other?.promptId).not.toBe(first?.promptId);
   });
 
-  test("says so when only the slug made from a title led to a prompt of another title, and how to keep the two apart", async () => {
+  test("says so when only the slug made from a title matched a prompt with another title, and how to keep the two apart", async () => {
     const [first] = await publish(await file("plus.prompt.md", promptText("Salt & pepper")));
     const { code, stdout, stderr } = await publishHere([
       await file("minus.prompt.md", promptText("Salt/Pepper")),
@@ -125,7 +125,7 @@ describe("promptd admin prompt publish", () => {
     for (const row of rows) expect(Object.keys(row)).toEqual(ROW_KEYS);
   });
 
-  test("says so when two files of one title meet, with the names of both", async () => {
+  test("says so when two files have the same title, and names both", async () => {
     const [one, two] = [
       await file("one.prompt.md", promptText("Meeting")),
       await file("two.prompt.md", promptText("Meeting", "On {{ topic }}.")),
@@ -156,7 +156,7 @@ describe("promptd admin prompt publish", () => {
     expect(await notes()).toEqual([]);
   });
 
-  test("leaves out a file with a fault, whole, and publishes the files before and after it; exit code 1", async () => {
+  test("skips a whole file with a fault, and publishes the files before and after it; exit code 1", async () => {
     const good = await file("good.prompt.md", promptText("Good"));
     const bad = await file(
       "bad.json",
@@ -177,7 +177,7 @@ describe("promptd admin prompt publish", () => {
     expect(await slugs()).toEqual(["good", "last"]);
   });
 
-  test("reads a file without an id that its author has no prompt of, and says so", async () => {
+  test("publishes a file with an id that its author has no prompt for, without the id, and says so", async () => {
     const [own] = await publish(await file("own.prompt.md", promptText("Own")));
     await createAuthor("ben@example.org");
     const moved = json("Mine", "Yours").replace('"title":"Yours"', `"id":"${own?.promptId}","title":"Yours"`);
@@ -187,7 +187,7 @@ describe("promptd admin prompt publish", () => {
     expect(await slugs()).toEqual(["mine", "own", "yours"]);
   });
 
-  test("names every fault of every file when nothing could be published, with nothing on stdout", async () => {
+  test("names every fault of every file when nothing can be published, with nothing on stdout", async () => {
     const bad = await file(
       "bad.prompt.md",
       promptText("Bad", "{{ nothing }} {% render 'x' %}").replace("promptd: 1", "promptd: 2"),
@@ -209,7 +209,7 @@ describe("promptd admin prompt publish", () => {
     expect(stderr).toContain(`{{Child's Age}} was rewritten to {{ input["Child's Age"] }}`);
   });
 
-  test("leaves out a file that cannot be read like one with a fault, says why, and publishes the others", async () => {
+  test("skips an unreadable file like one with a fault, says why, and publishes the others", async () => {
     const good = await file("readable.prompt.md", promptText("Readable"));
     const absent = join(rig.directory, "absent.prompt.md");
     const latin = join(rig.directory, "latin1.prompt.md");
@@ -252,7 +252,7 @@ describe("promptd admin prompt publish", () => {
     expect(outcome).toEqual({ code: 1, stdout: "", stderr: sentence });
   });
 
-  test("of an unknown author publishes nothing", async () => {
+  test("for an unknown author, publishes nothing", async () => {
     const path = await file("lonely.prompt.md", promptText("Lonely"));
     const outcome = await publishHere([path], "ghost@example.org");
     expect(outcome).toEqual({
@@ -263,7 +263,7 @@ describe("promptd admin prompt publish", () => {
     });
   });
 
-  test("knows the models that a serving process found on a server at run time", async () => {
+  test("knows the models that a serving process discovered at run time", async () => {
     const server = createServer((_request, response) =>
       response.end(JSON.stringify({ object: "list", data: [{ id: "llama" }] })),
     );
@@ -287,7 +287,7 @@ describe("promptd admin prompt publish", () => {
 });
 
 describe("promptd admin prompt unpublish and republish", () => {
-  test("answer promptId and published, and the same when they are repeated", async () => {
+  test("print promptId and published, and the same when repeated", async () => {
     const [prompt] = await publish(await file("there.prompt.md", promptText("There and back")));
     const promptId = prompt?.promptId ?? "";
     const act = (verb: string, id = promptId) =>

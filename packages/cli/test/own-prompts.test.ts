@@ -1,4 +1,4 @@
-/** An author at a server: everything over HTTP with a management token, against a real server. */
+/** An author with a server: everything over HTTP with a management token, against a real server. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ describe("an author with a folder of prompts and a token", () => {
     ]);
   });
 
-  test("reads every fault of a file that is not published on a line of its own", async () => {
+  test("sees each fault of a rejected file on its own line", async () => {
     await write("faulty.prompt.md", TEA.replace("title:", "titel:").replace("{{ topic }}", "{{ topik }}"));
     const refused = await run("prompt", "publish", "faulty.prompt.md");
     expect(refused.code).toBe(1);
@@ -67,7 +67,7 @@ describe("an author with a folder of prompts and a token", () => {
     );
   });
 
-  test("pushes a draft, publishes, and gets no new version for the same file", async () => {
+  test("pushes a draft, publishes it, and gets no new version for the same file", async () => {
     const pushed = await run("prompt", "push", "tea.prompt.md", "--write-id");
     expect(pushed.stdout).toMatch(/new +[0-9a-f-]{36} +1 +tea\.prompt\.md/);
     const text = await readFile(join(directory, "tea.prompt.md"), "utf8");
@@ -114,7 +114,7 @@ describe("an author with a folder of prompts and a token", () => {
     );
   });
 
-  test("pulls one file and exports all, over none that exists", async () => {
+  test("pulls one file and exports all, and overwrites none", async () => {
     expect((await run("prompt", "pull", "tea-poem")).stdout).toContain("title: Tea poem");
     expect((await run("prompt", "pull", "tea-pome")).stderr).toContain('Did you mean "tea-poem"?');
     await write("mine.prompt.md", "not saved yet");
@@ -150,7 +150,7 @@ describe("an author with a folder of prompts and a token", () => {
     expect((await run("prompt", "push", "tea.prompt.md", "--force")).stdout).toMatch(/draft +[0-9a-f-]{36} +3 /);
   });
 
-  test("runs samples and tests of a draft at the server", async () => {
+  test("runs a draft's samples and tests on the server", async () => {
     await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [ada.accountId]);
     const tests =
       "tests:\n  - { name: fits, inputs: { topic: rain }, expect: { contains: rain } }\n  - { name: fails, inputs: { topic: rain }, expect: { contains: snow } }\n";
@@ -164,7 +164,7 @@ describe("an author with a folder of prompts and a token", () => {
     expect([code, stdout.trim().split("\n").at(-1)]).toEqual([1, "1 passed, 1 failed."]);
   });
 
-  test("pushes a file without an id again into the same draft, and publishes that one", async () => {
+  test("pushes a file without an id to the same draft again, and publishes that draft", async () => {
     await write("rain.prompt.md", TEA.replace("Tea poem", "Rain poem").replace("tea-poem", "rain-poem"));
     const idOf = (text: string) => /[0-9a-f-]{36} +\d/.exec(text)?.[0];
     const first = await run("prompt", "push", "rain.prompt.md");
@@ -177,7 +177,7 @@ describe("an author with a folder of prompts and a token", () => {
     expect((await run("prompt", "push", "torn.prompt.md")).stderr).toContain("or push with --write-id.");
   });
 
-  test("is told what was published when its sample was not taken", async () => {
+  test("learns what was published when the sample was not set", async () => {
     await write("sampled.prompt.md", TEA.replace("Tea poem", "Sampled").replace("tea-poem", "sampled"));
     const noRun = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
     const published = await run("prompt", "publish", "sampled.prompt.md", "--sample-from", noRun);
@@ -188,14 +188,14 @@ describe("an author with a folder of prompts and a token", () => {
     expect(published.stderr).toMatch(/^The sample was not set: ./m);
   });
 
-  test("is told which scope a token lacks", async () => {
+  test("learns which scope a token lacks", async () => {
     const reading = await ada.token(["prompts:read"]);
     env = { ...env, PROMPTD_TOKEN: reading.token };
     expect((await run("prompt", "publish", "tea.prompt.md")).stderr).toContain("with the scope prompts:write");
   });
 });
 
-test("with an API key alone, a command for authors names both ways of working and what each needs", async () => {
+test("with only an API key, an author command names both ways of working and what each needs", async () => {
   const { PROMPTD_TOKEN: _, ...withoutToken } = env;
   const own = { env: { ...withoutToken, PROMPTD_DATA_DIR: join(directory, "nowhere") }, directory };
   await write("mine.prompt.md", TEA);

@@ -8,7 +8,7 @@ import { setup } from "./fake-service.ts";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-/** Fails the process as soon as it loads the server or a module of an operator command. */
+/** Fails the process as soon as it loads the server or an operator command's module. */
 const NO_SERVER = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   registerHooks({ resolve(name, context, next) {
@@ -32,7 +32,7 @@ function start(env: Record<string, string>, ...argv: string[]) {
   return { child, ended };
 }
 
-test("a command in a process of its own: a document on stdout, exit code 0, and the server is never loaded", async () => {
+test("a command in its own process: a document on stdout, exit code 0, and the server is never loaded", async () => {
   const { env } = await setup({ "GET /v1/prompts/publish": { data: { rows: [] } } });
   expect(await start(env, "search", "tea", "--json").ended).toEqual({
     code: 0,
@@ -41,14 +41,14 @@ test("a command in a process of its own: a document on stdout, exit code 0, and 
   });
 });
 
-test("a failure in a process of its own: nothing on stdout, a sentence on stderr, exit code 1", async () => {
+test("a failure in its own process: nothing on stdout, a sentence on stderr, exit code 1", async () => {
   const error = { code: "UNAUTHORIZED_ERROR", message: "No such key." };
   const { env } = await setup({ "GET /v1/me": { status: 401, error } });
   const { code, stdout, stderr } = await start(env, "me", "--json").ended;
   expect([code, stdout, stderr.split("\n")[0]]).toEqual([1, "", "No such key."]);
 });
 
-test("Ctrl-C ends a command that waits, which has said what for, with exit code 130", async () => {
+test("Ctrl-C ends a waiting command, which has said what it waits for, with exit code 130", async () => {
   const error = { code: "TOO_MANY_REQUESTS_ERROR", message: "m" };
   const { env } = await setup({ "GET /v1/me": { status: 429, error, headers: { "retry-after": "50" } } });
   const { child, ended } = start(env, "me");
@@ -57,7 +57,7 @@ test("Ctrl-C ends a command that waits, which has said what for, with exit code 
   expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Still trying. m\nStopped by SIGINT.\n" });
 });
 
-test("a reader that goes before the end is no failure", async () => {
+test("a reader that exits early is not a failure", async () => {
   const rows = Array.from({ length: 5_000 }, (_, index) => ({
     runId: String(index),
     runStatus: "succeeded",
@@ -71,7 +71,7 @@ test("a reader that goes before the end is no failure", async () => {
   expect(await ended).toMatchObject({ code: 0, stderr: "" });
 });
 
-test.runIf(existsSync("/dev/full"))("output that cannot be written is named in a sentence", async () => {
+test.runIf(existsSync("/dev/full"))("output that cannot be written is reported in one sentence", async () => {
   const { env } = await setup({ "GET /v1/prompts/publish": { data: { rows: [] } } });
   const full = openSync("/dev/full", "w");
   onTestFinished(() => closeSync(full));
@@ -82,7 +82,7 @@ test.runIf(existsSync("/dev/full"))("output that cannot be written is named in a
   expect(stderr).toBe("Standard output cannot be written: the disk is full. Free some space on it.\n");
 });
 
-test("a command goes on when nobody reads its notes any more", async () => {
+test("a command continues when nobody reads its notes anymore", async () => {
   const error = { code: "TOO_MANY_REQUESTS_ERROR", message: "m" };
   let asked = 0;
   const { env } = await setup({
@@ -94,7 +94,7 @@ test("a command goes on when nobody reads its notes any more", async () => {
   expect(await ended).toMatchObject({ code: 0, stdout: '{\n  "rows": []\n}\n' });
 });
 
-test("the key can be given on standard input", async () => {
+test("the key can be passed on standard input", async () => {
   const { env } = await setup();
   const { child, ended } = start(env, "config", "set", "api-key", "-");
   child.stdin.end("pd_secret\n");

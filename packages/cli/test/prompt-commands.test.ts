@@ -18,7 +18,7 @@ describe("search", () => {
     configs: config,
   };
 
-  test("joins its words, and shows each prompt with price, use and the next command", async () => {
+  test("joins its words, and shows each prompt with its price, use, and next command", async () => {
     const { run, seen } = await setup({ "GET /v1/prompts/publish": { data: { rows: [row] } } });
     const { stdout } = await run("search", "cat", "&", "dog");
     expect(seen[0]?.route).toBe("GET /v1/prompts/publish?q=cat+%26+dog");
@@ -35,7 +35,7 @@ describe("search", () => {
 });
 
 describe("show", () => {
-  test("describes inputs in their order, images, options and a command that fits", async () => {
+  test("describes inputs in order, images, options, and a matching command", async () => {
     const { run } = await setup({ [`GET /v1/prompt-versions/${VERSION}`]: { data: version } });
     expect((await run("show", VERSION)).stdout).toBe(`Cat portrait
 
@@ -60,13 +60,13 @@ Run it:
 `);
   });
 
-  test("takes the id of a prompt as well; --json is the answer of the server", async () => {
+  test("also accepts a prompt id; --json is the server's response", async () => {
     const { runJson, seen } = await setup({ [`GET /v1/prompts/${PROMPT}`]: { data: version } });
     expect(await runJson("show", PROMPT)).toEqual(version);
     expect(seen.map(({ route }) => route)).toEqual([`GET /v1/prompt-versions/${PROMPT}`, `GET /v1/prompts/${PROMPT}`]);
   });
 
-  test("an id of neither is named as such: the server's sentence speaks of the last one that was tried", async () => {
+  test("an id that matches neither is reported as such: the server's message mentions only the last attempt", async () => {
     const { run } = await setup();
     const stderr = `No published prompt or prompt version has the id ${RUN}.\nFind prompts with "promptd search <words>".\n`;
     expect(await run("show", RUN)).toEqual({ code: 1, stdout: "", stderr });
@@ -74,7 +74,7 @@ Run it:
   });
 });
 
-test("a label that the prompt does not have is named, not the slug that it has", async () => {
+test("an unknown label is reported as an unknown label, not as an unknown slug", async () => {
   const refused: Reply = { status: 404, error: { code: "NOT_FOUND_ERROR", message: "No prompt has it." } };
   const route = "GET /v1/prompt-slugs/cat-poem";
   const { run } = await setup({ [`${route}?label=prod`]: refused, [route]: { data: version } });
@@ -103,7 +103,7 @@ describe("models", () => {
     expect((await run("models")).stdout).toContain("runs as many requests at once as its server accepts, at most 64");
   });
 
-  test("are cached: the hash travels with every command, and an unchanged list is not sent again", async () => {
+  test("are cached: every command sends the hash, and an unchanged list is not sent again", async () => {
     const routes: Routes = { "GET /v1/resources": reply, "GET /v1/prompts/publish": { data: { rows: [] } } };
     const { run, runJson, seen } = await setup(routes);
     await run("models");
@@ -114,7 +114,7 @@ describe("models", () => {
     expect(seen[2]?.headers["if-none-match"]).toBe('"h1"');
   });
 
-  test("a command that learns that the list changed reads it again", async () => {
+  test("a command that learns that the list has changed fetches it again", async () => {
     const stale = { "action-require": "update-resources" };
     const routes: Routes = { "GET /v1/resources": reply, "GET /v1/prompts/publish": { data: { rows: [] } } };
     const { run, seen } = await setup(routes);
@@ -133,7 +133,7 @@ describe("models", () => {
     expect(seen[3]?.headers["cli-agent"]).toBe("resources_hash=h2");
   });
 
-  test("the cache of another server is not used, and a broken one counts as none", async () => {
+  test("another server's cache is not used, and a broken cache counts as missing", async () => {
     const { run, env, seen, home, baseUrl } = await setup({ "GET /v1/resources": reply });
     await run("models");
     env["PROMPTD_URL"] = baseUrl.replace("127.0.0.1", "localhost");
@@ -144,7 +144,7 @@ describe("models", () => {
   });
 });
 
-test("search refuses words that are empty, and mcp a folder of images that is none, before a server is asked", async () => {
+test("search rejects empty words, and mcp rejects an invalid image folder, before contacting a server", async () => {
   const { run, home, seen } = await setup();
   expect((await run("search", " ", "")).stderr).toBe(
     "No words to search for were given.\nExample: promptd search cat poem\n",

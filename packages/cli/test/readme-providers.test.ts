@@ -1,7 +1,7 @@
 /**
- * The README's way to a run on each provider, walked as it is written: the table and the commands are read from it.
- * Each provider is replaced by its base-URL setting, as an operator would do it: text and OpenAI's images come
- * from @copilotkit/aimock; Gemini images, fal and Replicate from a server of ours, which passes the rest on.
+ * Follows the README's steps to a run on each provider. The table and the commands are read from the README.
+ * Each provider is replaced through its base-URL setting, as an operator would do it: text and OpenAI images come from
+ * @copilotkit/aimock; Gemini images, fal, and Replicate from our own server, which passes the rest on.
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -28,7 +28,7 @@ const README = await readFile(join(ROOT, "README.md"), "utf8");
 const KEY = "sk-the-key-of-this-test-0123456789";
 const TEXT = "Frost writes on glass, the kettle answers.";
 
-/** One line of the README's table. */
+/** One row of the README's table. */
 interface Line {
   readonly variable: string;
   readonly files: readonly string[];
@@ -39,7 +39,7 @@ const LINES: Line[] = Array.from(section.matchAll(/^\| `([A-Z_]+)` \|[^|]*\|([^|
   variable: variable ?? "",
   files: Array.from((files ?? "").matchAll(/examples\/[\w.-]+/g), ([name]) => name),
 }));
-/** The second table: providers that are entries of data. */
+/** The second table: providers that are data entries. */
 const DATA_LINES: Line[] = Array.from(
   section.matchAll(/^\| `([A-Z_]+)` \| [^|`]*`(examples\/[\w.-]+)` \|$/gm),
   (row) => ({
@@ -54,7 +54,7 @@ function sectionOf(title: string): string {
   return README.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? "";
 }
 
-/** What replaces each provider: the setting, and the path at which the double speaks it. */
+/** What replaces each provider: the setting, and the path where the double serves its API. */
 const PLACES: Readonly<Record<string, readonly [setting: string, path: string]>> = {
   OPENAI_API_KEY: ["OPENAI_BASE_URL", "/v1"],
   ANTHROPIC_API_KEY: ["ANTHROPIC_BASE_URL", "/v1"],
@@ -67,7 +67,7 @@ const PLACES: Readonly<Record<string, readonly [setting: string, path: string]>>
 let directory: string;
 let apiKey: string;
 let shell: Shell;
-/** The README's first section, once: a start without a provider makes the marketplace and the demo key. */
+/** The README's first section, once: a start without a provider creates the marketplace and the demo key. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "promptd-readme-"));
   await mkdir(join(directory, "bin"));
@@ -86,7 +86,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** A user who has come as far as that, and stands at the table of providers: several walk on side by side. */
+/** A user who has come that far and has reached the table of providers. Several continue in parallel. */
 async function createUser(variable: string): Promise<{ home: string; dataDir: string }> {
   const home = join(directory, variable);
   await mkdir(home);
@@ -118,13 +118,13 @@ async function startStandIns(): Promise<StandIns> {
 
 interface Walk {
   readonly serving: PromptdProcess;
-  /** Of the second terminal. */
+  /** The environment of the second terminal. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Each command in a process of its own; else those of promptd inside this one, which starts no program for each. */
+  /** True: each command runs in its own process. Otherwise, promptd commands run inside this one, without a new process. */
   readonly inProcesses: boolean;
 }
 
-/** Runs a command of the README in a shell, in the checkout, as somebody who pasted it. */
+/** Runs a README command in a shell in the checkout, as if pasted. */
 async function paste(command: string, { environment, inProcesses }: Walk): Promise<string> {
   if (!inProcesses) {
     const { code, output } = await shell.run(command, ROOT, environment);
@@ -142,18 +142,18 @@ async function paste(command: string, { environment, inProcesses }: Walk): Promi
 
 const [exportKey = "", list = "", publish = "", run = ""] = commands;
 
-/** A command of the second terminal, in a shell that knows the key. */
+/** Runs a command of the second terminal, in a shell that has the key. */
 function pasteWithKey(command: string, steps: Walk): Promise<string> {
   return paste(`${exportKey.replace("<the demo key>", apiKey)}\n${command}`, steps);
 }
 
 /**
- * npx takes as long as the command, and so do the sources: that they are found is seen once, in the list of models.
- * Without npx the shell finds the same program in few files.
+ * npx takes as long as the command itself, and so does loading the sources, so one command (the model list) tests them.
+ * Without npx, the shell finds the same program in a few files.
  */
 const withoutNpx = (command: string) => command.replace(/^npx /, "");
 
-/** @returns what the commands printed, and the id of the published version. */
+/** @returns the commands' output and the id of the published version. */
 async function publishAndRun(file: string, steps: Walk, out: string): Promise<{ printed: string; id: string }> {
   const published = await pasteWithKey(withoutNpx(publish.replace(/examples\/[\w.-]+/, file)), steps);
   const id = /^[0-9a-f-]{36}/m.exec(published)?.[0] ?? "";
@@ -169,20 +169,20 @@ async function requestOverHttp(id: string, steps: Walk): Promise<string> {
   return paste(request, steps);
 }
 
-/** How each modality's output begins. */
+/** The beginning of each modality's output. */
 const OUTPUTS: Readonly<Record<string, RegExp>> = {
   text: new RegExp(TEXT),
   image: /^\x89PNG/,
   video: /^....ftyp/s,
 };
 
-/** What was printed, or the first bytes of the file that was saved. */
+/** The printed output, or the first bytes of the saved file. */
 async function readOutput(printed: string, out: string): Promise<string> {
   const [saved] = await readdir(out);
   return saved === undefined ? printed : (await readFile(join(out, saved))).toString("latin1", 0, 8);
 }
 
-test("the README names all six variables, every example, and the commands this test knows how to walk", async () => {
+test("the README names all six variables, every example, and the commands that this test can run", async () => {
   expect(LINES.map((line) => line.variable).sort()).toEqual(Object.keys(PLACES).sort());
   const examples = await readdir(join(ROOT, "examples"));
   const named = [...LINES, ...DATA_LINES].flatMap((line) => line.files);
@@ -202,7 +202,7 @@ test("the README names all six variables, every example, and the commands this t
 
 describe.concurrent("the README's steps", () => {
   test.each(LINES)(
-    "with $variable alone give runs, and the key stays here",
+    "work with only $variable, and the key stays here",
     { timeout: 240_000 },
     async ({ variable, files }) => {
       const { home, dataDir } = await createUser(variable);
@@ -239,7 +239,7 @@ describe.concurrent("the README's steps", () => {
     },
   );
 
-  test("with the key of a provider of the second table give a run, and each key goes to its provider alone", async () => {
+  test("work with a key of a provider in the second table, and each key goes only to its provider", async () => {
     const { home, dataDir } = await createUser("DATA");
     const standIns = await startStandIns();
     const { double } = standIns;

@@ -22,7 +22,7 @@ const body = (seen: readonly { body: unknown }[], at: number): Record<string, un
   seen[at]?.body as Record<string, unknown>;
 
 describe("run", () => {
-  test("sends inputs, images and options, and prints the outputs alone", async () => {
+  test("sends inputs, images, and options, and prints only the outputs", async () => {
     const { run, seen, home } = await setup({ ...found, "POST /v1/runs": { data: done } });
     await writeFile(join(home, "cat.png"), "not really");
     const argv = [
@@ -54,7 +54,7 @@ describe("run", () => {
     });
   });
 
-  test("says that JSON of the sandbox is not an AI model's: it cannot say so itself", async () => {
+  test("says that the sandbox's JSON is not from an AI model, because the JSON cannot say so itself", async () => {
     const output = { type: "text", schema: { type: "object" } };
     const served = (model: string) => ({
       [`GET /v1/prompt-versions/${VERSION}`]: { data: { ...version, config: { ...config, model, output } } },
@@ -66,7 +66,7 @@ describe("run", () => {
     expect((await real.run("run", VERSION)).stderr).toBe("");
   });
 
-  test("the id of a prompt runs its latest version", async () => {
+  test("a prompt id runs its latest version", async () => {
     const { runJson, seen } = await setup({ [POST]: { data: done }, [`GET /v1/prompts/${PROMPT}`]: { data: version } });
     expect(await runJson("run", PROMPT)).toEqual(done);
     expect(seen.map(({ route }) => route)).toEqual([
@@ -77,7 +77,7 @@ describe("run", () => {
     expect(body(seen, 2)).toMatchObject({ promptVersionId: VERSION });
   });
 
-  test("a slug runs the latest version; one that is not there is answered with the one that was meant", async () => {
+  test("a slug runs the latest version; an unknown slug gets a suggestion", async () => {
     const rows = [{ ...version, slug: "cat-portrait", configs: config }];
     const { run, runJson, seen } = await setup({
       [POST]: { data: done },
@@ -92,7 +92,7 @@ describe("run", () => {
     );
   });
 
-  test("inputs are words, files, standard input, a JSON file, and images by the name of their slot", async () => {
+  test("inputs come from words, files, standard input, a JSON file, and images by slot name", async () => {
     const { run, seen, home } = await setup({ ...found, [POST]: { data: done } }, undefined, { stdin: "from stdin\n" });
     await writeFile(join(home, "age.txt"), "seven\n");
     await writeFile(join(home, "cat.png"), "x");
@@ -108,7 +108,7 @@ describe("run", () => {
     ]);
   });
 
-  test("a file that is not UTF-8 is refused before anything is sent, and a byte order mark is dropped", async () => {
+  test("a file that is not UTF-8 is rejected before anything is sent, and a byte order mark is dropped", async () => {
     const { run, seen, home } = await setup({ ...found, [POST]: { data: done } });
     await writeFile(join(home, "latin1.txt"), Buffer.from("caf\u00e9", "latin1"));
     await writeFile(join(home, "mark.txt"), "\ufeffseven\n");
@@ -124,7 +124,7 @@ describe("run", () => {
     expect(created).toMatchObject([{ body: { inputs: { textInputs: { "Child's Age": "seven" } } } }]);
   });
 
-  test("an image that names its slot takes it, and the others fill what is left", async () => {
+  test("an image that names its slot fills it, and the others fill the remaining slots", async () => {
     const slots = [
       { position: 0, label: "Photo", description: "" },
       { position: 1, label: "Style", description: "" },
@@ -137,7 +137,7 @@ describe("run", () => {
     expect(sent).toMatchObject({ inputs: { imageInputs: [image("photo"), image("style")] } });
   });
 
-  test("a misspelt input or option is refused before a run is made, with what was meant", async () => {
+  test("a misspelled input or option is rejected with a suggestion before a run is created", async () => {
     const { run, seen } = await setup({ ...found, [POST]: { data: done } });
     const { code, stdout, stderr } = await run("run", VERSION, "tune=calm", "shape=round", "-o", "qualty=high");
     expect([code, stdout]).toEqual([1, ""]);
@@ -149,26 +149,26 @@ Nothing was sent, and nothing was charged.
     expect(seen.map(({ route }) => route)).not.toContain(POST);
   });
 
-  test("a failed run prints its error and exits 1", async () => {
+  test("a failed run prints its error and exits with 1", async () => {
     const { run } = await setup({ ...found, "POST /v1/runs": { data: failed } });
     expect(await run("run", VERSION)).toEqual({ code: 1, stdout: "Error: The model did not answer.\n", stderr: "" });
   });
 
-  test("--no-wait asks not to wait and prints the runId alone", async () => {
+  test("--no-wait asks not to wait and prints only the runId", async () => {
     const queued = { ...done, outputs: [], runStatus: "queued", tokens: 0 };
     const { run, seen } = await setup({ ...found, "POST /v1/runs": { status: 202, data: queued } });
     expect((await run("run", VERSION, "--no-wait")).stdout).toBe(`${RUN}\n`);
     expect(seen[1]?.headers["prefer"]).toBe("respond-async");
   });
 
-  test("stays with a run that outlives the first wait, and names it", async () => {
+  test("keeps waiting for a run that outlives the first wait, and names it", async () => {
     const timeout = { status: 504, error: { code: "GATEWAY_TIMEOUT_ERROR", message: "m", data: { runId: RUN } } };
     const { run, seen } = await setup({ ...found, [POST]: timeout, [`GET /v1/runs/${RUN}`]: { data: done } });
     expect(await run("run", VERSION)).toMatchObject({ code: 0, stderr: `Waiting for the run ${RUN}\n` });
     expect(seen.filter(({ route }) => route === POST)).toHaveLength(1);
   });
 
-  test("stopping while it waits says how to find the run again", async () => {
+  test("stopping during the wait says how to find the run again", async () => {
     const timeout = { status: 504, error: { code: "GATEWAY_TIMEOUT_ERROR", message: "m", data: { runId: RUN } } };
     const routes: Routes = { ...found, [POST]: timeout };
     const { run, stop } = await setup(routes);
@@ -181,7 +181,7 @@ Nothing was sent, and nothing was charged.
     expect(stderr).toContain(`Stopped waiting for the run.\nIt continues: promptd runs watch ${RUN}\n`);
   });
 
-  test("--out saves images and videos without sending the key to their address", async () => {
+  test("--out saves images and videos without sending the key to their URLs", async () => {
     const png = Buffer.from("89504e47", "hex");
     const routes: Routes = {
       ...found,
@@ -217,7 +217,7 @@ Nothing was sent, and nothing was charged.
     expect(stderr).toContain(`Saved ${join(home, `${RUN}-2.png`)}`);
   });
 
-  test("a folder that cannot be made is named, and how to save the files of the run elsewhere", async () => {
+  test("a folder that cannot be created is named, and the message says how to save the run's files elsewhere", async () => {
     const { run, home } = await setup({ ...found, "POST /v1/runs": { data: done } });
     await writeFile(join(home, "taken"), "");
     expect(await run("run", VERSION, "--out", "taken")).toEqual({
@@ -261,7 +261,7 @@ The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DI
     expect(seen.map(({ route }) => route)).not.toContain(POST);
   });
 
-  test("all faults the server found are shown, with what tells the inputs", async () => {
+  test("all issues the server found are shown, with the command that lists the inputs", async () => {
     const message = 'Text input "a" is required. Text input "b" is required.';
     const { run } = await setup({
       ...found,
@@ -290,7 +290,7 @@ describe("a person at a terminal", () => {
   });
   const terminal = { isOut: true, isError: true };
 
-  test("sees text while it is written, once, the state with the runId, and what it cost", async () => {
+  test("sees text as it is written, once, the state with the runId, and the cost", async () => {
     const events = [status("running"), text(1, "Two ", "1"), text(1, "lines\n", "2"), end];
     const { run } = await setup(routes(...events), undefined, { terminal });
     const { code, stdout, stderr } = await run("run", VERSION);
@@ -300,7 +300,7 @@ describe("a person at a terminal", () => {
     expect(stderr.endsWith(`\r\u001b[2K${RUN}  succeeded  12 credits\n`)).toBe(true);
   });
 
-  test("sees the whole text again when a model had to begin anew", async () => {
+  test("sees the whole text again when a model had to start over", async () => {
     const events = [status("running"), text(1, "Three", "1"), text(2, "Two lines", "2"), end];
     const { run } = await setup(routes(...events), undefined, { terminal });
     expect((await run("run", VERSION)).stdout).toBe("Three\n\n(written again)\nTwo lines\nabout tea.\n");
@@ -313,7 +313,7 @@ describe("a person at a terminal", () => {
     expect(stderr).toBe(`Waiting for the run ${RUN}\n`);
   });
 
-  test("watches a run that goes on elsewhere", async () => {
+  test("watches a run that was started elsewhere", async () => {
     const { run } = await setup(routes(status("running"), text(1, "Two ", "1"), end), undefined, { terminal });
     expect((await run("runs", "watch", RUN)).stdout).toBe("Two lines\nabout tea.\n");
   });
@@ -332,7 +332,7 @@ describe("a person at a terminal", () => {
     expect((await run("run", VERSION)).stdout).toBe(`${shown}${url}\n`);
   });
 
-  test("sees faults in red and what to do next dimmed, where there are colors", async () => {
+  test("sees errors in red and next steps dimmed, if there are colors", async () => {
     const { run } = await setup({}, undefined, { terminal: { ...terminal, hasColors: true } });
     const { stderr } = await run("run", VERSION);
     expect(stderr).toBe(
@@ -352,7 +352,7 @@ describe("runs", () => {
     createdAt: "2026-11-20T10:15:30.123Z",
   };
 
-  test("list passes its filters on and shows how to go on", async () => {
+  test("list passes on its filters and shows how to get the next page", async () => {
     const { run, seen } = await setup({
       "GET /v1/runs": { data: { rows: [row, { ...row, credits: null }], hasMore: true } },
     });
@@ -380,7 +380,7 @@ More: promptd runs list --after ${RUN}
 `);
   });
 
-  test("list names the batch of a run, where one belongs to a batch", async () => {
+  test("list names a run's batch when a run belongs to one", async () => {
     const rows = [
       { ...row, batch: { batchId: VERSION, name: "topics" } },
       { ...row, batch: { batchId: VERSION, name: null } },
@@ -419,7 +419,7 @@ More: promptd runs list --after ${RUN}
     expect(stderr).toContain(sentence);
   });
 
-  test("get of what is no id says where ids are", async () => {
+  test("get with an invalid id says where to find ids", async () => {
     const error = { code: "VALIDATION_ERROR", message: 'runId must be a UUID, got "nope".' };
     const { run } = await setup({ "GET /v1/runs/nope": { status: 422, error } });
     expect(await run("runs", "get", "nope")).toEqual({
@@ -429,7 +429,7 @@ More: promptd runs list --after ${RUN}
     });
   });
 
-  test("get waits when asked, and exits 1 for a failed run", async () => {
+  test("get waits when asked, and exits with 1 for a failed run", async () => {
     const { run, seen } = await setup({ [`GET /v1/runs/${RUN}`]: { data: failed } });
     expect((await run("runs", "get", RUN, "--wait", "60")).code).toBe(1);
     expect(seen[0]?.headers["prefer"]).toBe("wait=60");
@@ -442,7 +442,7 @@ More: promptd runs list --after ${RUN}
   });
 });
 
-test("an input that is written as a flag is refused with how one is given", async () => {
+test("an input that is written as a flag is rejected with the correct form", async () => {
   const { run, seen } = await setup();
   expect((await run("run", VERSION, "--tune", "calm")).stderr).toBe(
     '"promptd run" has no flag --tune.\nPass a prompt input as -i tune=VALUE. See "promptd run --help".\n',

@@ -1,4 +1,4 @@
-/** The command line inside this process: starting one takes most of a second. */
+/** The command line inside this process, because starting one takes most of a second. */
 import { tmpdir } from "node:os";
 import type { CommandTable } from "../src/command.ts";
 import { AUTHOR_COMMANDS } from "../src/commands/author-commands.ts";
@@ -11,7 +11,7 @@ export interface EndedHere {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** Both, in their order. */
+  /** Both streams, in order. */
   readonly output: string;
 }
 

@@ -14,7 +14,7 @@ const FOUND = {
   "GET /v1/prompts/publish": { data: { rows: [{ ...NAMED, samples: SAMPLES, configs: version.config }] } },
 };
 
-test("skill writes a SKILL.md with the command, its inputs and its price, for an agent", async () => {
+test("skill writes a SKILL.md for an agent, with the command, its inputs, and its price", async () => {
   const { run, home } = await setup(FOUND);
   const { stdout } = await run("skill", "cat-portrait", "--out", "skills");
   expect(stdout).toBe("Wrote skills/cat-portrait/SKILL.md.\n");

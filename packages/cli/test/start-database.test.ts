@@ -1,4 +1,4 @@
-/** promptd serve on the operator's own PostgreSQL, in processes of their own: roles, production, faults of a start. */
+/** promptd serve on the operator's own PostgreSQL, in its own processes: roles, production, startup errors. */
 import { stat } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { execFile } from "node:child_process";
@@ -64,7 +64,7 @@ async function createKey(email: string, credits = 10): Promise<string> {
 }
 
 describe("roles", () => {
-  test("an API and a worker in processes of their own run a prompt together", async () => {
+  test("an API and a worker in separate processes run a prompt together", async () => {
     const api = await serve({}, "--role", "api");
     const worker = await serve({}, "--role", "worker");
     expect(worker.serving).toEqual({ url: null, publicUrl: null, demo: null, welcome: null });
@@ -78,7 +78,7 @@ describe("roles", () => {
     expect(ends.map(({ stdout }) => JSON.parse(stdout))).toEqual([api.serving, worker.serving]);
   });
 
-  test("without a key of a provider in the API's environment, the models that the worker can call stay enabled", async () => {
+  test("models that the worker can call stay enabled even if the API process does not have the provider's key", async () => {
     const key = await createKey("ada@example.org");
     const worker = await serve({ OPENAI_API_KEY: "sk-nobody", PROMPTD_SEED: "off" }, "--role", "worker");
     const api = await serve({ PROMPTD_SEED: "off" }, "--role", "api");
@@ -87,7 +87,7 @@ describe("roles", () => {
     await Promise.all([api.stop(), worker.stop()]);
   });
 
-  test("of another name are refused", async () => {
+  test("with another name are rejected", async () => {
     expect(await runHere(["serve", "--role", "boss"], installation.environment)).toEqual({
       code: 1,
       stdout: "",
@@ -97,7 +97,7 @@ describe("roles", () => {
 });
 
 describe("the marketplace", () => {
-  test("is not made with PROMPTD_SEED=off; the text says how to let somebody in", async () => {
+  test("is not created with PROMPTD_SEED=off; the text says how to give somebody access", async () => {
     const running = start(["serve"], { ...installation.environment, PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "silent" });
     const text = await running.printed(/key create/);
     expect(text).toMatch(/^Open http:\S+\npromptd listens on http:\/\/127\.0\.0\.1:\d+\n/);
@@ -107,14 +107,14 @@ describe("the marketplace", () => {
     await running.ended;
   });
 
-  test("of a production start is empty, since the sandbox is off, which its prompts run on", async () => {
+  test("is empty in production, because its prompts run on the sandbox, which is off", async () => {
     const { serving, stop } = await serve({ NODE_ENV: "production" });
     expect(serving.demo).toBeNull();
     expect([await count("prompts"), await count("api_keys")]).toEqual([0, 0]);
     await stop();
   });
 
-  test("of a production start with the sandbox has prompts, but no demo account, no key and no file with one", async () => {
+  test("in production with the sandbox has prompts, but no demo account, no key, and no file with a key", async () => {
     const { serving, stop } = await serve({ NODE_ENV: "production", PROMPTD_SANDBOX: "on" });
     expect(serving.demo).toBeNull();
     expect(await count("prompts")).toBeGreaterThanOrEqual(360);
@@ -123,7 +123,7 @@ describe("the marketplace", () => {
     await stop();
   });
 
-  test("is published once when two start at once on one database, with data directories of their own", async () => {
+  test("is published once when two processes with separate data directories start at once on one database", async () => {
     const PROMPTD_SECRET = "the same for all of one installation";
     const two = `${installation.environment["PROMPTD_DATA_DIR"]}-two`;
     const both = await Promise.all([serve({ PROMPTD_SECRET }), serve({ PROMPTD_SECRET, PROMPTD_DATA_DIR: two })]);
@@ -137,7 +137,7 @@ describe("the marketplace", () => {
     await Promise.all(both.map(({ stop }) => stop()));
   });
 
-  test("is not made, and the start goes on, when the sandbox models it needs are switched off", async () => {
+  test("is not created, and startup continues, when the sandbox models it needs are switched off", async () => {
     const { serving, stop } = await serve({ PROMPTD_SANDBOX: "off" });
     expect(serving.demo).toBeNull();
     expect(await count("prompts")).toBe(0);
@@ -154,13 +154,13 @@ describe("the printed address", () => {
     ["localhost", /^http:\/\/localhost:\d+$/],
   ])("of a server that listens on %s can be called", async (host, form) => {
     const { serving, stop } = await serve({ PROMPTD_SEED: "off" }, "--host", host);
-    const key = await createKey("ada@example.org", 7); // beside the server, which knows it at once
+    const key = await createKey("ada@example.org", 7); // created by another process, but valid on the server at once
     expect(serving.url).toMatch(form);
     expect(await createClient({ baseUrl: serving.url ?? "", apiKey: key }).me.credits()).toEqual({ credits: 7 });
     await stop();
   });
 
-  test("is where it listens also when PROMPTD_PUBLIC_URL is set, which stands beside it", async () => {
+  test("is where the server listens even when PROMPTD_PUBLIC_URL is set, which is printed next to it", async () => {
     const { serving, stop } = await serve({ PROMPTD_SEED: "off", PROMPTD_PUBLIC_URL: "https://prompts.example.org/" });
     expect(serving.publicUrl).toBe("https://prompts.example.org");
     const key = await createKey("ada@example.org", 7);
@@ -168,7 +168,7 @@ describe("the printed address", () => {
     await stop();
   });
 
-  test("is this machine's alone where it listens on all addresses, which the text says", async () => {
+  test("is local to this machine when the server listens on all addresses, and the text says so", async () => {
     const changes = { HOST: "0.0.0.0", PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "silent" };
     const running = start(["serve", "--role", "api"], { ...installation.environment, ...changes });
     await running.printed(
@@ -178,9 +178,9 @@ describe("the printed address", () => {
     expect((await running.ended).code).toBe(0);
   });
 
-  test("begins the command to paste, which answers here and tells callers the public address", async () => {
+  test("begins the suggested command, which works here and returns the public address to callers", async () => {
     const changes = { PROMPTD_PUBLIC_URL: "https://prompts.example.org", PROMPTD_LOG_LEVEL: "silent" };
-    // No worker, so that the run is still under way when it is answered, with its address.
+    // No worker, so that the run is still in progress when the response with its URL arrives.
     const running = start(["serve", "--role", "api"], { ...installation.environment, ...changes });
     const text = await running.printed(/^curl [^]*'\n$/m);
     const url =
@@ -200,7 +200,7 @@ describe("the printed address", () => {
   });
 });
 
-/** A database server that refuses everybody as PostgreSQL does. */
+/** A database server that rejects everybody, as PostgreSQL does. */
 async function refuse(code: string, message: string): Promise<{ port: number; server: Server }> {
   const server = createServer((socket) => refuseWith(socket, code, message));
   server.listen(0, "127.0.0.1");
@@ -209,7 +209,7 @@ async function refuse(code: string, message: string): Promise<{ port: number; se
   return { port: (server.address() as AddressInfo).port, server };
 }
 
-describe("a start that cannot succeed: one clear message, exit code 1, nothing on stdout", () => {
+describe("a startup that cannot succeed: one clear message, exit code 1, nothing on stdout", () => {
   test("bad settings, all at once, before anything is started", async () => {
     const changes = { PORT: "http", PROMPTD_SEDE: "off", DATABASE_URL: "mysql://root:hunter2@db/x" };
     expect(await runHere(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
@@ -223,18 +223,15 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
     });
   });
 
-  test.each([["x"], ["65536"], ["-1"], [""]])(
-    "a port that is none is named as it was given: --port=%s",
-    async (port) => {
-      expect(await runHere(["serve", `--port=${port}`], installation.environment)).toEqual({
-        code: 1,
-        stdout: "",
-        stderr: `--port must be a port from 0 to 65535 (0 for any free port), got "${port}".\n`,
-      });
-    },
-  );
+  test.each([["x"], ["65536"], ["-1"], [""]])("an invalid port is named as given: --port=%s", async (port) => {
+    expect(await runHere(["serve", `--port=${port}`], installation.environment)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `--port must be a port from 0 to 65535 (0 for any free port), got "${port}".\n`,
+    });
+  });
 
-  test("a database that is not there is named without its password", async () => {
+  test("an unreachable database is named without its password", async () => {
     const changes = { DATABASE_URL: "postgresql://ada:hunter2@127.0.0.1:1/prompts" };
     expect(await runHere(["admin", "ledger", "check"], { ...installation.environment, ...changes })).toEqual({
       code: 1,
@@ -260,7 +257,7 @@ DATABASE_URL points to 127.0.0.1:1, database "prompts", user "ada".
     expect(rest).toEqual([`DATABASE_URL points to 127.0.0.1:${port}, database "prompts", user "ada".`, ""]);
   });
 
-  test("an address that is not this machine's, and a port that is in use", async () => {
+  test("an address that does not belong to this machine, and a port that is in use", async () => {
     const off = { PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "error" };
     const elsewhere = await run(["serve", "--host", "192.0.2.1"], { ...installation.environment, ...off });
     expect(elsewhere).toEqual({
@@ -286,7 +283,7 @@ DATABASE_URL points to 127.0.0.1:1, database "prompts", user "ada".
     expect(stderr).toContain("start-database.test.ts (PROMPTD_DATA_DIR) cannot be used: it is a file, not a folder.");
   });
 
-  test("another secret than that of the database", async () => {
+  test("a secret that differs from the database's", async () => {
     const off = { PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "error" };
     await (await serve(off)).stop();
     const PROMPTD_DATA_DIR = `${installation.environment["PROMPTD_DATA_DIR"]}-two`;
@@ -306,7 +303,7 @@ DATABASE_URL points to 127.0.0.1:1, database "prompts", user "ada".
   });
 });
 
-test("promptd migrate --replace-functions takes back what a newer version changed, and nothing does without it", async () => {
+test("only promptd migrate --replace-functions reverts SQL functions that a newer version changed", async () => {
   await ask("update schema_functions set version = '99.0.0'");
   await ask("update schema_functions set sha256 = 'other' where name = 'credits/sql/hold.sql'");
   const migrate = (...flags: string[]) => readDocument(["migrate", ...flags], installation.environment, runHere);
@@ -314,7 +311,7 @@ test("promptd migrate --replace-functions takes back what a newer version change
   expect(await migrate("--replace-functions")).toEqual({ applied: ["credits/sql/hold.sql"] });
 });
 
-test("promptd migrate answers the names it applied, alone on stdout, and none the second time", async () => {
+test("promptd migrate prints only the names it applied on stdout, and none the second time", async () => {
   await ask("drop schema public cascade");
   await ask("create schema public");
   const { code, stdout } = await run(["migrate", "--json"], {

@@ -1,4 +1,4 @@
-/** promptd serve from the first start to Ctrl-C, with the embedded database, in processes of their own. */
+/** promptd serve from the first start to Ctrl-C, with the embedded database, in its own processes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -11,7 +11,7 @@ import { createEmbeddedInstallation, isAlive, type EmbeddedInstallation } from "
 import { killLeftovers, readDocument, run, start, until, type Environment } from "./operator-process.ts";
 import { PROGRAM } from "../../server/test/support/promptd-process.ts";
 
-/** Of util-linux: gives a program a terminal. */
+/** From util-linux: gives a program a terminal. */
 const SCRIPT = "/usr/bin/script";
 
 let own: EmbeddedInstallation;
@@ -47,7 +47,7 @@ async function shell(command: string): Promise<string> {
   return output;
 }
 
-test("the first start prints address, demo key and a request that works when pasted; the second finds all of it again", async () => {
+test("the first start prints the address, the demo key, and a request that works when pasted; the second start finds them again", async () => {
   const first = start(["serve"], own.environment);
   const printed = await first.printed(/^curl [^]*'\n$/m);
   const url = /^promptd listens on (http:\/\/127\.0\.0\.1:\d+)$/m.exec(printed)?.[1] ?? "";
@@ -75,7 +75,7 @@ test("the first start prints address, demo key and a request that works when pas
   expect(await own.serverPid()).toBeNull();
 });
 
-test.skipIf(!existsSync(SCRIPT))("a person at a terminal reads the link that opens the console first", async () => {
+test.skipIf(!existsSync(SCRIPT))("a person at a terminal first sees the link that opens the console", async () => {
   const program = [process.execPath, PROGRAM, "serve"].map((word) => `'${word}'`).join(" ");
   const env = { PATH: process.env["PATH"], HOME: "/nonexistent", PROMPTD_LOCAL_MODELS: "off", ...own.environment };
   const child = spawn(SCRIPT, ["-qfec", program, "/dev/null"], { env, stdio: ["ignore", "pipe", "inherit"] });
@@ -95,11 +95,11 @@ test.skipIf(!existsSync(SCRIPT))("a person at a terminal reads the link that ope
   await until(async () => !(await own.isServerRunning()));
 });
 
-test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by npm, stops everything", async () => {
+test("Ctrl-C under npm start, which reaches npm and promptd and is also forwarded by npm, stops everything", async () => {
   const child = spawn("npm", ["start"], {
     cwd: join(import.meta.dirname, "../../.."),
     env: { ...process.env, ...own.environment, PROMPTD_SEED: "off" },
-    detached: true, // a group of its own, as a terminal makes it
+    detached: true, // its own process group, as in a terminal
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "close");
@@ -119,7 +119,7 @@ test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by 
   expect(output).toContain("database stopped");
 });
 
-test("commands work on the embedded database while a server serves on it, and count at once", async () => {
+test("commands work on the embedded database of a running server, and take effect at once", async () => {
   const { serving, stop } = await serve({ PROMPTD_SEED: "off" });
   expect(serving).toEqual({
     welcome: expect.stringMatching(/\/welcome#[\w-]{22}$/),
@@ -145,7 +145,7 @@ test("commands work on the embedded database while a server serves on it, and co
   expect(await own.serverPid()).toBeNull();
 });
 
-test("a command in a directory without a database makes none, and says where it looked and what to set", async () => {
+test("a command in a directory without a database creates none, and says where it looked and what to set", async () => {
   const argv = ["admin", "user", "create", "--email", "ada@example.org", "--json"];
   const dataDir = join(own.directory, "data");
   expect(await run(argv, own.environment)).toEqual({
@@ -158,7 +158,7 @@ Set PROMPTD_DATA_DIR or DATABASE_URL to the server's value, or start a server th
   expect(await readdir(own.directory)).toEqual([]);
 });
 
-test("a command starts the database when no server runs, prints its document alone and stops the database again", async () => {
+test("a command starts the database when no server is running, prints only its document, and stops the database again", async () => {
   await run(["migrate"], own.environment);
   const argv = ["admin", "user", "create", "--email", "ada@example.org", "--json"];
   const { code, stdout } = await run(argv, { ...own.environment, PROMPTD_LOG_LEVEL: "debug" });
@@ -168,7 +168,7 @@ test("a command starts the database when no server runs, prints its document alo
   expect(await readDocument(["migrate"], own.environment, run)).toEqual({ applied: [] });
 });
 
-test("two first starts at once on one data directory seed once, and both print the same key", async () => {
+test("two simultaneous first starts on one data directory seed once, and both print the same key", async () => {
   const both = await Promise.all([serve(), serve()]);
   const [one, two] = both.map(({ serving }) => serving);
   expect(one?.demo?.apiKey).toMatch(/^pd_/);
@@ -181,8 +181,8 @@ test("two first starts at once on one data directory seed once, and both print t
   expect(await own.serverPid()).toBeNull();
 });
 
-describe("a start that cannot succeed", () => {
-  test("because the port is in use says so in one sentence, with exit code 1, and makes nothing", async () => {
+describe("a startup that cannot succeed", () => {
+  test("because the port is in use says so in one sentence, exits with 1, and creates nothing", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;

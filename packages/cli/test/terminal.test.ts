@@ -1,4 +1,4 @@
-/** The command as a process with a terminal of its own, as a person has it; in a pipe it is process.test.ts. */
+/** The command as a process with its own terminal, as a person uses it. For pipes, see process.test.ts. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { setup, type Reply, type Routes } from "./fake-service.ts";
 import { RUN, VERSION, version } from "./sample-prompt.ts";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-/** Of util-linux: runs a command in a pseudo-terminal. */
+/** From util-linux: runs a command in a pseudo-terminal. */
 const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
 
 const event = (name: string, data: unknown, id = ""): string =>
@@ -46,7 +46,7 @@ function startIn(env: Record<string, string>, argv: readonly string[]) {
 }
 
 describe.runIf(hasScript)("in a terminal", () => {
-  test("a run shows its state, its text as it comes, and what it cost", async () => {
+  test("a run shows its state, its text as it arrives, and its cost", async () => {
     const text = event("text", { index: 0, call: 1, text: "Tea and " }, "1");
     const { env } = await setup({ ...base, [`GET /v1/runs/${RUN}/events`]: stream(status("running") + text + ending) });
     const { code, shown } = await startIn(env, ["run", VERSION, "tone=calm"]).ended;
@@ -56,7 +56,7 @@ describe.runIf(hasScript)("in a terminal", () => {
     expect(shown).toContain(`\u001b[2m${RUN}  succeeded  12 credits\u001b[22m`);
   });
 
-  test("obeys nothing that a server sends: not in ids, states, texts, warnings or JSON", async () => {
+  test("ignores control characters from a server, in ids, states, texts, warnings, and JSON", async () => {
     const evil = "\u001b]0;owned\u0007\u009b31m";
     const [runId, runStatus] = [`${RUN}${evil}`, `failed${evil}`];
     const routes = {
@@ -76,7 +76,7 @@ describe.runIf(hasScript)("in a terminal", () => {
     }
   });
 
-  test("Ctrl-C while it waits says how to come back, and exits 130", async () => {
+  test("Ctrl-C during the wait says how to return to the run, and exits with 130", async () => {
     const { env } = await setup({ ...base, [`GET /v1/runs/${RUN}/events`]: "never" });
     const { child, ended, see } = startIn(env, ["run", VERSION]);
     await see(`queued  ${RUN}`);
@@ -87,7 +87,7 @@ describe.runIf(hasScript)("in a terminal", () => {
     expect(shown).toContain(`It continues: promptd runs watch ${RUN}`);
   });
 
-  test("Ctrl-D at the question before a batch is no yes: nothing is sent", async () => {
+  test("Ctrl-D at the question before a batch does not mean yes: nothing is sent", async () => {
     const credits = { data: { credits: 500 } };
     const { env, seen } = await setup({ ...base, "GET /v1/me/credits": credits });
     const file = join(env["HOME"] ?? "", "rows.csv");
@@ -100,7 +100,7 @@ describe.runIf(hasScript)("in a terminal", () => {
     expect(seen.map(({ route }) => route)).not.toContain("POST /v1/batches");
   });
 
-  test("a key that login asks for is not shown", async () => {
+  test("login does not show the typed key", async () => {
     const routes: Routes = { "GET /v1/me": { data: { username: "ada", displayName: null, userFlags: 1 } } };
     const { env, baseUrl } = await setup(routes);
     const { child, ended, see } = startIn(env, ["login", "--no-browser"]);
@@ -112,7 +112,7 @@ describe.runIf(hasScript)("in a terminal", () => {
     expect(shown).not.toContain("typed_by_hand");
   });
 
-  test("there are no colors where NO_COLOR asks for none", async () => {
+  test("there are no colors when NO_COLOR is set", async () => {
     const { env } = await setup();
     const { code, shown } = await startIn({ ...env, NO_COLOR: "1" }, ["run", VERSION]).ended;
     expect([code, shown.includes("\u001b[3")]).toEqual([1, false]);

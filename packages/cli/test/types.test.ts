@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setup } from "./fake-service.ts";
 import { version } from "./sample-prompt.ts";
 
-test("types writes what a prompt takes, for the compiler of whoever calls it", async () => {
+test("types writes the inputs that a prompt accepts, for the caller's compiler", async () => {
   const found = { "GET /v1/prompt-slugs/cat-portrait": { data: { ...version, slug: "cat-portrait", label: null } } };
   const { run, home } = await setup(found);
   expect((await run("types", "cat-portrait@production", "--out", "prompts.d.ts")).stdout).toBe("Wrote prompts.d.ts.\n");

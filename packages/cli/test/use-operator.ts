@@ -2,11 +2,11 @@ import { rm } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { createDirectory, createInstallation, killLeftovers, type OwnDatabase } from "./operator-process.ts";
 
-/** What the tests of one file work on. */
+/** What the tests in one file work on. */
 export interface OperatorRig {
-  /** For files of the tests, which all of them share. */
+  /** For the tests' files, shared by all tests. */
   directory: string;
-  /** Of each test its own. */
+  /** Separate for each test. */
   installation: OwnDatabase;
 }
 

@@ -1,11 +1,11 @@
-/** What one check of the kit is, and what it works with. */
+/** The parts of a conformance check. */
 
 export interface SentRequest {
   readonly method: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** As it went out; null: none. */
+  /** As sent; null: no body. */
   readonly body: string | null;
 }
 
@@ -13,7 +13,7 @@ export interface ReceivedResponse {
   readonly httpStatus: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The parsed JSON body; undefined when it is not JSON. */
   readonly json: unknown;
 }
 
@@ -22,7 +22,7 @@ export interface Exchange {
   readonly response: ReceivedResponse;
 }
 
-/** A check that is not fulfilled: the request, the response, and what was expected in place of it. */
+/** A check that failed: what was expected, with the request and the response. */
 export class Mismatch extends Error {
   override readonly name = "Mismatch";
   readonly exchange: Exchange | null;
@@ -32,29 +32,29 @@ export class Mismatch extends Error {
   }
 }
 
-/** No answer came at all, and why. */
+/** The server did not respond. */
 export class NoAnswer extends Mismatch {
   /** Method and path. */
   readonly request: string;
   readonly reason: string;
   constructor(request: string, reason: string) {
-    super(`an answer to ${request}, and not: ${reason}`, null);
+    super(`a response to ${request}, not: ${reason}`, null);
     this.request = request;
     this.reason = reason;
   }
 }
 
-/** The check cannot be made here, such as for want of a second key. */
+/** The check cannot run here, such as for lack of a second key. */
 export class Skipped extends Error {
   override readonly name = "Skipped";
 }
 
 export interface Check<Context> {
-  /** A sentence about what a server does. */
+  /** A sentence that says what a server does. */
   readonly name: string;
-  /** Of the specification. */
+  /** The section of the specification. */
   readonly section: string;
-  /** @throws Mismatch, Skipped, or what broke. */
+  /** @throws Mismatch, Skipped, or an unexpected error. */
   readonly run: (context: Context) => Promise<void> | void;
 }
 
@@ -68,12 +68,12 @@ export interface Outcome {
   readonly name: string;
   readonly section: string;
   readonly result: "passed" | "failed" | "skipped";
-  /** What was expected, or why it was skipped; null for a check that has passed. */
+  /** What was expected, or why the check was skipped; null for a check that passed. */
   readonly detail: string | null;
   readonly exchange: Exchange | null;
 }
 
-/** Makes the checks one after the other. `patterns`: only those whose group or name contains one of them. */
+/** Runs the checks one after another. `patterns`: only checks whose group or name contains one of them. */
 export async function runChecks<Context>(
   groups: readonly Group<Context>[],
   context: Context,

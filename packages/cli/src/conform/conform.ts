@@ -24,13 +24,13 @@ const CREDITS_DEFAULT = 20;
 const RATE_DEFAULT = 5;
 
 export const conform: Command = {
-  summary: "Check from outside whether a server keeps to the interface",
+  summary: "Check from outside whether a server conforms to the API",
   usage: "<baseUrl> <apiKey>",
-  details: `For anyone who builds another server of this API, or puts a gateway in front of one. The checks know the specification alone. They create one run, two with --extensions, of the cheapest text prompt that search finds, or of --prompt; what it may cost is said before. Requests keep to --rate a second, so that the checks take about a minute at 5. The exit code is 1 when a check fails.`,
+  details: `For anyone who builds another server for this API, or puts a gateway in front of one. The checks know only the specification. They create one run (two with --extensions) of the cheapest text prompt that search finds, or of --prompt, and print its possible cost first. They send at most --rate requests per second; at 5, they take about a minute. The exit code is 1 when a check fails.`,
   session: `$ promptd conform https://promptd.example.org pd_…
 This creates 1 run of the prompt "Tea poem", about 2 credits.
 Authentication
-  ✓ POST /v1/runs without a key answers 401
+  ✓ POST /v1/runs without a key returns 401
 …
 235 checks: 229 passed, 0 failed, 6 skipped.
 $ promptd conform http://127.0.0.1:8787 pd_… --only "GET /v1/me" --json`,
@@ -41,26 +41,26 @@ $ promptd conform http://127.0.0.1:8787 pd_… --only "GET /v1/me" --json`,
       short: "i",
       multiple: true,
       value: "KEY=VALUE",
-      summary: "a text input of its run, where the first choice or a word does not fit",
+      summary: "a text input for the run, if the first option or a sample word is not valid",
     },
     "other-key": { type: "string", value: "KEY", summary: "a key of another account, which must not see the run" },
     only: {
       type: "string",
       multiple: true,
       value: "PATTERN",
-      summary: "only checks whose group or sentence contains this; several: any of them",
+      summary: "only checks whose group or name contains this; with several, any of them",
     },
     rate: {
       type: "string",
       value: "N",
-      summary: `requests a second that the server admits; ${RATE_DEFAULT} when absent`,
+      summary: `requests per second that the server admits (default: ${RATE_DEFAULT})`,
     },
     credits: {
       type: "string",
       value: "N",
-      summary: `the most that the run may cost by its estimate; ${CREDITS_DEFAULT} when absent`,
+      summary: `the highest estimated cost allowed (default: ${CREDITS_DEFAULT})`,
     },
-    extensions: { type: "boolean", summary: "check what servers of promptd have beyond the specification" },
+    extensions: { type: "boolean", summary: "also check promptd's extensions to the specification" },
   },
   positionals: { min: 2, max: 2 },
   async run(args, io) {
@@ -80,7 +80,7 @@ $ promptd conform http://127.0.0.1:8787 pd_… --only "GET /v1/me" --json`,
       io.write(`${describeOutcome(outcome, io.terminal)}\n`);
     };
     const outcomes = await runChecks(GROUPS, context, { patterns: args.list("only"), onOutcome: show });
-    if (outcomes.length === 0) throw new CommandFailure("No check fits --only.");
+    if (outcomes.length === 0) throw new CommandFailure("No checks match --only.");
     const text = io.terminal.isOut ? describeCounts(outcomes) : describeAll(outcomes);
     io.result({ ...countResults(outcomes), checks: outcomes.map(toDocument) }, text);
     return countResults(outcomes).failed === 0 ? 0 : 1;
@@ -91,7 +91,7 @@ function openRequests(args: CommandArgs, io: CommandIo): Requests {
   const [address = "", apiKey = ""] = args.positionals;
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new CommandFailure(`The base URL must be an http or https address, got "${address}".`);
+    throw new CommandFailure(`The base URL must be an http:// or https:// URL, got "${address}".`);
   }
   const baseUrl = (url.origin + url.pathname).replace(/\/+$/, "").replace(/\/v1$/, "");
   const rate = readNumber(args, "rate", RATE_DEFAULT);
@@ -102,40 +102,40 @@ function readNumber(args: CommandArgs, name: string, fallback: number): number {
   const text = args.text(name);
   if (text === undefined) return fallback;
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new CommandFailure(`--${name} must be a whole number from 1, got "${text}".`);
+  throw new CommandFailure(`--${name} must be a whole number of at least 1, got "${text}".`);
 }
 
-/** Without an answer, and with a key that is not valid, all checks would fail alike. */
+/** If the server does not respond or the key is not valid, every check would fail the same way. */
 function refuseHopeless(mismatch: Mismatch): void {
   if (mismatch instanceof NoAnswer) {
-    throw new CommandFailure(`Nothing can be checked: ${mismatch.request} got no answer (${mismatch.reason}).`, {
-      hint: "Check the address, and that the server runs.",
+    throw new CommandFailure(`Nothing can be checked: ${mismatch.request} got no response (${mismatch.reason}).`, {
+      hint: "Check the address and that the server is running.",
     });
   }
   if (mismatch.exchange?.response.httpStatus !== 401) return;
-  throw new CommandFailure("Nothing can be checked: the server refuses this API key (401).", {
-    hint: "Give a key that is valid at this server.",
+  throw new CommandFailure("Nothing can be checked: the server rejects this API key (401).", {
+    hint: "Use a key that is valid on this server.",
   });
 }
 
-/** Says what the run may cost. @throws CommandFailure when that is more than was allowed. */
+/** Prints what the run may cost. @throws CommandFailure when it exceeds the limit. */
 async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo): Promise<CheapPrompt | null> {
   const named = args.text("prompt") ?? null;
   const inputs = readPairs("--input", args.list("input"));
   const prompt = await findPrompt(requests, { promptId: named, inputs }).catch((error: unknown) => {
     if (!(error instanceof Mismatch)) throw error;
     refuseHopeless(error);
-    if (named !== null) throw new CommandFailure(`The prompt ${named} cannot be read: ${error.message} did not come.`);
+    if (named !== null) throw new CommandFailure(`The prompt ${named} cannot be read. Expected: ${error.message}.`);
     return null;
   });
   if (prompt === null) {
-    io.note("No text prompt was found by search, so that no run is created. Name one with --prompt.");
+    io.note("Search found no text prompt, so no run is created. Name one with --prompt.");
     return null;
   }
   const runs = args.flag("extensions") ? 2 : 1;
   const credits = prompt.estimatedCredits === null ? null : prompt.estimatedCredits * runs;
   const known = credits === 0 ? "free" : `about ${formatCredits(credits ?? 0)}`;
-  const price = credits === null ? "at a price that the server does not say" : known;
+  const price = credits === null ? "at a price that the server does not state" : known;
   const atMost = args.list("only").length > 0 ? "at most " : "";
   io.note(
     `This creates ${atMost}${runs === 1 ? "1 run" : `${runs} runs`} of the prompt "${printableLine(prompt.title)}", ${price}.`,
@@ -143,7 +143,7 @@ async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo
   const most = readNumber(args, "credits", CREDITS_DEFAULT);
   if ((prompt.estimatedCredits ?? 0) * runs <= most) return prompt;
   throw new CommandFailure(`That is more than ${most} credits.`, {
-    hint: "Allow it with --credits, or name a cheaper --prompt.",
+    hint: "Raise --credits, or name a cheaper --prompt.",
   });
 }
 

@@ -1,20 +1,20 @@
-/** What the checks share: a server, a cheap prompt on it, and the one run that is paid for. */
+/** What the checks share: a server, a cheap prompt on it, and the one paid run. */
 import { Mismatch, Skipped, type Exchange } from "./check.ts";
 import { expectData, expectRows, isObject, type Json } from "./expect.ts";
 import type { RequestOptions, Requests } from "./requests.ts";
 
 export interface ConformContext extends Requests {
-  /** Requests a second that the server admits. */
+  /** Requests per second that the server admits. */
   readonly rate: number;
-  /** A key of another account; null: what it is needed for is skipped. */
+  /** A key of another account; null: checks that need it are skipped. */
   readonly otherKey: string | null;
-  /** True: what the specification does not name is checked as well. */
+  /** True: also check what the specification does not cover. */
   readonly extensions: boolean;
-  /** An answer that several checks read, asked for once. */
+  /** A response that several checks read, requested once. */
   answer(path: string): Promise<Exchange>;
   /** @throws Skipped when no prompt was found. */
   prompt(): CheapPrompt;
-  /** The run that is paid for, created once. */
+  /** The paid run, created once. */
   run(): Promise<PaidRun>;
 }
 
@@ -24,9 +24,9 @@ export interface CheapPrompt {
   readonly title: string;
   /** Null: the server does not say. */
   readonly estimatedCredits: number | null;
-  /** Of its text inputs; one of which the server does not say it counts as required. */
+  /** Whether any text input is required. An input counts as required unless the server says otherwise. */
   readonly hasRequiredInput: boolean;
-  /** The member `inputs` of a run. */
+  /** The `inputs` member of a run request. */
   readonly inputs: { readonly textInputs: Readonly<Record<string, string>>; readonly imageInputs: readonly [] };
 }
 
@@ -36,16 +36,16 @@ interface PaidRun {
   readonly runId: string;
 }
 
-/** What a caller may say about the prompt; null: it is found by search. */
+/** What the caller may specify about the prompt. promptId null: find one by search. */
 export interface AskedPrompt {
   readonly promptId: string | null;
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-/** Words that some prompt of every marketplace fits. */
+/** Words that match some prompt in every marketplace. */
 const QUERIES = ["poem", "write a text", "summarize", "hello", "help"] as const;
 
-/** The cheapest text prompt without images that search finds, or the one that was named. Null: there is none. */
+/** The named prompt, or the cheapest text prompt without images that search finds. Null: there is none. */
 export async function findPrompt(requests: Requests, wanted: AskedPrompt): Promise<CheapPrompt | null> {
   if (wanted.promptId !== null) {
     const version = expectData(await requests.send(`/v1/prompts/${encodeURIComponent(wanted.promptId)}`));
@@ -84,8 +84,8 @@ function toKitPrompt(version: Json, config: unknown, given: Readonly<Record<stri
 }
 
 /**
- * A value for each text input. The specification says that the keys of `textInputs` are the inputs, and no more: where a
- * field lists its choices, the first one is taken.
+ * A value for each text input. The specification says only that the keys of `textInputs` are the inputs. If a field lists
+ * options, the first one is used.
  */
 function sampleInputs(config: unknown): Record<string, string> {
   const fields = isObject(config) && isObject(config["textInputs"]) ? config["textInputs"] : {};
@@ -127,20 +127,20 @@ export function createKit({ requests, prompt, ...rest }: ContextOptions): Confor
   };
 }
 
-/** With members that the body table does not list, which must be ignored. */
+/** Includes members that the body table does not list, which must be ignored. */
 async function createRun(requests: Requests, { promptVersionId, inputs }: CheapPrompt): Promise<PaidRun> {
   const body = { promptVersionId, inputs, runModel: "another-model", notListed: { by: ["the", "table"] } };
   const options: RequestOptions = { body };
   const exchange = await requests.send("/v1/runs", options);
   if (exchange.response.httpStatus === 504) return pollRun(requests, exchange);
-  if (exchange.response.httpStatus === 402) throw new Skipped("The account has not enough credits for a run.");
+  if (exchange.response.httpStatus === 402) throw new Skipped("The account does not have enough credits for a run.");
   const data = expectData(exchange);
   return { exchange, data, runId: String(data["runId"]) };
 }
 
 const POLLS_MAX = 100;
 
-/** The run goes on behind a 504. */
+/** The run continues after a 504. */
 async function pollRun(requests: Requests, created: Exchange): Promise<PaidRun> {
   const { json } = created.response;
   const context = isObject(json) ? json["data"] : null;

@@ -1,4 +1,4 @@
-/** What answers are held against. Every one throws a Mismatch that says what was expected. */
+/** Expectations about responses. Each throws a Mismatch that says what was expected. */
 import { ERRORS, ID_FORM, type ErrorCode } from "@promptd/contract";
 import { Mismatch, type Exchange } from "./check.ts";
 
@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The payload of a success. */
+/** The payload of a successful response. */
 export function expectSuccess(exchange: Exchange): unknown {
   const { httpStatus, json } = exchange.response;
   if (httpStatus === 200 && isObject(json) && json["status"] === "SUCCESS" && "data" in json) return json["data"];
@@ -27,7 +27,7 @@ export function expectRows(exchange: Exchange): Json[] {
   throw new Mismatch("data.rows as an array of objects", exchange);
 }
 
-/** An error of one of these codes, in the envelope, with the HTTP status of its code. */
+/** Expects an error envelope with one of these codes and the HTTP status of that code. */
 export function expectError(exchange: Exchange, ...codes: readonly ErrorCode[]): Json {
   const { httpStatus, json } = exchange.response;
   const code = codes.find((one) => ERRORS[one].httpStatus === httpStatus);
@@ -39,7 +39,7 @@ export function expectError(exchange: Exchange, ...codes: readonly ErrorCode[]):
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** What a field must be, and a word for it. */
+/** What a field must be, and how to describe it. */
 export interface Form {
   readonly is: (value: unknown) => boolean;
   readonly words: string;
@@ -52,7 +52,7 @@ export const FORMS = {
   integer: { is: (value) => Number.isInteger(value), words: "an integer" },
   integerOrNull: { is: (value) => value === null || Number.isInteger(value), words: "an integer or null" },
   count: { is: (value) => Number.isInteger(value) && Number(value) >= 0, words: "an integer, 0 or more" },
-  time: { is: (value) => typeof value === "string" && ISO_TIME.test(value), words: "a time in ISO 8601" },
+  time: { is: (value) => typeof value === "string" && ISO_TIME.test(value), words: "an ISO 8601 time" },
   object: { is: isObject, words: "an object" },
   array: { is: (value) => Array.isArray(value), words: "an array" },
   boolean: { is: (value) => typeof value === "boolean", words: "true or false" },
@@ -67,7 +67,7 @@ export const FORMS = {
   },
   hash: {
     is: (value) => typeof value === "string" && /^[A-Za-z0-9_-]+$/.test(value),
-    words: "a Base64url text",
+    words: "a Base64url string",
   },
 } as const satisfies Record<string, Form>;
 

@@ -1,4 +1,4 @@
-/** The outcomes of the checks as a person reads them. */
+/** Formats the outcomes of checks for a person. */
 import { printable, printableLine } from "../printable.ts";
 import { shade, type Terminal } from "../terminal/terminal.ts";
 import type { Exchange, Outcome } from "./check.ts";
@@ -6,7 +6,7 @@ import type { Exchange, Outcome } from "./check.ts";
 const MARKS = { passed: "✓", failed: "✗", skipped: "–" } as const;
 const SHADES = { passed: "green", failed: "red", skipped: "dim" } as const;
 
-/** One line for a check; for one that failed, below it the request, the response, and what the specification says. */
+/** One line per check. Below a failed check: the request, the response, and what the specification says. */
 export function describeOutcome(outcome: Outcome, terminal: Terminal): string {
   const { name, result, detail, section, exchange } = outcome;
   const line = `  ${shade(terminal, SHADES[result], MARKS[result])} ${printableLine(name)}`;

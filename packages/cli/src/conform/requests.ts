@@ -1,21 +1,21 @@
-/** Plain HTTP for the context: nothing is retried but a 429, no status is an exception, and every answer is remembered. */
+/** Plain HTTP for the checks: retries only a 429, throws for no status, and records every response. */
 import { setTimeout as wait } from "node:timers/promises";
 import { NoAnswer, type ReceivedResponse, type Exchange, type SentRequest } from "./check.ts";
 
 export interface RequestOptions {
   readonly method?: string;
-  /** Null: no Authorization header. The key of the kit when absent. */
+  /** Null: no Authorization header. The kit's key when absent. */
   readonly authorization?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text goes out as it is, everything else as JSON. */
+  /** A string is sent as is, everything else as JSON. */
   readonly body?: unknown;
 }
 
 export interface Requests {
   send(path: string, options?: RequestOptions): Promise<Exchange>;
-  /** Sends as many at once as are given, without a pause. */
+  /** Sends all given requests at once, without a pause. */
   burst(path: string, count: number): Promise<Exchange[]>;
-  /** All answers so far. */
+  /** All responses so far. */
   readonly seen: readonly Exchange[];
 }
 
@@ -25,11 +25,11 @@ export interface RequestsOptions {
   readonly apiKey: string;
   readonly fetch: typeof globalThis.fetch;
   readonly signal: AbortSignal;
-  /** Requests a second that the server admits. */
+  /** Requests per second that the server admits. */
   readonly rate: number;
 }
 
-/** A second, and what timers are late. */
+/** One second, plus the inaccuracy of timers. */
 const WINDOW_MS = 1_100;
 const ATTEMPTS_MAX = 5;
 /** Longer than the server's own wait for a run. */
@@ -63,7 +63,7 @@ function retryAfterMs(headers: Headers): number {
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 30) * 1_000 : 1_000;
 }
 
-/** Fewer than `rate` requests begin within a second. */
+/** Starts fewer than `rate` requests per second. */
 function createPace(rate: number) {
   let begun: number[] = [];
   return async (signal: AbortSignal): Promise<void> => {
@@ -105,7 +105,7 @@ function textOf(body: unknown): string {
   return typeof body === "string" ? body : JSON.stringify(body);
 }
 
-/** A report is shown to others. */
+/** Keys are removed, because reports are shown to others. */
 function withoutKey({ authorization, ...headers }: Record<string, string>): Record<string, string> {
   return authorization === undefined ? headers : { authorization: "Bearer …", ...headers };
 }

@@ -5,7 +5,7 @@ import { createStatusLine, noteAbove } from "./status-line.ts";
 // oxlint-disable-next-line eslint/no-control-regex -- what is written to a terminal holds such characters
 const PIECES = /\u001b\[2?K|\r|\n|[^]/gu;
 
-/** What a terminal shows of what was written to it: a carriage return and the sequences that empty a line are obeyed. */
+/** What a terminal shows after these writes. Handles carriage returns and the sequences that erase a line. */
 function shownOf(written: string): string[] {
   const lines = [""];
   let at = 0;
@@ -28,7 +28,7 @@ function openTerminal() {
   return { io, shown: () => shownOf(written) };
 }
 
-test("a note takes the place of the line that is drawn, which is drawn again below it", () => {
+test("a note replaces the status line, which is drawn again below it", () => {
   const { io, shown } = openTerminal();
   const line = createStatusLine(io);
   line.show("running, with a text that is longer than the note");
@@ -39,7 +39,7 @@ test("a note takes the place of the line that is drawn, which is drawn again bel
   line.clear();
 });
 
-test("a note leaves a text that was being written as it is", () => {
+test("a note leaves text that is being written as it is", () => {
   const { io, shown } = openTerminal();
   io.writeError("A kettle ");
   noteAbove(io, "Still trying.");

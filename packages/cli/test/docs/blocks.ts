@@ -1,4 +1,4 @@
-/** The code blocks of the documentation. */
+/** The code blocks in the documentation. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,9 +6,9 @@ export const ROOT = join(import.meta.dirname, "../../../..");
 
 export interface Block {
   readonly page: string;
-  /** Of its first fence, from 1. */
+  /** The line of the opening fence, from 1. */
   readonly line: number;
-  /** As it stands behind the fence; empty where nothing does. */
+  /** The word after the fence; empty if there is none. */
   readonly language: string;
   readonly text: string;
 }
@@ -44,7 +44,7 @@ export function readBlocks(page: string): Block[] {
   return blocks;
 }
 
-/** What a page asks its reader to save: the block below such a line, by the name in it. */
+/** Matches the line before a block that the page asks its reader to save. It names the file. */
 export function readSavedFiles(page: string): readonly { readonly name: string; readonly text: string }[] {
   const found = readFileSync(join(ROOT, page), "utf8").matchAll(/^Save this as `([^`]+)`.*\n\n```.*\n([^]*?)^```$/gm);
   return [...found].map(([, name = "", text = ""]) => ({ name, text }));

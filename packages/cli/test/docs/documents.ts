@@ -1,4 +1,4 @@
-/** Checks what a code block shows without being a program: answers, settings, prompt files. */
+/** Checks code blocks that are not programs: responses, settings, prompt files. */
 import { endpointSchemas } from "@promptd/contract/schemas";
 import { manageSchemas } from "@promptd/contract/manage/schemas";
 import { overlayFileSchema } from "../../../server/src/models/catalogue/catalogue-file.ts";
@@ -7,7 +7,7 @@ import type { Block } from "./blocks.ts";
 
 const ANSWERS = [...Object.values(endpointSchemas), ...Object.values(manageSchemas)].map(({ data }) => data);
 
-/** Of another program's settings: what a host of agents reads. */
+/** Another program's settings: what an agent host reads. */
 const HOSTS = ["mcpServers", "servers"];
 
 /** @returns what the JSON is. @throws Error for what is none of the things that the pages show. */
@@ -42,7 +42,7 @@ export function checkIni({ text }: Block): void {
   }
 }
 
-/** A whole prompt file, of the fields or the template that a page shows. */
+/** A complete prompt file made from the fields or the template that a page shows. */
 export function promptFileOf({ language, text }: Block): { readonly name: string; readonly text: string } {
   if (language === "markdown") return { name: "page.prompt.md", text };
   if (language === "liquid")
@@ -57,7 +57,7 @@ export function promptFileOf({ language, text }: Block): { readonly name: string
   };
 }
 
-/** The fields that every prompt file has, where the page does not show them. */
+/** The required fields of a prompt file, for pages that do not show them. */
 function fileOf(fields: string, body: string): string {
   const head = ["promptd: 1", "title: Example", "model: sandbox/text"];
   const missing = head.filter((line) => !new RegExp(`^${line.split(":")[0]}:`, "m").test(fields));

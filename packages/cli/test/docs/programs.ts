@@ -1,4 +1,4 @@
-/** Runs what a code block holds: a shell with the commands that it names, or a program. */
+/** Runs a code block: a program, or a shell with the commands that it names. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -47,7 +47,7 @@ export async function runProgram(
   return { code, output };
 }
 
-/** The first line that a program prints when it listens: its port. */
+/** The first line that a listening program prints: its port. */
 export async function portOf(child: ChildProcess): Promise<number> {
   let errors = "";
   child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
@@ -57,7 +57,7 @@ export async function portOf(child: ChildProcess): Promise<number> {
   return Number(chunk.toString());
 }
 
-/** Commands that go on until they are stopped: their command line is checked alone. */
+/** Commands that run until they are stopped: only their command line is checked. */
 const ENDLESS = new Set(["serve", "mcp"]);
 
 export interface Shell {
@@ -66,9 +66,9 @@ export interface Shell {
 }
 
 /**
- * A shell in which `promptd` is the command line inside this process, `npm` checks that there is such a script, and
- * `curl` fails when the server refuses.
- * @param home a folder for what the shell needs.
+ * A shell in which `promptd` is the command line inside this process, `npm` checks that the script exists, and `curl`
+ * fails when the server returns an error.
+ * @param home a folder for the shell's files.
  */
 export async function openShell(home: string): Promise<Shell> {
   const server = createServer((request, response) => void runAsked(request, response));
@@ -86,7 +86,7 @@ export async function openShell(home: string): Promise<Shell> {
   };
 }
 
-/** What the command `promptd` of the shell asks for. */
+/** A request from the shell's `promptd` command. */
 async function runAsked(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [words, cwd, env] = ["words", "cwd", "env"].map((name) => decode(String(request.headers[`x-${name}`] ?? "")));
   const stdin = await readText(request);
@@ -150,7 +150,7 @@ async function closeServer(server: Server): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** A module that is loaded before a program: what listens takes a free port, and says which. */
+/** A module that is loaded before a program. It makes the program listen on a free port and print it. */
 export const SAY_PORT = `data:text/javascript,${encodeURIComponent(`
 import net from "node:net";
 const { listen } = net.Server.prototype;

@@ -1,4 +1,4 @@
-/** The kit passes on our own server, and catches each of many broken gateways before it by the name of a check. */
+/** The kit passes on our own server, and catches each of many broken gateways in front of it by the name of a check. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -13,7 +13,7 @@ const RATE = "5";
 let server: TestServer;
 let caller: TestCaller;
 let other: TestCaller;
-/** Of a process that admits few requests. */
+/** The URL of a process that admits few requests. */
 let limitedUrl: string;
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ const failedOf = ({ stdout }: { readonly stdout: string }): string[] =>
 const FAST = ["--rate", "1000", "--json"];
 
 describe("on our own server", () => {
-  test("at least 150 checks pass and none fails, for one run whose price was said before", async () => {
+  test("at least 150 checks pass and none fails, for one run whose price is printed first", async () => {
     const { credits } = await caller.client.me.credits();
     const ran = await conform(server.url, ...FAST, "--other-key", other.apiKey);
     expect(failedOf(ran)).toEqual([]);
@@ -76,7 +76,7 @@ describe("on our own server", () => {
     expect(new Set(skipped)).toEqual(new Set(["Extensions", "Rate limit"]));
   });
 
-  test("a prompt whose inputs all have defaults is run once, too", async () => {
+  test("a prompt whose inputs all have defaults is also run once", async () => {
     const fields = "inputs: { topic: { default: tea } }";
     const version = await server.publish(textPrompt({ title: "Easy poem", slug: "conform-easy", fields }));
     const runs = async () =>
@@ -86,14 +86,14 @@ describe("on our own server", () => {
     expect(await runs()).toHaveLength(1);
   });
 
-  test("the rate limit and the extensions pass as well", async () => {
+  test("the rate limit and extension checks also pass", async () => {
     const only = ["--only", "Rate limit", "--only", "Extensions", "--extensions"];
     const ran = await conform(limitedUrl, "--rate", RATE, "--json", ...only);
     expect(failedOf(ran)).toEqual([]);
     expect((JSON.parse(ran.stdout) as Report).skipped).toBe(0);
   });
 
-  test("the report groups the sentences, and a wrong one shows what was sent, came and expected", async () => {
+  test("the report groups the checks, and a failed check shows what was sent, received, and expected", async () => {
     const { code, stdout } = await conform(server.url, "--rate", "1000", "--only", "the profile has username");
     expect([code, stdout]).toEqual([
       0,
@@ -111,16 +111,16 @@ describe("on our own server", () => {
     expect(broken.stdout).not.toContain(caller.apiKey);
   });
 
-  test("nothing is checked with a key that the server refuses, or where nobody answers", async () => {
+  test("nothing is checked when the server rejects the key or does not respond", async () => {
     const refused = await conformWith("pd_unknown", server.url, ...FAST);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("the server refuses this API key (401).");
+    expect(refused.stderr).toContain("the server rejects this API key (401).");
     const absent = await conform("http://127.0.0.1:1", ...FAST);
     expect(absent).toMatchObject({ code: 1, stdout: "" });
-    expect(absent.stderr).toContain("Nothing can be checked: GET /v1/prompts/publish?q=poem got no answer (");
+    expect(absent.stderr).toContain("Nothing can be checked: GET /v1/prompts/publish?q=poem got no response (");
   });
 
-  test("a run that would cost more than was allowed is refused before it is made", async () => {
+  test("a run that would cost more than allowed is rejected before it is created", async () => {
     await server.publish(textPrompt({ slug: "conform-dear", title: "Dear" }));
     const before = (await caller.client.runs.list({ limit: 1 })).rows[0]?.runId;
     const tooDear = await conform(server.url, "--rate", "1000", "--prompt", "abc");
@@ -143,7 +143,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** @param change what the gateway makes of an answer. @param alter what it makes of a request, or answers itself. */
+/** @param change alters a response. @param alter alters a request, or responds itself. */
 async function startGateway(
   change: (answer: Answer, request: Passing) => Answer,
   alter: (request: Passing) => Passing | Answer = (request) => request,
@@ -192,7 +192,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const MANY = JSON.stringify({ status: "TOO_MANY_REQUESTS_ERROR", message: "Wait.", data: null });
 const isRunPath = ({ path }: Passing): boolean => /^\/v1\/runs\/[0-9a-f-]{36}$/.test(path);
 
-/** What a gateway does, how, and the checks that catch it; only these groups are run, with `--other-key`. */
+/** What a gateway does, how, and the check that catches it. Only these groups are run, with `--other-key`. */
 const GATEWAYS: readonly {
   readonly does: string;
   readonly change?: (answer: Answer, request: Passing) => Answer;
@@ -202,17 +202,17 @@ const GATEWAYS: readonly {
   readonly rate?: string;
 }[] = [
   {
-    does: "answers errors with a page of its own",
+    does: "returns its own error pages",
     change: (answer) =>
       answer.status < 400 ? answer : { ...answer, headers: { "content-type": "text/html" }, text: "<h1>Error</h1>" },
-    only: ["Search", "Every answer"],
-    caught: "Every answer that was given: is a JSON object",
+    only: ["Search", "Every response"],
+    caught: "Every response: is a JSON object",
   },
   {
-    does: "calls JSON a text",
+    does: "labels JSON as text",
     change: (answer) => ({ ...answer, headers: { ...answer.headers, "content-type": "text/plain" } }),
-    only: ["Profile", "Every answer"],
-    caught: "Every answer that was given: says in Content-Type that it is JSON",
+    only: ["Profile", "Every response"],
+    caught: "Every response: says in Content-Type that it is JSON",
   },
   {
     does: "drops Retry-After",
@@ -222,39 +222,39 @@ const GATEWAYS: readonly {
     rate: "20",
   },
   {
-    does: "answers from a cache of its own without a limit",
+    does: "responds from its own cache without a limit",
     alter: () => (request) =>
       request.path === "/v1/me" ? { status: 200, headers: JSON_TYPE, text: '{"status":"SUCCESS","data":{}}' } : request,
-    only: ["more requests than"],
-    caught: "Rate limit: more requests than are admitted answer 429",
+    only: ["requests above the limit"],
+    caught: "Rate limit: requests above the limit return 429",
     rate: "20",
   },
   {
-    does: "makes a 400 of a 422",
+    does: "turns a 422 into a 400",
     change: (answer) => (answer.status === 422 ? { ...answer, status: 400 } : answer),
-    only: ["Search", "Every answer"],
-    caught: "Search: a search without q is refused with 422",
+    only: ["Search", "Every response"],
+    caught: "Search: a search without q is rejected with 422",
   },
   {
-    does: "answers 200 for what there is not",
+    does: "returns 200 for what does not exist",
     change: (answer) => (answer.status === 404 ? { ...answer, status: 200 } : answer),
-    only: ["Retrieving", "Every answer"],
-    caught: "Every answer that was given: has the HTTP status of its code",
+    only: ["Retrieving", "Every response"],
+    caught: "Every response: has the HTTP status of its code",
   },
   {
-    does: "drops response headers that it does not know",
+    does: "drops unknown response headers",
     change: (answer) => ({ ...answer, headers: JSON_TYPE }),
     only: ["Models"],
-    caught: "Models: a client with another hash is asked to refresh",
+    caught: "Models: a client with a different hash is asked to refresh",
   },
   {
-    does: "puts in its own key",
+    does: "substitutes its own key",
     alter: () => (request) => ({ ...request, authorization: `Bearer ${caller.apiKey}` }),
     only: ["Authentication"],
-    caught: "Authentication: GET /v1/me without a key answers 401",
+    caught: "Authentication: GET /v1/me without a key returns 401",
   },
   {
-    does: "caches answers without regard to the key",
+    does: "caches responses without regard to the key",
     alter: () => {
       let cached: string | null = null;
       return (request) => {
@@ -273,16 +273,16 @@ const GATEWAYS: readonly {
         ? { ...answer, text: answer.text.replace("No run", "Not your run, no run") }
         : answer,
     only: ["Retrieving"],
-    caught: "Retrieving a run: another account's run answers as one that there is not",
+    caught: "Retrieving a run: another account's run looks like an unknown run",
   },
   {
-    does: "drops query parameters that it does not know",
+    does: "drops unknown query parameters",
     alter: () => (request) => ({ ...request, path: request.path.replace(/&?startingAfter=[^&]*/, "") }),
     only: ["Pages of the list"],
-    caught: "Pages of the list: startingAfter gives what was created before that run",
+    caught: "Pages of the list: startingAfter returns runs created before that run",
   },
   {
-    does: "refuses members that a schema does not list",
+    does: "rejects members that a schema does not list",
     alter: () => (request) =>
       request.body.includes("notListed")
         ? {
@@ -297,17 +297,17 @@ const GATEWAYS: readonly {
   {
     does: "removes members that are null",
     change: (answer) => ({ ...answer, text: answer.text.replace(/,"data":null/, "") }),
-    only: ["Prompt versions", "Every answer"],
-    caught: "Every answer that was given: has the member data",
+    only: ["Prompt versions", "Every response"],
+    caught: "Every response: has the member data",
   },
   {
-    does: "writes times in another form",
+    does: "writes times in another format",
     change: (answer) => ({
       ...answer,
       text: answer.text.replaceAll(/"publishedAt":"[^"]*"/g, '"publishedAt":1795169730'),
     }),
     only: ["Search"],
-    caught: "Search: each row of a search has publishedAt: a time in ISO 8601",
+    caught: "Search: each row of a search has publishedAt: an ISO 8601 time",
   },
 ];
 
@@ -323,7 +323,7 @@ describe("a gateway that", () => {
 
   test("changes nothing passes", async () => {
     const gateway = await startGateway(asIs);
-    const only = ["Models", "Search", "Every answer"].flatMap((pattern) => ["--only", pattern]);
+    const only = ["Models", "Search", "Every response"].flatMap((pattern) => ["--only", pattern]);
     const ran = await conform(gateway.url, ...FAST, ...only);
     expect([failedOf(ran), ran.code]).toEqual([[], 0]);
   });

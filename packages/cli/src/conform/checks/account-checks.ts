@@ -3,7 +3,7 @@ import { expectData, expectError, expectSuccess, expectThat, isObject, type Json
 import type { ConformContext } from "../context.ts";
 import { ABSENT_ID, fieldChecks, type ConformCheck } from "./table.ts";
 
-/** Every endpoint, with a request that reaches it. */
+/** A request that reaches each endpoint. */
 const ENDPOINTS: readonly (readonly [string, string])[] = [
   ["POST", "/v1/runs"],
   ["GET", `/v1/runs/${ABSENT_ID}`],
@@ -29,14 +29,14 @@ const authentication: Group<ConformContext> = {
     const body = method === "POST" ? { body: {} } : {};
     return [
       {
-        name: `${name} without a key answers 401`,
+        name: `${name} without a key returns 401`,
         section: "Authentication 3",
         run: async (context) => {
           expectError(await context.send(path, { method, authorization: null, ...body }), "UNAUTHORIZED_ERROR");
         },
       },
       ...Object.entries(BAD_CREDENTIALS).map(([what, authorization]): ConformCheck => ({
-        name: `${name} with ${what} answers 401`,
+        name: `${name} with ${what} returns 401`,
         section: "Authentication 3",
         run: async (context) => {
           expectError(await context.send(path, { method, authorization, ...body }), "UNAUTHORIZED_ERROR");
@@ -55,7 +55,7 @@ const account: Group<ConformContext> = {
   title: "Profile and credits",
   checks: [
     {
-      name: "GET /v1/me answers a success",
+      name: "GET /v1/me returns a success",
       section: "GET /v1/me",
       run: async (context) => void expectData(await context.answer("/v1/me")),
     },
@@ -65,7 +65,7 @@ const account: Group<ConformContext> = {
       onlyObject("/v1/me"),
     ),
     {
-      name: "GET /v1/me/credits answers a success",
+      name: "GET /v1/me/credits returns a success",
       section: "GET /v1/me/credits",
       run: async (context) => void expectData(await context.answer("/v1/me/credits")),
     },
@@ -97,19 +97,19 @@ async function readOptions(context: ConformContext) {
   return { objects: options, exchange };
 }
 
-/** What a client sends that knows the list of models by this hash. */
+/** The User-Agent of a client that has the model list with this hash. */
 const agentOf = (hash: unknown) => ({ headers: { "cli-agent": `resources_hash=${String(hash)}` } });
 
 const models: Group<ConformContext> = {
   title: "Models",
   checks: [
     {
-      name: "GET /v1/resources answers a success",
+      name: "GET /v1/resources returns a success",
       section: "GET /v1/resources",
       run: async (context) => void expectData(await context.answer("/v1/resources")),
     },
     ...fieldChecks(
-      { what: "the list of models", section: "GET /v1/resources" },
+      { what: "the model list", section: "GET /v1/resources" },
       { hash: "hash", resources: "object" },
       onlyObject("/v1/resources"),
     ),
@@ -133,30 +133,34 @@ const models: Group<ConformContext> = {
       },
     },
     {
-      name: "the hash is the same while the models are",
+      name: "the hash stays the same while the models do",
       section: "GET /v1/resources",
       run: async (context) => {
         const first = expectData(await context.answer("/v1/resources"));
         const second = await context.send("/v1/resources");
         const isSame = JSON.stringify(first["resources"]) === JSON.stringify(expectData(second)["resources"]);
-        expectThat(!isSame || expectData(second)["hash"] === first["hash"], "the hash of the answer before", second);
+        expectThat(
+          !isSame || expectData(second)["hash"] === first["hash"],
+          "the hash of the previous response",
+          second,
+        );
       },
     },
     {
-      name: "a client with the present hash is not asked to refresh",
+      name: "a client with the current hash is not asked to refresh",
       section: "GET /v1/resources, cache invalidation",
       run: async (context) => {
         const { hash } = expectData(await context.answer("/v1/resources"));
         const exchange = await context.send("/v1/me", agentOf(hash));
-        expectThat(exchange.response.headers.get("action-require") === null, "no header action-require", exchange);
+        expectThat(exchange.response.headers.get("action-require") === null, "no action-require header", exchange);
       },
     },
     {
-      name: "a client with another hash is asked to refresh",
+      name: "a client with a different hash is asked to refresh",
       section: "GET /v1/resources, cache invalidation",
       run: async (context) => {
         const exchange = await context.send("/v1/me", agentOf("another"));
-        expectThat(exchange.response.headers.get("action-require") !== null, "the header action-require", exchange);
+        expectThat(exchange.response.headers.get("action-require") !== null, "the action-require header", exchange);
       },
     },
   ],

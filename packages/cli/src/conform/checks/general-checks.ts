@@ -9,11 +9,11 @@ const paths: Group<ConformContext> = {
   title: "Addresses",
   checks: [
     ...refusalChecks("Endpoints", [
-      { name: "an unknown address under /v1 answers 404", path: "/v1/no-such-thing", codes: ["NOT_FOUND_ERROR"] },
-      { name: "an unknown address below an endpoint answers 404", path: "/v1/me/no", codes: ["NOT_FOUND_ERROR"] },
+      { name: "an unknown path under /v1 returns 404", path: "/v1/no-such-thing", codes: ["NOT_FOUND_ERROR"] },
+      { name: "an unknown path below an endpoint returns 404", path: "/v1/me/no", codes: ["NOT_FOUND_ERROR"] },
     ]),
     {
-      name: "an unknown version of the API is an error",
+      name: "an unknown API version is an error",
       section: "Versioning",
       run: async (context) => {
         const exchange = await context.send("/v2/me");
@@ -23,16 +23,16 @@ const paths: Group<ConformContext> = {
   ],
 };
 
-/** So many more than are admitted in a second that some are refused, also where sending them takes some seconds. */
+/** Enough requests above the limit that some are rejected even if sending them takes a few seconds. */
 const burstSize = (rate: number): number => 3 * rate + 30;
 const BURST_RATE_MAX = 100;
 
-/** One burst for all checks of it. */
+/** All burst checks share one burst. */
 const bursts = new WeakMap<ConformContext, Promise<Exchange[]>>();
 
 function burstOf(context: ConformContext): Promise<Exchange[]> {
   if (context.rate > BURST_RATE_MAX) {
-    throw new Skipped(`A burst above ${BURST_RATE_MAX} requests a second is not sent.`);
+    throw new Skipped(`Bursts above ${BURST_RATE_MAX} requests per second are not sent.`);
   }
   const sent = bursts.get(context) ?? context.burst("/v1/me", burstSize(context.rate));
   bursts.set(context, sent);
@@ -44,14 +44,14 @@ async function refusedOf(context: ConformContext): Promise<Exchange> {
   const refused = exchanges.find(({ response }) => response.httpStatus === 429);
   if (refused !== undefined) return refused;
   const burst = `${exchanges.length} requests at once`;
-  throw new Mismatch(`429 for some of ${burst}; --rate names the limit of a server with another one`, null);
+  throw new Mismatch(`429 for some of ${burst}; if the server has another limit, set it with --rate`, null);
 }
 
 const limits: Group<ConformContext> = {
   title: "Rate limit",
   checks: [
     {
-      name: "more requests than are admitted answer 429",
+      name: "requests above the limit return 429",
       section: "Limits, request rate",
       run: async (context) => void expectError(await refusedOf(context), "TOO_MANY_REQUESTS_ERROR"),
     },
@@ -62,7 +62,7 @@ const limits: Group<ConformContext> = {
         const refused = await refusedOf(context);
         const value = refused.response.headers.get("retry-after") ?? "";
         const isTime = /^\d+$/.test(value) || !Number.isNaN(Date.parse(value));
-        expectThat(isTime, "Retry-After with seconds, or a date", refused);
+        expectThat(isTime, "Retry-After with seconds or a date", refused);
       },
     },
     {
@@ -74,7 +74,7 @@ const limits: Group<ConformContext> = {
       },
     },
     {
-      name: "after Retry-After the next request is admitted",
+      name: "after Retry-After, the next request is admitted",
       section: "Errors, retry rules",
       run: async (context) => {
         const seconds = Number((await refusedOf(context)).response.headers.get("retry-after"));
@@ -85,7 +85,7 @@ const limits: Group<ConformContext> = {
   ],
 };
 
-/** Holds each answer of all checks to a rule. */
+/** Applies a rule to every response of all checks. */
 function everyAnswer(context: ConformContext, expected: string, isTrue: (exchange: Exchange) => boolean): void {
   const broken = context.seen.find((exchange) => !isTrue(exchange));
   if (broken !== undefined) throw new Mismatch(expected, broken);
@@ -99,12 +99,12 @@ const isEnvelope = ({ response }: Exchange): boolean =>
   isObject(response.json) && typeof response.json["status"] === "string";
 const statusOf = ({ response }: Exchange): string => (isObject(response.json) ? String(response.json["status"]) : "");
 const isError = (exchange: Exchange): boolean => statusOf(exchange) !== "SUCCESS";
-/** The interface is that of /v1 alone; a 304 answers an extension. */
+/** The API is only what is under /v1. A 304 belongs to an extension. */
 const isOfInterface = ({ request, response }: Exchange): boolean =>
   request.path.startsWith("/v1/") && response.httpStatus !== 304;
 
 const answers: Group<ConformContext> = {
-  title: "Every answer that was given",
+  title: "Every response",
   checks: [
     {
       name: "is a JSON object",
@@ -143,7 +143,7 @@ const answers: Group<ConformContext> = {
       name: "has the HTTP status of its code",
       section: "Errors",
       run: (context) =>
-        everyAnswer(context, "the HTTP status that the table of errors gives", (exchange) => {
+        everyAnswer(context, "the HTTP status from the table of errors", (exchange) => {
           const code = statusOf(exchange);
           return !CODES.has(code) || CODES.get(code) === exchange.response.httpStatus;
         }),
@@ -154,7 +154,7 @@ const answers: Group<ConformContext> = {
       run: (context) =>
         everyAnswer(
           context,
-          "the member data, null where there is nothing",
+          "the member data, null if there is nothing",
           (exchange) =>
             !isOfInterface(exchange) || (isObject(exchange.response.json) && "data" in exchange.response.json),
         ),
@@ -170,12 +170,12 @@ const answers: Group<ConformContext> = {
         }),
     },
     {
-      name: "is no redirect",
+      name: "is not a redirect",
       section: "Errors",
       run: (context) =>
         everyAnswer(
           context,
-          "a status of the table of errors",
+          "a status from the table of errors",
           (exchange) =>
             !isOfInterface(exchange) || exchange.response.httpStatus < 300 || exchange.response.httpStatus > 399,
         ),
@@ -184,29 +184,29 @@ const answers: Group<ConformContext> = {
 };
 
 function needsExtensions(context: ConformContext): void {
-  if (!context.extensions) throw new Skipped("An extension: --extensions checks those too.");
+  if (!context.extensions) throw new Skipped("This is an extension. Check it with --extensions.");
 }
 
-/** What the specification does not name, and servers of promptd have. */
+/** What promptd servers have beyond the specification. */
 const extensions: Group<ConformContext> = {
   title: "Extensions",
   checks: [
     {
-      name: "an answer has X-Request-Id",
+      name: "a response has X-Request-Id",
       section: "extension",
       run: async (context) => {
         needsExtensions(context);
         const exchange = await context.answer("/v1/me");
-        expectThat(exchange.response.headers.get("x-request-id") !== null, "the header X-Request-Id", exchange);
+        expectThat(exchange.response.headers.get("x-request-id") !== null, "the X-Request-Id header", exchange);
       },
     },
     {
-      name: "an answer says in RateLimit what is left",
+      name: "a response says in RateLimit what is left",
       section: "extension",
       run: async (context) => {
         needsExtensions(context);
         const exchange = await context.answer("/v1/me");
-        expectThat(exchange.response.headers.get("ratelimit") !== null, "the header RateLimit", exchange);
+        expectThat(exchange.response.headers.get("ratelimit") !== null, "the RateLimit header", exchange);
       },
     },
     {
@@ -220,7 +220,7 @@ const extensions: Group<ConformContext> = {
       },
     },
     {
-      name: "the same Idempotency-Key joins the same run, and Prefer: respond-async does not wait",
+      name: "the same Idempotency-Key returns the same run, and Prefer: respond-async does not wait",
       section: "extension",
       run: async (context) => {
         needsExtensions(context);

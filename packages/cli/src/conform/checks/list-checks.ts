@@ -58,26 +58,26 @@ const rows: Group<ConformContext> = {
       },
     },
     {
-      name: "the list has 10 rows at most by default",
+      name: "the list has at most 10 rows by default",
       section: "Limits, limit parameter",
       run: async (context) => {
         const { objects, exchange } = await readRuns(context);
-        expectThat(objects.length <= 10, "10 rows at most", exchange);
+        expectThat(objects.length <= 10, "at most 10 rows", exchange);
       },
     },
     ...[1, 50].map((limit): ConformCheck => ({
-      name: `limit=${limit} gives ${limit} rows at most`,
+      name: `limit=${limit} returns at most ${limit} rows`,
       section: "Limits, limit parameter",
       run: async (context) => {
         await readRuns(context);
         const exchange = await context.send(`/v1/runs?limit=${limit}`);
-        expectThat(expectRows(exchange).length <= limit, `${limit} rows at most`, exchange);
+        expectThat(expectRows(exchange).length <= limit, `at most ${limit} rows`, exchange);
       },
     })),
     ...refusalChecks(
       LIST,
       ["0", "51", "-1", "1.5", "ten", "1e1"].map((limit) => ({
-        name: `limit=${limit} is refused with 422`,
+        name: `limit=${limit} is rejected with 422`,
         path: `/v1/runs?limit=${limit}`,
       })),
     ),
@@ -85,16 +85,16 @@ const rows: Group<ConformContext> = {
       name: "another account does not see the run",
       section: "Authentication 5",
       run: async (context) => {
-        if (context.otherKey === null) throw new Skipped("Give a key of another account with --other-key.");
+        if (context.otherKey === null) throw new Skipped("Pass a key of another account with --other-key.");
         const { runId } = await context.run();
         const exchange = await context.send("/v1/runs?limit=50", { authorization: `Bearer ${context.otherKey}` });
-        expectThat(!expectRows(exchange).some((row) => idOf(row) === runId), "rows of the caller alone", exchange);
+        expectThat(!expectRows(exchange).some((row) => idOf(row) === runId), "only the caller's rows", exchange);
       },
     },
   ],
 };
 
-/** @throws Skipped when the account has fewer. */
+/** @throws Skipped when the account has fewer than two runs. */
 async function readTwoRuns(context: ConformContext): Promise<readonly [Json, Json]> {
   await readRuns(context);
   const [first, second] = expectRows(await context.send("/v1/runs?limit=2"));
@@ -106,7 +106,7 @@ const pages: Group<ConformContext> = {
   title: "Pages of the list",
   checks: [
     {
-      name: "startingAfter gives what was created before that run",
+      name: "startingAfter returns runs created before that run",
       section: "GET /v1/runs, rule 3",
       run: async (context) => {
         const [first, second] = await readTwoRuns(context);
@@ -115,7 +115,7 @@ const pages: Group<ConformContext> = {
       },
     },
     {
-      name: "endingBefore gives what was created after that run",
+      name: "endingBefore returns runs created after that run",
       section: LIST,
       run: async (context) => {
         const [first, second] = await readTwoRuns(context);
@@ -153,7 +153,7 @@ const pages: Group<ConformContext> = {
     },
     ...refusalChecks("GET /v1/runs, rule 1", [
       {
-        name: "both cursors are refused with 422",
+        name: "both cursors are rejected with 422",
         path: `/v1/runs?startingAfter=${ABSENT_ID}&endingBefore=${ABSENT_ID}`,
       },
     ]),
@@ -161,7 +161,7 @@ const pages: Group<ConformContext> = {
       LIST,
       ["startingAfter", "endingBefore"].flatMap((cursor) =>
         Object.entries(BAD_IDS).map(([what, id]) => ({
-          name: `${cursor} that is ${what} is refused with 422`,
+          name: `${cursor} that is ${what} is rejected with 422`,
           path: `/v1/runs?${cursor}=${id}`,
         })),
       ),
@@ -173,7 +173,7 @@ const filters: Group<ConformContext> = {
   title: "Filters of the list",
   checks: [
     ...["queued", "running", "succeeded", "failed"].map((status): ConformCheck => ({
-      name: `status=${status} gives runs of that status alone`,
+      name: `status=${status} returns only runs with that status`,
       section: LIST,
       run: async (context) => {
         await readRuns(context);
@@ -196,16 +196,16 @@ const filters: Group<ConformContext> = {
       },
     },
     {
-      name: "since leaves out what was created earlier",
+      name: "since excludes runs created earlier",
       section: LIST,
       run: async (context) => {
         const { seconds } = await readCreated(context);
         const exchange = await context.send(`/v1/runs?since=${seconds + 3_600}`);
-        expectThat(expectRows(exchange).length === 0, "no rows of the future", exchange);
+        expectThat(expectRows(exchange).length === 0, "no rows from the future", exchange);
       },
     },
     {
-      name: "until leaves out the second in which a run was created",
+      name: "until excludes the second in which a run was created",
       section: LIST,
       run: async (context) => {
         const { runId, seconds } = await readCreated(context);
@@ -214,7 +214,7 @@ const filters: Group<ConformContext> = {
       },
     },
     {
-      name: "since and until include what is between them",
+      name: "since and until include runs created between them",
       section: LIST,
       run: async (context) => {
         const { runId, seconds } = await readCreated(context);
@@ -227,15 +227,15 @@ const filters: Group<ConformContext> = {
       },
     },
     ...refusalChecks("GET /v1/runs, rule 2", [
-      { name: "since after until is refused with 422", path: "/v1/runs?since=1700000001&until=1700000000" },
-      { name: "since equal to until is refused with 422", path: "/v1/runs?since=1700000000&until=1700000000" },
+      { name: "since after until is rejected with 422", path: "/v1/runs?since=1700000001&until=1700000000" },
+      { name: "since equal to until is rejected with 422", path: "/v1/runs?since=1700000000&until=1700000000" },
     ]),
     ...refusalChecks(LIST, [
-      { name: "a status that there is not is refused with 422", path: "/v1/runs?status=done" },
-      { name: "a status in capitals is refused with 422", path: "/v1/runs?status=SUCCEEDED" },
+      { name: "an unknown status is rejected with 422", path: "/v1/runs?status=done" },
+      { name: "a status in capitals is rejected with 422", path: "/v1/runs?status=SUCCEEDED" },
       { name: "since that is not a number is rejected with 422", path: "/v1/runs?since=yesterday" },
       { name: "until that is not a number is rejected with 422", path: "/v1/runs?until=tomorrow" },
-      { name: "since with a fraction is refused with 422", path: "/v1/runs?since=1700000000.5" },
+      { name: "since with a fraction is rejected with 422", path: "/v1/runs?since=1700000000.5" },
     ]),
   ],
 };

@@ -6,7 +6,7 @@ import { ABSENT_ID, BAD_IDS, fieldChecks, OTHER_ABSENT_ID, refusalChecks, type C
 const SEARCH = "GET /v1/prompts/publish";
 const searchPath = (q: string): string => `/v1/prompts/publish?q=${encodeURIComponent(q)}`;
 
-/** A search that finds something: for the title of the prompt that was found. */
+/** A search that finds something: the title of the prompt that was found. */
 async function readRows(context: ConformContext) {
   const exchange = await context.answer(searchPath(context.prompt().title.slice(0, 200)));
   const rows = expectRows(exchange);
@@ -55,12 +55,12 @@ const search: Group<ConformContext> = {
       },
     },
     {
-      name: "words that nothing fits give rows, which may be none",
+      name: "words that match nothing return rows, possibly none",
       section: SEARCH,
       run: async (context) => void expectRows(await context.send(searchPath("zzqqxxjjwwvv"))),
     },
     {
-      name: "white space around the words does not count",
+      name: "white space around the words is ignored",
       section: SEARCH,
       run: async (context) => {
         const q = context.prompt().title.slice(0, 100).trim();
@@ -70,25 +70,25 @@ const search: Group<ConformContext> = {
       },
     },
     {
-      name: "200 characters are searched for",
+      name: "a query of 200 characters is accepted",
       section: "Limits, q length",
       run: async (context) => void expectRows(await context.send(searchPath("a".repeat(200)))),
     },
     {
-      name: "200 characters with spaces around them are searched for",
+      name: "a query of 200 characters with spaces around it is accepted",
       section: "Limits, q length",
       run: async (context) => void expectRows(await context.send(searchPath(`   ${"a".repeat(200)}   `))),
     },
     {
-      name: "letters of every script are searched for",
+      name: "letters of every script are accepted",
       section: SEARCH,
       run: async (context) => void expectRows(await context.send(searchPath("стихи 詩 été ☕"))),
     },
     ...refusalChecks(SEARCH, [
-      { name: "a search without q is refused with 422", path: "/v1/prompts/publish" },
-      { name: "a search with an empty q is refused with 422", path: "/v1/prompts/publish?q=" },
-      { name: "a search for spaces alone is refused with 422", path: searchPath("   ") },
-      { name: "201 characters are refused with 422", path: searchPath("a".repeat(201)) },
+      { name: "a search without q is rejected with 422", path: "/v1/prompts/publish" },
+      { name: "a search with an empty q is rejected with 422", path: "/v1/prompts/publish?q=" },
+      { name: "a search for only spaces is rejected with 422", path: searchPath("   ") },
+      { name: "201 characters are rejected with 422", path: searchPath("a".repeat(201)) },
     ]),
   ],
 };
@@ -111,7 +111,7 @@ function readOne(path: (context: ConformContext) => string) {
   };
 }
 
-/** That every form of a wrong id is a 422. */
+/** Checks that every form of malformed id is a 422. */
 function badIdChecks(
   section: string,
   name: string,
@@ -120,7 +120,7 @@ function badIdChecks(
   return refusalChecks(
     section,
     Object.entries(BAD_IDS).map(([what, id]) => ({
-      name: `${name} that is ${what} is refused with 422`,
+      name: `${name} that is ${what} is rejected with 422`,
       path: (context: ConformContext) => pathOf(id, context),
     })),
   );
@@ -132,7 +132,7 @@ const prompts: Group<ConformContext> = {
   checks: [
     ...fieldChecks({ what: "a prompt", section: GET_PROMPT }, VERSION_FIELDS, readOne(promptPath)),
     {
-      name: "a prompt is the one that was asked for",
+      name: "a prompt is the requested one",
       section: GET_PROMPT,
       run: async (context) => {
         const exchange = await context.answer(promptPath(context));
@@ -153,14 +153,14 @@ const prompts: Group<ConformContext> = {
     ...badIdChecks(GET_PROMPT, "a promptId", (id) => `/v1/prompts/${id}`),
     ...badIdChecks(GET_PROMPT, "a versionId", (id, context) => `${promptPath(context)}?versionId=${id}`),
     ...refusalChecks(GET_PROMPT, [
-      { name: "an unknown prompt answers 404", path: `/v1/prompts/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
+      { name: "an unknown prompt returns 404", path: `/v1/prompts/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
       {
-        name: "an unknown version of a prompt answers 404",
+        name: "an unknown version of a prompt returns 404",
         path: (context) => `${promptPath(context)}?versionId=${ABSENT_ID}`,
         codes: ["NOT_FOUND_ERROR"],
       },
       {
-        name: "a version of an unknown prompt answers 404",
+        name: "a version of an unknown prompt returns 404",
         path: (context) => `/v1/prompts/${OTHER_ABSENT_ID}?versionId=${context.prompt().promptVersionId}`,
         codes: ["NOT_FOUND_ERROR"],
       },
@@ -174,7 +174,7 @@ const versions: Group<ConformContext> = {
   checks: [
     ...fieldChecks({ what: "a version", section: GET_VERSION }, VERSION_FIELDS, readOne(versionPath)),
     {
-      name: "a version and its prompt with that versionId are the same",
+      name: "a version equals its prompt requested with that versionId",
       section: GET_VERSION,
       run: async (context) => {
         const { promptVersionId } = context.prompt();
@@ -183,12 +183,12 @@ const versions: Group<ConformContext> = {
         const same = ["promptId", "promptVersionId", "title", "publishedAt"].every(
           (name) => expectData(exchange)[name] === version[name],
         );
-        expectThat(same, "the fields that the version has by its own address", exchange);
+        expectThat(same, "the same fields as the version requested by its own id", exchange);
       },
     },
     ...badIdChecks(GET_VERSION, "a promptVersionId", (id) => `/v1/prompt-versions/${id}`),
     ...refusalChecks(GET_VERSION, [
-      { name: "an unknown version answers 404", path: `/v1/prompt-versions/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
+      { name: "an unknown version returns 404", path: `/v1/prompt-versions/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
       {
         name: "the id of a prompt is not a version: 404",
         path: (context) => `/v1/prompt-versions/${context.prompt().promptId}`,

@@ -6,7 +6,7 @@ import { ABSENT_ID, BAD_IDS, fieldChecks, OTHER_ABSENT_ID, refusalChecks } from 
 
 const CREATE = "POST /v1/runs";
 
-/** A body that would be accepted, with these members in place of its own. */
+/** A valid body with these members replaced. */
 function bodyWith(change: (context: ConformContext) => Json): (context: ConformContext) => RequestOptions {
   return (context) => {
     const { promptVersionId, inputs } = context.prompt();
@@ -15,7 +15,7 @@ function bodyWith(change: (context: ConformContext) => Json): (context: ConformC
 }
 
 const refused = (name: string, change: (context: ConformContext) => Json) => ({
-  name: `${name} is refused with 422`,
+  name: `${name} is rejected with 422`,
   path: "/v1/runs",
   options: bodyWith(change),
 });
@@ -26,7 +26,7 @@ const image = (value: unknown) => inputsWith({ imageInputs: [value] });
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 const validation: Group<ConformContext> = {
-  title: "Creating a run: what is refused",
+  title: "Creating a run: rejected requests",
   checks: [
     ...refusalChecks(CREATE, [
       refused("a body without promptVersionId", () => ({ promptVersionId: undefined })),
@@ -36,31 +36,31 @@ const validation: Group<ConformContext> = {
         refused(`a promptVersionId that is ${what}`, () => ({ promptVersionId: id })),
       ),
       refused("a body without inputs", () => ({ inputs: undefined })),
-      refused("inputs that are a text", () => ({ inputs: "tea" })),
+      refused("inputs that are a string", () => ({ inputs: "tea" })),
       refused("inputs that are a list", () => ({ inputs: [] })),
       refused("inputs that are a number", () => ({ inputs: 7 })),
       refused("textInputs that are a list", inputsWith({ textInputs: ["tea"] })),
-      refused("textInputs that are a text", inputsWith({ textInputs: "tea" })),
+      refused("textInputs that are a string", inputsWith({ textInputs: "tea" })),
       ...Object.entries({ "a number": 7, "a boolean": true, "a list": ["tea"], "an object": { a: "tea" } }).map(
         ([what, value]) => refused(`a text input that is ${what}`, (context) => ({ inputs: withText(context, value) })),
       ),
       refused("imageInputs that are an object", inputsWith({ imageInputs: { type: "url" } })),
-      refused("an image that is a text", image("https://example.com/cat.png")),
+      refused("an image that is a string", image("https://example.com/cat.png")),
       refused("an image without a type", image({ url: "https://example.com/cat.png" })),
       refused("an image of the type file", image({ type: "file", file: "cat.png" })),
       refused("an image of the type url without a url", image({ type: "url" })),
       refused("an image of the type base64 without base64", image({ type: "base64" })),
       refused("an image with a data URL prefix", image({ type: "base64", base64: `data:image/png;base64,${PNG}` })),
-      refused("an image by an http address", image({ type: "url", url: "http://example.com/cat.png" })),
-      refused("an image by an address that is not one", image({ type: "url", url: "cat.png" })),
-      refused("an image more than the prompt expects", image({ type: "base64", base64: PNG })),
+      refused("an image with an http URL", image({ type: "url", url: "http://example.com/cat.png" })),
+      refused("an image with a URL that is not valid", image({ type: "url", url: "cat.png" })),
+      refused("one image more than the prompt expects", image({ type: "base64", base64: PNG })),
       refused("a run option that the model does not have", () => ({ runOptions: { notAnOption: "high" } })),
       refused("runOptions that are a list", () => ({ runOptions: ["high"] })),
       refused("a run option that is a number", () => ({ runOptions: { notAnOption: 4 } })),
     ]),
     ...refusalChecks(CREATE, [
       {
-        name: "a version that there is not answers 404",
+        name: "an unknown version returns 404",
         path: "/v1/runs",
         options: bodyWith(() => ({ promptVersionId: ABSENT_ID })),
         codes: ["NOT_FOUND_ERROR"],
@@ -73,7 +73,7 @@ const validation: Group<ConformContext> = {
       },
     ]),
     {
-      name: "a required input that is missing is refused with 422",
+      name: "a missing required input is rejected with 422",
       section: CREATE,
       run: async (context) => {
         const { promptVersionId, hasRequiredInput } = context.prompt();
@@ -82,17 +82,17 @@ const validation: Group<ConformContext> = {
       },
     },
     ...refusalChecks("Errors", [
-      ...Object.entries({ "no JSON": "{not json", "cut off": '{"promptVersionId": "', "two values": "{} {}" }).map(
+      ...Object.entries({ "not JSON": "{not json", "cut off": '{"promptVersionId": "', "two values": "{} {}" }).map(
         ([what, body]) => ({
-          name: `a body that is ${what} is refused with 400`,
+          name: `a body that is ${what} is rejected with 400`,
           path: "/v1/runs",
           options: { body },
           codes: ["BAD_REQUEST_ERROR"] as const,
         }),
       ),
-      ...Object.entries({ "an empty object": "{}", "a list": "[]", "a text": '"tea"', "a number": "7" }).map(
+      ...Object.entries({ "an empty object": "{}", "a list": "[]", "a string": '"tea"', "a number": "7" }).map(
         ([what, body]) => ({
-          name: `a body that is ${what} is refused with 422 or 400`,
+          name: `a body that is ${what} is rejected with 422 or 400`,
           path: "/v1/runs",
           options: { body },
           codes: ["VALIDATION_ERROR", "BAD_REQUEST_ERROR"] as const,
@@ -124,12 +124,12 @@ const create: Group<ConformContext> = {
       return { objects: [data], exchange };
     }),
     {
-      name: "the run that is answered is final",
+      name: "the returned run is final",
       section: CREATE,
       run: async (context) => {
         const { data, exchange } = await context.run();
         const isFinal = data["runStatus"] === "succeeded" || data["runStatus"] === "failed";
-        expectThat(isFinal, "runStatus succeeded or failed: the run finished inside the window", exchange);
+        expectThat(isFinal, "runStatus succeeded or failed: the run finished within the wait", exchange);
       },
     },
     {
@@ -154,15 +154,15 @@ const create: Group<ConformContext> = {
 
 const GET_RUN = "GET /v1/runs/:runId";
 
-/** What is the same wherever a run is shown. */
+/** Checks what must be the same wherever a run is shown. */
 function checkSame(run: Json, created: Json, exchange: Exchange): void {
   for (const name of Object.keys(RUN_FIELDS)) {
     const isSame = JSON.stringify(run[name]) === JSON.stringify(created[name]);
-    expectThat(isSame, `${name} as the create answered it: ${JSON.stringify(created[name])}`, exchange);
+    expectThat(isSame, `${name} as the create returned it: ${JSON.stringify(created[name])}`, exchange);
   }
 }
 
-/** An error about an id, without the id: what is foreign must not differ from what there is not. */
+/** An error about an id, without the id: another account's run must look the same as one that does not exist. */
 function withoutId({ response }: Exchange, id: string): string {
   return `${response.httpStatus} ${response.text.replaceAll(id, "ID")}`;
 }
@@ -171,7 +171,7 @@ const retrieve: Group<ConformContext> = {
   title: "Retrieving a run",
   checks: [
     {
-      name: "a run is answered as it was created",
+      name: "a run is returned as it was created",
       section: GET_RUN,
       run: async (context) => {
         const { runId, data } = await context.run();
@@ -191,35 +191,35 @@ const retrieve: Group<ConformContext> = {
     ...refusalChecks(
       GET_RUN,
       Object.entries(BAD_IDS).map(([what, id]) => ({
-        name: `a runId that is ${what} is refused with 422`,
+        name: `a runId that is ${what} is rejected with 422`,
         path: `/v1/runs/${id}`,
       })),
     ),
     ...refusalChecks(GET_RUN, [
-      { name: "a run that there is not answers 404", path: `/v1/runs/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
+      { name: "an unknown run returns 404", path: `/v1/runs/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
     ]),
     {
-      name: "two runs that there are not answer the same but for their ids",
+      name: "two unknown runs return the same response except for their ids",
       section: GET_RUN,
       run: async (context) => {
         const first = await context.send(`/v1/runs/${ABSENT_ID}`);
         const second = await context.send(`/v1/runs/${OTHER_ABSENT_ID}`);
         const isSame = withoutId(first, ABSENT_ID) === withoutId(second, OTHER_ABSENT_ID);
-        expectThat(isSame, `the bytes of the answer for ${ABSENT_ID}`, second);
+        expectThat(isSame, `the bytes of the response for ${ABSENT_ID}`, second);
       },
     },
     {
-      name: "another account's run answers as one that there is not",
+      name: "another account's run looks like an unknown run",
       section: "Authentication 5",
       run: async (context) => {
-        if (context.otherKey === null) throw new Skipped("Give a key of another account with --other-key.");
+        if (context.otherKey === null) throw new Skipped("Pass a key of another account with --other-key.");
         const options = { authorization: `Bearer ${context.otherKey}` };
         const { runId } = await context.run();
         const foreign = await context.send(`/v1/runs/${runId}`, options);
         const absent = await context.send(`/v1/runs/${ABSENT_ID}`, options);
         expectError(foreign, "NOT_FOUND_ERROR");
         const isSame = withoutId(foreign, runId) === withoutId(absent, ABSENT_ID);
-        expectThat(isSame, "the bytes of a run that there is not", foreign);
+        expectThat(isSame, "the bytes of the response for an unknown run", foreign);
       },
     },
   ],

@@ -1,4 +1,4 @@
-/** Checks that differ in one value, made from tables. */
+/** Builds checks that differ in one value from tables. */
 import type { ErrorCode } from "@promptd/contract";
 import type { Check, Exchange } from "../check.ts";
 import { expectError, expectField, FORMS, type Form, type Json } from "../expect.ts";
@@ -8,7 +8,7 @@ import type { RequestOptions } from "../requests.ts";
 export type ConformCheck = Check<ConformContext>;
 export type FormName = keyof typeof FORMS;
 
-/** One check for each field of a payload. `read` gives every object that has the fields. */
+/** One check per field of a payload. `read` returns every object that has the fields. */
 export function fieldChecks(
   of: { readonly what: string; readonly section: string },
   fields: Readonly<Record<string, FormName>>,
@@ -27,7 +27,7 @@ export function fieldChecks(
   });
 }
 
-/** A request that must be refused. */
+/** A request that must be rejected. */
 export interface Refusal {
   readonly name: string;
   readonly path: string | ((context: ConformContext) => string | Promise<string>);
@@ -48,14 +48,14 @@ export function refusalChecks(section: string, refusals: readonly Refusal[]): Co
   }));
 }
 
-/** Ids of nothing. */
+/** Ids that do not exist. */
 export const ABSENT_ID = "00000000-0000-4000-8000-00000000dead";
 export const OTHER_ABSENT_ID = "00000000-0000-4000-8000-00000000beef";
 
-/** Texts that are no UUIDs, by what is wrong with them. */
+/** Texts that are not UUIDs, by what is wrong with them. */
 export const BAD_IDS: Readonly<Record<string, string>> = {
   "a word": "abc",
   "too short": "01a19b45-b800-7a3e-8b1d-0c6f5e2a9b7",
-  "a letter that is no hexadecimal digit": "01a19b45-b800-7a3e-8b1d-0c6f5e2a9bzz",
+  "a letter that is not a hexadecimal digit": "01a19b45-b800-7a3e-8b1d-0c6f5e2a9bzz",
   "without its hyphens": "01a19b45b8007a3e8b1d0c6f5e2a9b77",
 };
