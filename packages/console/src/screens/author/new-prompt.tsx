@@ -35,7 +35,7 @@ export function NewPromptScreen() {
           </Link>
         </nav>
       }
-      meta="Start with a small working prompt and change it. No one else sees a draft until you publish it."
+      meta="Start with a small working prompt and change it. Only members of this account see a draft until you publish it."
     >
       <FaultNote fault={action.fault} title="The draft could not be created." />
       <ul className="grid grid-cols-[minmax(0,1fr)] gap-4 sm:grid-cols-[repeat(2,minmax(0,1fr))] 2xl:grid-cols-[repeat(4,minmax(0,1fr))]">

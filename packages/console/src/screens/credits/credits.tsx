@@ -39,7 +39,7 @@ function Balance({ credits }: { readonly credits: ManagedCredits | undefined }) 
     <>
       {credits?.frozen === null || credits === undefined ? null : (
         <Failure title={`This account has been frozen since ${formatDay(credits.frozen.since)}.`}>
-          {credits.frozen.reason ?? "No new runs can start until an operator unfreezes it."}
+          {credits.frozen.reason ?? "Runs that cost credits can’t start until an operator unfreezes it."}
         </Failure>
       )}
       <div className="grid gap-px overflow-clip rounded-3 border border-line bg-line sm:grid-cols-2">

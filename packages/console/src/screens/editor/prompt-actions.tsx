@@ -56,7 +56,7 @@ function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftSta
   if (!isEdited) return `Version ${latest?.version} is published. Nothing has changed since.`;
   if (checked.faults.length > 0) return "The file has faults. Fix them to publish.";
   return latest === null
-    ? "Only you can see this draft. Publishing adds it to the marketplace."
+    ? "Only members of this account see this draft. Publishing adds it to the marketplace."
     : `Callers get version ${latest.version} until you publish this draft.`;
 }
 
