@@ -181,7 +181,9 @@ describe("without a server or a key", () => {
   test("an invalid address is rejected in one sentence", async () => {
     const { run, env } = await setup();
     env["PROMPTD_URL"] = "localhost:8787";
-    expect((await run("me")).stderr).toContain('The base URL must be an http or https address, got "localhost:8787".');
+    expect((await run("me")).stderr).toContain(
+      'The base URL must be an http:// or https:// URL, got "localhost:8787".',
+    );
   });
 
   test("a response from another program shows where it came from", async () => {

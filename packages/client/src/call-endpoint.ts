@@ -3,7 +3,7 @@ import { PromptdError, refuse } from "./errors.ts";
 import { createRetries, readRetryAfterMs, type RetryPolicy } from "./retry.ts";
 import { protocolError, type RawAnswer, type RawRequest, type Send } from "./transport.ts";
 
-/** What the endpoints of an API take and answer, by name. */
+/** The requests and responses of an API's endpoints, by name. */
 export type Shapes<Name extends string = string> = Readonly<
   Record<
     Name,
@@ -16,7 +16,7 @@ export type Shapes<Name extends string = string> = Readonly<
   >
 >;
 
-/** What an endpoint takes, with the options of this one call. */
+/** An endpoint's request, with the options of this call. */
 export interface EndpointCall<Shape extends Shapes[string]> {
   readonly params: Shape["params"];
   readonly query: Shape["query"];
@@ -25,11 +25,11 @@ export interface EndpointCall<Shape extends Shapes[string]> {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
   /**
-   * True: sending it twice does what sending it once does, so it is sent again when nobody knows whether the server
-   * acted. Absent: everything but a POST without an idempotency key, which could make a second thing nobody asked for.
+   * True: sending the request twice has the effect of sending it once, so it is retried even if the server may have
+   * acted. Default: true, except for a POST without an idempotency key, which could create a duplicate.
    */
   readonly isRepeatable?: boolean;
-  /** Sent again as often as these milliseconds allow, in place of the client's `maxRetries`. */
+  /** Retries for this many milliseconds, instead of the client's `maxRetries` times. */
   readonly retryForMs?: number | undefined;
 }
 
@@ -48,13 +48,13 @@ export type CallEndpoint<All extends Shapes<keyof All & string> = EndpointShapes
   call: EndpointCall<All[N]>,
 ) => Promise<EndpointAnswer<All[N]["data"]>>;
 
-/** The same with the content of the answer alone; what an endpoint does not take may be left out. */
+/** The same, but returns only the response's data; parts that an endpoint does not have may be omitted. */
 export type Ask<All extends Shapes<keyof All & string> = EndpointShapes> = <N extends keyof All & string>(
   name: N,
   call?: Partial<EndpointCall<All[N]>>,
 ) => Promise<All[N]["data"]>;
 
-/** @param entries the endpoints of the API that is called, by name. */
+/** @param entries the API's endpoints, by name. */
 export function createCallEndpoint<All extends Shapes<keyof All & string>>(
   entries: Readonly<Record<keyof All & string, Pick<EndpointEntry, "method" | "path">>>,
   send: Send,
@@ -82,7 +82,7 @@ export function createAsk<All extends Shapes<keyof All & string>>(call: CallEndp
   return async (name, given) => (await call(name, { ...given } as never)).data;
 }
 
-/** The request of a call, in which what the endpoint does not take may be absent. */
+/** The request of a call; parts that the endpoint does not have may be absent. */
 export function requestOf(
   { method, path }: Pick<EndpointEntry, "method" | "path">,
   call: Partial<EndpointCall<Shapes[string]>>,
@@ -101,8 +101,8 @@ function hasHeader(headers: RawRequest["headers"] = {}, wanted: string): boolean
 const NOT_MODIFIED = 304;
 
 /**
- * @param sent the headers of the request, which may ask for a 304: that is null.
- * @throws PromptdError for an error envelope, PromptdProtocolError for what is not an envelope.
+ * @param sent the request's headers. If they allow a 304, the result of a 304 is null.
+ * @throws PromptdError for an error envelope, PromptdProtocolError if the body is not an envelope.
  */
 export function readData(answer: RawAnswer, sent?: RawRequest["headers"]): unknown {
   const { httpStatus, headers, envelope } = answer;
@@ -111,7 +111,7 @@ export function readData(answer: RawAnswer, sent?: RawRequest["headers"]): unkno
   if (envelope === null || (envelope.status === "SUCCESS") !== isSuccess) {
     const type = headers.get("content-type") ?? "no content type";
     throw protocolError(
-      `The answer is not one of a promptd server (HTTP ${httpStatus}, ${type}). Check the base URL and any proxy before it.`,
+      `The response is not from a promptd server (HTTP ${httpStatus}, ${type}). Check the base URL and any proxy in front of it.`,
       answer,
     );
   }
@@ -126,7 +126,7 @@ export function readData(answer: RawAnswer, sent?: RawRequest["headers"]): unkno
   });
 }
 
-/** @throws TypeError for a value that would address another endpoint: an empty id, or dots that climb. */
+/** @throws TypeError for a value that would change the path to another endpoint: an empty id, "." or "..". */
 function fillPath(path: string, params: Readonly<Record<string, string>>): string {
   return path.replace(/:([A-Za-z]+)/g, (_, name: string) => {
     const value = params[name] ?? "";

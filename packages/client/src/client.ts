@@ -14,18 +14,18 @@ import { runPrompt, type RunPromptOptions, type RunTask } from "./run/run-prompt
 import type { RawAnswer, RawRequest } from "./transport.ts";
 
 export interface ClientOptions extends ConnectOptions {
-  /** Such as `http://127.0.0.1:8787`; a `/v1` at its end is tolerated. */
+  /** Such as `http://127.0.0.1:8787`; a trailing `/v1` is allowed. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Hash of the model list the caller has cached: sent to the server, which says when it is out of date. */
+  /** Hash of the caller's cached model list; the server reports when the list is out of date. */
   readonly resourcesHash?: string | undefined;
-  /** Called for each answer that asks to refresh the model list (header action-require). */
+  /** Called for each response that asks to refresh the model list (header action-require). */
   readonly onUpdateResources?: (() => void) | undefined;
   /** Replaceable for tests, as time and chance are. */
   readonly newIdempotencyKey?: (() => string) | undefined;
 }
 
-/** Inputs may only be left out where the prompt needs none. */
+/** Inputs may be omitted only if the prompt requires none. */
 // oxlint-disable-next-line typescript/no-empty-object-type -- every object fits {}, also one of optional members alone
 type RunArguments<Name> =
   {} extends InputsOf<Name>
@@ -34,17 +34,17 @@ type RunArguments<Name> =
 
 export interface Client {
   /**
-   * Runs a prompt once and waits for its outputs, however long that takes and whatever breaks in between: after a lost
-   * connection, a 429, a 504 or a restart of the server it goes on with the same run. Iterated over, it gives the events
-   * of the run, with its text while it is written.
+   * Runs a prompt once and waits for its outputs, however long that takes: after a lost connection, a 429, a 504, or a
+   * server restart, it continues with the same run. Iterating over the result yields the run's events, with its text
+   * while the model writes it.
    * @param prompt a slug, a slug with a label (`slug@label`), or the id of a prompt or of a version.
-   * @throws PromptdRunError when the run fails, PromptdError when the server refuses it.
+   * @throws PromptdRunError if the run fails, PromptdError if the server rejects it.
    */
   run<Name extends PromptName>(prompt: Name, ...options: RunArguments<Name>): RunTask;
   /**
-   * Runs a prompt once for each of up to 10,000 inputs, and waits until all have ended. The server starts them a few at a
-   * time; what is started goes on when this program ends, and the same call with the same `idempotencyKey` finds it.
-   * @throws PromptdError when the server refuses it; a run that fails is a result as others are.
+   * Runs a prompt once for each of up to 10,000 items, and waits until all runs have ended. The server starts a few at
+   * a time. The batch continues when this program ends, and the same call with the same `idempotencyKey` finds it.
+   * @throws PromptdError if the server rejects the batch. A failed run is a result, not an error.
    */
   runBatch<Name extends PromptName>(
     prompt: Name,
@@ -57,13 +57,13 @@ export interface Client {
   readonly promptVersions: PromptVersionsClient;
   readonly resources: ResourcesClient;
   readonly me: MeClient;
-  /** Any endpoint of the contract with retries, and with status and headers of the answer. */
+  /** Calls any endpoint of the contract with retries; returns the response's status and headers too. */
   readonly call: CallEndpoint;
-  /** One request as it is: no retry, and no status is an exception. */
+  /** Sends one request as it is: no retries, and no status throws. */
   request(request: RawRequest): Promise<RawAnswer>;
 }
 
-/** Whether a method gives one thing after another. */
+/** Whether a method returns an async iterator. */
 const ON_DEMAND = {
   runs: {
     create: false,
@@ -93,11 +93,11 @@ const ON_DEMAND = {
 } as const;
 
 /**
- * The client of the promptd API for any JavaScript runtime.
- * @throws TypeError when the base URL is not an http or https address, or there is no API key.
+ * Creates a client of the promptd API for any JavaScript runtime.
+ * @throws TypeError if the base URL is not an http or https URL, or the API key is empty.
  */
 export function createClient(options: ClientOptions): Client {
-  // A variable of the environment that is not set is the usual reason, and the server's 401 would not say so.
+  // Usually an environment variable is not set, and the server's 401 would not say so.
   if (!options.apiKey) refuse("apiKey", "an API key", options.apiKey);
   let resourcesHash = options.resourcesHash ?? null;
   const connection = connect<EndpointShapes>(options, {
@@ -121,7 +121,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     request: connection.send,
     call: connection.call,
-    run: run as Client["run"], // what the types of one prompt say means nothing to the wire
+    run: run as Client["run"], // one prompt's types do not change what is sent
     runBatch: async (...given) => (await import("./lazy/clients.ts")).runBatch(parts, given as RunBatchArguments),
     ...loadLazily(load, ON_DEMAND),
   };

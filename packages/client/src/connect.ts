@@ -4,18 +4,18 @@ import { delay as realDelay, type Delay } from "./delay.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { createTransport, type RawAnswer, type Transport } from "./transport.ts";
 
-/** What both clients take. */
+/** Options of both clients. */
 export interface ConnectOptions {
   readonly baseUrl: string;
-  /** The global fetch when absent. */
+  /** Default: the global fetch. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** How often one call may be sent again after 429, 500 or a lost connection; 5 when absent. */
+  /** How often a call is retried after a 429, a 500, or a lost connection. Default: 5. */
   readonly maxRetries?: number | undefined;
-  /** Longest time for one answer, not counting the server's own wait for a run; 30,000 when absent. */
+  /** Response timeout, not counting the server's own wait for a run. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Called with a sentence for a person: a run ignored some of what was sent, or the server does not answer for some
-   * seconds and is asked again. console.warn when absent.
+   * Called with a message for people: a run ignored some of its inputs or options, or the server has not responded for
+   * some seconds and the client retries. Default: console.warn.
    */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Replaceable for tests: time and chance. */
@@ -26,9 +26,9 @@ export interface ConnectOptions {
 export interface Connecting<All> {
   /** The endpoints of the API, by name. */
   readonly entries: Readonly<Record<keyof All & string, Pick<EndpointEntry, "method" | "path">>>;
-  /** The headers every request carries, asked for each time. */
+  /** Returns the headers of every request; called for each request. */
   readonly headersOf: () => Record<string, string>;
-  /** Called for each answer of `send`. */
+  /** Called for each response of `send`. */
   readonly onAnswer?: (answer: RawAnswer) => void;
 }
 
@@ -43,13 +43,13 @@ export interface Connection<All extends Shapes<keyof All & string>> extends Tran
 const MAX_RETRIES_DEFAULT = 5;
 const TIMEOUT_MS_DEFAULT = 30_000;
 
-/** @throws TypeError when the base URL is not an http or https address. */
+/** @throws TypeError if the base URL is not an http or https URL. */
 export function connect<All extends Shapes<keyof All & string>>(
   options: ConnectOptions,
   { entries, headersOf, onAnswer }: Connecting<All>,
 ): Connection<All> {
   const { baseUrl, timeoutMs = TIMEOUT_MS_DEFAULT, maxRetries = MAX_RETRIES_DEFAULT } = options;
-  // oxlint-disable-next-line eslint/no-console -- a misspelt input that was paid for must not go unseen
+  // oxlint-disable-next-line eslint/no-console -- a misspelled input in a paid run must not go unnoticed
   const warn = (message: string): void => console.warn(`promptd: ${message}`);
   const { delay = realDelay, random = Math.random, onWarning = warn } = options;
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));

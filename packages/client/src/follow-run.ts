@@ -9,15 +9,15 @@ import type { Exchange } from "./transport.ts";
 
 export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The id of the last text event that has arrived; text continues behind it. */
+  /** The id of the last text event received; text continues after it. */
   readonly lastEventId?: string | null | undefined;
-  /** Connections in a row that may bring no event before it is given up; the client's `maxRetries` when absent. */
+  /** Consecutive connections without an event before the client gives up. Default: the client's `maxRetries`. */
   readonly maxRetries?: number | undefined;
 }
 
 type Following = Pick<ClientContext, "exchange" | "policy">;
 
-/** The events of a run until its end. A connection that breaks is opened again. */
+/** Yields the events of a run until its end. Reopens a broken connection. */
 export async function* followRun(
   { exchange, policy }: Following,
   runId: string,
@@ -33,7 +33,7 @@ export async function* followRun(
   }
 }
 
-/** Where a broken stream goes on. */
+/** Where a broken stream continues. */
 interface Progress {
   readonly runId: string;
   readonly signal: AbortSignal | undefined;
@@ -55,7 +55,7 @@ async function* followOnce(exchange: Exchange, progress: Progress): AsyncGenerat
   throw new PromptdConnectionError(ENDED_EARLY, { timedOut: false, cause: null });
 }
 
-/** Writes the events of a run into a log. @returns null when the stream broke off, or none came through. */
+/** Writes a run's events to a log. @returns null if the stream broke or never started. */
 export async function followInto(
   parts: Following,
   runId: string,
@@ -67,15 +67,15 @@ export async function followInto(
       log.add(event);
     }
   } catch {
-    signal?.throwIfAborted(); // every other error shows in the poll that follows, unless it was the stream's alone
+    signal?.throwIfAborted(); // the next poll reports every other error, unless only the stream failed
   }
   return null;
 }
 
-/** A server that stops, or a proxy, ends a stream before the run has ended. */
-const ENDED_EARLY = "The stream of events ended before the run did.";
+/** A proxy, or a server that shuts down, can end a stream before the run ends. */
+const ENDED_EARLY = "The event stream ended before the run did.";
 
-/** Server-sent events as the server writes them: one line for each field, a blank line behind each event. */
+/** Parses server-sent events as the server writes them: one line per field, and a blank line after each event. */
 async function* readEvents(pieces: AsyncIterable<string>): AsyncGenerator<RunEvent> {
   let unread = "";
   for await (const piece of pieces) {
@@ -84,7 +84,7 @@ async function* readEvents(pieces: AsyncIterable<string>): AsyncGenerator<RunEve
     for (const block of blocks) {
       const fields = new Map(block.split("\n").map((line) => splitField(line)));
       const event = fields.get("event");
-      if (event === undefined) continue; // a comment, or the time after which to come back
+      if (event === undefined) continue; // a comment, or the reconnection time
       const id = fields.get("id");
       const data: unknown = JSON.parse(fields.get("data") ?? "null");
       yield { event, data, ...(id === undefined ? {} : { id }) } as RunEvent;

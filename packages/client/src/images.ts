@@ -1,11 +1,11 @@
 import type { ImageInput } from "@promptd/contract";
 
-/** Characters per step: more arguments than this would overflow the stack of some runtimes. */
+/** Characters per step: more arguments would overflow the stack in some runtimes. */
 const CHUNK_BYTES = 0x8000;
 
 /**
- * An image of a run: an https or data URL, the path of a file (a text or a `file:` URL; not in browsers), bytes, a Blob,
- * or the form that is sent.
+ * An image of a run: an https or data URL, a file path (a string or a `file:` URL; not in browsers), bytes, a Blob, or
+ * the form that is sent.
  */
 export type ImageSource = string | URL | Uint8Array | ArrayBuffer | Blob | ImageInput;
 
@@ -18,19 +18,19 @@ export function imageFromBytes(bytes: Uint8Array): ImageInput {
   return { type: "base64", base64: btoa(binary) };
 }
 
-/** @param url a publicly accessible https address; the server fetches it when the run begins. */
+/** @param url a public https URL; the server fetches it when the run starts. */
 export function imageFromUrl(url: string): ImageInput {
   return { type: "url", url };
 }
 
-/** @throws TypeError for what is not an image, or a path where there are no files; the system's error for a file. */
+/** @throws TypeError for an invalid image, or a path in a browser; the system's error if a file cannot be read. */
 export async function toImageInput(source: ImageSource): Promise<ImageInput> {
   if (typeof source === "string" || source instanceof URL) return imageFromText(String(source));
   if (source instanceof Uint8Array) return imageFromBytes(source);
   if (source instanceof ArrayBuffer) return imageFromBytes(new Uint8Array(source));
   if (source instanceof Blob) return imageFromBytes(new Uint8Array(await source.arrayBuffer()));
   if (source.type === "url" || source.type === "base64") return source;
-  throw new TypeError("An image must be a URL, a path, bytes or a Blob.");
+  throw new TypeError("An image must be a URL, a path, bytes, or a Blob.");
 }
 
 async function imageFromText(text: string): Promise<ImageInput> {
@@ -44,10 +44,12 @@ interface Files {
   readFile(path: string | URL): Promise<Uint8Array>;
 }
 
-/** Asked for at run time: an import of `node:fs` would stop the bundlers of browsers. Node, Deno and Bun have it. */
+/** Loaded at run time: an import of `node:fs` would break browser bundlers. Node, Deno, and Bun have it. */
 function readFile(path: string | URL): Promise<Uint8Array> {
   const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
   const files = process?.getBuiltinModule?.("node:fs/promises") as Files | undefined;
   if (files !== undefined) return files.readFile(path);
-  throw new TypeError(`The image ${path} is a path, and there are no files here. Give its bytes, a Blob or a URL.`);
+  throw new TypeError(
+    `The image ${path} is a file path, and this runtime cannot read files. Pass bytes, a Blob, or a URL.`,
+  );
 }

@@ -4,28 +4,31 @@ import { connect, type ConnectOptions } from "./connect.ts";
 import type { RawAnswer, RawRequest } from "./transport.ts";
 
 export interface ManageClientOptions extends ConnectOptions {
-  /** Such as `http://127.0.0.1:8787`; in a page of the server, `location.origin`. */
+  /** Such as `http://127.0.0.1:8787`, or `location.origin` in a page of the server. */
   readonly baseUrl: string;
-  /** A management token. Absent: the session cookie of the page, which the browser sends by itself. */
+  /** A management token. Default: the page's session cookie, which the browser sends on its own. */
   readonly token?: string | undefined;
-  /** The account to act in, asked for at each request; null: the personal one. A write with a session needs one. */
+  /**
+   * Returns the account to act in, for each request; null: the personal account. Writes with a session require an
+   * account.
+   */
   readonly account?: (() => string | null) | undefined;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface ManageClient {
-  /** Any endpoint of the management API with retries, and with status and headers of the answer. */
+  /** Calls any endpoint of the management API with retries; returns the response's status and headers too. */
   readonly call: CallEndpoint<ManageShapes>;
-  /** Content of the answer of an endpoint. What it does not take may be left out. */
+  /** Calls an endpoint and returns the response's data. Parts that the endpoint does not have may be omitted. */
   readonly send: Ask<ManageShapes>;
-  /** One request as it is: no retry, and no status is an exception. */
+  /** Sends one request as it is: no retries, and no status throws. */
   request(request: RawRequest): Promise<RawAnswer>;
 }
 
 /**
- * The client of the management API for any JavaScript runtime.
- * @throws TypeError when the base URL is not an http or https address.
+ * Creates a client of the management API for any JavaScript runtime.
+ * @throws TypeError if the base URL is not an http or https URL.
  */
 export function createManageClient(options: ManageClientOptions): ManageClient {
   const { token, account } = options;

@@ -2,46 +2,46 @@ import { ERRORS } from "@promptd/contract";
 import type { Delay } from "./delay.ts";
 import { PromptdConnectionError, PromptdError, PromptdProtocolError } from "./errors.ts";
 
-/** Full jitter (a random time up to a doubling limit), so that clients that failed together do not return together. */
+/** Full jitter (a random time up to a doubling limit), so that clients that failed together do not retry together. */
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_CAP_MS = 8_000;
-/** Spread on top of Retry-After, never below it. */
+/** Random delay added to Retry-After, never subtracted. */
 const SPREAD_MS = 250;
-/** A server that wants a longer pause is better shown to the caller than waited for. */
+/** If the server asks for a longer pause, the caller gets the error instead. */
 const RETRY_AFTER_MS_MAX = 60_000;
 const RETRY_AFTER_MS_DEFAULT = 1_000;
-/** Whoever waits longer than this should know for what. */
+/** A longer wait is explained with a warning. */
 const QUIET_MS_MAX = 5_000;
 
 export interface RetryPolicy {
-  /** How often one call may be sent again. */
+  /** How often a call may be retried. */
   readonly maxRetries: number;
   readonly delay: Delay;
   readonly random: () => number;
-  /** Called once for a piece of work: at the first failure after more than some seconds. */
+  /** Called once per operation, at the first failure after several seconds. */
   readonly onWarning: (message: string) => void;
 }
 
-/** For what stays with a run or a batch until its end: a server that restarts is back by then. */
+/** For operations that wait for a run or batch to end: a restarting server is back by then. */
 export const RETRY_FOR_MS = 120_000;
 
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Sending the same request twice has the effect of sending it once; true when absent. */
+  /** Sending the same request twice has the effect of sending it once. Default: true. */
   readonly isRepeatable?: boolean;
-  /** In place of the policy's. */
+  /** Replaces the policy's value. */
   readonly maxRetries?: number | undefined;
-  /** Sent again as often as these milliseconds allow, in place of `maxRetries`. */
+  /** Retries for this many milliseconds, instead of `maxRetries` times. */
   readonly retryForMs?: number | undefined;
 }
 
-/** Decides after each failure of one piece of work whether and when it is tried again. */
+/** Decides after each failure of an operation whether and when to retry it. */
 export interface Retries {
-  /** Notes whether an answer forbids another try (`x-should-retry: false`), and returns it. */
+  /** Records whether a response forbids a retry (`x-should-retry: false`), and returns the response. */
   heard<Answer extends { readonly headers: Headers }>(answer: Answer): Answer;
-  /** Something has arrived: the next failure counts as the first. */
+  /** Data has arrived: the next failure counts as the first. */
   restart(): void;
-  /** Waits before the next try. @throws the error when there is none; the reason of a signal that is aborted. */
+  /** Waits before the next retry. @throws the error if there is none; the reason of an aborted signal. */
   next(error: unknown): Promise<void>;
 }
 
@@ -82,9 +82,9 @@ export function createRetries({ delay, random, onWarning, ...policy }: RetryPoli
 }
 
 /**
- * Decides whether and when a failed request is sent again (specification, "Retry rules for clients"):
- * 429 after Retry-After, 500 with backoff, 4xx never, 504 of the server never. A 500, a lost connection and a proxy's
- * own 5xx page leave open whether the server acted, so only a repeatable request is sent again.
+ * Decides whether and when to retry a failed request (specification, "Retry rules for clients"):
+ * 429 after Retry-After, 500 with backoff, 4xx never, the server's 504 never. After a 500, a lost connection, or a
+ * proxy's own 5xx page, the server may have acted, so only a repeatable request is retried.
  * @param failedBefore failures before this one.
  * @param random from 0 up to 1.
  * @returns the pause in milliseconds; null: do not retry.
@@ -106,7 +106,7 @@ function ruleOf(error: unknown): string {
   return isLost || (error instanceof PromptdProtocolError && error.httpStatus >= 500) ? "backoff" : "never";
 }
 
-/** Reads `retry-after-ms`, else `Retry-After` in seconds; null when there is none (a date counts as none). */
+/** Reads `retry-after-ms`, else `Retry-After` in seconds; null without a usable value (dates are ignored). */
 export function readRetryAfterMs(headers: Headers): number | null {
   const read = (name: string, unitMs: number): number | null => {
     const text = headers.get(name) ?? "";

@@ -2,7 +2,7 @@ import { readData } from "./call-endpoint.ts";
 import type { Retries } from "./retry.ts";
 import { protocolError, readAnswer, type Exchange, type Failed, type RawRequest } from "./transport.ts";
 
-/** The text of an answer as it arrives. @throws PromptdError for an error envelope, PromptdProtocolError for another. */
+/** The text of a response as it arrives. @throws PromptdError for an error envelope, PromptdProtocolError otherwise. */
 export async function openStream(
   exchange: Exchange,
   request: RawRequest,
@@ -17,16 +17,16 @@ export async function openStream(
     });
     if (Symbol.asyncIterator in answer) return answer;
     readData(retries.heard(answer));
-    throw protocolError("An envelope came in place of a stream.", answer);
+    throw protocolError("The server sent an envelope instead of a stream.", answer);
   } finally {
     if (!isOpen) silence.end();
   }
 }
 
-/** The server sends an event every ten seconds, and reads a page of results in far less. */
+/** The server sends an event every ten seconds, and reads a page of results much faster. */
 const SILENCE_MS_MAX = 30_000;
 
-/** Aborts when so much time has passed since it began: a stream has no end to wait for. */
+/** Aborts when this much time has passed since it started: a stream has no fixed length. */
 function createSilence() {
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -56,7 +56,7 @@ async function* readPieces(
     for (;;) {
       silence.begin();
       const piece = await reader?.read();
-      silence.end(); // what the caller does with it takes as long as it takes
+      silence.end(); // the caller may take any time to process the data
       if (piece?.done !== false) return;
       yield piece.value;
     }
@@ -64,6 +64,6 @@ async function* readPieces(
     throw failed(error);
   } finally {
     silence.end();
-    await reader?.cancel().catch(() => {}); // it has failed already, or the caller wants no more
+    await reader?.cancel().catch(() => {}); // it has already failed, or the caller stopped reading
   }
 }

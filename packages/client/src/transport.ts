@@ -9,10 +9,10 @@ export interface RawRequest {
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
   /** Added to, and replacing, the client's own headers; null removes one. */
   readonly headers?: Readonly<Record<string, string | null>> | undefined;
-  /** A string or bytes go out as they are, everything else as JSON; undefined: no body. */
+  /** Strings and bytes are sent as they are, everything else as JSON; undefined: no body. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Longest time until the whole answer is read. */
+  /** Maximum time until the whole response is read. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface RawAnswer {
   readonly httpStatus: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Null when the body is not the standard envelope (HEAD, 204, 304, a proxy's page). */
+  /** Null if the body is not the standard envelope (HEAD, 204, 304, a proxy's page). */
   readonly envelope: Envelope<unknown> | null;
 }
 
@@ -32,10 +32,10 @@ export interface TransportOptions {
 
 export type Send = (request: RawRequest) => Promise<RawAnswer>;
 
-/** What to throw for an error of a connection. */
+/** Converts a connection error to the error to throw. */
 export type Failed = (error: unknown) => Error;
 
-/** Sends a request, until `timeout` is aborted, and reads the answer with `read`. */
+/** Sends a request and reads the response with `read`, unless `timeout` aborts first. */
 export type Exchange = <Answer>(
   request: RawRequest,
   timeout: AbortSignal,
@@ -50,8 +50,8 @@ export interface Transport {
 const BODY_START_LENGTH = 200;
 
 /**
- * @param headersOf the headers every request carries, asked for each time.
- * @throws TypeError when the address is not one of http or https.
+ * @param headersOf returns the headers of every request; called for each request.
+ * @throws TypeError if the address is not an http or https URL.
  */
 export function createTransport(options: TransportOptions, headersOf: () => Record<string, string>): Transport {
   const base = readBaseUrl(options.baseUrl);
@@ -100,15 +100,15 @@ export function protocolError(message: string, { httpStatus, text }: RawAnswer):
 }
 
 function readBaseUrl(text: string): string {
-  if (!URL.canParse(text) || !/^\s*https?:/i.test(text)) refuse("The base URL", "an http or https address", text);
+  if (!URL.canParse(text) || !/^\s*https?:/i.test(text)) refuse("The base URL", "an http:// or https:// URL", text);
   const { origin, pathname } = new URL(text);
-  // "The base is {base_url}/v1" invites people to write the /v1 themselves.
+  // "The base is {base_url}/v1" invites people to add the /v1 themselves.
   return origin + pathname.replace(/(\/v1)?\/*$/, "");
 }
 
 function formatQuery(query: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = String(new URLSearchParams(given as [string, string][])); // numbers become texts there
+  const text = String(new URLSearchParams(given as [string, string][])); // converts numbers to strings
   return text && `?${text}`;
 }
 
@@ -124,7 +124,7 @@ function readEnvelope(text: string): Envelope<unknown> | null {
     const isError = Object.hasOwn(ERRORS, value.status) && typeof (value as ErrorEnvelope).message === "string";
     return value.data !== undefined && (value.status === "SUCCESS" || isError) ? value : null;
   } catch {
-    return null; // not an answer of promptd; the caller decides what that means
+    return null; // not a promptd response; the caller decides what that means
   }
 }
 

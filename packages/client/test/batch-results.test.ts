@@ -1,4 +1,4 @@
-/** Batches through a server that breaks off: results go on where they stopped, and one batch is made. */
+/** Batches with a server that breaks connections: results continue where they stopped, and one batch is created. */
 import type { BatchResult } from "@promptd/contract";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -14,7 +14,7 @@ const sent = (raw: string, headers: Record<string, string> = {}, isOpen = false)
   isOpen,
   headers: { "content-type": "application/x-ndjson; charset=utf-8", ...headers },
 });
-/** More was announced than comes. */
+/** Announces more bytes than it sends. */
 const cut = (raw: string) => sent(raw, { "content-length": "9999", connection: "close" });
 const batch = (succeeded: number, finishedAt: string | null, pause: unknown = null) => ({
   batchId: ID,
@@ -31,7 +31,7 @@ async function collect(results: AsyncIterable<BatchResult>): Promise<BatchResult
 }
 
 describe("the results of a batch", () => {
-  test("go on behind the last whole line after the connection broke", async () => {
+  test("continue after the last complete line when the connection breaks", async () => {
     const { client, seen } = await setup([cut(lines(0, 1) + '{"index":2,'), "reset", sent(lines(2, 3))]);
     const results = await collect(client.batches.results(ID));
     expect(results).toEqual([0, 1, 2, 3].map(result));
@@ -39,13 +39,13 @@ describe("the results of a batch", () => {
     expect(seen.map(({ url }) => url)).toEqual([path, `${path}?startingAfter=1`, `${path}?startingAfter=1`]);
   });
 
-  test("that nobody may read are an error, and not asked for again", async () => {
+  test("that do not exist are an error, and are not requested again", async () => {
     const { client, seen } = await setup([failure(404, "NOT_FOUND_ERROR")]);
     await expect(collect(client.batches.results(ID))).rejects.toMatchObject({ code: "NOT_FOUND_ERROR" });
     expect(seen).toHaveLength(1);
   });
 
-  test("as CSV are asked for again after a 429 and a lost connection", async () => {
+  test("as CSV are requested again after a 429 and a lost connection", async () => {
     const csv = "index,key\n0,a1\n";
     const limited = failure(429, "TOO_MANY_REQUESTS_ERROR");
     const { client, seen } = await setup([limited, "reset", sent(csv, { "content-type": "text/csv; charset=utf-8" })]);
@@ -55,17 +55,17 @@ describe("the results of a batch", () => {
     expect(seen).toHaveLength(3);
   });
 
-  /** @returns what lets more time go by than a stream may be silent for. */
+  /** @returns a function that lets more time pass than a stream may be silent. */
   function useClock(): () => Promise<void> {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     return async () => {
-      await nextTurn(); // who asks for more waits by now
+      await nextTurn(); // the reader is waiting by now
       vi.advanceTimersByTime(31_000);
     };
   }
 
-  test("are read on however long a reader takes for each part", async () => {
+  test("continue however long a reader takes for each part", async () => {
     const csv = "0,a1\n".repeat(500_000);
     const { client } = await setup([sent(csv, { "content-type": "text/csv; charset=utf-8" })]);
     const passTime = useClock();
@@ -77,7 +77,7 @@ describe("the results of a batch", () => {
     expect(length).toBe(csv.length);
   });
 
-  test("are asked for again when a server that is waited for falls silent", async () => {
+  test("are requested again when the server stops sending", async () => {
     const { client, seen } = await setup([sent(lines(0), {}, true), sent(lines(1))]);
     const passTime = useClock();
     const results = client.batches.results(ID);
@@ -88,14 +88,14 @@ describe("the results of a batch", () => {
     expect(seen.map(({ url }) => url.split("?")[1])).toEqual([undefined, "startingAfter=0"]);
   });
 
-  test("are given up after as many failures in a row as the client makes retries", async () => {
+  test("fail after as many consecutive failures as the client has retries", async () => {
     const { client, seen } = await setup(["reset"], { maxRetries: 2 });
     await expect(collect(client.batches.results(ID))).rejects.toThrow("No connection to");
     expect(seen).toHaveLength(3);
   });
 });
 
-test("runBatch makes one batch after lost answers, and reports each change until its end", async () => {
+test("runBatch creates one batch despite lost responses, and reports each change until its end", async () => {
   const { client, seen } = await setup([
     "reset",
     failure(500, "SERVER_ERROR"),
@@ -128,7 +128,7 @@ test("runBatch makes one batch after lost answers, and reports each change until
   expect((await collect(finished.results())).map(({ index }) => index)).toEqual([0, 1]);
 });
 
-test("runBatch of the id of a prompt runs its latest version", async () => {
+test("runBatch with a prompt id runs the prompt's latest version", async () => {
   const { client, seen } = await setup([
     failure(404, "NOT_FOUND_ERROR"),
     success({ promptVersionId: VERSION }),

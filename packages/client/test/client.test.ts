@@ -48,7 +48,7 @@ describe("every request", () => {
     ]);
   });
 
-  test.each(["", ".", ".."])("an id of %j never leaves, since it would address another endpoint", async (id) => {
+  test.each(["", ".", ".."])("an id of %j is never sent, because it would address another endpoint", async (id) => {
     const { client, seen } = await setup([success({})]);
     await expect(client.runs.get(id)).rejects.toThrow(TypeError);
     expect(seen).toEqual([]);
@@ -68,11 +68,14 @@ describe("every request", () => {
     },
   );
 
-  test.each([[""], [undefined], [null]])("an API key of %j is refused at once: a variable is not set", (apiKey) => {
-    expect(() => createClient({ baseUrl: "http://127.0.0.1:8787", apiKey: apiKey as string })).toThrow(
-      new TypeError(`apiKey must be an API key, got "${apiKey}".`),
-    );
-  });
+  test.each([[""], [undefined], [null]])(
+    "an API key of %j is refused immediately: an environment variable is not set",
+    (apiKey) => {
+      expect(() => createClient({ baseUrl: "http://127.0.0.1:8787", apiKey: apiKey as string })).toThrow(
+        new TypeError(`apiKey must be an API key, got "${apiKey}".`),
+      );
+    },
+  );
 
   test("a redirect is not followed: it could carry the key to another host", async () => {
     const elsewhere = await setup([success({ credits: 1 })]);
@@ -129,7 +132,7 @@ describe("errors", () => {
 });
 
 describe("the low-level request", () => {
-  test("shows status, headers and envelope of every answer, and retries nothing", async () => {
+  test("returns the status, headers, and envelope of every response, and does not retry", async () => {
     const answer = failure(500, "SERVER_ERROR", { headers: { "x-request-id": "r-9" } });
     const { client, seen } = await setup([answer]);
     const got = await client.request({
@@ -144,7 +147,7 @@ describe("the low-level request", () => {
     expect(seen[0]?.headers.accept).toBe("x/y");
   });
 
-  test("sends a string body as it is", async () => {
+  test("sends a string body unchanged", async () => {
     const { client, seen } = await setup([{ status: 400, raw: "" }]);
     const got = await client.request({ method: "POST", path: "/v1/runs", body: "{broken" });
     expect(seen[0]?.body).toBe("{broken");
@@ -155,7 +158,7 @@ describe("the low-level request", () => {
 describe("the list of models", () => {
   const resources = (hash: string): Answer => success({ hash, resources: { models: [] } });
 
-  test("its hash is sent with every later request once it is known", async () => {
+  test("has a hash that every later request sends", async () => {
     const { client, seen } = await setup([success({}), resources("h1"), success({})]);
     await client.me.get();
     await client.resources.get();
@@ -163,7 +166,7 @@ describe("the list of models", () => {
     expect(seen.map(({ headers }) => headers["cli-agent"])).toEqual([undefined, undefined, "resources_hash=h1"]);
   });
 
-  test("an answer that asks to refresh it is reported, also when it is an error", async () => {
+  test("is reported as out of date by any response that asks to refresh it, even an error", async () => {
     const stale = { "action-require": "update-resources" };
     const script = [success({}, stale), failure(404, "NOT_FOUND_ERROR", { headers: stale }), success({})];
     let asked = 0;
@@ -176,7 +179,7 @@ describe("the list of models", () => {
     expect(seen[0]?.headers["cli-agent"]).toBe("resources_hash=old");
   });
 
-  test("is not read again while its hash holds", async () => {
+  test("is not loaded again while its hash is unchanged", async () => {
     const { client, seen } = await setup([{ status: 304, raw: "" }, resources("h2")]);
     expect(await client.resources.getIfChanged("h1")).toBeNull();
     expect(await client.resources.getIfChanged("h1")).toMatchObject({ hash: "h2" });
@@ -185,7 +188,7 @@ describe("the list of models", () => {
   });
 });
 
-test("a 304 that a call has asked for is null, however its header is spelled", async () => {
+test("a 304 that a call allows returns null, in whatever case its header is written", async () => {
   const { client } = await setup([{ status: 304, raw: "" }]);
   const answer = await client.call("getResources", {
     params: {},
@@ -197,19 +200,19 @@ test("a 304 that a call has asked for is null, however its header is spelled", a
 });
 
 describe("images", () => {
-  test("bytes become Base64 without a prefix, whatever their number", () => {
+  test("bytes of any length become Base64 without a prefix", () => {
     for (const length of [0, 1, 2, 3, 32_768, 100_001]) {
       const bytes = Uint8Array.from({ length }, (_, index) => (index * 7) % 256);
       expect(imageFromBytes(bytes)).toEqual({ type: "base64", base64: Buffer.from(bytes).toString("base64") });
     }
   });
 
-  test("an address stays an address", () => {
+  test("a URL stays a URL", () => {
     expect(imageFromUrl("https://x.example/cat.png")).toEqual({ type: "url", url: "https://x.example/cat.png" });
   });
 });
 
-test("a page asks for the rows after the last one, until there are no more", async () => {
+test("each page requests the rows after the last row, until there are no more", async () => {
   const page = (ids: string[], hasMore: boolean): Answer => success({ rows: ids.map((runId) => ({ runId })), hasMore });
   const { client, seen } = await setup([page(["c", "b"], true), page(["a"], false)]);
   const rows: string[] = [];

@@ -8,8 +8,8 @@ const body = { promptVersionId: ID, inputs: {} };
 const busy = (headers: Record<string, string>): Answer => failure(429, "TOO_MANY_REQUESTS_ERROR", { headers });
 const broken = failure(500, "SERVER_ERROR");
 
-describe("a server that does not answer", () => {
-  test("is named once after some seconds, and asked again until the time is over", async () => {
+describe("a server that does not respond", () => {
+  test("is reported once after some seconds, and requests are retried until the time is up", async () => {
     const warnings: string[] = [];
     const { client, pauses } = await setup([], {
       baseUrl: "http://127.0.0.1:1",
@@ -20,7 +20,7 @@ describe("a server that does not answer", () => {
     expect(warnings).toEqual([expect.stringMatching(/^Still trying\. No connection to http:\/\/127\.0\.0\.1:1: /)]);
   });
 
-  test("for a moment alone goes unsaid", async () => {
+  test("for only a moment is not reported", async () => {
     const warnings: string[] = [];
     const finished = success(run("succeeded"));
     const onWarning = (message: string) => warnings.push(message);
@@ -29,7 +29,7 @@ describe("a server that does not answer", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("is named at the first answer that does not come", async () => {
+  test("is reported when the first response does not arrive", async () => {
     const warnings: string[] = [];
     const onWarning = (message: string) => warnings.push(message);
     const { client, nextRequest } = await setup(["never", success({})], { onWarning, timeoutMs: 250 });
@@ -43,7 +43,7 @@ describe("a server that does not answer", () => {
     expect(warnings).toEqual([expect.stringMatching(/^Still trying\. /)]);
   });
 
-  test("for a moment late in a long stream goes unsaid: each event begins the count anew", async () => {
+  test("for a moment late in a long stream is not reported: each event restarts the count", async () => {
     const warnings: string[] = [];
     const onWarning = (message: string) => warnings.push(message);
     const stream = (event: string, data: unknown): Answer => ({
@@ -63,19 +63,19 @@ describe("a server that does not answer", () => {
 });
 
 describe("429", () => {
-  test("is retried after no less than Retry-After", async () => {
+  test("is retried no earlier than Retry-After says", async () => {
     const { client, pauses } = await setup([busy({ "retry-after": "2" }), success({})], { random: () => 0 });
     await client.me.get();
     expect(pauses).toEqual([2_000]);
   });
 
-  test("retry-after-ms is the exact wait, and chance only adds to it", async () => {
+  test("waits at least retry-after-ms, plus a random delay", async () => {
     const { client, pauses } = await setup([busy({ "retry-after": "1", "retry-after-ms": "180" }), success({})]);
     await client.me.get();
     expect(pauses).toEqual([180 + 125]);
   });
 
-  test("without a usable Retry-After waits a second", async () => {
+  test("without a usable Retry-After is retried after a second", async () => {
     const { client, pauses } = await setup([busy({}), busy({ "retry-after": "soon" }), success({})], {
       random: () => 0,
     });
@@ -83,13 +83,13 @@ describe("429", () => {
     expect(pauses).toEqual([1_000, 1_000]);
   });
 
-  test("is shown to the caller when the server wants more than a minute", async () => {
+  test("is thrown when the server asks for more than a minute", async () => {
     const { client, seen } = await setup([busy({ "retry-after": "61" })]);
     await expect(client.me.get()).rejects.toMatchObject({ retryAfterMs: 61_000 });
     expect(seen).toHaveLength(1);
   });
 
-  test("is retried on create as well, with the same Idempotency-Key", async () => {
+  test("is retried for a create too, with the same Idempotency-Key", async () => {
     const { client, seen } = await setup([busy({ "retry-after": "1" }), success(run("succeeded"))]);
     await client.runs.create(body);
     expect(seen[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f]{32}$/);
@@ -98,7 +98,7 @@ describe("429", () => {
 });
 
 describe("500", () => {
-  test("is retried with a random part of a doubling limit, up to its cap", async () => {
+  test("is retried after a random part of a doubling limit, up to its cap", async () => {
     const { client, pauses } = await setup([broken, broken, broken, broken, broken, broken, success({})], {
       maxRetries: 6,
     });
@@ -106,13 +106,13 @@ describe("500", () => {
     expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000]);
   });
 
-  test("is thrown when the retries are used up", async () => {
+  test("is thrown after the last retry", async () => {
     const { client, seen } = await setup([broken], { maxRetries: 2 });
     await expect(client.me.get()).rejects.toMatchObject({ code: "SERVER_ERROR" });
     expect(seen).toHaveLength(3);
   });
 
-  test("is not retried when the answer forbids it", async () => {
+  test("is not retried if the response forbids it", async () => {
     const { client, seen } = await setup([failure(500, "SERVER_ERROR", { headers: { "x-should-retry": "false" } })]);
     await expect(client.runs.create(body)).rejects.toBeInstanceOf(PromptdError);
     expect(seen).toHaveLength(1);
@@ -134,7 +134,7 @@ test.each([
 });
 
 describe("a lost connection", () => {
-  test("is retried, and a create says by its key that it is the same one", async () => {
+  test("is retried, and a retried create has the same key", async () => {
     const { client, seen, pauses } = await setup(["reset", success(run("succeeded"))]);
     expect(await client.runs.create(body)).toMatchObject({ runStatus: "succeeded" });
     expect(seen).toHaveLength(2);
@@ -149,20 +149,20 @@ describe("a lost connection", () => {
     expect(seen[0]?.headers).not.toHaveProperty("idempotency-key");
   });
 
-  test("names the address and the reason when nobody listens", async () => {
+  test("names the address and the reason when the connection is refused", async () => {
     const { client, baseUrl, close } = await setup([success({})], { maxRetries: 1 });
     await close();
     await expect(client.me.get()).rejects.toThrow(`No connection to ${baseUrl}: connect ECONNREFUSED`);
   });
 
-  test("an answer that does not come in time is one as well", async () => {
+  test("includes a response that times out", async () => {
     const { client, seen } = await setup(["never"], { timeoutMs: 250, maxRetries: 1 });
     await expect(client.me.get()).rejects.toMatchObject({ name: "PromptdConnectionError", timedOut: true });
     expect(seen).toHaveLength(2);
   });
 });
 
-test("a proxy's own 5xx page is retried, for a create only under its key", async () => {
+test("a proxy's own 5xx page is retried, but a create only with its key", async () => {
   const page: Answer = { status: 504, raw: "<html>Gateway Time-out</html>", headers: { "content-type": "text/html" } };
   const { client, seen } = await setup([page, success(run("succeeded")), page]);
   await client.runs.create(body);
@@ -190,20 +190,20 @@ describe("a POST without an Idempotency-Key", () => {
     expect(seen.map(({ url }) => url)).toEqual(["/manage/v1/keys", `/manage/v1/keys/${ID}/roll`, "/manage/v1/tokens"]);
   });
 
-  test("is sent again after a 429, which never acted", async () => {
+  test("is retried after a 429, because the server did not act", async () => {
     const { baseUrl, seen } = await setup([busy({}), success({})]);
     await manageAt(baseUrl).send("createKey", { body: { name: "laptop" } });
     expect(seen).toHaveLength(2);
   });
 
-  test("is sent again where its call says that twice is once, as a cancel does", async () => {
+  test("is retried if its call is declared repeatable, as a cancel is", async () => {
     const { client, seen } = await setup(["reset", success(run("failed"))]);
     await client.runs.cancel(ID);
     expect(seen).toHaveLength(2);
   });
 });
 
-test("a POST with an Idempotency-Key, and every other method, is sent again after a lost connection", async () => {
+test("a POST with an Idempotency-Key, and every other method, is retried after a lost connection", async () => {
   const { baseUrl, seen } = await setup(["reset", success({}), "reset", success({})]);
   const manage = createManageClient({ baseUrl, token: "pdm_test", random: () => 0, delay: async () => {} });
   const grant = { account: "ada@example.org", amount: 5 };
@@ -213,7 +213,7 @@ test("a POST with an Idempotency-Key, and every other method, is sent again afte
 });
 
 describe("an abort", () => {
-  test("ends a request in flight with its own reason, and nothing is sent again", async () => {
+  test("ends a request in flight with its own reason, without a retry", async () => {
     const { client, seen, nextRequest } = await setup(["never"]);
     const stop = new AbortController();
     const arrived = nextRequest();
@@ -225,7 +225,7 @@ describe("an abort", () => {
     expect(seen).toHaveLength(1);
   });
 
-  test("ends a pause between two tries", async () => {
+  test("ends a pause between two attempts", async () => {
     const stop = new AbortController();
     const reason = new Error("enough");
     const { client, seen } = await setup([broken], {
@@ -244,7 +244,7 @@ describe("an abort", () => {
     expect(seen).toEqual([]);
   });
 
-  test("ends the built-in pause as well", async () => {
+  test("ends the built-in pause too", async () => {
     const { client, nextRequest } = await setup([busy({ "retry-after": "60" })], { delay: undefined });
     const stop = new AbortController();
     const arrived = nextRequest();

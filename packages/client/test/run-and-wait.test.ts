@@ -10,13 +10,13 @@ const timedOut = failure(504, "GATEWAY_TIMEOUT_ERROR", {
 const waited = { "preference-applied": "wait=30" };
 
 describe("creating a run", () => {
-  test("a 504 is thrown with the runId and nothing is sent again", async () => {
+  test("a 504 is thrown with the runId and not retried", async () => {
     const { client, seen } = await setup([timedOut]);
     await expect(client.runs.create(body)).rejects.toMatchObject({ code: "GATEWAY_TIMEOUT_ERROR", runId: ID });
     expect(seen).toHaveLength(1);
   });
 
-  test("preferences go out as one Prefer header", async () => {
+  test("preferences are sent as one Prefer header", async () => {
     const { client, seen } = await setup([success(run("queued"))]);
     await client.runs.create(body, { respondAsync: true, waitSeconds: 1.2 });
     await client.runs.create(body, { waitSeconds: 0 });
@@ -30,7 +30,7 @@ describe("creating a run", () => {
     ]);
   });
 
-  test("a given Idempotency-Key is the one that is sent", async () => {
+  test("sends the Idempotency-Key it is given", async () => {
     const { client, seen } = await setup([success(run("succeeded"))]);
     await client.runs.create(body, { idempotencyKey: "order-17" });
     expect(seen[0]?.headers["idempotency-key"]).toBe("order-17");
@@ -38,7 +38,7 @@ describe("creating a run", () => {
 });
 
 describe("create and wait", () => {
-  test("gives a run that finishes inside the window with one request", async () => {
+  test("returns a run that finishes within the server's wait with one request", async () => {
     const { client, seen } = await setup([success(run("succeeded"))]);
     expect(await client.runs.createAndWait(body)).toEqual(run("succeeded"));
     expect(seen).toHaveLength(1);
@@ -64,20 +64,20 @@ describe("create and wait", () => {
     expect(pauses).toEqual([250, 250, 250]); // after a poll, before the retry of the 500, after a poll
   });
 
-  test("a poll that came back without waiting is not repeated at once", async () => {
+  test("a poll that returned without waiting is not repeated immediately", async () => {
     const { client, pauses } = await setup([timedOut, success(run("running")), success(run("failed"))]);
     expect(await client.runs.createAndWait(body)).toMatchObject({ runStatus: "failed" });
     expect(pauses).toEqual([2_000]);
   });
 
-  test("an unfinished run that a server answers with 202 is polled too", async () => {
+  test("an unfinished run returned with a 202 is polled too", async () => {
     const accepted: Answer = { status: 202, body: { status: "SUCCESS", data: run("queued") } };
     const { client, seen } = await setup([accepted, success(run("succeeded"))]);
     expect(await client.runs.createAndWait(body, { pollSeconds: 5 })).toEqual(run("succeeded"));
     expect(seen[1]?.headers["prefer"]).toBe("wait=5");
   });
 
-  test("an abort ends the waiting with its reason", async () => {
+  test("an abort stops the waiting with its reason", async () => {
     const { client, nextRequest } = await setup([timedOut, "never"]);
     const stop = new AbortController();
     const arrived = nextRequest().then(nextRequest);
@@ -87,7 +87,7 @@ describe("create and wait", () => {
     await expect(waiting).rejects.toThrow("enough");
   });
 
-  test("an error that is no 504 is thrown as it is", async () => {
+  test("an error other than a 504 is thrown unchanged", async () => {
     const { client } = await setup([failure(402, "PAYMENT_REQUIRED_ERROR")]);
     await expect(client.runs.createAndWait(body)).rejects.toMatchObject({ code: "PAYMENT_REQUIRED_ERROR" });
   });

@@ -41,7 +41,7 @@ async function eventsOf(task: RunTask): Promise<RunEvent[]> {
 }
 
 describe("client.run", () => {
-  test("sends inputs as texts and gives the run with its text, what it ignored, and its request id", async () => {
+  test("sends inputs as strings and returns the run with its text, the ignored names, and its request id", async () => {
     const warnings: string[] = [];
     const finished = success(run("succeeded"), { "x-request-id": "r-7", "x-ignored": "topik, Child%27s%20Age" });
     const { client, seen } = await setup([finished], { onWarning: (message) => warnings.push(message) });
@@ -67,7 +67,7 @@ describe("client.run", () => {
     expect(warnings).toEqual([`The run ${ID} ignored "topik", "Child's Age": the prompt has no such input or option.`]);
   });
 
-  test("refuses what it does not know before anything is sent: a program without types would pay for it", async () => {
+  test("refuses unknown members before anything is sent: a program without types would pay for the run", async () => {
     const { client, seen } = await setup([success(run("succeeded"))]);
     const given = { inputs: { topic: "tea" }, runOptions: { quality: "high" } };
     await expect(client.run(VERSION, given)).rejects.toThrow(
@@ -90,7 +90,7 @@ describe("client.run", () => {
     ["a list with null", ["a", null]],
   ])("refuses %s by the name of its input, before anything is sent", async (kind, value) => {
     const { client, seen } = await setup([success(run("succeeded"))]);
-    const message = `Input "topic" must be a text, number, boolean or list, got ${kind}.`;
+    const message = `Input "topic" must be a string, number, boolean, or list, got ${kind}.`;
     const inputs = { topic: value } as never;
     await expect(client.run(VERSION, { inputs })).rejects.toThrow(new TypeError(message));
     await expect(client.runBatch(VERSION, [{ inputs }])).rejects.toThrow(new TypeError(message));
@@ -98,7 +98,7 @@ describe("client.run", () => {
     expect(seen).toEqual([]);
   });
 
-  test("after all that can break makes one run, by one Idempotency-Key, and stays with it", async () => {
+  test("creates one run with one Idempotency-Key, whatever fails, and follows it to its end", async () => {
     const waited = success(run("running"), { "preference-applied": "wait=30" });
     const storm = Array.from({ length: 20 }, () => busy);
     const { client, seen, pauses } = await setup([
@@ -121,7 +121,7 @@ describe("client.run", () => {
     expect(pauses.at(-1)).toBe(250);
   });
 
-  test("sends a create again that nobody answers, by the same Idempotency-Key", async () => {
+  test("retries a create without a response, with the same Idempotency-Key", async () => {
     const [timeout, now] = [AbortSignal.timeout.bind(AbortSignal), performance.now.bind(performance)];
     vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 100)); // a clock that runs faster
     vi.spyOn(performance, "now").mockImplementation(() => now() * 100);
@@ -131,7 +131,7 @@ describe("client.run", () => {
     expect(seen[1]?.headers["idempotency-key"]).toBe(seen[0]?.headers["idempotency-key"]);
   });
 
-  test("by a key of the caller's sends one body, also for the id of a prompt: a restart finds the run", async () => {
+  test("with the caller's key sends the same body each time, even for a prompt id: a restart finds the run", async () => {
     const conflict = failure(422, "VALIDATION_ERROR", {
       data: { issues: [{ path: ["header", "Idempotency-Key"], code: "conflict", message: "Used before." }] },
     });
@@ -142,7 +142,7 @@ describe("client.run", () => {
     expect(JSON.parse(seen[2]?.body ?? "")).toMatchObject({ promptVersionId: VERSION });
   });
 
-  test("by a key that was used for something else is refused", async () => {
+  test("with a key that was used for another request is refused", async () => {
     const conflict = failure(422, "VALIDATION_ERROR", {
       data: { issues: [{ path: ["header", "Idempotency-Key"], code: "conflict", message: "Used before." }] },
     });
@@ -151,7 +151,7 @@ describe("client.run", () => {
     await expect(refused).rejects.toMatchObject({ code: "VALIDATION_ERROR" });
   });
 
-  test("gives up when retryForMs have passed, with the error of the last try", async () => {
+  test("gives up after retryForMs, with the last error", async () => {
     const { client, seen } = await setup([busy]);
     await expect(client.run(VERSION, { retryForMs: 5_000 })).rejects.toMatchObject({
       code: "TOO_MANY_REQUESTS_ERROR",
@@ -159,7 +159,7 @@ describe("client.run", () => {
     expect(seen).toHaveLength(5);
   });
 
-  test("a failed run is an error with the run, its sentence and the request id", async () => {
+  test("a failed run is an error with the run, its message, and the request id", async () => {
     const broken = { runId: ID, runStatus: "failed", tokens: 0, outputs: [{ type: "error", data: "Refused." }] };
     const { client } = await setup([success(broken, { "x-request-id": "r-3" })]);
     const error = await client.run(VERSION).catch((thrown: unknown) => thrown);
@@ -167,13 +167,13 @@ describe("client.run", () => {
     expect(error).toMatchObject({ message: "Refused.", runId: ID, run: broken, requestId: "r-3" });
   });
 
-  test("a refused request is thrown as it is, and not sent again", async () => {
+  test("a refused request is thrown unchanged, and not retried", async () => {
     const { client, seen } = await setup([failure(402, "PAYMENT_REQUIRED_ERROR")]);
     await expect(client.run(VERSION)).rejects.toMatchObject({ code: "PAYMENT_REQUIRED_ERROR" });
     expect(seen).toHaveLength(1);
   });
 
-  test("an abort ends the waiting with its reason", async () => {
+  test("an abort stops the waiting with its reason", async () => {
     const { client, nextRequest } = await setup([accepted, "never"]);
     const stop = new AbortController();
     const arrived = nextRequest().then(nextRequest);
@@ -185,7 +185,7 @@ describe("client.run", () => {
 });
 
 describe("the prompt of a run", () => {
-  test("may be a slug, and a slug with a label", async () => {
+  test("may be a slug, or a slug with a label", async () => {
     const found = success({ slug: "cat-poem", promptVersionId: VERSION });
     const { client, seen } = await setup([found, success(run("succeeded")), found, success(run("succeeded"))]);
     expect((await client.run("cat-poem")).promptVersionId).toBe(VERSION);
@@ -198,7 +198,7 @@ describe("the prompt of a run", () => {
     ]);
   });
 
-  test("may be the id of a prompt: its latest version runs, under the same key", async () => {
+  test("may be a prompt id: its latest version runs, with the same key", async () => {
     const missing = failure(404, "NOT_FOUND_ERROR");
     const { client, seen } = await setup([missing, success({ promptVersionId: VERSION }), success(run("succeeded"))]);
     expect((await client.run(PROMPT)).promptVersionId).toBe(VERSION);
@@ -206,14 +206,14 @@ describe("the prompt of a run", () => {
     expect(seen[0]?.headers["idempotency-key"]).toBe(seen[2]?.headers["idempotency-key"]);
   });
 
-  test("that does not exist is the server's own 404", async () => {
+  test("that does not exist fails with the server's own 404", async () => {
     const { client } = await setup([failure(404, "NOT_FOUND_ERROR", { headers: { "x-request-id": "r-9" } })]);
     await expect(client.run(PROMPT)).rejects.toMatchObject({ code: "NOT_FOUND_ERROR", requestId: "r-9" });
   });
 });
 
 describe("the events of a run", () => {
-  test("come from an iteration, text while it is written, and the result still can be awaited", async () => {
+  test("come from iteration, with text while the model writes it, and the result can still be awaited", async () => {
     const { client, seen } = await setup([
       accepted,
       stream(status("running"), piece("Hel", "3"), piece("lo.", "6"), ending),
@@ -226,7 +226,7 @@ describe("the events of a run", () => {
     expect(await eventsOf(task)).toEqual(events);
   });
 
-  test("go to onProgress as well, and a listener that throws does not lose the run", async () => {
+  test("also go to onProgress, and a listener that throws does not lose the run", async () => {
     const warnings: string[] = [];
     const onWarning = (message: string) => warnings.push(message);
     const { client } = await setup([accepted, stream(status("running"), ending)], { onWarning });
@@ -237,10 +237,10 @@ describe("the events of a run", () => {
     };
     expect((await client.run(VERSION, { onProgress })).text).toBe("Hello.");
     expect(names).toEqual(["status", "status", "status", "output", "done"]);
-    expect(warnings).toEqual(["onProgress has failed: Error: of the listener"]);
+    expect(warnings).toEqual(["onProgress failed: Error: of the listener"]);
   });
 
-  test("go on behind the last text after the stream broke, with a poll in between", async () => {
+  test("continue after the last text when the stream breaks, with a poll in between", async () => {
     const { client, seen } = await setup([
       accepted,
       stream(status("running"), piece("Hel", "3")),
@@ -259,13 +259,13 @@ describe("the events of a run", () => {
     expect(seen.at(-1)?.headers["last-event-id"]).toBe("3");
   });
 
-  test("are complete where no stream gets through", async () => {
+  test("are complete even if no stream works", async () => {
     const { client } = await setup([accepted, page(200), success(run("succeeded"))]);
     const events = await eventsOf(client.run(VERSION));
     expect(events.map((one) => one.event)).toEqual(["status", "status", "output", "done"]);
   });
 
-  test("end with the error of the run, once, for who only iterates", async () => {
+  test("end with the run's error, once, for a caller that only iterates", async () => {
     const { client } = await setup([failure(402, "PAYMENT_REQUIRED_ERROR")]);
     await expect(eventsOf(client.run(VERSION))).rejects.toMatchObject({ code: "PAYMENT_REQUIRED_ERROR" });
   });
@@ -275,7 +275,7 @@ describe("the images of a run", () => {
   const bytes = Uint8Array.of(1, 2, 250);
   const base64 = { type: "base64", base64: "AQL6" };
 
-  test("may be addresses, paths, bytes, Blobs, or the form that is sent", async () => {
+  test("may be URLs, paths, bytes, Blobs, or the form that is sent", async () => {
     const directory = await mkdtemp(join(tmpdir(), "promptd-client-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     const path = join(directory, "cat one.png");
@@ -302,7 +302,7 @@ describe("the images of a run", () => {
     });
   });
 
-  test("that cannot be read are an error before anything is sent", async () => {
+  test("that cannot be read cause an error before anything is sent", async () => {
     const { client, seen } = await setup([success(run("succeeded"))]);
     await expect(client.run(VERSION, { images: ["/no/such/cat.png"] })).rejects.toMatchObject({ code: "ENOENT" });
     await expect(client.run(VERSION, { images: [{} as never] })).rejects.toThrow(TypeError);

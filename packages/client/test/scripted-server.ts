@@ -10,9 +10,9 @@ interface Seen {
   readonly body: string;
 }
 
-/** One answer of the script; `reset` breaks the connection, `never` leaves it open. */
+/** One response of the script; `reset` breaks the connection, `never` leaves it open. */
 export type Answer =
-  /** `isOpen`: more seems to come, and never does. */
+  /** `isOpen`: more data is announced, but never sent. */
   | { status: number; body?: unknown; raw?: string; headers?: Record<string, string>; isOpen?: boolean }
   | "reset"
   | "never";
@@ -24,12 +24,15 @@ export interface Setup {
   readonly seen: Seen[];
   /** Every pause the client made, in milliseconds. */
   readonly pauses: number[];
-  /** Resolves when the next request has arrived whole. */
+  /** Resolves when the next request has arrived completely. */
   readonly nextRequest: () => Promise<Seen>;
   readonly close: () => Promise<void>;
 }
 
-/** A real HTTP server that answers the script line by line (the last line again and again) and a client of it, until the test ends. */
+/**
+ * A real HTTP server that answers from the script line by line and repeats the last line, and a client for it, until
+ * the test ends.
+ */
 export async function setup(script: readonly Answer[], options: Partial<ClientOptions> = {}): Promise<Setup> {
   const seen: Seen[] = [];
   const pauses: number[] = [];

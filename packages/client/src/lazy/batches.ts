@@ -15,25 +15,25 @@ import type { CallOptions } from "./runs.ts";
 
 export interface CreateBatchOptions extends CallOptions {
   /**
-   * Names this batch for as long as it exists, so that a repeat finds it instead of making another. A random one when
-   * absent; null sends none, and then a lost connection is not retried.
+   * Identifies this batch for as long as it exists, so that a repeat finds it instead of creating another one. Default:
+   * a random key. Null sends no key, and a lost connection is not retried then.
    */
   readonly idempotencyKey?: string | null | undefined;
-  /** How long it is sent again while the server cannot be reached or says to come back; `maxRetries` times when absent. */
+  /** How long to retry while the server is unreachable or asks to retry later. Default: `maxRetries` times. */
   readonly retryForMs?: number | undefined;
 }
 
 export interface WaitForBatchOptions extends CallOptions {
-  /** Called whenever the batch has changed. */
+  /** Called whenever the batch changes. */
   readonly onProgress?: ((batch: Batch) => void) | undefined;
-  /** Pause between two polls; 1,000 when absent. */
+  /** Pause between two polls. Default: 1,000. */
   readonly pollMs?: number | undefined;
-  /** How long a request is sent again while the server cannot be reached or says to come back; 120,000 when absent. */
+  /** How long to retry while the server is unreachable or asks to retry later. Default: 120,000. */
   readonly retryForMs?: number | undefined;
 }
 
 interface ResultsOptions extends CallOptions {
-  /** Index of the last item that is known. */
+  /** Index of the last known item. */
   readonly startingAfter?: number | undefined;
 }
 
@@ -43,19 +43,19 @@ export interface BatchesClient {
   list(query?: PageQuery, options?: CallOptions): Promise<Page<Batch>>;
   /** All pages, newest first. */
   listAll(query?: Pick<PageQuery, "limit">, options?: CallOptions): AsyncGenerator<Batch, void>;
-  /** Items that have ended, in their order. A lost connection is opened again and goes on behind the last item. */
+  /** The finished items, in order. Reopens a lost connection and continues after the last item. */
   results(batchId: string, options?: ResultsOptions): AsyncGenerator<BatchResult, void>;
-  /** The same as the text of a CSV file. */
+  /** The same as CSV text. */
   resultsAsCsv(batchId: string, options?: CallOptions): AsyncGenerator<string, void>;
-  /** Polls a batch until nothing of it is open any more, also while it is paused; end it with the signal. */
+  /** Polls a batch until all of its items have ended, even while it is paused; stop it with the signal. */
   wait(batchId: string, options?: WaitForBatchOptions): Promise<Batch>;
-  /** Nothing of it is started any more, and its runs are canceled. A finished batch is answered unchanged. */
+  /** Starts no further items and cancels the batch's runs. Returns a finished batch unchanged. */
   cancel(batchId: string, options?: CallOptions): Promise<Batch>;
-  /** Goes on with a paused batch, with this client's API key. */
+  /** Resumes a paused batch with this client's API key. */
   resume(batchId: string, options?: CallOptions): Promise<Batch>;
 }
 
-/** Ten thousand items are checked and stored before the answer. */
+/** The server checks and stores up to ten thousand items before it responds. */
 const CREATE_MS = 60_000;
 const POLL_MS = 1_000;
 const PAGE_LIMIT = 50;
@@ -106,7 +106,7 @@ interface ResultsRequest extends CallOptions, ResultsOptions {
   readonly accept: string;
 }
 
-/** The text of one answer as it arrives. @throws PromptdError for an error envelope. */
+/** The text of one response as it arrives. @throws PromptdError for an error envelope. */
 function openResults(
   { exchange }: ClientContext,
   retries: Retries,
@@ -117,7 +117,7 @@ function openResults(
   return openStream(exchange, request, retries);
 }
 
-/** Asked for again until it begins: what has been given of it cannot be continued. */
+/** Retried until it starts: a download that broke off cannot be continued. */
 async function openCsv(parts: ClientContext, request: ResultsRequest): Promise<AsyncIterable<string>> {
   const retries = createRetries(parts.policy, request);
   for (;;) {

@@ -14,7 +14,7 @@ import { createRunsClient, type RunsClient } from "./runs.ts";
 
 export { runBatch } from "./run-batch.ts";
 
-/** What `client.run` does without. */
+/** What `client.run` does not need. */
 export interface OnDemand {
   readonly runs: RunsClient;
   readonly batches: BatchesClient;
@@ -24,7 +24,7 @@ export interface OnDemand {
   readonly resources: ResourcesClient;
 }
 
-/** @param remember takes the hash of the model list that later requests name. */
+/** @param remember stores the hash of the model list, which later requests send. */
 export function createLazyClients(parts: ClientContext, remember: (hash: string) => void): OnDemand {
   const { ask } = parts;
   return {

@@ -1,14 +1,14 @@
-/** Whether a method gives one thing after another. */
+/** Whether a method returns an async iterator. */
 type IsMany<Member> = Member extends (...given: never[]) => AsyncIterable<unknown> ? true : false;
 
-/** The names of all methods of a client, and whether each gives one thing after another. */
+/** All method names of a client, and whether each method returns an async iterator. */
 type MethodsOf<Client> = { readonly [Name in keyof Client]: IsMany<Client[Name]> };
 
 type Method = (...given: readonly unknown[]) => unknown;
 
 /**
- * Clients whose methods are loaded when the first of them is called: a page that only runs prompts does without them.
- * @param clients every client with every method of it.
+ * Clients whose methods are loaded when the first one is called: a page that only runs prompts never loads them.
+ * @param clients every client with all of its methods.
  */
 export function loadLazily<Clients extends object>(
   load: () => Promise<Clients>,

@@ -1,6 +1,6 @@
 import type { Page } from "@promptd/contract";
 
-/** The rows of all pages. @param read gives the page behind the row with this id; undefined: the first one. */
+/** The rows of all pages. @param read returns the page after the row with this id; undefined: the first page. */
 export async function* readPages<Row>(
   read: (startingAfter: string | undefined) => Promise<Page<Row>>,
   idOf: (row: Row) => string,

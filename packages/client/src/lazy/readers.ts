@@ -4,9 +4,9 @@ import type { CallOptions } from "./runs.ts";
 
 export interface PromptsClient {
   search(q: string, options?: CallOptions): Promise<SearchResult>;
-  /** The latest published version unless `versionId` names another. */
+  /** The latest published version, unless `versionId` names another. */
   get(promptId: string, options?: CallOptions & { readonly versionId?: string | undefined }): Promise<PromptVersion>;
-  /** The version that a slug leads to: the latest, or that of a label such as `production`. */
+  /** The version that a slug refers to: the latest version, or the version with a label such as `production`. */
   getBySlug(slug: string, options?: CallOptions & { readonly label?: string | undefined }): Promise<SlugVersion>;
 }
 
@@ -21,7 +21,7 @@ export interface MeClient {
 
 export interface ResourcesClient {
   get(options?: CallOptions): Promise<Resources>;
-  /** @returns null when the list still has this hash. */
+  /** @returns null if the list still has this hash. */
   getIfChanged(hash: string, options?: CallOptions): Promise<Resources | null>;
 }
 
@@ -47,11 +47,11 @@ export function createMeClient(ask: Ask): MeClient {
   };
 }
 
-/** @param remember takes the hash that later requests name. */
+/** @param remember stores the hash, which later requests send. */
 export function createResourcesClient(ask: Ask, remember: (hash: string) => void): ResourcesClient {
   const get = async ({ signal }: CallOptions = {}, headers?: Record<string, string>): Promise<Resources> => {
     const data = await ask("getResources", { headers, signal });
-    // A 304 has no body; the call gives null for it whatever the endpoint's type says.
+    // A 304 has no body; the call returns null for it, although the endpoint's type does not say so.
     if ((data as Resources | null) !== null) remember(data.hash);
     return data;
   };

@@ -7,9 +7,9 @@ import { readInputs, type InputsOfRun } from "../run/run-prompt.ts";
 import { createBatchesClient } from "./batches.ts";
 import { refuseUnknown } from "./refuse-unknown.ts";
 
-/** One run of a batch. */
+/** One item of a batch. */
 export interface BatchRun<Name = string> extends InputsOfRun<Name> {
-  /** Your own name for it, which its result has too; no two of a batch are the same. */
+  /** Your own name for the item, unique in the batch; its result has it too. */
   readonly key?: string | undefined;
 }
 
@@ -18,16 +18,16 @@ export interface RunBatchOptions<Name = string> {
   readonly options?: OptionsOf<Name>;
   /** Shown in lists. */
   readonly name?: string | undefined;
-  /** Ends the waiting, not the batch. */
+  /** Stops the waiting, not the batch. */
   readonly signal?: AbortSignal | undefined;
-  /** Called whenever the batch has changed, first when it was created: its id finds it again. */
+  /** Called whenever the batch changes, first when it is created, so that its id is known. */
   readonly onProgress?: ((batch: Batch) => void) | undefined;
   /**
-   * Names this batch, for a program that may be started again: the same call then goes on with the same batch. A random
-   * one when absent.
+   * Identifies this batch, for programs that may restart: the same call then continues with the same batch. Default: a
+   * random key.
    */
   readonly idempotencyKey?: string | undefined;
-  /** How long a request is sent again while the server cannot be reached or says to come back; 120,000 when absent. */
+  /** How long to retry while the server is unreachable or asks to retry later. Default: 120,000. */
   readonly retryForMs?: number | undefined;
 }
 
@@ -40,16 +40,16 @@ const OPTIONS: readonly (keyof RunBatchOptions)[] = [
   "retryForMs",
 ];
 
-/** A batch of which nothing is open any more. */
+/** A batch whose items have all ended. */
 export interface FinishedBatch extends Batch {
-  /** What became of each item, in their order; read from the server as it is needed. */
+  /** The result of each item, in order; read from the server as needed. */
   results(): AsyncGenerator<BatchResult, void>;
 }
 
-/** What `client.runBatch` is given. */
+/** The arguments of `client.runBatch`. */
 export type RunBatchArguments = [prompt: string, runs: readonly BatchRun[], options?: RunBatchOptions];
 
-/** Creates a batch once and waits for its end, whatever breaks in between. */
+/** Creates a batch once and waits for its end, even if requests fail in between. */
 export async function runBatch(
   parts: ClientContext,
   [name, runs, options = {}]: RunBatchArguments,

@@ -12,60 +12,60 @@ export interface CallOptions {
 
 export interface CreateRunOptions extends CallOptions {
   /**
-   * Names this run for 24 hours, so that a repeat finds it instead of making another. A random one when absent;
-   * null sends none, and then a lost connection is not retried.
+   * Identifies this run for 24 hours, so that a repeat finds it instead of creating another one. Default: a random key.
+   * Null sends no key, and a lost connection is not retried then.
    */
   readonly idempotencyKey?: string | null | undefined;
-  /** Shortens the server's wait (about two minutes); 0 asks not to wait at all. */
+  /** Shortens the server's wait (about two minutes); 0: no wait. */
   readonly waitSeconds?: number | undefined;
-  /** The run is answered as it is when the wait is over (at once without `waitSeconds`) instead of a 504. */
+  /** Returns the unfinished run after the wait (immediately without `waitSeconds`) instead of a 504. */
   readonly respondAsync?: boolean | undefined;
-  /** The run will be followed (`follow`): its text is wanted from the first word. */
+  /** The run will be followed (`follow`), from the first word of its text. */
   readonly stream?: boolean | undefined;
 }
 
 export interface GetRunOptions extends CallOptions {
-  /** The server answers when the run is final or after this many seconds. */
+  /** The server responds when the run is final or after this many seconds. */
   readonly waitSeconds?: number | undefined;
 }
 
 interface WatchOptions extends CallOptions {
-  /** Called for each state, piece of text and output as it happens. */
+  /** Called for each state, piece of text, and output as it arrives. */
   readonly onProgress?: ((event: RunEvent) => void) | undefined;
 }
 
 export interface CreateAndWaitOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
-  /** Length of one poll; below the time after which common proxies give up (60 seconds). 30 when absent. */
+  /** Length of one poll; must be below the timeout of common proxies (60 seconds). Default: 30. */
   readonly pollSeconds?: number | undefined;
-  /** Called once when the run outlives the first wait, so that it can be found again whatever happens next. */
+  /** Called once if the run is not final after the first wait, so that its id is known in any case. */
   readonly onUnfinished?: ((runId: string) => void) | undefined;
 }
 
-/** A watching that may poll at its own pace. */
+/** Options of waiting for a run, with its own poll interval. */
 interface WaitOptions extends WatchOptions, Pick<CreateAndWaitOptions, "pollSeconds"> {}
 
 export interface RunsClient {
-  /** @throws PromptdError GATEWAY_TIMEOUT_ERROR with `runId` when the run outlives the server's wait. */
+  /** @throws PromptdError GATEWAY_TIMEOUT_ERROR with `runId` if the run is not final after the server's wait. */
   create(body: CreateRunBody, options?: CreateRunOptions): Promise<Run>;
-  /** Creates a run once and polls it until it is final, however long that takes; end it with the signal. */
+  /** Creates a run once and polls it until it is final, however long that takes; stop it with the signal. */
   createAndWait(body: CreateRunBody, options?: CreateAndWaitOptions): Promise<Run>;
   get(runId: string, options?: GetRunOptions): Promise<Run>;
   /**
-   * The run's states, its text while it is written, and its end (`done`), as they happen. A lost connection is opened
-   * again and goes on behind the last text; end it with the signal, or by leaving the loop.
+   * The run's states, its text while the model writes it, and its end (`done`), as they happen. Reopens a lost
+   * connection and continues after the last text; stop it with the signal, or by leaving the loop.
    */
   follow(runId: string, options?: CallOptions): AsyncGenerator<RunEvent, void>;
-  /** Stays with a run until it is final, however long that takes and whatever breaks in between. */
+  /** Waits until a run is final, however long that takes, even if requests fail in between. */
   watch(runId: string, options?: WatchOptions): Promise<Run>;
   list(query?: ListRunsQuery, options?: CallOptions): Promise<Page<RunListRow>>;
-  /** All pages, newest first; `limit` is the size of a page (50 when absent). */
+  /** All pages, newest first; `limit` is the page size. Default: 50. */
   listAll(query?: Omit<ListRunsQuery, "endingBefore">, options?: CallOptions): AsyncGenerator<RunListRow, void>;
-  /** Final runs are answered unchanged. */
+  /** Returns final runs unchanged. */
   cancel(runId: string, options?: CallOptions): Promise<Run>;
 }
 
-/** The server's own wait (specification, "Synchronous wait"): an answer may take that much longer. */
+/** The server's own wait (specification, "Synchronous wait"): a response may take that much longer. */
 const SERVER_WAIT_MS = 120_000;
 const PAGE_LIMIT_DEFAULT = 50;
 
@@ -105,12 +105,12 @@ export function createRunsClient(parts: ClientContext): RunsClient {
         (last = startingAfter) => list({ ...query, limit, startingAfter: last }, options),
         (row) => row.runId,
       ),
-    // A canceled run is canceled again without an effect.
+    // Canceling a run twice has no further effect.
     cancel: (runId, { signal } = {}) => ask("cancelRun", { params: { runId }, signal, isRepeatable: true }),
   };
 }
 
-/** A 504 names the run that goes on; creating it again would run and charge twice. */
+/** A 504 names the run, which continues; creating it again would run and charge twice. */
 function runOfTimeout(error: unknown): string {
   const runId = error instanceof PromptdError ? error.runId : null;
   if (runId === null) throw error;
@@ -121,7 +121,7 @@ function waitPreference(seconds: number | undefined): string | undefined {
   return seconds === undefined ? undefined : `wait=${Math.max(0, Math.ceil(seconds))}`;
 }
 
-/** @param preferences what is false or undefined is not sent. */
+/** @param preferences false and undefined are not sent. */
 function preferHeader(...preferences: readonly (string | false | undefined)[]): Record<string, string | null> {
   return { prefer: preferences.filter((preference) => preference).join(", ") || null };
 }

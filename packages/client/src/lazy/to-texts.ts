@@ -1,14 +1,14 @@
 /**
- * Texts of one JSON object: of texts, numbers, booleans and lists. What is undefined is left out.
- * @param what what they are called in an error, such as "Input".
- * @throws TypeError for every other value: its text would be run, and charged, with nonsense.
+ * Converts strings, numbers, booleans, and lists to the strings that are sent. Omits undefined values.
+ * @param what the name of such a value in an error, such as "Input".
+ * @throws TypeError for any other value: the prompt would run with a meaningless text, and the run would be charged.
  */
 export function toTexts(what: string, values: object): Record<string, string> {
   const given: [string, unknown][] = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, toText(`${what} "${name}"`, value)]));
 }
 
-/** The server takes the items of a list one a line or separated by commas. */
+/** The server accepts list items one per line or separated by commas. */
 function toText(what: string, value: unknown): string {
   if (!Array.isArray(value)) return plainText(value) ?? refuse(what, kindOf(value));
   const items = Array.from(value, (item) => plainText(item) ?? refuse(what, `a list with ${kindOf(item)}`));
@@ -28,5 +28,5 @@ function kindOf(value: unknown): string {
 }
 
 function refuse(what: string, kind: string): never {
-  throw new TypeError(`${what} must be a text, number, boolean or list, got ${kind}.`);
+  throw new TypeError(`${what} must be a string, number, boolean, or list, got ${kind}.`);
 }

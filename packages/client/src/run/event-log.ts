@@ -1,17 +1,17 @@
 import type { Run, RunEvent, RunStatus } from "@promptd/contract";
 
-/** The events of one run in order, for a callback and for readers who may begin late. */
+/** The events of one run in order, for a callback and for readers that may start late. */
 export interface EventLog {
   add(event: RunEvent): void;
-  /** A state, unless it is the last one known. */
+  /** Adds a state, unless it is the last known state. */
   state(runId: string, runStatus: RunStatus): void;
-  /** The outputs that no event has shown yet, and the end. */
+  /** Adds the outputs that no event has shown yet, and the end. */
   finish(run: Run): void;
-  /** No more events: readers end, with the error where there is one. */
+  /** Adds no more events: readers end, with the error if there is one. */
   end(failure?: Partial<Failure>): void;
   /** All events from the first on. */
   read(): AsyncGenerator<RunEvent, void>;
-  /** Whether anybody wants events. */
+  /** Whether anyone reads the events. */
   isRead(): boolean;
   lastEventId(): string | null;
 }
@@ -20,7 +20,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** @param onWarning is told what a listener has thrown: the run has been paid for, and goes on. */
+/** @param onWarning receives an error that a listener threw: the run is paid for, and continues. */
 export function createEventLog(
   onEvent: ((event: RunEvent) => void) | undefined,
   onWarning: (message: string) => void,
@@ -44,7 +44,7 @@ export function createEventLog(
     try {
       onEvent?.(event);
     } catch (error) {
-      onWarning(`onProgress has failed: ${String(error)}`);
+      onWarning(`onProgress failed: ${String(error)}`);
     }
   };
   const state = (runId: string, runStatus: RunStatus): void => add({ event: "status", data: { runId, runStatus } });

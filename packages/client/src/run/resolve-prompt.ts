@@ -11,9 +11,9 @@ export interface Resolving {
 }
 
 /**
- * Creates something of the version that a name leads to. An id is tried as that of a version first, which programs pin,
- * and then as that of a prompt. A key that was used before is in conflict with the first try, and finds with the second
- * what it made.
+ * Creates something with the version that a name refers to. An id is tried as a version id first, because programs pin
+ * versions, and then as a prompt id. A key that was used with a prompt id conflicts in the first try; the second try
+ * finds what the key created.
  */
 export async function createOfPrompt<Created>(
   resolving: Resolving,

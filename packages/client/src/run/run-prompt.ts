@@ -8,7 +8,7 @@ import { RETRY_FOR_MS } from "../retry.ts";
 import { createOfPrompt } from "./resolve-prompt.ts";
 import { isFinal, WAIT_SECONDS, waitForRun } from "./wait-for-run.ts";
 
-/** What one run is given. */
+/** The arguments of one run. */
 export interface InputsOfRun<Name = string> {
   readonly inputs?: InputsOf<Name>;
   /** In the order of the prompt's slots. */
@@ -18,16 +18,17 @@ export interface InputsOfRun<Name = string> {
 export interface RunPromptOptions<Name = string> extends InputsOfRun<Name> {
   /** Run options of the model, such as `quality`. */
   readonly options?: OptionsOf<Name>;
-  /** Ends the waiting, not the run. */
+  /** Stops the waiting, not the run. */
   readonly signal?: AbortSignal | undefined;
-  /** Called for each state, piece of text and output as it happens. */
+  /** Called for each state, piece of text, and output as it arrives. */
   readonly onProgress?: ((event: RunEvent) => void) | undefined;
   /**
-   * Names this run for 24 hours, for a program that may be started again; a random one when absent. Then name a version
-   * by its id: a slug, a label or a prompt may lead elsewhere by the restart, and one key cannot name two requests.
+   * Identifies this run for 24 hours, for programs that may restart. Default: a random key. With a key of your own,
+   * name a version by its id: after a restart, a slug, label, or prompt id may refer to another version, and a key can
+   * identify only one request.
    */
   readonly idempotencyKey?: string | undefined;
-  /** How long a request is sent again while the server cannot be reached or says to come back; 120,000 when absent. */
+  /** How long to retry while the server is unreachable or asks to retry later. Default: 120,000. */
   readonly retryForMs?: number | undefined;
 }
 
@@ -42,14 +43,14 @@ export interface FinishedRun extends Run {
   readonly videos: readonly string[];
   /** Names of inputs and options that had no effect. */
   readonly ignored: readonly string[];
-  /** Names the request that created the run. */
+  /** Identifies the request that created the run. */
   readonly requestId: string | null;
 }
 
-/** Resolves when the run has succeeded; iterated over, gives its events as they happen. */
+/** Resolves when the run has succeeded. Iterating over it yields its events as they happen. */
 export type RunTask = Promise<FinishedRun> & AsyncIterable<RunEvent>;
 
-/** Begins a run of a prompt and stays with it until it is final. Whatever breaks in between, one run is made. */
+/** Runs a prompt and waits until the run is final. Creates one run, even if requests fail in between. */
 export function runPrompt(parts: ClientContext, name: string, options: RunPromptOptions): RunTask {
   const log = createEventLog(options.onProgress, parts.onWarning);
   const task = finish(parts, name, options, log);
@@ -89,7 +90,7 @@ async function finish(
   }
 }
 
-/** What is sent of the inputs and images of one run. */
+/** The inputs and images of one run, as they are sent. */
 export async function readInputs(
   inputs: InputsOf<string> | undefined,
   images: readonly ImageSource[] = [],
@@ -123,7 +124,7 @@ async function create(parts: ClientContext, name: string, options: RunPromptOpti
     retryForMs = RETRY_FOR_MS,
     ...unknown
   } = options;
-  // Without types nobody says that `runOptions` has no effect, and the run would be paid for without it.
+  // Without types, nothing warns that `runOptions` has no effect, and the run would be charged without it.
   if (Object.keys(unknown).length > 0) (await import("../lazy/refuse-unknown.ts")).refuseUnknownOfRun(options);
   const given = { inputs: await readInputs(inputs, images), runOptions: await toTexts("Option", runOptions) };
   const key = idempotencyKey ?? parts.newIdempotencyKey();
@@ -143,7 +144,7 @@ async function create(parts: ClientContext, name: string, options: RunPromptOpti
       const ignored = readIgnored(headers.get("x-ignored"));
       return { promptVersionId, run, ignored, requestId: headers.get("x-request-id") };
     } catch (error) {
-      // The run goes on; creating it again would run and charge twice.
+      // The run continues; creating it again would run and charge twice.
       if (!(error instanceof PromptdError) || error.runId === null) throw error;
       const { runId, requestId } = error;
       const run = { runId, runStatus: "running", outputs: [], tokens: 0 } as const;
@@ -152,7 +153,7 @@ async function create(parts: ClientContext, name: string, options: RunPromptOpti
   });
 }
 
-/** Names are percent-encoded, since a header cannot carry every letter. */
+/** Names are percent-encoded, because a header cannot contain every character. */
 function readIgnored(header: string | null): string[] {
   return header?.split(",").map((name) => decodeURIComponent(name.trim())) ?? [];
 }

@@ -6,14 +6,14 @@ import type { EventLog } from "./event-log.ts";
 export interface Waiting {
   readonly log: EventLog;
   readonly signal?: AbortSignal | undefined;
-  /** How long one poll is sent again. */
+  /** How long to retry a poll. */
   readonly retryForMs?: number | undefined;
   readonly pollSeconds?: number | undefined;
 }
 
-/** Below the time after which common proxies give up (60 seconds). */
+/** Below the timeout of common proxies (60 seconds). */
 export const WAIT_SECONDS = 30;
-/** Pause between two polls that waited; one that came back at once is asked again later. */
+/** Pause after a poll that waited; after a poll that returned immediately, the pause is longer. */
 const POLL_PAUSE_MS = 250;
 const POLL_PAUSE_UNWAITED_MS = 2_000;
 
@@ -21,14 +21,14 @@ export function isFinal(run: Run): boolean {
   return run.runStatus === "succeeded" || run.runStatus === "failed";
 }
 
-/** Stays with a run until it is final: by its events where somebody reads them and a stream gets through, else by polls. */
+/** Waits until a run is final: by its events if someone reads them and the stream works, otherwise by polling. */
 export async function waitForRun(parts: ClientContext, runId: string, waiting: Waiting): Promise<Run> {
   const { log, signal, retryForMs = RETRY_FOR_MS, pollSeconds = WAIT_SECONDS } = waiting;
   for (;;) {
     if (log.isRead()) {
       const followed = await import("../follow-run.ts").then(
         ({ followInto }) => followInto(parts, runId, waiting),
-        () => null, // its file did not load: polls tell the end
+        () => null, // the module did not load; polling finds the end
       );
       if (followed !== null) return followed;
     }
