@@ -1,4 +1,4 @@
-"""The Python client of promptd."""
+"""The Python client for promptd."""
 
 from ._batches import Batches
 from ._client import Client, Event, Run

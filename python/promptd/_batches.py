@@ -1,4 +1,4 @@
-"""Batches: many runs of one prompt, each made once."""
+"""Batches: many runs of one prompt, each created once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ._inputs import Value, to_image, to_texts
 if TYPE_CHECKING:
     from ._client import Client
 
-#: Ten thousand items are checked and stored before the answer.
+#: The server checks and stores up to ten thousand items before it responds.
 _CREATE_TIME = 60.0
 _POLL = 1.0
 
 
 class Batches:
-    """The batches of an account, as client.batches."""
+    """The account's batches, available as client.batches."""
 
     def __init__(self, client: "Client") -> None:
         self._client = client
@@ -34,11 +34,11 @@ class Batches:
         name: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Batch:
-        """Create a batch of up to 10,000 runs; the server starts them a few at a time.
+        """Create a batch of up to 10,000 runs. The server starts a few at a time.
 
-        items: each has inputs, and may have images and a key of its own, which its result has too.
-        idempotency_key: names the batch; the same call with the same key finds it. Raises ApiError when items cannot
-        be run: its issues name each by its index, and nothing is created then.
+        items: each has inputs, and optionally images and a key, which its result repeats.
+        idempotency_key: identifies the batch; the same call with the same key finds it. Raises ApiError if items are
+        invalid: its issues name each item by its index, and no batch is created.
         """
         given = {
             "items": [self._item(item) for item in items],
@@ -63,12 +63,12 @@ class Batches:
         idempotency_key: Optional[str] = None,
         on_progress: Optional[Callable[[Batch], None]] = None,
     ) -> Batch:
-        """The same, and wait until nothing of it is open any more. Read what came of it with results."""
+        """Create a batch and wait until all of its items have ended. Read the results with results()."""
         created = self.create(prompt, items, options=options, name=name, idempotency_key=idempotency_key)
         return self.wait(created["batchId"], on_progress=on_progress)
 
     def wait(self, batch_id: str, *, on_progress: Optional[Callable[[Batch], None]] = None) -> Batch:
-        """Poll a batch until its end, also while it is paused."""
+        """Poll a batch until it has ended, even while it is paused."""
         seen: Optional[Batch] = None
         while True:
             batch = self.get(batch_id)
@@ -90,7 +90,7 @@ class Batches:
         return rows
 
     def results(self, batch_id: str, *, starting_after: Optional[int] = None) -> Iterator[BatchResult]:
-        """Items that have ended, in their order. After a lost connection or a 429 it goes on behind the last item."""
+        """The finished items, in order. After a lost connection or a 429, it continues after the last item."""
         retries = self._transport.retries()
         while True:
             query = {} if starting_after is None else {"startingAfter": str(starting_after)}
@@ -107,12 +107,12 @@ class Batches:
                 retries.next(error)
 
     def cancel(self, batch_id: str) -> Batch:
-        """Nothing of it is started any more, and its runs are canceled."""
+        """Start no further items and cancel the batch's unfinished runs."""
         batch: Batch = self._transport.call("cancelBatch", {"batchId": batch_id}, repeatable=True).data
         return batch
 
     def resume(self, batch_id: str) -> Batch:
-        """Go on with a paused batch, with this client's API key."""
+        """Resume a paused batch with this client's API key."""
         batch: Batch = self._transport.call("resumeBatch", {"batchId": batch_id}, repeatable=True).data
         return batch
 
@@ -120,7 +120,7 @@ class Batches:
     def _item(item: Mapping[str, Any]) -> Dict[str, Any]:
         unknown = sorted(set(item) - {"inputs", "images", "key"})
         if unknown:
-            raise ValueError(f"An item has inputs, images and key, not {', '.join(unknown)}.")
+            raise ValueError(f"An item has inputs, images, and key, not {', '.join(unknown)}.")
         images = [to_image(image) for image in item.get("images", ())]
         inputs = {"textInputs": to_texts("Input", item.get("inputs")), "imageInputs": images}
         return {"inputs": inputs, "key": item.get("key")}

@@ -1,4 +1,4 @@
-"""Runs of prompts: created once, waited for, followed."""
+"""Runs prompts: creates each run once, then waits for it or follows it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ._generated import ID_FORM, OutputItem, PromptVersion, SearchRow
 from ._inputs import Image, Value, to_image, to_texts
 from ._transport import Transport, warn
 
-#: Below the time after which common proxies give up (60 seconds).
+#: Below the timeout of common proxies (60 seconds).
 _WAIT_SECONDS = 30
 _ID = re.compile(ID_FORM, re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A run that is final."""
+    """A final run."""
 
     run_id: str
     run_status: str
@@ -32,7 +32,7 @@ class Run:
     tokens: int
     #: Names of inputs and options that had no effect.
     ignored: List[str]
-    #: Names the request that created the run.
+    #: Identifies the request that created the run.
     request_id: Optional[str]
 
     def _of(self, kind: str) -> List[str]:
@@ -56,7 +56,7 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """One event of a run: status, text, output or done."""
+    """One event of a run: status, text, output, or done."""
 
     event: str
     data: Dict[str, Any]
@@ -64,11 +64,11 @@ class Event:
 
 
 class Client:
-    """A client of one server.
+    """A client for one server.
 
     base_url: such as http://127.0.0.1:8787.
-    retry_for: how many seconds a request is sent again while the server cannot be reached or says to come back.
-    timeout: seconds for one answer, not counting the server's own wait for a run.
+    retry_for: how many seconds to retry while the server is unreachable or asks to retry later.
+    timeout: seconds to wait for a response, not counting the server's own wait for a run.
     """
 
     def __init__(
@@ -84,15 +84,15 @@ class Client:
         #: Many runs of one prompt.
         self.batches = Batches(self)
 
-    # What there is.
+    # Prompts and credits.
 
     def search(self, words: str) -> List[SearchRow]:
-        """Published prompts that fit the words, best first."""
+        """Published prompts that match the words, best match first."""
         rows: List[SearchRow] = self._transport.call("searchPrompts", query={"q": words}).data["rows"]
         return rows
 
     def prompt(self, name: str) -> PromptVersion:
-        """The version that a slug, a slug with a label (slug@label) or an id leads to."""
+        """The version that a slug, a slug with a label (slug@label), or an id refers to."""
         if not _ID.fullmatch(name):
             slug, at, label = name.partition("@")
             query = {"label": label} if at else {}
@@ -107,7 +107,7 @@ class Client:
         return version
 
     def credits(self) -> int:
-        """What can be spent now."""
+        """The credits that can be spent now."""
         amount: int = self._transport.call("getCredits").data["credits"]
         return amount
 
@@ -122,9 +122,9 @@ class Client:
         options: Optional[Mapping[str, Value]] = None,
         idempotency_key: Optional[str] = None,
     ) -> Run:
-        """Run a prompt once and wait for its outputs, whatever breaks in between.
+        """Run a prompt once and wait for its outputs, even if requests fail in between.
 
-        Raises RunFailed when the run fails, ApiError when the server refuses it.
+        Raises RunFailed if the run fails, ApiError if the server rejects it.
         """
         body = self._body(prompt, inputs, images, options)
         created, request_id, ignored = self._create(body, f"respond-async, wait={_WAIT_SECONDS}", idempotency_key)
@@ -141,7 +141,7 @@ class Client:
         options: Optional[Mapping[str, Value]] = None,
         idempotency_key: Optional[str] = None,
     ) -> Iterator[Event]:
-        """The same, with each event as it happens; the last one is "done", with the run. Raises as run does."""
+        """Run a prompt and yield each event as it happens; the last event is "done", with the run. Raises like run."""
         body = self._body(prompt, inputs, images, options)
         run, request_id, ignored = self._create(body, "respond-async, stream", idempotency_key)
         status: Optional[str] = None
@@ -184,7 +184,7 @@ class Client:
         except ApiError as error:
             if error.run_id is None:
                 raise
-            # The run goes on; creating it again would run and charge twice.
+            # The run continues; creating it again would run and charge twice.
             return {"runId": error.run_id, "runStatus": "running"}, error.request_id, []
         ignored = [urllib.parse.unquote(name.strip()) for name in answer.headers.get("x-ignored", "").split(",") if name.strip()]
         if ignored:
@@ -202,7 +202,7 @@ class Client:
         return run
 
     def _events(self, run: Dict[str, Any]) -> Iterator[Event]:
-        """All events of a run: states and outputs of its stream, and those of its answers, some of which repeat them."""
+        """All events of a run, from its streams and from polls, which may repeat states and outputs."""
         last_id: Optional[str] = None
         yield _status(run)
         while run["runStatus"] not in ("succeeded", "failed"):
@@ -221,7 +221,7 @@ class Client:
         yield Event("done", run)
 
     def _follow(self, run_id: str, last_id: Optional[str]) -> Iterator[Event]:
-        """The events of one connection; it may end early, and a poll then says how the run is."""
+        """The events of one connection. If it ends early, a poll then reads the run's state."""
         headers = {} if last_id is None else {"last-event-id": last_id}
         fields: Dict[str, str] = {}
         try:

@@ -1,4 +1,4 @@
-"""What can go wrong, each with what is needed to find out why."""
+"""Errors, with the details needed to find their cause."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class PromptdError(Exception):
-    """The base of everything that this package raises."""
+    """The base class of the errors that this package defines."""
 
 
 class ApiError(PromptdError):
@@ -20,28 +20,28 @@ class ApiError(PromptdError):
         self.code = code
         self.http_status = http_status
         self.data = data
-        #: Names this request in the server's log; None when a proxy took it away.
+        #: Identifies this request in the server's log; None if a proxy removed it.
         self.request_id = request_id
 
     @property
     def run_id(self) -> Optional[str]:
-        """The run that goes on after a GATEWAY_TIMEOUT_ERROR."""
+        """The run that continues after a GATEWAY_TIMEOUT_ERROR."""
         known = self.code == "GATEWAY_TIMEOUT_ERROR" and isinstance(self.data, dict)
         return self.data.get("runId") if known else None
 
     @property
     def issues(self) -> List[Any]:
-        """What is wrong with the request, one entry for each fault."""
+        """The problems of the request, one entry each."""
         known = self.code == "VALIDATION_ERROR" and isinstance(self.data, dict)
         return self.data.get("issues", []) if known else []
 
 
 class ConnectionLost(PromptdError):
-    """No answer of promptd arrived. Whether the server acted is unknown."""
+    """No response from promptd arrived. The server may have acted."""
 
 
 class RunFailed(PromptdError):
-    """The run was made and failed; it costs nothing."""
+    """The run was created and failed; it costs nothing."""
 
     def __init__(self, run: "Run") -> None:
         errors = [item["data"] for item in run.outputs if item["type"] == "error"]

@@ -1,4 +1,4 @@
-"""What callers give a run, as it is sent."""
+"""Converts the inputs of a run to the form that is sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Image = Union[str, "os.PathLike[str]", bytes]
 
 
 def to_texts(what: str, values: Optional[Mapping[str, Value]]) -> Dict[str, str]:
-    """what: what they are called in an error, such as "Input"."""
+    """what: the name of such a value in an error, such as "Input"."""
     return {name: _text(f'{what} "{name}"', value) for name, value in (values or {}).items()}
 
 
@@ -28,9 +28,9 @@ def to_image(image: Image) -> Dict[str, str]:
 
 
 def _text(what: str, value: Value) -> str:
-    """The server takes the items of a list one a line or separated by commas.
+    """Convert a value to a string. The server accepts list items one per line or separated by commas.
 
-    what: whose value it is. Raises TypeError for what has no text of its own: that would be run, and charged, as nonsense.
+    what: the name of the value. Raises TypeError for other types: the run would be charged for a meaningless text.
     """
     plain = _plain(value)
     if plain is not None:
@@ -48,7 +48,7 @@ def _text(what: str, value: Value) -> str:
 
 
 def _plain(value: object) -> Optional[str]:
-    """None: it is neither a text, a number nor a boolean."""
+    """None: the value is not a string, number, or boolean."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and not math.isfinite(value):
@@ -61,4 +61,4 @@ def _kind(value: object) -> str:
 
 
 def _refusal(what: str, kind: str) -> TypeError:
-    return TypeError(f"{what} must be a text, number, boolean or list, got {kind}.")
+    return TypeError(f"{what} must be a string, number, boolean, or list, got {kind}.")

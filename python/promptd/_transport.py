@@ -1,4 +1,4 @@
-"""Requests, and sending them again as the specification says (see RETRY_RULES)."""
+"""Sends requests and retries them as the specification says (see RETRY_RULES)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Union
 from ._errors import ApiError, ConnectionLost
 from ._generated import ENDPOINTS, RETRY_RULES
 
-#: A server that wants a longer pause is better shown to the caller than waited for.
+#: If the server asks for a longer pause, the caller gets the error instead.
 _RETRY_AFTER_MAX = 60.0
 _BACKOFF_BASE = 0.5
 _BACKOFF_CAP = 8.0
-#: Whoever waits longer than this should know for what.
+#: A longer wait is explained with a warning.
 _QUIET_MAX = 5.0
 #: The server sends something on a stream every ten seconds.
 _SILENCE_MAX = 30.0
@@ -33,7 +33,7 @@ _Failure = Union[ApiError, ConnectionLost]
 
 
 def warn(message: str) -> None:
-    """A warning that names the line of the caller's program."""
+    """Warn, and attribute the warning to a line of the caller's program."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == _PACKAGE:
         frame, level = frame.f_back, level + 1
@@ -54,7 +54,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Retries:
-    """Decides after each failure of one piece of work whether and when it is tried again."""
+    """Decides after each failure of an operation whether and when to retry it."""
 
     def __init__(self, retry_for: float, sleep: Callable[[float], None]) -> None:
         self._retry_for = retry_for
@@ -63,11 +63,11 @@ class Retries:
         self.restart()
 
     def restart(self) -> None:
-        """Something has arrived: the next failure counts as the first."""
+        """Data has arrived: the next failure counts as the first."""
         self._started, self._paused, self._failed_before = time.monotonic(), 0.0, 0
 
     def next(self, error: _Failure, may_repeat: bool = True) -> None:
-        """Waits before the next try. Raises the error when there is none."""
+        """Waits before the next retry. Raises the error if there is none."""
         pause = _pause(error, may_repeat, self._failed_before)
         if pause is None:
             raise error
@@ -113,7 +113,7 @@ class Transport:
         repeatable: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> Answer:
-        """One call, sent again while that may help."""
+        """Send one request, with retries."""
         request = self._request(name, params or {}, query or {}, body, headers or {})
         may_repeat = ENDPOINTS[name][0] != "POST" if repeatable is None else repeatable
         retries = self.retries()
@@ -135,24 +135,24 @@ class Transport:
         query: Optional[Mapping[str, str]] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> Iterator[bytes]:
-        """The lines of one answer as they arrive, each whole. Raises ConnectionLost where it breaks off."""
+        """The complete lines of one response as they arrive. Raises ConnectionLost if the response breaks off."""
         request = self._request(name, params, query or {}, None, {"accept": accept, **(headers or {})})
         try:
             with self._open(request, _SILENCE_MAX) as response:
                 if accept not in response.headers.get("content-type", ""):
                     _read(response.status, response.headers, response.read())
-                    raise OSError(f"the answer is not {accept}")
+                    raise OSError(f"the response is not {accept}")
                 for line in response:
                     if not line.endswith(b"\n"):
-                        raise OSError("the last line was cut")
+                        raise OSError("the last line is incomplete")
                     yield line
-                if getattr(response, "length", None):  # bytes that were announced and have not come
-                    raise OSError("the answer was cut")
+                if getattr(response, "length", None):  # announced bytes that did not arrive
+                    raise OSError("the response is incomplete")
         except (OSError, http.client.HTTPException) as error:
             raise self._lost(error) from error
 
     def _open(self, request: urllib.request.Request, timeout: float) -> Any:
-        """An answer of any status."""
+        """A response of any status."""
         try:
             return self._opener.open(request, timeout=timeout)
         except urllib.error.HTTPError as error:
@@ -180,7 +180,7 @@ class Transport:
 
 
 def _read(status: int, headers: Any, content: bytes) -> Answer:
-    """Raises ApiError for an error envelope, ConnectionLost for what is none of the server's answers."""
+    """Raises ApiError for an error envelope, ConnectionLost if the response is not from a promptd server."""
     lower = {name.lower(): value for name, value in headers.items()}
     try:
         envelope = json.loads(content)
@@ -191,7 +191,7 @@ def _read(status: int, headers: Any, content: bytes) -> Answer:
         return Answer(data, lower)
     if code not in RETRY_RULES or 200 <= status < 300:
         start = content[:200].decode("utf-8", "replace")
-        lost = ConnectionLost(f"The answer is not one of a promptd server (HTTP {status}): {start}")
+        lost = ConnectionLost(f"The response is not from a promptd server (HTTP {status}): {start}")
         setattr(lost, "final", status < 500)
         raise lost
     error = ApiError(
@@ -203,7 +203,7 @@ def _read(status: int, headers: Any, content: bytes) -> Answer:
 
 
 def _pause(error: _Failure, may_repeat: bool, failed_before: int) -> Optional[float]:
-    """Seconds until the request is sent again; None: it is not."""
+    """Seconds until the retry; None: do not retry."""
     if getattr(error, "final", False):
         return None
     backoff = random.random() * min(_BACKOFF_CAP, _BACKOFF_BASE * 2**failed_before)

@@ -1,4 +1,4 @@
-"""The client against a real HTTP server that answers a script, line by line. Run: python3 -m unittest"""
+"""Tests the client against a real HTTP server that answers from a script, line by line. Run: python3 -m unittest"""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FOUND = success({"promptVersionId": VERSION})
 
 
 class Scripted:
-    """A server that answers the script, the last line again and again."""
+    """A server that answers from the script and repeats its last line."""
 
     def __init__(self, script: List[Line]) -> None:
         self.seen: List[Tuple[str, str, Dict[str, str], Any]] = []
@@ -94,7 +94,7 @@ class Scripted:
 
 
 class RunTest(unittest.TestCase):
-    def test_sends_inputs_as_texts_and_warns_of_what_was_ignored(self) -> None:
+    def test_sends_inputs_as_strings_and_warns_about_ignored_names(self) -> None:
         finished = success(run("succeeded"), x_request_id="r-7", x_ignored="topik, Child%27s%20Age")
         with Scripted([FOUND, finished]) as server, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -110,13 +110,13 @@ class RunTest(unittest.TestCase):
         self.assertEqual({"quality": "high"}, body["runOptions"])
         self.assertEqual("Bearer pd_test", headers["authorization"])
 
-    def test_what_has_no_text_of_its_own_is_refused_by_its_name_before_anything_is_sent(self) -> None:
+    def test_refuses_a_value_that_is_not_a_valid_input_by_name_before_sending_anything(self) -> None:
         wrong: Dict[str, Any] = {
             "bytes": b"abc", "dict": {"k": 1}, "None": None, "nan": float("nan"), "set": {1}, "a list with None": [1, None],
         }
         with Scripted([FOUND, success(run("succeeded"))]) as server:
             for kind, value in wrong.items():
-                message = f'^Input "topic" must be a text, number, boolean or list, got {kind}\\.$'
+                message = f'^Input "topic" must be a string, number, boolean, or list, got {kind}\\.$'
                 with self.subTest(kind), self.assertRaisesRegex(TypeError, message):
                     server.client.run("cat-poem", inputs={"topic": value})
                 with self.subTest(kind), self.assertRaisesRegex(TypeError, message):
@@ -125,16 +125,16 @@ class RunTest(unittest.TestCase):
                 server.client.run("cat-poem", options={"quality": wrong["None"]})
         self.assertEqual([], server.seen)
 
-    def test_a_client_without_a_key_is_refused_at_once(self) -> None:
+    def test_a_client_without_a_key_is_refused_immediately(self) -> None:
         with self.assertRaisesRegex(ValueError, "api_key must be an API key"):
             Client("http://127.0.0.1:8787", api_key="")
 
-    def test_an_empty_label_is_the_servers_to_refuse(self) -> None:
+    def test_leaves_it_to_the_server_to_refuse_an_empty_label(self) -> None:
         with Scripted([failure(422, "VALIDATION_ERROR")]) as server, self.assertRaises(ApiError):
             server.client.run("cat-poem@")
         self.assertEqual(["GET /v1/prompt-slugs/cat-poem?label="], server.lines)
 
-    def test_makes_one_run_whatever_breaks(self) -> None:
+    def test_creates_one_run_whatever_fails(self) -> None:
         busy = failure(429, "TOO_MANY_REQUESTS_ERROR", retry_after="1")
         timed_out = failure(504, "GATEWAY_TIMEOUT_ERROR", {"runId": ID}, x_should_retry="false", x_request_id="r-504")
         waited = success(run("running"), preference_applied="wait=30")
@@ -147,7 +147,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(1, len({headers["idempotency-key"] for headers in creates}))
         self.assertEqual({f"GET /v1/runs/{ID}"}, set(server.lines[25:]))
 
-    def test_an_error_that_breaks_off_is_a_lost_connection(self) -> None:
+    def test_a_cut_off_error_response_is_a_lost_connection(self) -> None:
         cut = failure(503, "SERVER_ERROR", x_cut="10")
         with Scripted([FOUND, cut, success(run("succeeded"))]) as server:
             self.assertEqual("Hello.", server.client.run("cat-poem").text)
@@ -160,7 +160,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual("TOO_MANY_REQUESTS_ERROR", raised.exception.code)
         self.assertEqual(3, len(server.seen))
 
-    def test_says_once_that_the_server_does_not_answer_and_goes_on_trying(self) -> None:
+    def test_warns_once_that_the_server_does_not_respond_and_keeps_trying(self) -> None:
         pauses: List[float] = []
         client = Client("http://127.0.0.1:1", "pd_test", sleep=pauses.append)
         with warnings.catch_warnings(record=True) as caught, self.assertRaises(ConnectionLost):
@@ -170,7 +170,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual([__file__], [warning.filename for warning in caught])
         self.assertRegex(str(caught[0].message), "^Still trying. No connection to http://127.0.0.1:1: ")
 
-    def test_warns_at_the_first_answer_that_does_not_come(self) -> None:
+    def test_warns_when_the_first_response_does_not_arrive(self) -> None:
         minutes = itertools.count(0.0, 60.0)
         with Scripted([None, success({"credits": 5})]) as server, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -178,13 +178,13 @@ class RunTest(unittest.TestCase):
                 self.assertEqual(5, server.client.credits())
         self.assertRegex(str(caught[0].message), "^Still trying. No connection to ")
 
-    def test_a_failed_run_is_an_error_with_the_run(self) -> None:
+    def test_a_failed_run_raises_an_error_that_has_the_run(self) -> None:
         with Scripted([FOUND, success(run("failed"), x_request_id="r-3")]) as server:
             with self.assertRaisesRegex(RunFailed, "Refused.") as raised:
                 server.client.run("cat-poem")
         self.assertEqual((ID, "r-3"), (raised.exception.run.run_id, raised.exception.request_id))
 
-    def test_a_refused_request_is_not_sent_again(self) -> None:
+    def test_a_refused_request_is_not_retried(self) -> None:
         issue = {"path": ["body"], "code": "required", "message": "m"}
         with Scripted([FOUND, failure(422, "VALIDATION_ERROR", {"issues": [issue]})]) as server:
             with self.assertRaises(ApiError) as raised:
@@ -192,12 +192,12 @@ class RunTest(unittest.TestCase):
         self.assertEqual([issue], raised.exception.issues)
         self.assertEqual(2, len(server.seen))
 
-    def test_another_service_is_not_taken_for_promptd(self) -> None:
+    def test_another_service_is_not_mistaken_for_promptd(self) -> None:
         with Scripted([page(200)]) as server, self.assertRaisesRegex(ConnectionLost, "HTTP 200"):
             server.client.credits()
         self.assertEqual(1, len(server.seen))
 
-    def test_images_are_addresses_paths_or_bytes(self) -> None:
+    def test_images_can_be_urls_paths_or_bytes(self) -> None:
         with tempfile.TemporaryDirectory() as directory, Scripted([FOUND, success(run("succeeded"))]) as server:
             path = pathlib.Path(directory, "cat.png")
             path.write_bytes(b"\x01\x02\xfa")
@@ -213,7 +213,7 @@ class StreamTest(unittest.TestCase):
         lines = [f"event: {name}\n{f'id: {id}' + chr(10) if id else ''}data: {json.dumps(data)}\n\n" for name, data, id in events]
         return 200, "".join(lines), {"content-type": "text/event-stream"}
 
-    def test_goes_on_behind_the_last_text_after_the_stream_broke(self) -> None:
+    def test_continues_after_the_last_text_when_the_stream_breaks(self) -> None:
         text = lambda words, id: ("text", {"index": 0, "call": 1, "text": words}, id)
         first = self.events(("status", {"runId": ID, "runStatus": "running"}, None), text("Hel", "3"))
         second = self.events(text("lo.", "6"), ("done", run("succeeded"), None))
@@ -225,14 +225,14 @@ class StreamTest(unittest.TestCase):
         self.assertEqual("Hello.", "".join(event.data["text"] for event in events if event.event == "text"))
         self.assertEqual("3", server.seen[4][2]["last-event-id"])
 
-    def test_gives_the_state_and_the_outputs_of_a_run_that_ended_at_once(self) -> None:
+    def test_yields_the_state_and_outputs_of_a_run_that_ends_immediately(self) -> None:
         with Scripted([FOUND, success(run("succeeded"))]) as server:
             status, output, done = server.client.stream("cat-poem")
         self.assertEqual(("status", {"runId": ID, "runStatus": "succeeded"}), (status.event, status.data))
         self.assertEqual(("output", {**run("succeeded")["outputs"][0], "index": 0}), (output.event, output.data))
         self.assertEqual(("done", run("succeeded")), (done.event, done.data))
 
-    def test_gives_each_output_once(self) -> None:
+    def test_yields_each_output_once(self) -> None:
         output = ("output", {**run("succeeded")["outputs"][0], "index": 0}, None)
         done = ("done", run("succeeded"), None)
         with Scripted([FOUND, success(run("queued")), self.events(output, done)]) as server:
@@ -246,7 +246,7 @@ class BatchTest(unittest.TestCase):
         text = "".join(json.dumps({"index": index, "status": "succeeded"}) + "\n" for index in indexes)
         return 200, text, {"content-type": "application/x-ndjson", "x-cut": str(cut), "connection": "close"}
 
-    def test_results_go_on_after_a_429_an_outage_and_a_cut(self) -> None:
+    def test_results_continue_after_a_429_an_outage_and_a_cut(self) -> None:
         limited = failure(429, "TOO_MANY_REQUESTS_ERROR", retry_after="2")
         with Scripted([limited, page(502), self.lines(0, 1, cut=5), failure(500, "SERVER_ERROR"), self.lines(2)]) as server:
             results = list(server.client.batches.results(ID))
@@ -254,13 +254,13 @@ class BatchTest(unittest.TestCase):
         self.assertGreaterEqual(server.pauses[0], 2)
         self.assertEqual(f"GET /v1/batches/{ID}/results?startingAfter=1", server.lines[-1])
 
-    def test_results_that_nobody_may_read_are_not_asked_for_again(self) -> None:
+    def test_results_that_do_not_exist_are_not_requested_again(self) -> None:
         with Scripted([failure(404, "NOT_FOUND_ERROR")]) as server:
             with self.assertRaises(ApiError):
                 list(server.client.batches.results(ID))
         self.assertEqual(1, len(server.seen))
 
-    def test_results_are_given_up_when_retry_for_has_passed(self) -> None:
+    def test_results_give_up_when_retry_for_has_passed(self) -> None:
         with Scripted([page(502)]) as server:
             with self.assertRaises(ConnectionLost):
                 list(server.client.batches.results(ID))
