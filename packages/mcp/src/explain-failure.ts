@@ -1,6 +1,6 @@
 import { PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client";
 
-/** What a model should read of an error that a call of a tool ended with; null: it is a fault of the program. */
+/** The text that a model should read when a tool call fails; null: the error is a bug. */
 export function explainFailure(error: unknown): string | null {
   if (error instanceof PromptdError) {
     const request = error.code === "SERVER_ERROR" && error.requestId !== null ? ` Request ${error.requestId}.` : "";

@@ -1,16 +1,16 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { createMcpServer, type McpServerOptions } from "./mcp-server.ts";
 
-/** What is known of one HTTP request that carries messages of the protocol. */
+/** The context of one HTTP request that carries MCP messages. */
 export interface HttpCall {
   readonly source: McpServerOptions["source"];
   readonly callOf: McpServerOptions["callOf"];
 }
 
 export interface HttpMcpOptions {
-  /** Of promptd. */
+  /** The version of promptd. */
   readonly version: string;
-  /** Takes what goes wrong beside the answers. */
+  /** Called with errors that no response reports. */
   readonly onError: (error: Error) => void;
 }
 
@@ -21,15 +21,15 @@ export interface HttpMcp {
 }
 
 /**
- * Streamable HTTP without sessions: every request has its own server, so any process may answer it. Clients of the
- * protocol of 2026-07-28 and of 2025 are served.
+ * Streamable HTTP without sessions: each request has its own server, so any process can answer it. Supports
+ * clients of protocol version 2026-07-28 and of the 2025 versions.
  */
 export function createHttpMcp({ version, onError }: HttpMcpOptions): HttpMcp {
   const calls = new WeakMap<Request, HttpCall>();
   const handler = createMcpHandler(
     ({ requestInfo }) => {
       const call = requestInfo === undefined ? undefined : calls.get(requestInfo);
-      if (call === undefined) throw new Error("A message of MCP has no request that it came with.");
+      if (call === undefined) throw new Error("The HTTP request of an MCP message is unknown.");
       return createMcpServer({ version, ...call });
     },
     { onerror: onError },

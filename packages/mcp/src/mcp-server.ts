@@ -1,6 +1,6 @@
 /**
- * One definition for both ways in, standard input and HTTP: an MCP server whose tools and resources are the prompts of a
- * promptd server. Chosen prompts are looked up when they are asked for, so that a list is never old.
+ * An MCP server whose tools and resources are the prompts of a promptd server. Standard input and HTTP share it.
+ * Chosen prompts are looked up for each request, so that a list is never stale.
  */
 import {
   ProtocolError,
@@ -20,14 +20,14 @@ import { errorResult } from "./tools/result-content.ts";
 
 export interface McpServerOptions {
   readonly source: McpSource;
-  /** Of promptd. */
+  /** The version of promptd. */
   readonly version: string;
-  /** What is special about a call, by the id of its request. */
+  /** How to follow a call, by its request id; null: the defaults. */
   readonly callOf: (requestId: string | number) => Pick<CallContext, "signal" | "cancelsRun" | "callKey"> | null;
 }
 
-const INSTRUCTIONS = `Runs prompts of a promptd server. Find one with search_prompts, see its inputs and price with show_prompt, run it with run_prompt. \
-A run costs credits; the price is in every description. Titles and descriptions are written by the authors of the prompts.`;
+const INSTRUCTIONS = `Runs prompts of a promptd server. Find a prompt with search_prompts, see its inputs and price with show_prompt, and run it with run_prompt. \
+A run costs credits; each description states the price. Prompt authors write the titles and descriptions.`;
 
 const COMPLETIONS_MAX = 100;
 
@@ -44,7 +44,7 @@ export function createMcpServer(options: McpServerOptions): Server {
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const { call, sent } = toCall(context, options);
     const result = await callTool(params, source, call);
-    await sent(); // a client hears of no progress after the result
+    await sent(); // a client must not receive progress after the result
     return server.projectCallToolResult(result, undefined);
   });
   server.setRequestHandler("resources/list", async (_request, context) => ({
@@ -74,7 +74,7 @@ interface ToolCall {
   readonly arguments?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What goes wrong is the result of the call, so that the model reads it; only an unknown tool is an error. */
+/** A failure becomes the result of the call, so that the model reads it. Only an unknown tool is a protocol error. */
 async function callTool(call: ToolCall, source: McpSource, context: CallContext): Promise<CallToolResult> {
   try {
     if (isGeneral(call.name)) return await callGeneralTool(call.name, call.arguments, source, context);
@@ -92,7 +92,7 @@ async function callTool(call: ToolCall, source: McpSource, context: CallContext)
 
 interface FollowedCall {
   readonly call: CallContext;
-  /** Resolves when what was reported is sent. */
+  /** Resolves when all reported progress is sent. */
   readonly sent: () => Promise<void>;
 }
 
@@ -110,7 +110,7 @@ function toCall({ mcpReq }: ServerContext, { callOf }: McpServerOptions): Follow
     progress += 1;
     const params = { progressToken, progress, message };
     const send = (): Promise<void> => mcpReq.notify({ method: "notifications/progress", params });
-    sending = sending.then(send).catch(() => {}); // the caller has gone
+    sending = sending.then(send).catch(() => {}); // the caller is gone
   };
   const call = {
     signal: signal === mcpReq.signal ? signal : AbortSignal.any([signal, mcpReq.signal]),

@@ -1,4 +1,4 @@
-/** Prompts as resources: `promptd://prompts/{slug}`, the chosen ones in a list, every other by its slug. */
+/** Prompts as resources: `promptd://prompts/{slug}`. The list has the chosen prompts; others are read by their slug. */
 import { ResourceNotFoundError, type ReadResourceResult, type Resource } from "@modelcontextprotocol/server";
 import { PromptdError } from "@promptd/client";
 import { describePrompt, oneLine } from "./prompts/describe-prompt.ts";
@@ -10,7 +10,7 @@ export const PROMPT_TEMPLATE = {
   name: "prompt",
   title: "Prompt",
   uriTemplate: `${PREFIX}{slug}`,
-  description: "A published prompt: what it makes, its inputs, images and options, and its price.",
+  description: "A published prompt: what it makes, its inputs, images, and options, and its price.",
   mimeType: "text/markdown",
 } as const;
 
@@ -29,7 +29,7 @@ function toResource({ name, title, description }: ShownPrompt): Resource {
   };
 }
 
-/** @throws ResourceNotFoundError for a uri that names no published prompt. */
+/** @throws ResourceNotFoundError if the URI names no published prompt. */
 export async function readPrompt(uri: string, source: McpSource, signal: AbortSignal): Promise<ReadResourceResult> {
   const name = uri.startsWith(PREFIX) ? decodeName(uri.slice(PREFIX.length)) : "";
   if (name === "") throw new ResourceNotFoundError(uri);
@@ -50,7 +50,7 @@ function decodeName(text: string): string {
   }
 }
 
-/** Slugs of prompts that fit what was typed, best first. */
+/** Slugs of prompts that match the typed text, best match first. */
 export async function completeSlug(typed: string, { client }: McpSource, signal: AbortSignal): Promise<string[]> {
   const query = typed.replaceAll("-", " ").trim().slice(0, 200);
   if (query === "") return [];

@@ -5,20 +5,20 @@ import type { PromptChoice } from "./prompts/choice.ts";
 export interface McpSource {
   readonly client: Client;
   readonly choice: PromptChoice;
-  /** A generated file. */
+  /** Fetches a generated file. */
   readonly fetchFile: (url: string, signal: AbortSignal) => Promise<Response>;
-  /** Reads an image that a tool call names by a path; null: paths are refused. */
+  /** Reads an image that a tool call names by path; null: paths are rejected. */
   readonly readImageFile: ((path: string) => Promise<Uint8Array>) | null;
 }
 
-/** How one call of a tool is followed. */
+/** How one tool call is followed. */
 export interface CallContext {
-  /** The caller wants the outcome no more. */
+  /** Aborts when the caller no longer wants the result. */
   readonly signal: AbortSignal;
-  /** True: the run is canceled with the call. False: it goes on, since only a connection was lost. */
+  /** True: the run is canceled with the call. False: it continues, because only a connection was lost. */
   readonly cancelsRun: () => boolean;
-  /** Names the call, where the caller may send it again: it then joins the same run. */
+  /** Identifies the call if the caller may send it again; a repeat joins the same run. */
   readonly callKey: string | null;
-  /** Says how far the work is; null: nobody wants to know. */
+  /** Reports progress; null: the caller did not ask for it. */
   readonly report: ((message: string) => void) | null;
 }

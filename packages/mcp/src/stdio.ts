@@ -1,12 +1,12 @@
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createMcpServer, type McpServerOptions } from "./mcp-server.ts";
 
-/** Images come as Base64 in one message. */
+/** Images arrive as Base64 within one message. */
 const MESSAGE_BYTES_MAX = 40 * 1024 * 1024;
 
 /**
  * Serves the tools on standard input and output until the host closes them, or the signal aborts.
- * @param onError takes what goes wrong beside the answers.
+ * @param onError called with errors that no response reports.
  */
 export async function serveOnStdio(
   options: Pick<McpServerOptions, "source" | "version">,

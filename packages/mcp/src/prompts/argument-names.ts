@@ -1,6 +1,6 @@
 import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 
-/** What one argument of a prompt's tool stands for. */
+/** What an argument of a prompt's tool maps to. */
 export type ArgumentTarget =
   | { readonly kind: "text"; readonly key: string; readonly field: TextInputField }
   | { readonly kind: "image"; readonly position: number; readonly label: string; readonly description: string }
@@ -14,8 +14,8 @@ export type ArgumentTarget =
 const NAME_LENGTH_MAX = 64;
 
 /**
- * The arguments of a prompt's tool by name, in display order. Inputs are named in their author's words ("Child's Age"),
- * and models take only letters, digits, `_`, `.` and `-`: other characters become `_`, and a taken name gets a number.
+ * The arguments of a prompt's tool by name, in display order. Authors name inputs freely ("Child's Age"), but models
+ * accept only letters, digits, `_`, `.`, and `-`: other characters become `_`, and a taken name gets a number.
  */
 export function nameArguments(config: PromptConfig): ReadonlyMap<string, ArgumentTarget> {
   const wanted: (readonly [string, ArgumentTarget])[] = [
@@ -28,7 +28,7 @@ export function nameArguments(config: PromptConfig): ReadonlyMap<string, Argumen
   return named;
 }
 
-/** @param taken names that are given already. */
+/** @param taken names already in use. */
 export function freeName(text: string, taken: { has(name: string): boolean; readonly size: number }): string {
   const plain = text.replaceAll(/[^A-Za-z0-9_.-]+/g, "_").replaceAll(/^_+|_+$/g, "");
   const name = (plain === "" ? "input" : plain).slice(0, NAME_LENGTH_MAX);

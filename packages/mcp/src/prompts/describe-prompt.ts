@@ -1,8 +1,8 @@
-/** A prompt in words, for models and people: what it makes, what it takes, and what it costs. */
+/** Describes prompts for models and people: what they make, their inputs, and their price. */
 import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 import type { ShownPrompt } from "./find-prompts.ts";
 
-/** Texts of authors stand in these lines, and must not begin others. */
+/** Replaces line breaks: authors' texts appear in these lines and must not start new ones. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
 }
@@ -13,13 +13,13 @@ export function describePrice({ estimatedCredits, creditsRequired }: PromptConfi
   return creditsRequired === estimatedCredits ? usual : `about ${usual}; ${creditsRequired} must be available`;
 }
 
-/** Lines of Markdown below a title: description, price, and a list for inputs, images and options. */
+/** Returns Markdown: the title, description, and price, then lists of inputs, images, and options. */
 export function describePrompt({ name, title, description, config }: ShownPrompt): string {
   const { inputs, images, options } = describeInputs(config);
   const parts = [
     `# ${oneLine(title)}`,
     oneLine(description),
-    `Prompt \`${name}\`; makes ${config.output.type}; ${describePrice(config)} a run.`,
+    `Prompt \`${name}\`; makes ${config.output.type}; ${describePrice(config)} per run.`,
     list("Inputs", inputs),
     list("Images", images),
     list("Options", options),
@@ -27,7 +27,7 @@ export function describePrompt({ name, title, description, config }: ShownPrompt
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** A line for each input, image and option. */
+/** A line for each input, image, and option. */
 export function describeInputs(
   config: PromptConfig,
 ): Readonly<Record<"inputs" | "images" | "options", readonly string[]>> {
@@ -50,7 +50,7 @@ export function describeField(key: string, field: TextInputField): string {
     field.label === key ? null : oneLine(field.label),
     field.description === "" ? null : oneLine(field.description),
     options === null ? null : `one of: ${options.map(oneLine).join(", ")}`,
-    multiple === null ? null : `${multiple.min} to ${multiple.max} of them, joined by commas`,
+    multiple === null ? null : `${multiple.min} to ${multiple.max} of them, separated by commas`,
     maxLength === null ? null : `at most ${maxLength} characters`,
     min === undefined ? null : `at least ${min}`,
     max === undefined ? null : `at most ${max}`,

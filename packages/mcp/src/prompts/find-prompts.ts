@@ -2,14 +2,14 @@ import { PromptdError, type Client } from "@promptd/client";
 import { parsePromptName, SLUG_NAME_FORM, type NamedPrompt, type PromptVersion } from "@promptd/contract";
 import { isEmpty, type PromptChoice } from "./choice.ts";
 
-/** A prompt as a tool describes it. Found by an id, it has neither slug nor description. */
+/** A prompt as a tool describes it. A prompt found by id has neither a slug nor a description. */
 export interface ShownPrompt extends Omit<NamedPrompt, "slug" | "label" | "description"> {
-  /** What runs it: a slug, a slug with a label, or the id of its version. */
+  /** The name to run it by: a slug, a slug with a label, or the id of its version. */
   readonly name: string;
   readonly description: string;
 }
 
-/** The chosen prompts, in the order of the choice, and the names that lead to none: one of them takes no other away. */
+/** Finds the chosen prompts, in the order of the choice, and the missing names, which do not affect the others. */
 export async function findChosen(
   client: Client,
   { names, label }: Pick<PromptChoice, "names" | "label">,
@@ -22,21 +22,22 @@ export async function findChosen(
 }
 
 /**
- * A slug, `slug@label`, or the id of a prompt or of a version.
- * @throws PromptdError NOT_FOUND_ERROR when it is none of them.
+ * Finds a prompt by its slug, `slug@label`, its id, or a version id.
+ * @throws PromptdError NOT_FOUND_ERROR if the name matches none of them.
  */
 export async function findPrompt(client: Client, name: string, signal: AbortSignal): Promise<ShownPrompt> {
   const { isId, slug, label } = parsePromptName(name);
   if (isId) return { name, description: "", ...(await findById(client, name, signal)) };
   const names = SLUG_NAME_FORM.test(name.toLowerCase()) ? [name] : [];
   const { prompts } = await findChosen(client, { names, label: null }, signal);
-  // The server's own refusal, in its own words.
+  // Throws the server's own error message.
   return prompts[0] ?? { name, description: "", ...(await client.prompts.getBySlug(slug, { label, signal })) };
 }
 
 /**
- * The version of an id, or the latest one of the prompt that has it. Ids of prompts and versions never coincide.
- * @throws PromptdError NOT_FOUND_ERROR when it is neither.
+ * Finds the version with this id, or the latest version of the prompt with this id. The two kinds of ids never
+ * coincide.
+ * @throws PromptdError NOT_FOUND_ERROR if neither exists.
  */
 export async function findById(client: Client, id: string, signal: AbortSignal): Promise<PromptVersion> {
   try {

@@ -6,7 +6,7 @@ export interface ArgumentsSchema {
   readonly type: "object";
 }
 
-/** JSON Schema of what the tool of a prompt takes, made from the prompt's inputs, images and run options. */
+/** The JSON Schema of a prompt tool's arguments: the prompt's inputs, images, and run options. */
 export function argumentsSchema(config: PromptConfig): ArgumentsSchema {
   const named = [...nameArguments(config)];
   return {
@@ -24,7 +24,7 @@ function isRequired(target: ArgumentTarget): boolean {
 function schemaOf(target: ArgumentTarget): Record<string, unknown> {
   if (target.kind === "text") return { ...typeOf(target.field), ...aboutText(target.key, target.field) };
   if (target.kind === "image") {
-    const form = "An image: an https address, a data URL, or Base64 of a PNG, JPEG, WebP, or GIF.";
+    const form = "An image: an https URL, a data URL, or Base64 of a PNG, JPEG, WebP, or GIF.";
     return { type: "string", title: target.label, description: join([target.description, form]) };
   }
   return {
@@ -44,7 +44,7 @@ function aboutText(key: string, field: TextInputField): Record<string, unknown> 
   };
 }
 
-/** Values become texts when the run is made, so a number and a boolean may come as what they are. */
+/** Values become strings when the run is created, so numbers and booleans are accepted as they are. */
 function typeOf(field: TextInputField): Record<string, unknown> {
   const { options, multiple, maxLength } = field;
   if (options !== null && multiple === null) return { type: "string", enum: [...options] };

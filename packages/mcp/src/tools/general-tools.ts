@@ -1,4 +1,4 @@
-/** The tools that every server has: find a prompt, show it, run it, and see a run again. */
+/** The tools that every server has: find a prompt, show it, run it, and read a run. */
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { describeUnknownNames, type SearchRow } from "@promptd/contract";
 import { z } from "zod";
@@ -19,7 +19,10 @@ const PROMPT = z
   );
 const VALUE = z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()]))]);
 
-/** What a model misspells is refused, as it is of a chosen prompt: it would be paid for without effect. */
+/**
+ * Strict, like a chosen prompt's tool: a misspelled argument would have no effect, and the run would still cost
+ * credits.
+ */
 const INPUTS = {
   search_prompts: z.strictObject({
     query: z.string().min(1).max(200).describe("What the prompt should do, in a few words."),
@@ -28,11 +31,11 @@ const INPUTS = {
   show_prompt: z.strictObject({ prompt: PROMPT }),
   run_prompt: z.strictObject({
     prompt: PROMPT,
-    inputs: z.record(z.string(), VALUE).default({}).describe("Text inputs by their names, as show_prompt lists them."),
+    inputs: z.record(z.string(), VALUE).default({}).describe("Text inputs by name, as show_prompt lists them."),
     images: z
       .array(z.string().min(1))
       .default([])
-      .describe("Images in the order of the prompt's slots: https addresses, data URLs or Base64."),
+      .describe("Images in the order of the prompt's slots: https URLs, data URLs, or Base64."),
     options: z
       .record(z.string(), z.union([z.string(), z.number()]))
       .default({})
@@ -41,11 +44,13 @@ const INPUTS = {
       .string()
       .regex(/^[\x21-\x7e]{1,255}$/)
       .optional()
-      .describe("Names this run for 24 hours: a call with the same key and arguments gives the same run, paid once."),
+      .describe(
+        "Identifies this run for 24 hours: a call with the same key and arguments returns the same run, charged once.",
+      ),
   }),
   get_run: z.strictObject({
-    runId: z.string().describe("Id of a run that you have made."),
-    waitSeconds: z.int().min(0).max(60).default(0).describe("How long to wait for the run to end."),
+    runId: z.string().describe("Id of a run that you created."),
+    waitSeconds: z.int().min(0).max(60).default(0).describe("How long to wait for the run to finish."),
   }),
 } as const;
 type Name = keyof typeof INPUTS;
@@ -54,23 +59,23 @@ const READS = { readOnlyHint: true, openWorldHint: false } as const;
 const ABOUT: Readonly<Record<Name, Pick<Tool, "title" | "description" | "annotations">>> = {
   search_prompts: {
     title: "Search prompts",
-    description: "Find published prompts by what they do. Answers their slugs, prices and inputs.",
+    description: "Find published prompts by what they do. Returns their slugs, prices, and inputs.",
     annotations: READS,
   },
   show_prompt: {
     title: "Show a prompt",
     description:
-      "Everything needed to run a prompt: its inputs with types, defaults and limits, images, options, price.",
+      "Show everything needed to run a prompt: inputs with types, defaults, and limits; images; options; price.",
     annotations: READS,
   },
   run_prompt: {
     title: "Run a prompt",
-    description: "Run a prompt and wait for what it makes: text, images or video. Costs credits; a failed run is free.",
+    description: "Run a prompt and wait for its output: text, images, or video. Costs credits; a failed run is free.",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   },
   get_run: {
     title: "Get a run",
-    description: "The state and the outputs of a run that was made before.",
+    description: "Get the state and outputs of an earlier run.",
     annotations: READS,
   },
 };
@@ -90,7 +95,7 @@ export function isGeneral(name: string): name is Name {
   return Object.hasOwn(INPUTS, name);
 }
 
-/** @throws RangeError for arguments that do not fit, PromptdError for what the server refuses. */
+/** @throws RangeError for invalid arguments, PromptdError if the server rejects the call. */
 export async function callGeneralTool(
   name: Name,
   given: unknown,
@@ -162,7 +167,7 @@ async function showPrompt(
   return { ...textResult(describePrompt(shown)), structuredContent: { ...detailsOf(shown) } };
 }
 
-/** What is known of a prompt, without its own JSON Schema, which says the same again. */
+/** The details of a prompt, without its JSON Schema, which would repeat them. */
 function detailsOf({ name, title, description, promptId, promptVersionId, config }: ShownPrompt) {
   const { inputSchema: _schema, ...rest } = config;
   return { prompt: name, title, description, promptId, promptVersionId, ...rest };

@@ -2,13 +2,13 @@ import type { ImageInput } from "@promptd/contract";
 import { imageFromBytes } from "@promptd/client";
 import type { McpSource } from "../source.ts";
 
-/** Of the argument itself: an address, a data URL or Base64; 40 characters tell Base64 from a name of a file. */
+/** At least 40 characters: a shorter text may be a file name. */
 const BASE64 = /^[A-Za-z0-9+/\s]{40,}={0,2}\s*$/;
 
 /**
- * An image as a tool call gives it. A path is read only where the source allows it: the text comes from a model, which
- * must not choose any file of the machine.
- * @throws RangeError that says what an image may be.
+ * Reads an image argument of a tool call. A path is read only if the source allows it: the text comes from a model,
+ * which must not read arbitrary files of the machine.
+ * @throws RangeError that names the accepted forms.
  */
 export async function readImage(text: string, { readImageFile }: McpSource): Promise<ImageInput> {
   if (/^https?:\/\//i.test(text)) return { type: "url", url: text };
@@ -16,5 +16,5 @@ export async function readImage(text: string, { readImageFile }: McpSource): Pro
   if (data !== undefined) return { type: "base64", base64: data };
   if (BASE64.test(text)) return { type: "base64", base64: text };
   if (readImageFile !== null) return imageFromBytes(await readImageFile(text));
-  throw new RangeError("An image must be an https address, a data URL, or Base64. Files cannot be read here.");
+  throw new RangeError("An image must be an https URL, a data URL, or Base64. File paths are not accepted here.");
 }

@@ -30,7 +30,7 @@ export function nameTools(
 
 export function describeTool(name: string, prompt: ShownPrompt): Tool {
   const { title, description, config } = prompt;
-  const about = [oneLine(description), `Makes ${config.output.type}; ${describePrice(config)} a run.`];
+  const about = [oneLine(description), `Makes ${config.output.type}; ${describePrice(config)} per run.`];
   return {
     name,
     title: oneLine(title),

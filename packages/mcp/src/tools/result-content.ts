@@ -1,15 +1,15 @@
-/** What a run has made, in the blocks that a tool answers: texts, images, links to what is large. */
+/** Describes a run's outputs as the content of a tool result: texts, images, and links to large files. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { OutputItem, PromptConfig, Run } from "@promptd/contract";
 import type { McpSource } from "../source.ts";
 
-/** A model gets the image itself up to here; clients refuse results of several megabytes. */
+/** Larger images are sent as links: clients reject results of several megabytes. */
 const IMAGE_BYTES_MAX = 1024 * 1024;
 const IMAGES_BYTES_MAX = 3 * 1024 * 1024;
 
 export interface RunResult {
   readonly run: Run;
-  /** Null: it is not known here. */
+  /** Null: not known here. */
   readonly output: PromptConfig["output"] | null;
 }
 
@@ -21,7 +21,7 @@ export async function describeRun(
   const { runId, runStatus, outputs, tokens } = run;
   if (runStatus === "failed") return runFailure(run);
   if (runStatus !== "succeeded") {
-    return textResult(`The run ${runId} is ${runStatus}. Ask for it again with get_run.`);
+    return textResult(`The run ${runId} is ${runStatus}. Call get_run to check again.`);
   }
   const blocks: ContentBlock[] = [];
   let spareBytes = IMAGES_BYTES_MAX;
@@ -36,11 +36,11 @@ export async function describeRun(
   return { content: blocks, ...(structured === undefined ? {} : { structuredContent: structured }) };
 }
 
-/** Nobody pays for a failed run. */
+/** A failed run costs nothing. */
 function runFailure({ runId, outputs }: Run): CallToolResult {
   const reasons = outputs.filter(({ type }) => type === "error").map(({ data }) => data);
-  const reason = reasons.length === 0 ? "It gave no reason." : reasons.join(" ");
-  return errorResult(`The run ${runId} has failed, and costs nothing. ${reason}`);
+  const reason = reasons.length === 0 ? "It reported no reason." : reasons.join(" ");
+  return errorResult(`The run ${runId} failed and costs nothing. ${reason}`);
 }
 
 export function textResult(text: string): CallToolResult {
@@ -54,7 +54,7 @@ export function errorResult(text: string): CallToolResult {
 interface Describing {
   readonly source: McpSource;
   readonly signal: AbortSignal;
-  /** What may still be sent of images. */
+  /** How many image bytes may still be sent. */
   readonly spareBytes: number;
 }
 
@@ -65,8 +65,8 @@ interface Described {
 
 async function describeOutput(item: OutputItem, { source, signal, spareBytes }: Describing): Promise<Described> {
   if (item.type === "text") return { blocks: [{ type: "text", text: item.data }], bytes: 0 };
-  if (item.type === "error") return { blocks: [{ type: "text", text: `A part has failed: ${item.data}` }], bytes: 0 };
-  const link = { type: "text", text: `The ${item.type}, for 24 hours: ${item.data}` } as const;
+  if (item.type === "error") return { blocks: [{ type: "text", text: `One output failed: ${item.data}` }], bytes: 0 };
+  const link = { type: "text", text: `The ${item.type}, available for 24 hours: ${item.data}` } as const;
   if (item.type === "video") return { blocks: [linkTo(item.data, "video/mp4"), link], bytes: 0 };
   const image = await loadImage(item.data, { source, signal, spareBytes });
   if (image === null) return { blocks: [linkTo(item.data, undefined), link], bytes: 0 };
@@ -81,7 +81,7 @@ function linkTo(uri: string, mimeType: string | undefined): ContentBlock {
   return { type: "resource_link", uri, name: fileName(uri), ...(mimeType === undefined ? {} : { mimeType }) };
 }
 
-/** As it is written where it is no text in percent signs: any server may have made the address. */
+/** Not decoded if its percent-encoding is invalid: any server may have created the URL. */
 export function fileName(uri: string): string {
   const name = new URL(uri).pathname.split("/").at(-1) || "file";
   try {
@@ -91,7 +91,7 @@ export function fileName(uri: string): string {
   }
 }
 
-/** Null: it is too large to be sent, or could not be read; its address says where it is. */
+/** Null: the image is too large to send or could not be read; the result links to it. */
 async function loadImage(
   url: string,
   { source, signal, spareBytes }: Describing,
@@ -112,7 +112,7 @@ async function loadImage(
   }
 }
 
-/** The JSON that the last text output is, as its prompt promises; undefined when it is none. */
+/** Parses the last text output as the JSON that its prompt declares; undefined if it is not JSON. */
 function readJson(outputs: readonly OutputItem[]): unknown {
   const text = outputs.findLast(({ type }) => type === "text")?.data;
   if (text === undefined) return undefined;

@@ -11,12 +11,12 @@ export interface RunArguments {
   readonly options: Readonly<Record<string, string | number>>;
 }
 
-/** Hosts give up on a call of which they hear nothing for a minute. */
+/** Hosts give up on a call after a minute without progress. */
 const SILENCE_MS = 10_000;
 
 /**
- * Runs a prompt once and answers with what it made. A canceled call cancels its run, which then costs nothing.
- * @throws PromptdError when the server refuses the run.
+ * Runs a prompt once and returns its outputs. A canceled call cancels its run, which then costs nothing.
+ * @throws PromptdError if the server rejects the run.
  */
 export async function runPromptTool(
   prompt: ShownPrompt,
@@ -40,7 +40,7 @@ export async function runPromptTool(
     const runId = waiting.runId();
     if (!context.signal.aborted || runId === null) throw error;
     if (!context.cancelsRun())
-      return textResult(`${String(context.signal.reason)} The run ${runId} continues: get_run.`);
+      return textResult(`${String(context.signal.reason)} The run ${runId} continues. Read it with get_run.`);
     await cancelRun(runId, source);
     throw error;
   } finally {
@@ -49,7 +49,7 @@ export async function runPromptTool(
   }
 }
 
-/** Ends a wait as soon as the run has an id: a run that nobody could name could not be canceled. */
+/** Delays an abort until the run has an id: without its id, the run could not be canceled. */
 function createWaiting(outer: AbortSignal) {
   const own = new AbortController();
   let runId: string | null = null;
@@ -68,7 +68,7 @@ function createWaiting(outer: AbortSignal) {
   };
 }
 
-/** Nobody hears how this ends. */
+/** A failure is ignored: no caller is left to read it. */
 async function cancelRun(runId: string, { client }: McpSource): Promise<void> {
   await client.runs.cancel(runId).catch((): Run | null => null);
 }

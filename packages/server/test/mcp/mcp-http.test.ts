@@ -110,7 +110,7 @@ describe("these are refused", () => {
     const refused = await post(list, {}, `/mcp?prompts=${names(41)}`);
     expect(refused.status).toBe(422);
     expect(((await refused.json()) as { message: string }).message).toBe(
-      "At most 40 prompts can be tools of their own, 41 were chosen.",
+      "At most 40 prompts can be tools of their own, got 41.",
     );
   });
 });
@@ -227,7 +227,9 @@ describe("in two processes", () => {
     await begun.promise;
     const [{ content }] = await Promise.all([calling, other.close()]);
     const [run] = await runs();
-    expect(textsOf(content)[0]).toBe(`Error: The server is stopping. The run ${run?.runId} continues: get_run.`);
+    expect(textsOf(content)[0]).toBe(
+      `Error: The server is stopping. The run ${run?.runId} continues. Read it with get_run.`,
+    );
     const ended = await caller.client.runs.get(run?.runId ?? "", { waitSeconds: 20 });
     expect(ended.runStatus).toBe("succeeded");
   });

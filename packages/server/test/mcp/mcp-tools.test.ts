@@ -104,7 +104,7 @@ describe.each(WAYS)("over %s", (way) => {
     const prompts = "directed,poem-for-agents@latest";
     const client = await connectOnce(way, { ...to, prompts, label: "Production!" });
     const fault =
-      'The label must be 1 to 40 letters a-z, digits, and hyphens, starting with a letter, got "Production!". It chooses no prompt.';
+      'The label must be 1 to 40 letters a-z, digits, and hyphens, starting with a letter, got "Production!". It chooses no prompts.';
     expect(client.getInstructions()).toContain(fault);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(3)).toEqual(["get_run", "poem-for-agents_latest"]);
@@ -139,7 +139,7 @@ describe.each(WAYS)("over %s", (way) => {
     const before = (await onlyRun()).runId;
     const refused = await tool("/etc/hostname");
     expect(refused.isError).toBe(true);
-    expect(textsOf(refused.content)[0]).toContain("Files cannot be read here.");
+    expect(textsOf(refused.content)[0]).toContain("File paths are not accepted here.");
     expect((await onlyRun()).runId).toBe(before);
   });
 
@@ -159,7 +159,7 @@ describe.each(WAYS)("over %s", (way) => {
     const { isError, content } = await client.callTool(call);
     const { runId, outputs } = await onlyRun();
     expect(isError).toBe(true);
-    expect(textsOf(content)).toEqual([`The run ${runId} has failed, and costs nothing. ${outputs[0]?.data}`]);
+    expect(textsOf(content)).toEqual([`The run ${runId} failed and costs nothing. ${outputs[0]?.data}`]);
   });
 
   test("invalid arguments are refused with the valid ones, and nothing is run", async () => {
@@ -210,7 +210,7 @@ describe.each(WAYS)("over %s", (way) => {
     [
       "run_prompt",
       { prompt: "a", inputs: { mood: null }, idempotencyKey: "a b" },
-      'inputs must be an object whose values are strings, numbers, booleans or lists of strings and numbers, got null in inputs.mood. idempotencyKey must be 1 to 255 visible ASCII characters without spaces, got "a b". Nothing was run.',
+      'inputs must be an object whose values are strings, numbers, booleans, or lists of strings and numbers, got null in inputs.mood. idempotencyKey must be 1 to 255 visible ASCII characters without spaces, got "a b". Nothing was run.',
     ],
     [
       "run_prompt",
